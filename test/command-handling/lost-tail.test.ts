@@ -126,25 +126,6 @@ it('needs that were fetched before a loss are fetched again', async () => {
   expect(await isReserved()).toBe(true);
 });
 
-it('a command whose effect was lost takes effect again', async () => {
-  await one.userWithCode('again', 'user', 'AGAIN');
-  await one.reward('again', 'user', credit(10));
-  const kept = await headOf(one);
-  const meta = aRequest('redeem-again');
-  const redeem = { type: 'RedeemAccountCredit', amount: 4, unit: 'CENTS' } as const;
-  expect(await one.send('again', redeem, meta)).toMatchObject({
-    kind: 'accepted',
-    replayed: false,
-  });
-  expect(await one.send('again', redeem, meta)).toMatchObject({ kind: 'accepted', replayed: true });
-  await loseTail(sql, kept);
-  expect(await one.send('again', redeem, meta)).toMatchObject({
-    kind: 'accepted',
-    replayed: false,
-  });
-  expect(await inLog('again')).toEqual({ assigned: 10, redeemed: 4 });
-});
-
 it('caches are dropped once after a loss, and the log says so', async () => {
   await one.userWithCode('told', 'user', 'TOLD');
   const kept = (await headOf(one)) - 1;

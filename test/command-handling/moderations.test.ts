@@ -1,6 +1,5 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { moderationIdOf } from '../../src/command-handling/processes/moderation-process.js';
-import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { CountingLog, DyingLog } from './support/troubled-logs.js';
 
@@ -354,38 +353,6 @@ it('a herd behind a held account shares one drive of the moderation: each waiter
   // A drive reads each account a few times; a waiter reads its own when it is held and when it is
   // decided.
   expect(logs[0]?.streamReads).toBeLessThan(4 * REFERRALS + 4 * WAITERS);
-});
-
-it('two drivers of one moderation apply it once, even if one of them prepares an account after the other one has applied it', async () => {
-  await one.userWithCode('drivers-referrer', 'ann', 'DRIVERSANN');
-  const ids = await referrals('drivers', 'DRIVERSANN', 'drivers-referrer', 2);
-  const meta = aRequest('two drivers');
-  const moderationId = moderationIdOf(meta, 0);
-  const requesting = await ledger.process({ around: (log) => new DyingLog(log, 1) });
-  await expect(requesting.moderate(all(ids, 'DENIED'), meta)).rejects.toThrow(EventLogUnavailable);
-  const { process: late, gate: lateGate } = await ledger.gated((_, events) =>
-    events.some(({ type }) => type === 'ModerationPrepared'),
-  );
-  const { process: quick, gate } = await ledger.gated((_, events) =>
-    events.some(({ type }) => type === 'ModerationCompleted'),
-  );
-  const byLate = late.moderations.drive(scope, moderationId, cause);
-  await lateGate.reached;
-  const byQuick = quick.moderations.drive(scope, moderationId, cause);
-  await gate.reached;
-  // Everything is applied, the process is not completed: now somebody approves one of them again.
-  const approved = await one.moderate({ [ids[0] ?? '']: 'APPROVED' });
-  expect(approved.reasons).toEqual([]);
-  lateGate.open();
-  await byLate;
-  gate.open();
-  await byQuick;
-  expect(await statusesOf('drivers-0')).toEqual(['APPROVED', 'APPROVED']);
-  expect(await statusesOf('drivers-1')).toEqual(['DENIED', 'DENIED']);
-  expect(typesOf(await one.factsOf('drivers-0'), 'ReferralModerated')).toHaveLength(2);
-  expect(typesOf(await one.factsOf('drivers-1'), 'ReferralModerated')).toHaveLength(1);
-  for (const accountId of ['drivers-0', 'drivers-1', 'drivers-referrer'])
-    expect(await holdsIn(accountId)).toEqual({});
 });
 
 it('moderations that share accounts do not wait for each other when one has no hold on the first account: the other gives way', async () => {

@@ -1,18 +1,16 @@
 import { ErrorLines } from '../support/error-lines.js';
 import type pg from 'pg';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
-import { moderationIdOf } from '../../src/command-handling/processes/moderation-process.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { POLICIES } from '../../src/policies/policies.js';
 import { PolicyRunner } from '../../src/policies/policy-runner.js';
 import { postgresPolicyStores, type PolicyStores } from '../../src/policies/policy-stores.js';
 import type { Reaction } from '../../src/policies/policy.js';
-import { carryOutReactions, jobHandlers } from '../../src/policies/reactions.js';
+import { carryOutReactions } from '../../src/policies/reactions.js';
 import { openPool } from '../../src/postgres/database.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
 import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
-import { DyingLog } from './support/troubled-logs.js';
 
 /** The policies as they run, with the jobs that they add instead of a queue. */
 
@@ -137,42 +135,4 @@ it('the referrer’s reward is granted once, however often and wherever its reac
       },
     },
   ]);
-});
-
-it('a moderation whose process died is finished by the job that its request has', async () => {
-  await one.userWithCode('left-referrer', 'ann', 'LEFTANN');
-  const referralId = await one.convertedReferral('left', 'LEFTANN');
-  await react();
-  const dying = await ledger.process({ around: (log) => new DyingLog(log, 1) });
-  const meta = aRequest('left unfinished');
-  await expect(dying.moderate({ [referralId]: 'DENIED' }, meta)).rejects.toThrow();
-  const moderationId = moderationIdOf(meta, 0);
-  const jobs = (await react()).flatMap(({ event, reaction }) =>
-    reaction.kind === 'job' ? [{ ...reaction, after: reaction.runAt - event.recordedAt }] : [],
-  );
-  expect(jobs).toMatchObject([
-    {
-      task: 'finish-moderation',
-      payload: { tenant: scope.tenant, mode: scope.mode, moderationId },
-      after: 10_000,
-    },
-  ]);
-  const nothing = () => Promise.resolve();
-  const { commands, moderations, erasures } = other;
-  const handlers = jobHandlers({
-    commands,
-    moderations,
-    erasures,
-    purgeKeys: nothing,
-    scrubErased: nothing,
-    checkErasures: nothing,
-    finishKeyRotation: nothing,
-    repeatJobs: nothing,
-  });
-  for (const { task, payload } of jobs) await handlers[task](payload);
-  expect(await one.referralOf('left')).toMatchObject({
-    referredStatus: 'DENIED',
-    referrerStatus: 'DENIED',
-  });
-  expect((await one.account('left')).holds.size).toBe(0);
 });

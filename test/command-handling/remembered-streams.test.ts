@@ -120,24 +120,6 @@ it('the cache of a stream keeps no state that was decoded before an erasure and 
   expect(cache.get('account')?.revision).toBe(6n);
 });
 
-it('appended events count like those that are read', async () => {
-  const remembered = new RememberedStreams();
-  const log = new InMemoryEventLog();
-  const open = (): CommandHandling<TenantRegisterState, TenantRegisterEvent> =>
-    new CommandHandling(log, codec, { initialState, evolve }, remembered);
-  const writing = open();
-  const meta = { ...ENVELOPE, scope: { tenant: 'demo', mode: 'live' as const } };
-  await writing.handle('register', meta, () => ({
-    events: [{ type: 'TenantAliasEntered', at: 1, alias: 'a'.repeat(1_000) }],
-  }));
-  const written = remembered.bytes;
-  writing.forget('register');
-  expect(remembered.bytes).toBe(0);
-  await open().load('register');
-  expect(remembered.bytes).toBe(written);
-  expect(written).toBeGreaterThan(2_000);
-});
-
 const meta = { ...ENVELOPE, scope: { tenant: 'demo', mode: 'live' as const } };
 const entered = (alias: string): TenantRegisterEvent => ({
   type: 'TenantAliasEntered',

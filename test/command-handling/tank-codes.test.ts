@@ -1,8 +1,4 @@
-import { ProgramVersions } from '../../src/command-handling/needs/program-versions.js';
-import { TankCodes } from '../../src/command-handling/needs/tank-codes.js';
-import { TenantDirectory } from '../../src/command-handling/tenant-directory.js';
 import { decide } from '../../src/domain/fuel-tank/tank-codes.decider.js';
-import type { NeededTankCode } from '../../src/domain/need.js';
 import type { RewardTerms } from '../../src/domain/program.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
@@ -119,44 +115,6 @@ it.each([
 
 /** A tank as the program of these tests promises it. */
 const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: null } as const;
-const needOf = (rewardId: string): NeededTankCode => ({
-  kind: 'tank-code',
-  rewardId,
-  programId: 'default',
-  programVersion: 1,
-  rule: 'referredReward',
-  value: tank,
-  lapses: 0,
-});
-const poolsOf = ({ streams, names, log, codec }: TestProcess): TankCodes =>
-  new TankCodes(
-    streams,
-    names,
-    new TenantDirectory(streams.tenants, names),
-    new ProgramVersions(log, codec, names),
-  );
-const takeAllBut = async (process: TestProcess, ...free: readonly string[]): Promise<void> => {
-  for (const code of CODES) if (!free.includes(code)) await reservedByACrash(process, code);
-};
-
-it('a refused command does not release the code that another command for the same reward is about to record', async () => {
-  const [one, two] = [await processAt(0), await processAt(0)];
-  await takeAllBut(one, 'TANK-1');
-  const [here, there] = [poolsOf(one), poolsOf(two)];
-  const claims = [
-    await here.reserve(aRequest(), refOf('a'), needOf('r')),
-    await there.reserve(aRequest(), refOf('a'), needOf('r')),
-  ] as const;
-  expect(claims.map((claim) => claim?.code)).toEqual(['TANK-1', 'TANK-1']);
-  const [first, second] = claims;
-  if (!first || !second) throw new Error('no code was reserved');
-  await here.settle(aRequest(), [first], []);
-  expect(await here.reserve(aRequest(), refOf('b'), needOf('other'))).toBeUndefined();
-  await there.settle(aRequest(), [second], []);
-  expect(await here.reserve(aRequest(), refOf('b'), needOf('other'))).toMatchObject({
-    code: 'TANK-1',
-  });
-});
 
 it('a code that lapses while its command is suspended goes to one reward: the command is decided again and takes another code', async () => {
   let whileItStandsStill: (() => Promise<unknown>) | undefined;

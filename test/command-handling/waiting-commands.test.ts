@@ -1,5 +1,3 @@
-import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
-import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 
 /** What a decision rests on outside its account is read in its turn, however long it waited. */
@@ -96,20 +94,6 @@ it('while a command waits for its account a code whose owner is forgotten no lon
   expect((await one.account('friend')).attribution).toBeNull();
   accepted(await one.upsert('friend', 'user'));
   accepted(await one.send('friend', { type: 'ApplyCode', userId: 'user', code: 'BOB' }));
-});
-
-it('while a command waits for its account the changed program decides the reward', async () => {
-  await one.userWithCode('anns', 'ann', 'ANN');
-  accepted(await one.sync('friend', 'TRIAL', ['ANN']));
-  accepted(await one.upsert('friend', 'user'));
-  const program: ProgramDocument = { ...DEFAULT_PROGRAM, referrerReward: null };
-  const paid = await whileItWaits(
-    'friend',
-    () => one.sync('friend', 'PAID'),
-    () => one.tenantCommands.execute('demo', { type: 'ApplyProgram', program, now: Date.now() }),
-  );
-  const converted = accepted(paid).events.find(({ type }) => type === 'ReferralConverted');
-  expect(converted).toMatchObject({ referrerReward: null, programVersion: 2 });
 });
 
 it('a command with a lookup is recorded before any other command of its account: a block after it comes later in the log', async () => {

@@ -193,14 +193,6 @@ it('a code of an account that this account has referred is refused when the anno
     .refused('SELF_REFERRAL');
 });
 
-it('applying a code is refused the second time, with the same code too', () => {
-  const first = given(...here).when(apply(annsCode())).decision;
-  const events = 'events' in first ? first.events : [];
-  given(...here, ...events)
-    .when(apply(annsCode()))
-    .refused('ALREADY_REFERRED');
-});
-
 it('applying a code is not possible for an account that has ever paid', () => {
   given(...here, paid, subscriptionChanged({ status: 'CANCELLED' }))
     .when(apply(annsCode()))

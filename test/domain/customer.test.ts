@@ -200,11 +200,6 @@ it('a customer that another account gets has what came since, also a refund of a
   });
 });
 
-it('a customer that another account gets has no invoice of the account before, by whatever event it is reported again', () => {
-  const again = { ...had, eventRef: 'sync', ids: { subject: 'other', value: null } };
-  expect(picture(had, released, again)).toMatchObject(nothing);
-});
-
 it('a customer that another account gets has no subscription that ended while the account before had it', () => {
   const ended = told('e', 3, { kind: 'CANCELLED' }, of('one'));
   const late = told('late', 2, { kind: 'ACTIVE' }, of('one'));

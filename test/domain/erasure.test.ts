@@ -254,18 +254,6 @@ test('an erasure leaves a hash that is recognised, in the account and in its suc
   ]);
 });
 
-test('an erasure leaves the id free for another person', () => {
-  const state = opened(
-    fold([
-      ...history,
-      requested(),
-      { ...userIdentified(ACME, 'bob'), person: 'another' } as AccountEvent,
-    ]),
-  );
-  expect(state.personsByUserId.get('bob')).toBe('another');
-  expect(state.users.get('another')?.codes.size).toBe(0);
-});
-
 test('an erasure leaves the referral, which converts for the referrer and gives the referred side nothing', () => {
   const started = [
     ...bobAndCat,

@@ -112,11 +112,6 @@ it('of the ids of events the last 1,000 at least are known, and twice as many at
   expect(ids(0, 3_500).filter((id) => hasId(of, id)).length).toBeLessThanOrEqual(2_000);
 });
 
-it('of the ids of events a repeated one stays among the newest', () => {
-  const of = withIds('first', ...ids(0, 999), ...ids(1_000, 1), 'first', ...ids(2_000, 999));
-  expect(hasId(of, 'first')).toBe(true);
-});
-
 it('of the ids of events a repeated event leaves the numbers of the first', () => {
   const before = seen(event('buy', { amount: 5 }));
   const again = ofBob(event('buy', { amount: 9 }), { idRef: 'id', repeated: true });

@@ -132,22 +132,6 @@ it('a start gives each side the status that the program says for it', () => {
   expect(statuses(start(program))).toEqual(['PENDING', 'APPROVED']);
 });
 
-it('a start gives no reward to a side that is held', () => {
-  const held = given(...here, bob(LEE)).when({
-    type: 'UpsertUser',
-    userId: 'bob',
-    newPerson: BOB.person,
-    changes: {},
-    codes: [],
-    paymentProviderId: undefined,
-    context: annStands({
-      program: aProgram({ fraud: fraud({ name: 'pending' }) }),
-      referrer: { ...A_FRIEND, likeness: { ...NOBODY, ...LEE } },
-    }),
-  });
-  expect(held.types()).toEqual(['ReferralStarted']);
-});
-
 const MINUTE = 60_000;
 const made = (number: number, minutesAgo = 1, over = {}) => ({
   referralId: `made-${number}`,

@@ -99,12 +99,6 @@ it('granting the reward of an event does not grant a withheld reward later', () 
     .then();
 });
 
-it('granting the reward of an event does not withhold it a second time', () => {
-  given(...here, denied, lost('SIDE_NOT_APPROVED'))
-    .when(grant)
-    .then();
-});
-
 it('granting the reward of an event does nothing without an account or user', () => {
   given().when(grant).then();
   given(accountOpened(ANNS)).when(grant).then();

@@ -67,34 +67,6 @@ it('a new user starts with nothing but the id, referable', () => {
     .then(userIdentified(ACME, 'bob', EMPTY, NOW));
 });
 
-it('a new user has the given members, without undefined ones', () => {
-  given(here)
-    .when(
-      upsert('bob', {
-        email: 'bob@example.com',
-        firstName: 'Bob',
-        lastName: undefined,
-        locale: 'en_US',
-        countryCode: 'CA',
-        referable: false,
-      }),
-    )
-    .then(
-      userIdentified(
-        ACME,
-        'bob',
-        {
-          email: 'bob@example.com',
-          firstName: 'Bob',
-          locale: 'en_US',
-          countryCode: 'CA',
-          referable: false,
-        },
-        NOW,
-      ),
-    );
-});
-
 it('a new user gets the codes that were reserved', () => {
   const codes = [
     { code: 'BOB', programId: 'default' },

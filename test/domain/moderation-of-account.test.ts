@@ -357,17 +357,6 @@ it('applying in the referred account approving later grants what the conversion 
     );
 });
 
-it('applying in the referred account denying a side that waits grants nothing', () => {
-  const waiting = [
-    accountOpened(ACME),
-    userIdentified(ACME, 'bob'),
-    started({ referredStatus: 'PENDING' }),
-  ];
-  given(...waiting, held())
-    .when(apply('referred', change({ referred: 'DENIED' })))
-    .then(moderated({ referredStatus: 'DENIED' }));
-});
-
 it('applying in the referred account records due dates: a reward that is restored after its time is expired', () => {
   const reward = ofReferral(BOB, credit(500), { dateScheduledFor: 3_000, dateExpires: 4_000 });
   given(...referred, reward, held())
@@ -434,18 +423,6 @@ it('applying in the referrer’s account remembers the outcome before there is a
   const { state } = given(...referrer, held(), side('DENIED'));
   expect(opened(state).referrerSides.toObject()).toEqual({ referral: 'DENIED' });
   expect(opened(state).holds.size).toBe(0);
-});
-
-it('applying in the referrer’s account applies what is held and passes over the rest', () => {
-  given(...referrer, held('m', 'b'))
-    .when(
-      apply(
-        'referrer',
-        change({ referralId: 'a', referrer: 'DENIED' }),
-        change({ referralId: 'b', referrer: 'DENIED' }),
-      ),
-    )
-    .then(side('DENIED', 'b'));
 });
 
 const released: AccountEvent = { type: 'ModerationReleased', at: NOW, moderationId: 'm' };

@@ -205,14 +205,6 @@ it('due is nothing that is over: expired by its date, or cancelled', () => {
   expect(due(of(R, rewardCancelled(R, 500, 150)))).toEqual([[], null]);
 });
 
-it('due is what was refused only for who asks for it', () => {
-  const events = of(R, started(R), refused(R));
-  expect([due(events), due(events, true)]).toEqual([
-    [[], null],
-    [['r'], null],
-  ]);
-});
-
 it('due is no discount while one that may be there is not looked at, credit is', () => {
   const unsure = granted('r', { value: discount(10) });
   const other = granted('other', { value: discount(5) });

@@ -138,13 +138,6 @@ describe('redeeming of the account', () => {
       );
   });
 
-  it('takes no reward beyond the amount', () => {
-    const [a, b] = [of('a', 10), of('b', 10)];
-    given(...here, a, b)
-      .when(redeem(10))
-      .then(creditRedeemed(a, 'redemption-0', 10, NOW));
-  });
-
   it('takes of one unit, in every spelling, and of credit alone', () => {
     const spelled = rewardGranted('b', BOB, credit(10, 'Cents'));
     const others = [

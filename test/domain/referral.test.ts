@@ -143,12 +143,6 @@ it('the start does not happen when the referrer was deleted meanwhile', () => {
     .then({ ...bob, at: NOW });
 });
 
-it('the start happens for an account that was cancelled meanwhile, without an end', () => {
-  given(...here, attributed, subscriptionChanged(CANCELLED))
-    .when(upsert('bob'))
-    .then({ ...bob, at: NOW }, startedNow(), startReward());
-});
-
 it("the start earns the program's rewards of that moment, for the referrer too", () => {
   const program = aProgram({
     version: 7,
@@ -235,13 +229,6 @@ it('the conversion happens with the first user when the account paid before', ()
   given(...here, attributed, subscriptionChanged(PAID))
     .when(upsert('bob'))
     .then({ ...bob, at: NOW }, startedNow(), startReward(), convertedNow());
-});
-
-it('the conversion happens with a first PAID after CANCELLED', () => {
-  const ended: AccountEvent = { type: 'ReferralEnded', at: 2_500, referralId: 'referral' };
-  given(...running, subscriptionChanged(CANCELLED), ended)
-    .when(sync(PAID))
-    .then(subscriptionChanged(PAID, NOW), convertedNow());
 });
 
 it('the conversion never happens for an account that was not referred', () => {

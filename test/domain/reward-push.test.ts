@@ -491,20 +491,6 @@ it.each([
   },
 );
 
-it('a refund of the first invoice has a discount go on that one subscription was found to have', () => {
-  given(...LINKED, off, offBegun, side)
-    .when(
-      start({
-        replaces: 1,
-        done: ['sub_1'],
-        subscriptions: [{ id: 'sub_2', discounts: [] }],
-      }),
-    )
-    .then(
-      started(off, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], { push: 2, done: ['sub_1'] }),
-    );
-});
-
 it('a refund of the first invoice cancels what expired on its way, once it is refused', () => {
   const short = reward(EUROS, { ...of, dateExpires: NOW - 1 });
   given(...LINKED, short, started(short, [balanceCredit(500, 'EUR')]), side)

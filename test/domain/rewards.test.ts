@@ -251,16 +251,6 @@ describe('settling', () => {
       .then(aboutReward('RewardExpired', reward, 3, 4_000));
   });
 
-  it('ignores cancelled and unknown rewards', () => {
-    given(...here, reward, rewardCancelled(reward, 5, 2_500))
-      .when(settle(9_000))
-      .then();
-    given(...here)
-      .when(settle(9_000))
-      .then();
-    given().when(settle(9_000)).then();
-  });
-
   it('works for every kind of reward', () => {
     const percent = rewardGranted('reward', BOB, discount(5), { dateExpires: 4_000 });
     given(...here, percent)

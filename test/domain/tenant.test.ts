@@ -441,11 +441,4 @@ describe('applying a program', () => {
       .when(apply(second))
       .toStrictEqual({ events: [] });
   });
-
-  it("accepts the name of a built-in member as a program's id", () => {
-    const odd: ProgramDocument = { id: 'constructor' };
-    given(...created)
-      .when(apply(odd))
-      .toStrictEqual({ events: [applied(odd, 1, false)] });
-  });
 });

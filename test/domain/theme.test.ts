@@ -120,18 +120,6 @@ test('values that are too large are refused, alone and together', () => {
   expect(full.when(change({ locale: 'l0', current: { a: 2 } }))).toHaveProperty('events');
 });
 
-test('a hundred locales have values of their own, besides the default', () => {
-  const locales = Array.from({ length: LOCALES_MAX }, (_, index) => `l${index}`);
-  const events = locales.map((locale, index) => published({ change: index, locale }));
-  const at = 1_000 + DAY_MS;
-  expect(given(...events).when(change({ locale: 'new', now: at }))).toMatchObject({
-    refused: 'THEME_INVALID',
-    details: ['at most 100 locales have values of their own'],
-  });
-  expect(given(...events).when(change({ now: at }))).toHaveProperty('events');
-  expect(given(...events).when(change({ locale: 'l7', now: at }))).toHaveProperty('events');
-});
-
 test('removed locales are forgotten in the order of their removal, so that the state is bounded', () => {
   let state = given(published()).state;
   for (let made = 0; made < 3 * LOCALES_MAX; made++) {

@@ -204,12 +204,6 @@ it('an id that is repeated does not convert, and takes no first time', () => {
     .then(received(0, content(), { idRef: 'b' }), fromEvent(0));
 });
 
-it('an id that is repeated of another user is another one', () => {
-  given(...here, earlier(content(), { person: 'cat', idRef: 'a' }))
-    .when(receive(always, [], sent('a')))
-    .then(received(0, content(), { idRef: 'a' }), fromEvent(0));
-});
-
 it('a reward for the user is earned by every matching event, without a referral too', () => {
   given(...here)
     .when(
@@ -403,16 +397,6 @@ it('what is remembered of the events of a user is looked up for every rule of a 
   expect(ask(here, own).decision).toStrictEqual({ needs: need(mine, other) });
 });
 
-it('what is remembered of the events of a user needs no look-up for an event that no first time depends on', () => {
-  const low = content({ fields: { total: 3 } });
-  given(...filled)
-    .when(receive(program, [low]))
-    .then(received(0, low));
-  given(...filled)
-    .when(receive(aProgram({ eventRewards: [rule()] }), [large]))
-    .then(received(0, large), fromEvent(0));
-});
-
 describe('a conversion on an event', () => {
   const program = aProgram({
     conversion: {
@@ -550,15 +534,5 @@ describe('a reward for the referrer', () => {
     given(...referred)
       .when(receive(program, [content()], { context: annStands({ program, referrer: null }) }))
       .then(received(), lost('REFERRER_GONE'));
-  });
-
-  it('is lost to a block before it is lost to the status of the side', () => {
-    given(
-      ...here,
-      accountAttributed('ANNLEE', ANN),
-      referralStarted('referral', BOB, ANN, { referrerStatus: 'DENIED' }),
-    )
-      .when(receive(program, [content()], { context: annStands({ program, referrer: BLOCKED }) }))
-      .then(received(), lost('REFERRER_BLOCKED'));
   });
 });

@@ -143,13 +143,6 @@ it(`however often a secret is rotated within a grace, the newest ${SECRETS_MAX} 
   expect(signingAt(past, 1_040)).toEqual(['r30']);
 });
 
-it('a rotation without a grace ends all secrets before it', () => {
-  let past: readonly WebhookEvent[] = [subscribed, issued];
-  for (const n of [1, 2, 3]) past = rotate(past, n, 1_000);
-  past = rotate(past, 4, 0);
-  expect(signingAt(past, 14)).toEqual(['r4']);
-});
-
 it('what is not subscribed is refused, and modes are apart', () => {
   for (const type of ['EnableWebhook', 'UnsubscribeWebhook'] as const)
     expect(when([subscribed, issued], { type, ...of, mode: 'test', now: 2 })).toEqual({

@@ -2,7 +2,6 @@ import type pg from 'pg';
 import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { DailySyncs, type DailySyncsParts } from '../../src/payments/incoming/daily-syncs.js';
 import { noteConnection, providerRows } from '../../src/payments/incoming/payment-rows.js';
-import { figuresInTables } from '../../src/payments/payment-figures.js';
 import { ProviderFailure, type FactsPage } from '../../src/payments/payment-provider.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
@@ -213,26 +212,4 @@ test('the daily walk that a provider does not answer is repeated later, at its p
   await areDone('a');
   expect(asked.map(({ cursor }) => cursor)).toEqual([null, '2', '2']);
   expect(await rows()).toEqual([expect.objectContaining({ failures: 0, problem: null })]);
-});
-
-test('the daily walk is late from the time that it was due until its end, unless its tenant is suspended', async () => {
-  const late = async () => (await figuresInTables(pool)).lateSyncSeconds;
-  answers.set('a', () => Promise.reject(new ProviderFailure('failed', 'it answered 500')));
-  await due('a');
-  expect(await late()).toBeGreaterThan(50);
-  await start('one');
-  await until(async () => (await rows())[0]?.failures === 1);
-  expect(await late()).toBeGreaterThan(50);
-  const again = () => pool.query('update ledger.payment_tenants set sync_due_at = now()');
-  suspended.push('a');
-  await again();
-  await until(() => ends.includes('suspended'));
-  await until(async () => (await rows())[0]?.isDue === false);
-  expect(await late()).toBe(0);
-  suspended.length = 0;
-  answers.clear();
-  await again();
-  await areDone('a');
-  expect(await late()).toBe(0);
-  expect(ends).toEqual(['failed', 'suspended', 'done']);
 });

@@ -5,7 +5,6 @@ import {
   askForWork,
   PostgresPaymentWork,
   WAITS_FOR,
-  wakeWork,
 } from '../../src/payments/outgoing/payment-work.js';
 import { figuresInTables } from '../../src/payments/payment-figures.js';
 import { openPool } from '../../src/postgres/database.js';
@@ -61,18 +60,6 @@ test('a payment that is tried again is as late as its first try', async () => {
   await work.release(await claimed(), later('the provider answered 500'));
   expect(await waiting()).toEqual({ waitingPushes: 1, isLate: true });
   await work.release(await claimed(), { kind: 'none' });
-  expect(await waiting()).toEqual({ waitingPushes: 0, isLate: false });
-});
-
-test('what is due later is not late, and what came meanwhile is new', async () => {
-  await askForWork(pool, { ...ACCOUNT, dueAt: null });
-  await hourLater();
-  const one = await claimed();
-  await wakeWork(pool, ACCOUNT);
-  await work.release(one, { kind: 'none' });
-  expect(await waiting()).toEqual({ waitingPushes: 1, isLate: false });
-  const at = Date.now() + HOUR;
-  await work.release(await claimed(), { ...later(''), after: { at } });
   expect(await waiting()).toEqual({ waitingPushes: 0, isLate: false });
 });
 

@@ -135,12 +135,6 @@ it('of a paid invoice the first twenty payments are kept', () => {
   expect(paid({ payments: { data } })?.payments).toEqual(all.slice(0, 20));
 });
 
-it('a time that no date can have is the last one', () => {
-  const far = { ...event('any', {}), created: Number.MAX_SAFE_INTEGER };
-  expect(read(far)?.created).toBe(8.64e15);
-  expect(read({ ...far, created: -Number.MAX_SAFE_INTEGER })?.created).toBe(0);
-});
-
 it('what is about nobody, or of an unknown type, is ignored', () => {
   const fact = { kind: 'IGNORED', because: 'NO_CUSTOMER' };
   expect(paid({ customer: null })).toMatchObject({ ...NOTHING, fact });
@@ -154,13 +148,6 @@ it('a dispute names its charge, and no customer', () => {
     payments: ['ch_1', 'pi_1'],
     fact: { kind: 'DISPUTED', status: 'lost', since: 9_000, amount: null },
   });
-});
-
-it.each([
-  ['live', true],
-  ['test', false],
-])('an event of the %s mode says so', (mode, livemode) => {
-  expect(eventOf({ ...event('any', {}), livemode })?.mode).toBe(mode);
 });
 
 const known = event('invoice.paid', { customer: 'cus_1', amount_paid: 1, currency: 'usd' });

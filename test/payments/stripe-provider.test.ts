@@ -140,16 +140,6 @@ it('the rewards of a subscription are found by their ids, the newest twenty', as
   expect(members).toHaveLength(21);
 });
 
-it('the rewards of a subscription beside 49 members of others are paid, and the newest one is found', async () => {
-  double.subscription('sub_full', 'cus_full');
-  const made = double.subscriptions.get('sub_full');
-  const others = Object.fromEntries(Array.from({ length: 49 }, (_, n) => [`other_${n}`, 'x']));
-  if (made) double.subscriptions.set(made.id, { ...made, metadata: others });
-  await adds('cus_full', ['full1', 'full2']);
-  expect(double.subscriptions.get('sub_full')?.discounts).toHaveLength(2);
-  expect(await found('cus_full', ['full1', 'full2'])).toEqual([false, true]);
-});
-
 const EVENT: ProviderEvent = {
   id: 'evt_1',
   type: 'any',
@@ -246,30 +236,6 @@ it.each([{ kind: 'rubbish' }, { kind: 'break-off' }] as const)(
     double.faults.length = 0;
   },
 );
-
-const CREDIT = { kind: 'BALANCE_CREDIT', key: 'k', customer: 'cus_x', currency: 'USD' } as const;
-const TERMS = { subscription: 'sub_x', percent: 10, months: null, keeps: [] } as const;
-const DISCOUNT = { kind: 'DISCOUNT', key: 'k', ...TERMS } as const;
-const drained = async (all: AsyncIterable<unknown>): Promise<void> => {
-  for await (const one of all) expect(one).toBeUndefined();
-};
-
-it.each([
-  ['a walk', () => calls().factsPage(0, null)],
-  ['the credits of a customer', () => drained(calls().rewardCredits('cus_x'))],
-  ['its invoices', () => drained(calls().paidInvoices('cus_x'))],
-  ['its subscriptions', () => calls().subscriptionsOf('cus_x')],
-  ['the discounts of a reward', () => calls().discountsFor('cus_x', 'r')],
-  ['a credit', () => calls().pay({ ...CREDIT, amount: 1 }, 'r')],
-  ['a discount', () => calls().pay(DISCOUNT, 'r')],
-  ['a look for a credit', () => calls().made(CREDIT, 'r', 0)],
-] as const)('a call for %s may be repeated behind an answer of another form', async (_, ask) => {
-  for (const text of ['{}', 'null', '[]', '"x"', '5', '{"data":{}}']) {
-    for (const _time of [1, 2]) double.fail({ kind: 'rubbish', text });
-    expect([text, await failureOf(ask())]).toEqual([text, 'unavailable']);
-    double.faults.length = 0;
-  }
-});
 
 it('a call without an answer ends after its time', async () => {
   const impatient = providerWith({ withinMs: 300 });

@@ -194,28 +194,6 @@ it.each(['25006', '53100'])(
   },
 );
 
-it('a row of a policy that this release does not have stays', async () => {
-  await releases.happened('a', NEW_FACT);
-  const newer = releases.newer();
-  releases.failure = (_, policy) => (policy === 'to-new-facts' ? new Error('not yet') : undefined);
-  await eventually(async () => (await rows()).length === 1);
-  await releases.stop(newer);
-  releases.failure = () => undefined;
-  const older = releases.older({ isKnown: undefined, unreadableReason: undefined });
-  await eventually(
-    async () =>
-      (
-        await pool.query(
-          "select 1 from ledger.parked_reactions where reason like '%no such policy'",
-        )
-      ).rows.length === 1,
-  );
-  await releases.stop(older);
-  releases.newer();
-  await eventually(async () => (await rows()).length === 0);
-  expect(releases.done.map(({ policy }) => policy)).toEqual(['to-both', 'to-new-facts']);
-});
-
 const change = (
   column: 'data' | 'metadata' | 'type',
   value: string,

@@ -2,14 +2,12 @@ import type pg from 'pg';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import {
   loadPolicyCheckpoint,
-  movePoliciesBack,
   writePolicyCheckpoint,
 } from '../../src/policies/policy-checkpoint.js';
 import { postgresPolicyStores } from '../../src/policies/policy-stores.js';
 import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
 import { openPool } from '../../src/postgres/database.js';
 import type { Locks } from '../../src/postgres/leadership.js';
-import { inTransaction } from '../../src/postgres/transaction.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { OLD_FACT, streamOf, TestReleases } from '../support/releases.js';
@@ -35,17 +33,6 @@ afterAll(async () => {
 });
 
 const KNOWN = { witness: undefined, trail: undefined, losses: 0 };
-
-it('a leader from before the policies were moved back does not move the checkpoint on', async () => {
-  await writePolicyCheckpoint(pool, 'm-7', { ...KNOWN, from: null });
-  await inTransaction(pool, (client) => movePoliciesBack(client, undefined, []));
-  await expect(writePolicyCheckpoint(pool, 'm-8', { ...KNOWN, from: null })).rejects.toMatchObject({
-    name: 'CheckpointMoved',
-  });
-  expect(await loadPolicyCheckpoint(pool)).toMatchObject({ position: null, losses: 1 });
-  await writePolicyCheckpoint(pool, 'm-1', { ...KNOWN, from: null, losses: 1 });
-  expect(await loadPolicyCheckpoint(pool)).toMatchObject({ position: 'm-1', losses: 1 });
-});
 
 it('the checkpoint moves from the position that its writer knows, and from no other', async () => {
   await writePolicyCheckpoint(pool, 'm-7', { ...KNOWN, from: null });

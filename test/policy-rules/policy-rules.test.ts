@@ -102,20 +102,6 @@ it('what the payment provider told is applied to the account that has the custom
   );
 });
 
-it('what the payment provider told of a subscription without an effect is looked at by who waits for one', () => {
-  const active = { ...received('IGNORED'), fact: { kind: 'IGNORED', because: 'STATUS' } };
-  const waiting = { eventRef: 'event', subject: 'customer', at: 1 };
-  given(active as DomainEvent).then(
-    HEARD,
-    { kind: 'customer', stream: ACME.accountRef, waiting },
-    LOOKED_AT,
-  );
-});
-
-it('what the payment provider told is noted and left alone without an effect', () => {
-  given(received('IGNORED')).then(HEARD);
-});
-
 it('what the payment provider told is asked for daily from its connection on', () => {
   given({
     type: 'PaymentProviderConnected',

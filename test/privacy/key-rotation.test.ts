@@ -3,7 +3,6 @@ import type pg from 'pg';
 import { enterWorld } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
 import {
   keyStatus,
@@ -14,8 +13,8 @@ import {
   settleRotation,
 } from '../../src/privacy/key-rotation.js';
 import type { Keyring } from '../../src/privacy/keyring.js';
-import { masterKeyId, purposeKey } from '../../src/privacy/master-key.js';
-import { generationIn, sealBytes } from '../../src/privacy/sealed-bytes.js';
+import { masterKeyId } from '../../src/privacy/master-key.js';
+import { generationIn } from '../../src/privacy/sealed-bytes.js';
 import { openServiceKeys, WrongMasterKey } from '../../src/privacy/service-keys.js';
 import { WrappedKeys } from '../../src/privacy/subject-keys.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -94,26 +93,6 @@ test('after a rotation the new key opens what was sealed before, and names and s
     rewrapped: true,
     oldKeysCanGo: true,
   });
-});
-
-test('a database of a release before keys had names is read, and can be rotated', async () => {
-  const subject = randomUUID();
-  const key = randomBytes(32);
-  const wrapped = sealBytes(purposeKey(first, 'key-wrapping'), key, subject);
-  await pool.query('insert into vault.subject_keys (subject, wrapped) values ($1, $2)', [
-    subject,
-    wrapped,
-  ]);
-  await pool.query('insert into ledger.identity (master_key_check) values ($1)', [
-    new KeyedNames(purposeKey(first, 'stream-names')).digest('master-key-check'),
-  ]);
-  expect(await refusalOf(openServiceKeys(pool, second))).toMatch(/not the one/);
-  const keyring = await openServiceKeys(pool, first);
-  expect((await peopleWith(keyring).load([subject])).get(subject)).toEqual(key);
-  expect(await keyStatus(pool)).toMatchObject({ sealedBy: [{ generation: 1, subjects: 1 }] });
-  await rotate(first, second);
-  const after = await openServiceKeys(pool, second);
-  expect((await peopleWith(after).load([subject])).get(subject)).toEqual(key);
 });
 
 test('a key that is destroyed while it is encrypted anew stays destroyed', async () => {
@@ -245,16 +224,6 @@ test('a rotation is refused to the key in use, to one from before, by one that i
   await eventually(async () => (await keyStatus(pool)).oldKeysCanGo);
   await rotateMasterKey(pool, second, third);
   await unchanged(() => rotateMasterKey(pool, third, first), /before/);
-});
-
-test('a rotation is refused while an older release may start: what is sealed then is what that release reads', async () => {
-  await pool.query(`delete from ledger.migration where name = '0044_name_keys'`);
-  const keyring = await openServiceKeys(pool, first);
-  expect(keyring.namesKeys).toBe(false);
-  const sealed = await keyring.sealer('api-keys').seal(Buffer.from('x'), 'now', 'before');
-  expect(generationIn(sealed)).toBeUndefined();
-  expect((await keyring.sealer('api-keys').open(sealed, 'now', 'before')).toString()).toBe('x');
-  await unchanged(() => rotateMasterKey(pool, first, second), /older release/);
 });
 
 const PURPOSE = 'webhook-answers';

@@ -49,15 +49,6 @@ test('no line waits for a disk', async () => {
   flushed.mockRestore();
 });
 
-test('very many lines of one turn are written before its end', () => {
-  const { lines, close } = linesOfATurn(fd);
-  const logger = pino({}, lines);
-  for (let line = 0; line < 200; line += 1) logger.info(`line ${line}`);
-  expect(written().length).toBeGreaterThan(100);
-  close();
-  expect(written()).toEqual(Array.from({ length: 200 }, (_, line) => `line ${line}`));
-});
-
 test('a fatal line is written at once, with those before it', () => {
   const { lines, close } = linesOfATurn(fd);
   const logger = pino({}, lines);

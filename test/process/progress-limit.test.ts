@@ -18,15 +18,6 @@ test('work that progresses may take any time; without progress it is stalled, on
   expect(stalled).toBe(1);
 });
 
-test('work that ended is not stalled', () => {
-  let stalled = 0;
-  const limit = new ProgressLimit(100, () => (stalled += 1));
-  clock().forward(99);
-  limit.end();
-  clock().forward(1_000);
-  expect([stalled, clock().waiting]).toEqual([0, 0]);
-});
-
 test('work that is suspended may take any time; what comes after it is limited again', async () => {
   let stalled = 0;
   const limit = new ProgressLimit(100, () => (stalled += 1));

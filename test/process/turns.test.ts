@@ -38,12 +38,3 @@ test('a turn that fails or throws ends like any other', async () => {
   await expect(thrown).rejects.toThrow('thrown');
   expect(await last).toBe('last');
 });
-
-test('a key whose turns have ended is not kept', async () => {
-  const turns = new Turns();
-  const all = [1, 2, 3].map((n) => turns.take(`key ${n % 2}`, () => Promise.resolve(n)));
-  expect(turns.taken).toBe(2);
-  await Promise.all(all);
-  await settled();
-  expect(turns.taken).toBe(0);
-});

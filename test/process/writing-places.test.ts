@@ -77,11 +77,3 @@ test('who ends while it is aside, or waits to return, keeps no place', async () 
   expect([entered(), entered()].length).toBe(2);
   expect(places.hasRoom).toBe(false);
 });
-
-test('a wait that fails returns to its place', async () => {
-  const place = entered();
-  entered();
-  const failure = new Error('cancelled');
-  await expect(place.aside(() => Promise.reject(failure))).rejects.toBe(failure);
-  expect(places.hasRoom).toBe(false);
-});

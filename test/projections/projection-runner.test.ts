@@ -150,22 +150,6 @@ test('rows and checkpoint an event that is in the rows already is not applied ag
   expect(rows).toEqual([{ redeemed: 35, times: 2 }]);
 });
 
-test('leading is done by one of two runners, and by the other when it stops', async () => {
-  const first = projected.startRunner({ pool: projected.openPool() });
-  await until(() => ALL.every((name) => first.leads(name)));
-  const second = projected.startRunner({ pool: projected.openPool() });
-  const early = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 5));
-  expect(await second.waitFor(early, ALL, WITHIN_MS)).toBe(true);
-  expect(ALL.some((name) => second.leads(name))).toBe(false);
-  expect((await second.status()).map(({ role }) => role)).toEqual(ALL.map(() => 'standby'));
-  await first.stop();
-  const late = await projected.ledger.happened(acme, ...manyUsers(acme, 5, 9));
-  expect(await second.waitFor(late, ALL, WITHIN_MS)).toBe(true);
-  await until(() => ALL.every((name) => second.leads(name)));
-  expect(ALL.some((name) => first.leads(name))).toBe(false);
-  expect([await usersCounted(), await usersStored()]).toEqual([9, 9]);
-});
-
 test('leading is lost with the connection that holds the locks, and taken again', async () => {
   const runners = [
     projected.startRunner({ pool: projected.openPool() }),
@@ -350,18 +334,6 @@ test('an event that cannot be applied and cannot be decoded parks its stream in 
     status.filter(({ unreadableStreams }) => unreadableStreams > 0).map((row) => row.projection),
   ).toEqual(['users', 'referral-codes']);
   expect(status.every(({ lastError }) => lastError === null)).toBe(true);
-});
-
-test('an event that cannot be applied and is of an unknown type parks its stream in all projections', async () => {
-  const runner = projected.startRunner();
-  const { position } = await projected.ledger.happenedUndecodably(
-    acme,
-    userIdentified(acme, 'ann'),
-    'SomethingNew',
-  );
-  expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-  const status = await runner.status();
-  expect(status.map(({ unreadableStreams }) => unreadableStreams)).toEqual(ALL.map(() => 1));
 });
 
 test('an event that cannot be applied and is an erasure stops the projections: nobody is shown whom it may forget', async () => {

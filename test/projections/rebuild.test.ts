@@ -15,7 +15,6 @@ import {
   type TestAccount,
 } from '../support/account-events.js';
 import { END_SESSIONS } from '../support/ended-sessions.js';
-import { ErrorLines } from '../support/error-lines.js';
 import { ProjectedLedger, until } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 
@@ -380,50 +379,4 @@ test('a rebuild that ends in the middle because it was stopped is resumed from t
   // 23 events are six pages; the first three are not read again.
   expect(projected.log.reads - reads).toBeLessThan(6);
   expect(await rebuilding.rowsOf(BALANCES, 2)).toEqual(await rebuilding.rowsOf(BALANCES, 1));
-});
-
-test('a rebuild that ends in the middle parks streams with events that cannot be decoded as live projections do, and a repair releases them', async () => {
-  const runner = projected.startRunner();
-  const later = anAccount('later');
-  await projected.ledger.happened(later, accountOpened(later));
-  const known = await projected.ledger.happenedUndecodably(later, userIdentified(later, 'u'));
-  const unknown = await projected.ledger.happenedUndecodably(
-    later,
-    userIdentified(later, 'v'),
-    'SomethingNew',
-  );
-  await reached(runner, await given(anAccount('z'), 1));
-  const logger = new ErrorLines();
-  const { pool } = rebuilding.parts;
-  const logged = new Rebuilding(projected, accountProjectors, pool, logger);
-  const built = await logged.rebuild(ALL);
-  expect(built.map(({ differences }) => differences)).toEqual(ALL.map(() => 0));
-  // One for each stream and read model, whatever waits in the stream.
-  expect(logger.lines.map(({ projection, generation }) => [projection, generation])).toEqual(
-    ALL.map((name) => [name, 2]),
-  );
-  for (const name of ALL) {
-    expect(await rebuilding.parkedOf(name, 1)).not.toHaveLength(0);
-    expect(await rebuilding.parkedOf(name, 2)).toEqual(await rebuilding.parkedOf(name, 1));
-  }
-
-  projected.ledger.undecodable.delete(known.id);
-  projected.ledger.undecodable.delete(unknown.id);
-  const streams = new Set([later.stream]);
-  for (const name of ALL) await logged.repair([name], { kind: 'streams', streams });
-  for (const name of ALL) expect(await rebuilding.parkedOf(name, 1)).toEqual([]);
-  expect(logger.lines).toHaveLength(ALL.length);
-  expect((await projected.users().list(scope, { limit: 10, offset: 0 })).totalCount).toBe(3);
-
-  projected.ledger.undecodable.add(known.id);
-  for (const _ of ['parks it', 'finds it parked'])
-    await logged.repair(['users'], { kind: 'streams', streams });
-  expect(logger.lines.slice(ALL.length)).toMatchObject([
-    {
-      projection: 'users',
-      generation: 1,
-      position: known.position,
-      error: 'cannot be decoded: written by a later release',
-    },
-  ]);
 });

@@ -165,22 +165,6 @@ describeProjector(dailyFiguresProjector, (given) => {
     });
   });
 
-  test('a list of redeemed rewards issues what it says became available', () =>
-    given(ACME, rewardGranted('w1', ANN, credit(100, 'Cents'), { dateScheduledFor: 3_000 }), {
-      type: 'RedeemedRewardsListed',
-      at: 4_000,
-      redemptionId: 'd',
-      unit: 'Cents',
-      from: 0,
-      persons: [ANN.person],
-      lines: [['w1', 0, 30]],
-    }).then({
-      daily_counts: [counted()],
-      daily_credit: [moved({ redeemed: '30' })],
-      credit_items: [item({ date_scheduled_for: 3_000, redeemed: 30 })],
-      credit_holders: [holder(70)],
-    }));
-
   test('a redemption that names its owners counts with its event, and its list issues and redeems no more', async () => {
     const redeemed = given(
       ACME,

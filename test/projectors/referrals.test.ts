@@ -136,12 +136,6 @@ describeProjector(referralsProjector, (given) => {
       });
   });
 
-  test('an ended referral stays counted', () =>
-    given(ACME, started, { type: 'ReferralEnded', at: 40, referralId: 'r1' }).then({
-      referrals: [referral({ date_ended: 40, date_changed: 40 })],
-      referral_counts: counts({ 'APPROVED APPROVED': 1 }, ...everybody),
-    }));
-
   test('a later signal is added to those of the start, and one before the start is part of it', () => {
     const ip = { message: 'same address', score: 50 };
     const speed = { message: 'too fast', score: 70 };
@@ -191,20 +185,6 @@ describeProjector(referralsProjector, (given) => {
         referral({ referrer_account_id: null, referrer_user_id: null, referral_code_used: null }),
       ],
       referral_counts: counts({ 'APPROVED APPROVED': 1 }, ofAll, ofNew, ofShop),
-    }));
-
-  test('an event without its person moves the counts of the stored referral', () =>
-    given(
-      ACME,
-      started,
-      referralConverted(
-        'r1',
-        { ...ANN, ids: forgotten(ANN.person) },
-        { at: 20, referredStatus: 'DENIED' },
-      ),
-    ).then({
-      referrals: [referral({ referred_status: 'DENIED', date_paid: 20, date_changed: 20 })],
-      referral_counts: counts({ 'DENIED APPROVED': 1 }, ...everybody),
     }));
 
   test('events about a referral that did not start are skipped', () =>

@@ -217,45 +217,6 @@ describeProjector(rewardBalancesProjector, (given) => {
     });
   });
 
-  test('expired credit that a list of redeemed rewards takes is no longer expired, and stays past its date', () =>
-    given(ACME, scheduled, aboutReward('RewardExpired', scheduled, 100, 4_000), {
-      type: 'RedeemedRewardsListed',
-      at: 4_100,
-      redemptionId: 'd',
-      unit: 'CENTS',
-      from: 0,
-      persons: [ANN.person],
-      lines: [['w1', 0, 30]],
-    }).then({
-      balance_items: [item('w1', { ...dates, bucket: 'expired', phase: 'EXPIRED', redeemed: 30 })],
-      reward_balances: [balance({ count: 1, redeemed_credit: 30, expired_credit: 70 })],
-    }));
-
-  test('an entry whose rewards are all cancelled stays, with zeros', () => {
-    const referred = rewardGranted('w1', ANN, discount(10), { source: 'REFERRED' });
-    const friend = rewardGranted('w2', ANN, discount(20), { source: 'FRIEND_SIGNUP' });
-    const code = rewardGranted('w3', ANN, tankCode('T'));
-    const cancelled = { bucket: 'cancelled', cancelled: true, assigned: 0 } as const;
-    const percent = { ...cancelled, type: 'PCT_DISCOUNT', unit_key: '%' } as const;
-    return given(
-      ACME,
-      referred,
-      friend,
-      code,
-      ...[referred, friend, code].map((granted) => rewardCancelled(granted, 0, 2_200)),
-    ).then({
-      balance_items: [
-        item('w1', { ...percent, source: 'REFERRED', percent: 10 }),
-        item('w2', { ...percent, source: 'FRIEND_SIGNUP', percent: 20 }),
-        item('w3', { ...cancelled, type: 'FUELTANK', unit_key: '' }),
-      ],
-      reward_balances: [
-        balance({ type: 'FUELTANK', unit_key: '', unit: null, first_revision: 2 }),
-        balance({ type: 'PCT_DISCOUNT', unit_key: '%', unit: '%' }),
-      ],
-    });
-  });
-
   test('a redemption that names its owners counts with its event, and its list adds nothing', async () => {
     const fromMany = given(ACME, reward, rewardGranted('w2', BOB, credit(50)), {
       type: 'AccountCreditRedeemed',
@@ -306,35 +267,6 @@ describeProjector(rewardBalancesProjector, (given) => {
         reward_balances: counted,
       });
   });
-
-  test("a redemption of very many rewards counts like single ones, also before a reward's date was recorded", () =>
-    given(ACME, reward, rewardGranted('w2', BOB, credit(50), { dateScheduledFor: 3_000 }), {
-      type: 'RedeemedRewardsListed',
-      at: 4_000,
-      redemptionId: 'd',
-      unit: 'CENTS',
-      from: 0,
-      persons: [ANN.person, BOB.person],
-      lines: [
-        ['w1', 0, 100],
-        ['w2', 1, 30],
-      ],
-    }).then({
-      balance_items: [
-        item('w1', { redeemed: 100 }),
-        item('w2', { ...ofBob, assigned: 50, redeemed: 30, date_scheduled_for: 3_000 }),
-      ],
-      reward_balances: inOrder(
-        balance({ count: 1, redeemed_credit: 100 }),
-        balance({
-          ...ofBob,
-          first_revision: 1,
-          count: 1,
-          redeemed_credit: 30,
-          available_credit: 20,
-        }),
-      ),
-    }));
 
   test('a redemption of more than was assigned contradicts the rows', () =>
     given(ACME, reward, creditRedeemed(reward, 'd', 101, 2_200)).refused(

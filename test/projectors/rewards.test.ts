@@ -7,7 +7,6 @@ import {
   credit,
   creditRedeemed,
   discount,
-  erasureCompleted,
   erasureRequested,
   forgotten,
   partyOf,
@@ -199,23 +198,6 @@ describeProjector(rewardsProjector, (given) => {
     ).then({});
   });
 
-  test('a second grant of a reward does not change its redemptions', () => {
-    const granted = ofAnn('w1');
-    return given(
-      ACME,
-      granted,
-      creditRedeemed(granted, 'd1', 60, 20),
-      rewardGranted('w1', ANN, credit(500), { at: 30 }),
-      creditRedeemed(granted, 'd2', 40, 40),
-    ).then({
-      rewards: [reward('w1', { redeemed_credit: 100, redeemed_times: 2, date_changed: 40 })],
-      redemptions: [
-        redemption('w1', 'd1'),
-        redemption('w1', 'd2', { number: 2, date_redeemed: 40, quantity: 40 }),
-      ],
-    });
-  });
-
   test('a redemption of very many rewards is listed as if each had been redeemed by itself', () =>
     given(
       ACME,
@@ -309,9 +291,4 @@ describeProjector(rewardsProjector, (given) => {
       redemptions: [redemption('w2', 'd3')],
     });
   });
-
-  test('a reward that is granted after the erasure request is removed at the tombstone', () =>
-    given(ACME, erasureRequested([ANN.person]), ofAnn('w1'), erasureCompleted([ANN.person])).then(
-      {},
-    ));
 });

@@ -148,15 +148,6 @@ describeProjector(usersProjector, (given) => {
       .then({ user_accounts: [account({ ...referred, is_converted: true })] });
   });
 
-  test('a referral by a forgotten person shows no code', () =>
-    given(
-      ACME,
-      accountOpened(ACME),
-      referralStarted('r1', ANN, EVE, { code: forgotten(EVE.person) }),
-    ).then({
-      user_accounts: [account({ referred_person: ANN.person })],
-    }));
-
   test('a person whose key is destroyed has no row, and their events are skipped', () => {
     const { person } = ANN;
     return given(
@@ -183,22 +174,6 @@ describeProjector(usersProjector, (given) => {
       code: forgotten(ANN.person),
       programId: 'default',
     }).then({ users: [user()], user_counts: counted(1) }));
-
-  test('a user who is identified again is counted once', () =>
-    given(
-      ACME,
-      userIdentified(ACME, 'ann'),
-      userIdentified(ACME, 'ann', { locale: 'de' }, 1_250),
-    ).then({
-      users: [
-        user({
-          profile: aProfile('ann', { locale: 'de' }),
-          date_created: 1_250,
-          date_changed: 1_250,
-        }),
-      ],
-      user_counts: counted(1),
-    }));
 
   test('a forgotten user is not counted, at either event of the erasure', async () => {
     const bob = partyOf(ACME, 'bob').person;
