@@ -17,7 +17,6 @@ import { accountOpened, DEFAULT_CURRENCY } from './sync-account.js';
 /** Creates and updates the people of an account. */
 
 export const USERS_MAX = 1000;
-export const CUSTOM_FIELDS_MAX = 100;
 
 /** Missing members keep the stored value; null clears it. */
 export interface ProfileChanges {

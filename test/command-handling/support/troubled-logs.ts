@@ -88,24 +88,6 @@ export class ForgetfulLog extends LogAround {
   }
 }
 
-/** A log that is away for appends of one kind, as long as it is `away`. */
-export class PartlyAwayLog extends LogAround {
-  away = true;
-
-  constructor(
-    log: EventLog,
-    private readonly misses: (events: readonly NewEvent[]) => boolean,
-  ) {
-    super(log);
-  }
-
-  override append(...call: Append): Promise<AppendResult> {
-    if (this.away && this.misses(call[2]))
-      return Promise.reject(new EventLogUnavailable('the log is away'));
-    return this.log.append(...call);
-  }
-}
-
 /** Something happens to the log while a stream is read, once: behind so many of its events. */
 export class InterruptedLog extends LogAround {
   private isOver = false;
@@ -126,28 +108,6 @@ export class InterruptedLog extends LogAround {
       this.isOver = true;
       await this.happens();
     }
-  }
-}
-
-/** Something happens to the log right behind an append of one kind, once. */
-export class StruckLog extends LogAround {
-  private isOver = false;
-
-  constructor(
-    log: EventLog,
-    private readonly behind: (events: readonly NewEvent[]) => boolean,
-    private readonly happens: () => Promise<void>,
-  ) {
-    super(log);
-  }
-
-  override async append(...call: Append): Promise<AppendResult> {
-    const result = await this.log.append(...call);
-    if (result.kind === 'appended' && !this.isOver && this.behind(call[2])) {
-      this.isOver = true;
-      await this.happens();
-    }
-    return result;
   }
 }
 
