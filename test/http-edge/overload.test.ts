@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { clientAddress, trustOf } from '../../src/http/edge/client-address.js';
@@ -103,7 +104,7 @@ test('a client that waits for its answer longer than one may leave it unread kee
   const open = closeGate(started);
   const answer = ask(started, `${API}/slow`);
   await eventually(async () => started.sample.entered.includes('slow'));
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await once(started.app.getHttpServer() as Server, 'timeout');
   open();
   expect((await answer).status).toBe(200);
 });
