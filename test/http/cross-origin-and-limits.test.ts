@@ -72,7 +72,7 @@ describe('pages of other origins', () => {
         expect.arrayContaining([...methods]),
       );
       expect(headers.get('access-control-allow-headers')).toBe(
-        'content-type, authorization, x-saasquatch-user-token, x-saasquatch-referrer, idempotency-key',
+        'content-type, authorization, x-saasquatch-user-token, x-saasquatch-referrer, idempotency-key, ledger-position-at-least',
       );
       expect(headers.get('access-control-allow-credentials')).toBeNull();
     }
@@ -110,7 +110,7 @@ describe('pages of other origins', () => {
       const answer = await call(path, { method, ...init });
       expect([path, answer.status, answer.allowed]).toStrictEqual([path, status, '*']);
       expect(answer.headers.get('access-control-expose-headers')).toBe(
-        'Retry-After, Ledger-Position, Ledger-Stale, Request-Id, Idempotency-Replayed, RateLimit, RateLimit-Policy',
+        'Retry-After, Ledger-Position, Ledger-Stale, Request-Id, Idempotency-Replayed, RateLimit, RateLimit-Policy, Test-Clock',
       );
     }
     expect((await call(`/api/v1/${tenant.alias}/users`)).allowed).toBeNull();

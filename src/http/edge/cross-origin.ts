@@ -23,7 +23,9 @@ const openAliasIn = (target: string): string | undefined =>
 
 /** For answers that run no hook. */
 export function allowCrossOrigin({ raw: { url = '' } }: FastifyRequest, reply: FastifyReply): void {
-  if (openAliasIn(url) !== undefined) void reply.header('Access-Control-Allow-Origin', '*');
+  if (openAliasIn(url) === undefined) return;
+  void reply.header('Access-Control-Allow-Origin', '*');
+  void reply.header('Access-Control-Expose-Headers', EXPOSED_HEADERS);
 }
 
 /**
