@@ -33,7 +33,7 @@ test('no variable is required', () => {
     requestsInFlightMax: 1000,
     connectionsMax: 4096,
     consolePatterns: false,
-    connectionsPerAddressMax: 1024,
+    connectionsPerAddressMax: 256,
     failedCredentialsPerMinute: 300,
     positionWaitMs: 5_000,
     ownWritesWaitMs: 2_000,
