@@ -45,26 +45,6 @@ it('a read that begins later is not answered by a statement that is under way', 
   expect(await Promise.all([first, second])).toEqual(['found a', 'found a']);
 });
 
-it('behind two statements under way reads wait, and share the next one', async () => {
-  let answer: () => void = () => undefined;
-  const asked = new Promise<void>((resolve) => (answer = resolve));
-  const { statements, row } = readsOf(async (names) => {
-    if (names.includes('a')) await asked;
-    if (names.includes('b')) await new Promise(() => undefined);
-    return allFound(names);
-  });
-  const first = row('a');
-  await nextTurn();
-  void row('b');
-  await nextTurn();
-  const later = [row('c')];
-  await nextTurn();
-  later.push(row('d'));
-  answer();
-  expect(await Promise.all([first, ...later])).toEqual(['found a', 'found c', 'found d']);
-  expect(statements).toEqual([['a'], ['b'], ['c', 'd']]);
-});
-
 it('a read that the server fails does not fail those of its turn', async () => {
   const failed = new pg.DatabaseError('cut off by its time limit', 0, 'error');
   const { statements, row } = readsOf(async (names) => {
