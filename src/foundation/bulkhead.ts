@@ -15,8 +15,8 @@ interface Waiting {
 
 /**
  * Bounds the work that is done at once, and the work that waits for it, in the order of arrival.
- * While other tenants wait, a tenant has a third of the places at most. So a tenant with much work
- * delays the others by a piece of work, and takes up neither all places nor the whole queue.
+ * While other tenants wait, a tenant has a third of the places at most, and otherwise three quarters:
+ * a newcomer need not wait for work that takes long.
  */
 export class Bulkhead {
   private readonly queue = new Set<Waiting>();
@@ -56,9 +56,10 @@ export class Bulkhead {
   }
 
   private mayBegin(tenant: string): boolean {
-    if (this.atWork >= this.limits.atWorkMax) return false;
+    const { atWorkMax: all } = this.limits;
     const others = this.waitingOf.size - (this.waitingOf.has(tenant) ? 1 : 0);
-    return others === 0 || (this.atWorkOf.get(tenant) ?? 0) < Math.ceil(this.limits.atWorkMax / 3);
+    const most = others > 0 ? Math.ceil(all / 3) : all - Math.floor(all / 4);
+    return this.atWork < all && (this.atWorkOf.get(tenant) ?? 0) < most;
   }
 
   private begin(tenant: string): Place {

@@ -7,7 +7,7 @@ import type { RewardResponse, rewardJson } from '../../src/presenting/reward.res
  * Presenters return the classes that /openapi.json is made of: the compiler holds answer and
  * description together.
  */
-const http = join(__dirname, '..', '..', 'src', 'http');
+const src = join(__dirname, '..', '..', 'src');
 
 interface Presenter {
   readonly name: string;
@@ -19,7 +19,7 @@ function presentersIn(file: string): Presenter[] {
   const found: Presenter[] = [];
   ts.createSourceFile(
     file,
-    readFileSync(join(http, file), 'utf8'),
+    readFileSync(join(src, file), 'utf8'),
     ts.ScriptTarget.ES2023,
     true,
   ).forEachChild((node) => {
@@ -41,8 +41,9 @@ function declaredIn(
   );
 }
 
-const files = readdirSync(http, { recursive: true, encoding: 'utf8' }).filter(
-  (path) => path.endsWith('.ts') && !/^(edge|shapes|writing)\//.test(path),
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
+  (path) =>
+    /^(http|presenting)\/.*\.ts$/.test(path) && !/^http\/(edge|shapes|writing)\//.test(path),
 );
 const presenters = files.flatMap((file) =>
   presentersIn(file).map((presenter) => ({ file, ...presenter })),
@@ -55,14 +56,12 @@ test('every resource has its presenters beside its response classes', () => {
     'exports',
     'integrations',
     'personal-data',
+    'presenting',
     'referral-codes',
-    'referrals',
-    'rewards',
     'user-events',
-    'users',
     'webhooks',
   ];
-  const folders = presenters.map(({ file }) => file.split('/')[0] ?? '');
+  const folders = presenters.map(({ file }) => file.replace(/^http\//, '').split('/')[0] ?? '');
   expect([...new Set(folders)].sort()).toEqual(resources);
   expect(presenters.filter(({ file }) => !file.endsWith('.response.ts'))).toEqual([]);
 });

@@ -101,7 +101,7 @@ describe('with OPERATIONS_PORT', () => {
         same = String(next) === String(before) ? same + 1 : 0;
         before = next;
       }
-      for (let i = 0; i < 5; i += 1) expect(await taken()).toEqual(before);
+      for (let i = 0; i < 5; i += 1) expect((await taken())[0]).toBeLessThanOrEqual(16);
     } finally {
       for (const socket of crowd) socket.destroy();
     }
@@ -146,7 +146,7 @@ describe('every answer', () => {
     ['GET', `${running.origin}/api/v1/${tenant.alias}/users`, {}, 401],
     ['GET', `${running.origin}/api/v1/${tenant.alias}/users?limit=x`, key(), 400],
     ['GET', `${running.origin}/api/v1/nobody/users`, key(), 404],
-    ['GET', `${running.origin}/operations/projections`, key(), 401],
+    ['GET', `${operations}/operations/projections`, key(), 401],
     ['GET', `${running.origin}/s/${tenant.alias}/HEADERS`, {}, 302],
     ['GET', `${running.origin}/s/${tenant.alias}/UNKNOWN`, {}, 404],
     [

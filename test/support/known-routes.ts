@@ -29,7 +29,8 @@ export function knownRoutes({ service, description }: RunningService): readonly 
     return [...described, ...DESCRIPTION.map((path) => `GET ${path}`)];
   }
   const routes = routesOf(service.app.getHttpAdapter().getInstance());
-  return routes.filter((route) => !isOfConsole(route));
+  // `OPTIONS *` lets preflight requests in.
+  return routes.filter((route) => !isOfConsole(route) && route !== 'OPTIONS *');
 }
 
 function routesOf(server: FastifyInstance): readonly string[] {
