@@ -5,7 +5,8 @@ import type { AccountEvent, Adjustment, PersonId } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { Draft } from './draft.js';
 import { debit } from './redemption.js';
-import { fitsUnderAmountMax, give } from './rewards.js';
+import { sumTooLarge } from './refusal-details.js';
+import { AMOUNT_MAX, fitsUnderAmountMax, give } from './rewards.js';
 
 /**
  * A correction by an operator. Recorded events stay: credit is added as a manual reward, or taken
@@ -45,7 +46,8 @@ export function adjustCredit(state: AccountState, command: AdjustCredit): Decisi
   if (amount < 0)
     return debit(state, { amount: -amount, unit, redemptionId, now, person, adjustment });
   const value = { type: 'CREDIT' as const, unit, assignedCredit: amount, currency: null };
-  if (!fitsUnderAmountMax(state, value)) return refused('AMOUNT_TOO_LARGE');
+  if (!fitsUnderAmountMax(state, value))
+    return refused('AMOUNT_TOO_LARGE', sumTooLarge(unit, AMOUNT_MAX));
   const draft = new Draft(state);
   const reward = {
     rewardId,

@@ -13,6 +13,15 @@ import {
 import { EVENT_EACH_MAX, nextPiece, ownersOf } from './bulk-redemption.js';
 import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
+import {
+  anotherUnit,
+  NOT_AN_AMOUNT,
+  notAvailable,
+  notCredit,
+  SPENT,
+  tooLittleAvailable,
+  tooLittleLeft,
+} from './refusal-details.js';
 import { isBeingPushed } from './reward-state.js';
 import { settle } from './rewards.js';
 import { availableOf, takenFrom } from './spendable.js';
@@ -32,22 +41,20 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
   const known = state.status === 'open' ? presentReward(state, command.rewardId) : undefined;
   if (state.status === 'absent' || !known) return refused('REWARD_NOT_FOUND');
   const { amount, unit, redemptionId, now } = command;
-  if (!isAmount(amount))
-    return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
-  if (known.value.type !== 'CREDIT')
-    return refused('REDEMPTION_NOT_POSSIBLE', 'only credit can be redeemed');
+  if (!isAmount(amount)) return refused('REDEMPTION_NOT_POSSIBLE', NOT_AN_AMOUNT);
+  if (known.value.type !== 'CREDIT') return refused('REDEMPTION_NOT_POSSIBLE', notCredit(known));
   if (unitKey(known.value.unit) !== unitKey(unit))
-    return refused('REDEMPTION_NOT_POSSIBLE', 'the reward is of another unit');
+    return refused('REDEMPTION_NOT_POSSIBLE', anotherUnit(unit, known.value.unit));
   const hold = heldBy(state, known);
   if (hold !== undefined) return { heldBy: hold };
   const draft = new Draft(state);
   const reward = settle(draft, known.rewardId, now) ?? known;
-  if (!isAvailable(reward))
-    return refused('REDEMPTION_NOT_POSSIBLE', 'the reward is not available');
+  const left = amountLeft(reward);
+  if (left === 0 && reward.redeemed > 0) return refused('REDEMPTION_NOT_POSSIBLE', SPENT);
+  if (!isAvailable(reward)) return refused('REDEMPTION_NOT_POSSIBLE', notAvailable(reward));
   if (isBeingPushed(reward))
     return refused('REDEMPTION_NOT_POSSIBLE', 'the payment provider is paying the reward');
-  if (amount > amountLeft(reward))
-    return refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
+  if (amount > left) return refused('REDEMPTION_NOT_POSSIBLE', tooLittleLeft(left));
   draft.emit({ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId, amount });
   return draft.decision();
 }
@@ -87,12 +94,12 @@ export function debit(
   state: OpenAccount,
   { amount, unit, redemptionId, now, person, adjustment }: Debit,
 ): Decision<AccountEvent> {
-  if (!isAmount(amount))
-    return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
+  if (!isAmount(amount)) return refused('REDEMPTION_NOT_POSSIBLE', NOT_AN_AMOUNT);
   const hold = holdOnCredit(state, unit, person);
   if (hold !== undefined) return { heldBy: hold };
-  if (availableOf(state.spendable, unit, now, person) < amount)
-    return refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+  const available = availableOf(state.spendable, unit, now, person);
+  if (available < amount)
+    return refused('REDEMPTION_NOT_POSSIBLE', tooLittleAvailable(amount, available, unit));
   const draft = new Draft(state);
   const corrected = adjustment === undefined ? {} : { adjustment };
   const onlyOf = person ?? null;

@@ -22,6 +22,7 @@ import {
 } from './account.state.js';
 import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
+import { notCancellable, sumTooLarge } from './refusal-details.js';
 import { isBeingPushed } from './reward-state.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
 import { ownMember } from '../own-member.js';
@@ -294,7 +295,8 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
   const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
   if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
-  if (!fitsUnderAmountMax(state, value)) return refused('AMOUNT_TOO_LARGE');
+  if (value.type === 'CREDIT' && !fitsUnderAmountMax(state, value))
+    return refused('AMOUNT_TOO_LARGE', sumTooLarge(value.unit, AMOUNT_MAX));
   const currency = otherCurrency(state, value);
   if (currency !== undefined && value.type === 'CREDIT')
     return refused(
@@ -344,7 +346,7 @@ export function cancelReward(
   const draft = new Draft(state);
   const settled = settle(draft, rewardId, now) ?? reward;
   if (!isCancellable(draft.state, settled) || settled.redeemed > 0)
-    return refused('REWARD_NOT_CANCELLABLE');
+    return refused('REWARD_NOT_CANCELLABLE', notCancellable(settled));
   cancel(draft, rewardId, now, 'REQUEST');
   return draft.decision();
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { ErrorPage } from './access.js';
 import { ApiError, unavailable } from './api-error.js';
+import { completedError } from './error-message.js';
 import { wrongTypeTolerated } from './json-body.js';
 import { noteFacts } from './request-facts.js';
 import { isError, loggedError, routeOf } from './request-log.js';
@@ -62,7 +63,7 @@ export function answerWithError(
   const { page = mapping.pageOfUnmatched } = request.routeOptions.config?.access ?? {};
   const shown = page?.(request, reply, error.body);
   if (shown !== undefined) return void reply.send(shown);
-  void reply.type('application/json; charset=utf-8').send(error.body);
+  void reply.type('application/json; charset=utf-8').send(completedError(error.body, request));
 }
 
 const kept = ({ raw }: FastifyReply): string => (raw.shouldKeepAlive ? 'keep-alive' : 'close');
