@@ -167,8 +167,6 @@ function adjustmentText({
       return `there is no user ${userId} in account ${accountId}`;
     case 'TOO_MANY_PROPOSALS':
       return 'no more proposals are taken today for this tenant and mode';
-    case 'AMOUNT_TOO_LARGE':
-      return 'the amount is more than the ledger can ever hold for an account';
     default:
       return details.length > 0 ? details.join('; ') : `refused: ${refused}`;
   }

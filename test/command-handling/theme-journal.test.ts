@@ -81,3 +81,21 @@ test('a change whose answer was lost is found in an earlier chapter, and not mad
     refused: 'IDEMPOTENCY_KEY_REUSED',
   });
 });
+
+test('a version is restored as a new one, a removal too', async () => {
+  accepted(await here.theme(put('es', { v: 1 })));
+  accepted(await here.theme(put('es', { v: 2 })));
+  const restoring = (restores: number): ThemeEdit => ({
+    locale: 'es',
+    restores,
+    apply: (values) => ({ values, bytes: 7 }),
+  });
+  const restored = accepted(await here.theme(restoring(1)));
+  expect(restored).toMatchObject({ before: { v: 2 }, after: { v: 1 } });
+  expect(restored.state.locales.get('es')?.version).toBe(3);
+  accepted(await here.theme({ locale: 'es', apply: () => ({ values: null, bytes: 0 }) }));
+  accepted(await here.theme(put('es', { v: 5 })));
+  expect(accepted(await here.theme(restoring(4)))).toMatchObject({ before: { v: 5 }, after: null });
+  expect(await here.theme(restoring(9))).toMatchObject({ refused: 'THEME_VERSION_NOT_FOUND' });
+  expect(await here.theme(restoring(0))).toMatchObject({ refused: 'THEME_VERSION_NOT_FOUND' });
+});

@@ -50,7 +50,7 @@ it('an adjustment redeems credit of that user alone, soonest expiry first', () =
     );
   given(...here, late, soon, others)
     .when(adjust(-201))
-    .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 201 exceeds the available credit 200 CENTS');
 });
 
 it('an adjustment is refused when another person has taken the id of the user since it was proposed', () => {
@@ -80,5 +80,8 @@ it('an adjustment is refused for an unknown user, for zero and for more than the
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number other than zero');
   given(...here, rewardGranted('all', BOB, credit(Number.MAX_SAFE_INTEGER)))
     .when(adjust(1))
-    .refused('AMOUNT_TOO_LARGE');
+    .refused(
+      'AMOUNT_TOO_LARGE',
+      'All CENTS ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
+    );
 });

@@ -72,7 +72,7 @@ it('an automatic redemption leaves nothing to spend or to cancel, by the clock',
   const at = { now: DUE };
   given(...here, scheduled)
     .when({ type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS', redemptionId: 'r', ...at })
-    .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 CENTS');
   given(...here, scheduled)
     .when({
       type: 'RedeemCredit',
@@ -82,10 +82,13 @@ it('an automatic redemption leaves nothing to spend or to cancel, by the clock',
       redemptionId: 'r',
       ...at,
     })
-    .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The reward has already been redeemed');
   given(...here, scheduled)
     .when({ type: 'CancelReward', rewardId: 'reward', ...at })
-    .refused('REWARD_NOT_CANCELLABLE');
+    .refused(
+      'REWARD_NOT_CANCELLABLE',
+      'The reward cannot be cancelled: 500 CENTS of it were redeemed',
+    );
   given(...here, scheduled)
     .when({ type: 'CancelReward', rewardId: 'reward', now: DUE - 1 })
     .then(rewardCancelled(scheduled, 500, DUE - 1));

@@ -191,7 +191,7 @@ test('an erasure leaves the reward in the ledger, neither seen nor spent', () =>
   then.when({ type: 'RedeemCredit', rewardId: 'reward', ...redeem }).refused('REWARD_NOT_FOUND');
   then
     .when({ type: 'RedeemAccountCredit', ...redeem })
-    .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 CENTS');
 });
 
 test("an erasure leaves the counts of a rule's grants, for the account and for its successor", () => {

@@ -41,10 +41,10 @@ it('redeeming one reward takes a part or all of the remaining credit', () => {
 it('redeeming one reward never takes more than the remaining credit', () => {
   given(...here, reward)
     .when(redeem(501))
-    .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
+    .refused('REDEMPTION_NOT_POSSIBLE', 'amount exceeds what is left (500)');
   given(...here, reward, creditRedeemed(reward, 'r', 500, 3_000))
     .when(redeem(1))
-    .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
+    .refused('REDEMPTION_NOT_POSSIBLE', 'The reward has already been redeemed');
 });
 
 it.each([0, -1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY])(
@@ -62,14 +62,20 @@ it('redeeming one reward compares units without case and keeps the spelling of t
     .then(creditRedeemed(reward, 'redemption', 1, NOW));
   given(...here, reward)
     .when(redeem(1, 'POINTS'))
-    .refused('REDEMPTION_NOT_POSSIBLE', 'the reward is of another unit');
+    .refused(
+      'REDEMPTION_NOT_POSSIBLE',
+      'The reward is in CENTS: redeem it with this unit instead of POINTS',
+    );
 });
 
 it('redeeming one reward is for credit alone', () => {
   for (const value of [discount(10), tankCode('T')]) {
     given(...here, rewardGranted('reward', BOB, value))
       .when(redeem(1, '%'))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'only credit can be redeemed');
+      .refused(
+        'REDEMPTION_NOT_POSSIBLE',
+        `Only credit can be redeemed, and the reward is of type ${value.type}`,
+      );
   }
 });
 
@@ -86,10 +92,11 @@ it('redeeming one reward uses the clock, whether due dates are recorded or not',
     dateExpires: 4_000,
   });
   const available = aboutReward('RewardBecameAvailable', due, 500, 3_000);
-  const notAvailable = ['REDEMPTION_NOT_POSSIBLE', 'the reward is not available'] as const;
+  const notBefore = 'The reward is not available before 1970-01-01T00:00:03.000Z';
+  const expired = 'The reward expired at 1970-01-01T00:00:04.000Z';
   given(...here, due)
     .when(redeem(1, 'CENTS', 2_999))
-    .refused(...notAvailable);
+    .refused('REDEMPTION_NOT_POSSIBLE', notBefore);
   given(...here, due)
     .when(redeem(1, 'CENTS', 3_000))
     .then(available, creditRedeemed(due, 'redemption', 1, 3_000));
@@ -98,17 +105,17 @@ it('redeeming one reward uses the clock, whether due dates are recorded or not',
     .then(creditRedeemed(due, 'redemption', 1, 3_999));
   given(...here, due, available)
     .when(redeem(1, 'CENTS', 4_000))
-    .refused(...notAvailable);
+    .refused('REDEMPTION_NOT_POSSIBLE', expired);
   given(...here, due)
     .when(redeem(1, 'CENTS', 4_000))
-    .refused(...notAvailable);
+    .refused('REDEMPTION_NOT_POSSIBLE', expired);
 });
 
 it('redeeming one reward is not possible for a cancelled reward', () => {
   for (const by of ['REQUEST', 'MODERATION'] as const) {
     given(...here, reward, rewardCancelled(reward, 500, 3_000, by))
       .when(redeem(1))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'the reward is not available');
+      .refused('REDEMPTION_NOT_POSSIBLE', 'The reward was cancelled at 1970-01-01T00:00:03.000Z');
   }
 });
 
@@ -154,19 +161,19 @@ describe('redeeming of the account', () => {
       );
     given(...here, a, spelled, ...others)
       .when(redeem(21))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 21 exceeds the available credit 20 CENTS');
   });
 
   it('is all or nothing', () => {
     given(...here, of('a', 10))
       .when(redeem(11))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 11 exceeds the available credit 10 CENTS');
     given(...here)
       .when(redeem(1))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 CENTS');
     given(...here, of('a', 10))
       .when(redeem(1, 'POINTS'))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 POINTS');
     given(...here, of('a', 10))
       .when(redeem(0))
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
@@ -185,7 +192,7 @@ describe('redeeming of the account', () => {
       );
     given(...here, gone, due, later)
       .when(redeem(11))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
+      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 11 exceeds the available credit 10 CENTS');
   });
 });
 

@@ -175,7 +175,7 @@ it('credit cannot be redeemed while its call is under way', () => {
   );
   when({ type: 'RedeemAccountCredit', ...redeem }).refused(
     'REDEMPTION_NOT_POSSIBLE',
-    'amount is more than what is available',
+    'The amount 1 exceeds the available credit 0 CENTS',
   );
 });
 
@@ -254,7 +254,7 @@ it('a refused reward that may be paid is nobody else’s, until the provider say
   );
   when({ type: 'RedeemAccountCredit', ...redeem }).refused(
     'REDEMPTION_NOT_POSSIBLE',
-    'amount is more than what is available',
+    'The amount 1 exceeds the available credit 0 CENTS',
   );
   when(record({ ...REFUSED, mayBePaid: true })).then();
   when(record(REFUSED)).then(refused());
@@ -381,7 +381,10 @@ it('cancelling is possible until the account has a customer', () => {
     .then(rewardCancelled(CREDIT, 500, NOW, 'REQUEST'));
   given(...LINKED, CREDIT)
     .when(cancel)
-    .refused('REWARD_NOT_CANCELLABLE');
+    .refused(
+      'REWARD_NOT_CANCELLABLE',
+      'The reward cannot be cancelled: the payment provider pays it',
+    );
 });
 
 it.each([false, true])('cancelling by a moderation likewise: with a customer %s', (isLinked) => {

@@ -103,14 +103,20 @@ it('a manual reward never raises the total ever assigned of a unit beyond the co
     .then(rewardGranted('reward', BOB, credit(10, 'Cents'), { at: NOW }));
   given(...here, nearly)
     .when(create({ value: credit(11, 'CENTS') }))
-    .refused('AMOUNT_TOO_LARGE');
+    .refused(
+      'AMOUNT_TOO_LARGE',
+      'All CENTS ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
+    );
   given(...here, nearly)
     .when(create({ value: credit(11, 'POINTS') }))
     .then(rewardGranted('reward', BOB, credit(11, 'POINTS'), { at: NOW }));
   for (const unit of ['constructor', '__proto__'])
     given(...here, rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, unit)))
       .when(create({ value: credit(11, unit) }))
-      .refused('AMOUNT_TOO_LARGE');
+      .refused(
+        'AMOUNT_TOO_LARGE',
+        'All constructor ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
+      );
   // Assigned is assigned, whatever became of it.
   given(...here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
     .when(create({ value: credit(11) }))
@@ -188,10 +194,16 @@ it('cancelling pins a reward that a moderation cancelled, without taking its amo
 it('cancelling is not possible once any part was redeemed, or when the reward says so', () => {
   given(...here, reward, creditRedeemed(reward, 'r', 1, 3_000))
     .when(cancel)
-    .refused('REWARD_NOT_CANCELLABLE');
+    .refused(
+      'REWARD_NOT_CANCELLABLE',
+      'The reward cannot be cancelled: 1 CENTS of it were redeemed',
+    );
   given(...here, rewardGranted('reward', BOB, credit(5), { cancellable: false }))
     .when(cancel)
-    .refused('REWARD_NOT_CANCELLABLE');
+    .refused(
+      'REWARD_NOT_CANCELLABLE',
+      'The reward cannot be cancelled: it was given as not cancellable',
+    );
 });
 
 it('cancelling does not find an unknown reward', () => {

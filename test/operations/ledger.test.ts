@@ -471,7 +471,7 @@ describe('an adjustment', () => {
         });
     }
     const head = await service.head();
-    await expect(adjust(-301)).rejects.toThrow('amount is more than what is available');
+    await expect(adjust(-301)).rejects.toThrow(/The amount 301 exceeds the available credit/);
     await expect(
       adjustLedger(core, scope, {
         ...owner,

@@ -239,7 +239,7 @@ test('an approval is decided on the balance of its moment, and a refused one lea
   expect(redeemed.status).toBe(200);
   const head = await running.service.head();
   expect(await approve(ledger, id)).toEqual(
-    refusedWith(400, 'amount is more than what is available'),
+    refusedWith(400, 'The amount 700 exceeds the available credit 699 CENTS'),
   );
   expect(await running.service.head()).toBe(head);
   expect(await waiting(ledger)).toMatchObject([{ id }]);
@@ -253,7 +253,9 @@ test('what could not be corrected now is not proposed', async () => {
   const head = await running.service.head();
   const proposing = (amount: number, over = {}) => propose(ledger, amount, { over });
   const { account } = ledger;
-  expect(await proposing(-701)).toEqual(refusedWith(400, 'amount is more than what is available'));
+  expect(await proposing(-701)).toEqual(
+    refusedWith(400, 'The amount 701 exceeds the available credit 700 CENTS'),
+  );
   expect(await proposing(0)).toEqual(refusedWith(400, 'amount: must not be 0'));
   expect(await proposing(1, { user: 'nobody' })).toEqual(
     refusedWith(400, `there is no user nobody in account ${account}`),

@@ -122,7 +122,7 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
   ['ledger reopen acme --period 2020-02 --comment c', 'the period 2020-02 is not closed'],
   [
     'ledger adjust acme a --user u --unit CENTS --amount -5000 --reason r --approved-by b',
-    'amount is more than what is available',
+    'The amount 5,000 exceeds the available credit 1,000 CENTS',
   ],
   [
     'ledger adjust acme a --user nobody --unit CENTS --amount 5 --reason r --approved-by b',
@@ -134,7 +134,7 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
   ],
   [
     'ledger adjust acme a --user u --unit CENTS --amount 9007199254740991 --reason r --approved-by b',
-    'the amount is more than the ledger can ever hold for an account',
+    'All CENTS ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
   ],
   ['ledger reconcile acme --period 2999-01', 'the period 2999-01 has not begun yet'],
   [
@@ -193,7 +193,7 @@ const OVER_HTTP: readonly (readonly [called: string, body: object | undefined, t
   [
     'ledger/acme/adjustment',
     { ...CORRECTION, account: 'a', user: 'u', amount: -5000 },
-    'amount is more than what is available',
+    'The amount 5,000 exceeds the available credit 1,000 CENTS',
   ],
   [
     'ledger/acme/reconciliation',
@@ -252,9 +252,11 @@ test('a key of another correction, and one that was refused before, are refused'
     '422 ["IDEMPOTENCY_KEY_REUSED","The idempotency key was used for another request"]',
   );
   for (const _again of [1, 2]) {
-    expect(await adjusting(-5_000, 'k2')).toBe('1 amount is more than what is available');
+    expect(await adjusting(-5_000, 'k2')).toBe(
+      '1 The amount 5,000 exceeds the available credit 1,005 CENTS',
+    );
     expect(await called(-5_000, 'k3')).toBe(
-      '400 ["BAD_REQUEST",["amount is more than what is available"]]',
+      '400 ["BAD_REQUEST",["The amount 5,000 exceeds the available credit 1,005 CENTS"]]',
     );
   }
 });

@@ -7,6 +7,7 @@ import {
   credit,
   creditRedeemed,
   discount,
+  erasureCompleted,
   erasureRequested,
   forgotten,
   partyOf,
@@ -291,4 +292,9 @@ describeProjector(rewardsProjector, (given) => {
       redemptions: [redemption('w2', 'd3')],
     });
   });
+
+  test('a reward that is granted after the erasure request is removed at the tombstone', () =>
+    given(ACME, erasureRequested([ANN.person]), ofAnn('w1'), erasureCompleted([ANN.person])).then(
+      {},
+    ));
 });

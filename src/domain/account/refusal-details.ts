@@ -41,7 +41,7 @@ export function notAvailable({
 export function notCancellable({ redeemed, payTo, value }: RewardState): string {
   const unit = value.type === 'CREDIT' ? ` ${value.unit}` : '';
   if (redeemed > 0)
-    return `The reward cannot be cancelled: ${figure(redeemed)}${unit} of it are redeemed`;
+    return `The reward cannot be cancelled: ${figure(redeemed)}${unit} of it were redeemed`;
   return payTo === undefined
     ? 'The reward cannot be cancelled: it was given as not cancellable'
     : 'The reward cannot be cancelled: the payment provider pays it';
