@@ -31,7 +31,32 @@ import {
 } from '../support/running-service.js';
 import { insisting } from '../support/operations.js';
 
-/** The command line for read models as it ships, beside a running service on the same stores. */
+/** The command line for read models as it ships, next to a running service on the same stores. */
+
+type Json = Record<string, unknown>;
+
+let service: RunningService;
+let stores: TestStores;
+let end: () => Promise<void>;
+let tenant: TestTenant;
+const [account, user] = [personal('acc'), personal('usr')];
+const warnings: string[] = [];
+
+beforeAll(async () => {
+  ({ service, stores, end } = await startWithStores());
+  tenant = await service.createTenant();
+  await open(account, user);
+  await give(100);
+});
+afterAll(() => end());
+
+async function open(accountId: string, userId: string): Promise<void> {
+  const created = await tenant.live.post(`/open/account/${accountId}/user/${userId}`, {
+    id: userId,
+    accountId,
+  });
+  expect(created.status).toBeLessThan(300);
+}
 
 async function give(assignedCredit: number, accountId = account, userId = user): Promise<void> {
   const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
