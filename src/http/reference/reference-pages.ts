@@ -120,7 +120,7 @@ export function serveReference(app: NestFastifyApplication, options: ReferenceOp
       handler: async (_request, reply) =>
         reply
           .type(type)
-          // Nothing in them is about a person; after a new release they are old for minutes at most.
+          // Nothing in them is about a person; after a release they are old for minutes at most.
           .header('Cache-Control', 'public, max-age=300')
           .header('Content-Security-Policy', PAGE_POLICY)
           .send(await cached()),
