@@ -58,6 +58,7 @@ test('every resource has its presenters beside its response classes', () => {
     'personal-data',
     'presenting',
     'referral-codes',
+    'rewards',
     'user-events',
     'webhooks',
   ];

@@ -3,6 +3,7 @@ import { isCompiled, type RunningService } from './running-service.js';
 
 /** What describes the interface is not in the description. */
 const DESCRIPTION = [
+  '/',
   '/openapi.json',
   '/docs',
   '/docs/errors',
