@@ -10,11 +10,14 @@ import {
 import { firstPosition } from '../../src/event-log/first-recorded.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
+import { parseLogAddress } from '../../src/operations/log/log-address.js';
 import { reportCopy } from '../../src/cli/log-cli.js';
 import { compareLogs } from '../../src/operations/log/log-comparison.js';
 import type { CopyOptions } from '../../src/operations/log/log-copy.js';
 import type { LogMoveResult } from '../../src/operations/log/log-move.js';
 import { Stopped } from '../../src/operations/log/log-reader.js';
+import { NotDone } from '../../src/operations/outcome.js';
+import { refusalText } from '../../src/operations/refusal-text.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
@@ -302,6 +305,21 @@ test('a byte that was changed in a store is found, and its stream is named', asy
   await expect(copied(source, target)).rejects.toThrow(/other streams of ours.*in referral-b/);
   await pool.query(`delete from ledger.events where stream = 'referral-c'`);
   expect((await compared(source, target)).differences).toEqual(['referral-b', 'referral-c']);
+});
+
+test.each([
+  '',
+  'x:secret',
+  'http://u:secret@h/',
+  'esdb://u:secret@h?nonsense=1',
+  'esdb://u:secret@',
+  'postgresql:secret',
+])('a malformed address is refused without being quoted (%#)', (text) => {
+  const refused = parseLogAddress('from', text);
+  const line =
+    refused instanceof NotDone ? refusalText(refused.because, (argument) => `--${argument}`) : '';
+  expect(line).toMatch(/^--from [^\n]+$/);
+  expect(line).not.toContain('secret');
 });
 
 test('the exit code shows the result of a copy', () => {

@@ -392,3 +392,11 @@ test('a database with its own log is not started on another one, with the reason
   // The store took nothing: the copy finds it empty.
   expect(await copy(stores.databaseUrl, store.url)).toMatchObject({ found: 0, isRecorded: true });
 }, 120_000);
+
+test('a copy to its source, or over the followed log, is refused', async () => {
+  await stop(await start());
+  await expect(copy(stores.databaseUrl, stores.databaseUrl)).rejects.toThrow(/the same log/);
+  await expect(copy(store.url, stores.databaseUrl)).rejects.toThrow(
+    /copy from it, or correct DATABASE_URL/,
+  );
+});

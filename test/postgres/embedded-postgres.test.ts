@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, readdir, readlink, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, readlink, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -247,6 +247,15 @@ test('after a crash every attached process is attached again', async () => {
   expect(await serverPid(dataDir)).toBeUndefined();
 });
 
+test('nothing is restarted once it was stopped', async () => {
+  await copyDatabaseTo();
+  const server = await start();
+  killServer(await serverPid(dataDir));
+  await server.stop();
+  await server.stop();
+  await eventually(async () => (await serverPid(dataDir)) === undefined);
+});
+
 test('the values of a statement are not logged', async () => {
   await copyDatabaseTo();
   const server = await start();
@@ -336,6 +345,14 @@ describe('a data folder whose path is too long for a socket', () => {
     expect(await textOf(folder, 'socket-folder')).toBe('');
     await expect(stat(named ?? '')).rejects.toThrow('ENOENT');
   });
+});
+
+test('a folder of the socket that others can enter is refused in one line', async () => {
+  await copyDatabaseTo();
+  await mkdir(join(dataDir, 'socket'), { recursive: true });
+  await chmod(join(dataDir, 'socket'), 0o755);
+  await expect(start()).rejects.toThrow(/socket must be a folder of the user .* mode 0700/);
+  expect(await serverPid(dataDir)).toBeUndefined();
 });
 
 test('a server of an older release, without a socket, is named and left alone', async () => {
