@@ -11,6 +11,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
+import { until } from '../support/projected-ledger.js';
 import { pollPause } from '../support/poll-pause.js';
 import { StripeDouble } from '../harness/stripe-double.js';
 
@@ -154,7 +155,64 @@ describe('payment connect', () => {
     );
   });
 
+  it('shows rewards that the provider refused, which payment sync tries again', async () => {
+    await service.applyProgram(tenant.alias, {
+      id: 'default',
+      referredReward: null,
+      referrerReward: {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        currency: 'USD',
+        assignedCredit: 700,
+        payTo: 'provider',
+        when: 'STARTED',
+      },
+    });
+    const [ann, bob, code] = [personal('ann'), personal('bob'), personal('c')];
+    const put = (id: string, more: Json) =>
+      tenant.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...more });
+    await put(ann, { referralCode: code, paymentProviderId: 'cus_refused' });
+    await put(bob, { referredBy: { code } });
+    const rewards = async (): Promise<readonly Json[]> => {
+      const { out } = await cli('payment', 'show', tenant.alias, '--account', ann, '--json');
+      return (JSON.parse(out) as { rewards: readonly Json[] }).rewards;
+    };
+    const comesTo = (state: string): Promise<void> =>
+      until(async () => (await rewards())[0]?.['state'] === state, 50_000);
+    await comesTo('PARKED');
+    const [{ rewardId } = {}] = await rewards();
+    const reason = 'the provider answered 404 (resource_missing)';
+    await until(async () => JSON.stringify(await show()).includes(reason), 50_000);
+    expect(await show()).toMatchObject({ parked: [{ rewardId, reason }] });
+    const health = async () => {
+      const answer = await fetch(`${service.origin}/health/ready`);
+      return ((await answer.json()) as { checks: Record<string, Json> }).checks['payments'];
+    };
+    await until(async () => (await health())?.['parkedPushes'] === 1, 50_000);
+    expect(await health()).toMatchObject({ ok: true, parkedBecause: reason });
+    expect(service.logText).toContain('the payment provider refuses a reward: it is parked');
+    double.customer('cus_refused');
+    expect((await cli('payment', 'sync', tenant.alias)).code).toBe(0);
+    await comesTo('PUSHED');
+    expect(double.balanceTransactions).toEqual([
+      expect.objectContaining({ customer: 'cus_refused', amount: -700 }),
+    ]);
+    expect(await rewards()).toEqual([
+      {
+        rewardId,
+        state: 'PUSHED',
+        externalReference: double.balanceTransactions[0]?.id,
+        reason: null,
+      },
+    ]);
+    const { out } = await cli('ledger', 'statement', tenant.alias, ann);
+    expect(out).toMatch(/paid by the payment provider/);
+    expect(out).toContain(double.balanceTransactions[0]?.id);
+  });
+
   it('leaves no secret readable in the log, and destroys its key at the end', async () => {
+    // Replaces the connection.
+    expect(await connecting(tenant.alias)).toMatchObject({ code: 0 });
     const { code, out } = await cli('payment', 'disconnect', tenant.alias, '--json');
     expect([code, JSON.parse(out)]).toEqual([
       0,
@@ -266,6 +324,59 @@ describe('a new tenant', () => {
     };
     // Those of Ann's credit and conversion are two of them.
     expect([differences.length, more]).toEqual([1_000, 4]);
+    double.balanceTransactions.length = 0;
+  });
+
+  it('passes over the credit that a former account of the customer was paid', async () => {
+    const own = await service.createTenant({
+      programType: 'PAYMENT_PROVIDER',
+      program: { id: 'default', referredReward: CREDIT },
+    });
+    expect(await connecting(own.alias)).toMatchObject({ code: 0 });
+    double.balanceTransactions.length = 0;
+    double.customer('cus_former');
+    const [ann, bob, cat] = [personal('ann'), personal('bob'), personal('cat')];
+    const referralCode = personal('c');
+    const put = async (id: string, over: Json) =>
+      expect(
+        await own.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...over }),
+      ).toMatchObject({ status: 200 });
+    const paymentProviderId = 'cus_former';
+    await put(ann, { referralCode });
+    await put(bob, { referredBy: { code: referralCode }, paymentProviderId });
+    const shown = async () => {
+      const { out } = await cli('payment', 'show', own.alias, '--account', bob, '--json');
+      return (JSON.parse(out) as { rewards: readonly Json[] }).rewards;
+    };
+    for (let looks = 1; (await shown())[0]?.['state'] !== 'PUSHED'; looks += 1)
+      await pollPause(looks);
+    const same = { code: 0, ok: true, differences: [] };
+    expect(await reconcile(own.alias)).toEqual(same);
+
+    for (const next of [bob, cat]) {
+      expect(await own.live.call('DELETE', `/open/account/${bob}`)).toMatchObject({ status: 204 });
+      await put(next, { paymentProviderId });
+      expect(await reconcile(own.alias)).toEqual(same);
+    }
+
+    const [paid] = double.balanceTransactions;
+    if (paid === undefined) throw new Error('the reward was paid');
+    const { id, metadata } = paid;
+    const never = `${metadata?.['rewardId']?.slice(0, 32)}${'0'.repeat(16)}`;
+    double.balanceTransactions.push(
+      { ...paid, id: 'cbtxn_again' },
+      { ...paid, id: 'cbtxn_never', metadata: { rewardId: never } },
+    );
+    expect((await reconcile(own.alias))['differences']).toEqual([
+      { account: cat, kind: 'CREDIT', ledger: null, provider: 700 },
+      {
+        account: cat,
+        kind: 'DUPLICATE',
+        ledger: 700,
+        provider: 1400,
+        transactions: ['cbtxn_again', id],
+      },
+    ]);
     double.balanceTransactions.length = 0;
   });
 });

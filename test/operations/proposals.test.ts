@@ -378,6 +378,14 @@ test("an id of another tenant, of nothing, or of no proposal's form is not found
   expect(await running.service.head()).toBe(head);
 });
 
+test('a proposal in test mode is approved by its id alone', async () => {
+  const ledger = await ledgerWithCredit('test');
+  const id = await proposedId(ledger, 5);
+  expect(await waiting({ ...ledger, scope: { ...ledger.scope, mode: 'live' } })).toEqual([]);
+  expect((await approve(ledger, id)).status).toBe(200);
+  expect(await closingOf(ledger)).toBe(705);
+});
+
 test('on the command line --by tells the two apart; both sides see the same proposals', async () => {
   const { scope, account, user, tenant } = await ledgerWithCredit();
   const ledger = { scope, account, user, tenant };

@@ -364,6 +364,49 @@ test('what is kept for a disabled endpoint does not wait to be sent, until it is
   expect(await claim()).toHaveLength(4);
 });
 
+test('what could be sent and is not counts, unless its endpoint or tenant makes it wait', async () => {
+  const unsent = async (): Promise<boolean> => (await waitingDeliveries(pool)).unsentSeconds > 50;
+  await endpoint('a');
+  await put(20, 'a');
+  expect(await unsent()).toBe(false);
+  const ago = () =>
+    pool.query(
+      `update ledger.webhook_endpoints set due_at = now() - interval '1 min',
+         pause_until = pause_until - interval '1 min'`,
+    );
+  await ago();
+  expect(await unsent()).toBe(true);
+  const first = await claim({ ofTenant: 1 });
+  await ago();
+  // It is busy.
+  expect(await unsent()).toBe(false);
+  await endpoint('b');
+  await put(1, 'b');
+  await ago();
+  expect(await unsent()).toBe(true);
+  await record(first, 200);
+  await put(20, 'a');
+  for (const name of ['c', 'd']) {
+    await endpoint(name);
+    await put(10, name);
+    await pool.query('update ledger.webhook_endpoints set due_at = null where endpoint_id = $1', [
+      'b',
+    ]);
+    await claim();
+  }
+  await ago();
+  // Its tenant has many under way.
+  expect(await unsent()).toBe(false);
+  await endpoint('other', 'initech');
+  await put(1, 'other', 'initech');
+  await ago();
+  expect(await unsent()).toBe(true);
+  await pool.query(
+    "update ledger.webhook_endpoints set pause_until = now() + interval '1 min' where tenant = 'initech'",
+  );
+  expect(await unsent()).toBe(false);
+});
+
 test('the lanes that are due are those in which something can be claimed', async () => {
   expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
   await endpoint('a');
