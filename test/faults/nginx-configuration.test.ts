@@ -28,7 +28,8 @@ ifInstalled(`nginx takes the configuration${reason}`, () => {
     const { status, stderr } = spawnSync(
       nginx ?? '',
       ['-t', '-p', folder, '-c', join(folder, 'nginx.conf')],
-      { encoding: 'utf8' },
+      // nginx cannot open a socket of its parent as /dev/stdout.
+      { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] },
     );
     expect([status, stderr]).toEqual([0, expect.stringContaining('test is successful')]);
   } finally {
