@@ -111,6 +111,10 @@ export interface ErrorJson {
   readonly validationErrors?: readonly string[];
 }
 
+/** Whether an answer that was kept is that of a refusal. */
+export const isErrorJson = (body: unknown): body is ErrorJson =>
+  typeof body === 'object' && body !== null && 'apiErrorCode' in body && 'statusCode' in body;
+
 export interface ApiErrorDetails {
   /** Instead of the default message. Sent to the client, never logged. */
   readonly message?: string;

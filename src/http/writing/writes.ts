@@ -12,7 +12,8 @@ import type {
 } from '../../kept-answers/idempotency-key.js';
 import type { KeptAnswers } from '../../kept-answers/kept-answers.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import { ApiError, unavailable, type ApiErrorCode } from '../edge/api-error.js';
+import { ApiError, isErrorJson, unavailable, type ApiErrorCode } from '../edge/api-error.js';
+import { completedError } from '../edge/error-message.js';
 import type { Call } from '../credentials/call.js';
 import { noteKeptAnswer } from '../edge/request-facts.js';
 import { keyedRequest } from './keyed-request.js';
@@ -161,6 +162,6 @@ export class Writes {
     if (position !== null) void reply.header('Ledger-Position', position);
     void reply.header('Idempotency-Replayed', 'true').status(status);
     noteKeptAnswer(reply.request, body);
-    return body;
+    return isErrorJson(body) ? completedError(body, reply.request) : body;
   }
 }
