@@ -1,7 +1,12 @@
+import { accountProjectors } from '../../projections/account-projectors.js';
+import { loadConfig } from '../../src/config/config.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
+import { exportJobsOn } from '../../src/core/export-jobs-on.js';
 import { claimExport, waitingExports } from '../../src/exports/storage/export-file-rows.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { startExportsPools } from '../../src/process/start-exports.js';
+import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { basic, type Json } from '../support/api-client.js';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -297,6 +302,102 @@ test('progress is shown while a file is written; whoever is forgotten then is in
   expect(second[0]?.attempt).not.toBe(first[0]?.attempt);
   const text = (await fileOf(id)).toString();
   expect([text.includes(bob), text.includes(cid)]).toEqual([false, true]);
+});
+
+test('a database without room for a file aborts the export, and no other', async () => {
+  const id = await ask();
+  await pool.query(
+    `create function public.no_room() returns trigger language plpgsql
+      as $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`,
+  );
+  // Who is in the file is stored before.
+  await pool.query(
+    `create trigger no_room before insert on ledger.export_chunks for each row
+      when (new.kind = 'file') execute function public.no_room()`,
+  );
+  await withWorker(async () => {
+    expect(await ended(id)).toMatchObject({
+      status: 'ABORTED',
+      stats: { reason: 'the database has no room for the file' },
+    });
+    await until(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
+    const { rows } = await pool.query(
+      `select from ledger.export_chunks where attempt not in
+        (select attempt from ledger.export_files where attempt is not null)`,
+    );
+    expect(rows).toEqual([]);
+    await pool.query('drop function public.no_room() cascade');
+    expect(await ended(await ask())).toMatchObject({ status: 'COMPLETED' });
+  });
+});
+
+test('an attempt that hangs without an error ends, counts as failed, and leaves no connection', async () => {
+  const applicationName = 'exports-that-hang';
+  const jobsPool = openPool({ url: stores.databaseUrl, max: 6, applicationName });
+  const presence = new ProcessPresence(jobsPool);
+  const warnings: object[] = [];
+  const jobs = exportJobsOn(api.service.core, {
+    pool: jobsPool,
+    snapshots: jobsPool,
+    presence,
+    logger: { warn: (line) => void warnings.push(line) },
+    generations: new LiveGenerations(jobsPool, accountProjectors),
+    publicUrl: () => api.origin,
+    atOnce: 1,
+    readModels: { waitFor: () => Promise.resolve(true) },
+    stalledAfterMs: 500,
+  });
+  const hanging = async () => {
+    const { rows } = await pool.query(
+      `select from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'
+        and query like 'lock table%'`,
+      [applicationName],
+    );
+    return rows.length;
+  };
+  const holder = await pool.connect();
+  try {
+    const id = await ask();
+    await pool.query('update ledger.export_files set failures = 2 where export_id = $1', [id]);
+    const { rows } = await holder.query<{ name: string }>(
+      `select format('%I.users', nspname) as name from pg_namespace where nspname ~ '^rm_users_'`,
+    );
+    await holder.query(
+      `begin; lock table ${rows.map(({ name }) => name).join()} in access exclusive mode`,
+    );
+    await presence.start();
+    jobs.start();
+    expect(await ended(id)).toMatchObject({
+      status: 'ABORTED',
+      stats: { reason: 'failed 3 times: nothing was written for 0.5 s' },
+    });
+    await until(async () => (await rowsLeft(id)) === 0 && (await hanging()) === 0, WITHIN_MS);
+    const reason = 'nothing was written for 0.5 s';
+    await until(() => warnings.length === 2, WITHIN_MS);
+    expect(warnings).toEqual([
+      { exportId: id, reason, failures: 3 },
+      { exportId: id, reason: `failed 3 times: ${reason}` },
+    ]);
+  } finally {
+    holder.release(true);
+    await jobs.stop();
+    await presence.stop();
+    await jobsPool.end();
+  }
+});
+
+test('statements next to the writing are limited in time, those of a snapshot are not', async () => {
+  const config = loadConfig({});
+  const { core } = api.service;
+  const { part, undo } = startExportsPools(core, { config }, pool);
+  const limitOf = async (of: typeof pool) =>
+    (await of.query<{ limit: string }>(`select current_setting('statement_timeout') as limit`))
+      .rows[0]?.limit;
+  try {
+    expect([await limitOf(part.pool), await limitOf(part.snapshots)]).toEqual(['30s', '0']);
+  } finally {
+    await undo();
+  }
 });
 
 test('of a tenant and mode one export is written at a time, beside that of the other mode', async () => {

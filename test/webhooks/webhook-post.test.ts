@@ -1,3 +1,4 @@
+import { enterWorld } from '../../src/foundation/world.js';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { findAddressesFrom } from '../../src/webhooks/sending/find-addresses.js';
 import { WebhookPost, type Posted } from '../../src/webhooks/sending/webhook-post.js';
@@ -72,6 +73,15 @@ describe('a request', () => {
       'content-length': String(body.length),
     });
   });
+});
+
+test('no proxy of the environment is used', async () => {
+  for (const name of ['http_proxy', 'HTTP_PROXY', 'ALL_PROXY'])
+    process.env[name] = receiver.url('/');
+  expect(outcome(await post('http://10.0.0.1/hook'))).toBe('address-not-allowed');
+  expect(outcome(await post(receiver.url('/direct')))).toBe(200);
+  const [request] = await receiver.requests('/direct');
+  expect(request?.url).toBe('/direct');
 });
 
 describe('an answer', () => {
@@ -178,6 +188,32 @@ describe('an answer that does not end in time is a failed attempt', () => {
   it('the name server included', async () => {
     const silent = await post('http://silent.test/hook', { withinMs: 300 });
     expect(silent).toMatchObject({ kind: 'failed', reason: 'timeout' });
+  });
+
+  it('which is 15 s unless another is set', async () => {
+    const path = await pathFor({ kind: 'hang' });
+    const waits: number[] = [];
+    const unused = (): never => {
+      throw new Error('not used here');
+    };
+    const leave = enterWorld({
+      now: () => Date.now(),
+      elapsed: () => performance.now(),
+      after: (ms, call) => {
+        waits.push(ms);
+        const timer = setTimeout(call, 100);
+        return () => clearTimeout(timer);
+      },
+      uuid: unused,
+      bytes: unused,
+      below: unused,
+    });
+    try {
+      expect(outcome(await post(receiver.url(path)))).toBe('timeout');
+    } finally {
+      leave();
+    }
+    expect(waits).toEqual([15_000]);
   });
 
   it('and its connection is closed', async () => {
