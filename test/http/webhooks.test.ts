@@ -14,6 +14,7 @@ import {
   outcome,
   personal,
   refusal,
+  RunningService,
   shareService,
   type TestTenant,
 } from '../support/running-service.js';
@@ -403,4 +404,24 @@ test('whoever is forgotten is in no retry, in no row and in no resend', async ()
   expect(rows.filter(({ row }) => row.includes(user.id) || row.includes(user.accountId))).toEqual(
     [],
   );
+});
+
+test('a second process on the same stores sends no webhook twice, and may end', async () => {
+  const path = aPath();
+  await subscribe(path);
+  await aUser();
+  await receiver.requests(path, 2);
+  const second = await RunningService.start(running.stores, {
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  });
+  try {
+    for (let n = 0; n < 5; n++) await aUser();
+    const all = await receiver.requests(path, 12);
+    expect(new Set(all.map((request) => told(request).id)).size).toBe(12);
+  } finally {
+    await second.stop();
+  }
+  await aUser();
+  await receiver.requests(path, 14);
+  expect(receiver.receivedAt(path)).toHaveLength(14);
 });

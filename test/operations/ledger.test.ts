@@ -300,6 +300,91 @@ describe('a replay', () => {
     expect(people.out).toContain('9999');
   }, 60_000);
 
+  test('finds no difference after any event of an account', async () => {
+    const credit = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 30 };
+    const program = {
+      id: 'rich',
+      referredReward: credit,
+      referrerReward: {
+        type: 'FUELTANK',
+        fuelTankCodes: ['T-1', 'T-2'],
+        fuelTankType: 'CREDIT',
+        amount: 5,
+        unit: 'LITRES',
+      },
+      eventRewards: [
+        { key: 'visit', to: 'USER', reward: { ...credit, delayDays: 2, validDays: 5 } },
+      ],
+      fraud: { email: 'pending' },
+    };
+    const tenant = await service.createTenant({ program });
+    const { live } = tenant;
+    const must = async (method: string, route: string, body?: object): Promise<void> =>
+      expect((await live.call(method, route, body)).status).toBeLessThan(300);
+    const code = personal('C').toUpperCase();
+    const owner = await user(tenant);
+    const ofOwner = `/account${path(owner.accountId)}/user${path(owner.userId)}`;
+    const identified = { id: owner.userId, accountId: owner.accountId };
+    const profile = { firstName: 'Ann', email: 'ann@example.com', segments: ['a', 'b'] };
+    await must('POST', '/user', { ...identified, referralCode: code, ...profile });
+    await must('POST', '/user', { ...identified, firstName: null, segments: ['~a'] });
+    const referred = [personal('acc'), personal('acc')];
+    for (const [index, accountId] of referred.entries()) {
+      const userId = personal('user');
+      const email = index === 0 ? 'x@example.com' : 'ann@example.org';
+      const trial = { subscription: { status: 'TRIAL' }, currency: 'CAD' };
+      await must('POST', '/accountsync', { id: accountId, ...trial, referral: { code } });
+      await must('POST', '/user', { id: userId, accountId, email });
+      for (const status of ['CANCELLED', 'PAID'])
+        await must('POST', '/accountsync', {
+          id: accountId,
+          subscription: {
+            status,
+            ...(status === 'PAID' && {
+              value: 5,
+              billingIntervalType: 'MONTH',
+              billingIntervalValue: 1,
+            }),
+          },
+        });
+      const events = [{ key: 'visit', fields: {} }];
+      const route = `/open/account${path(accountId)}/user${path(userId)}/events`;
+      await must('POST', route, { accountId, userId, events });
+    }
+    const { body: listed } = await live.get<{ referrals: { id: string }[] }>('/referrals');
+    for (const action of ['DENIED', 'APPROVED'])
+      await must('POST', '/referrals/moderate', {
+        actions: listed.referrals.map(({ id }) => ({ referralId: id, action })),
+      });
+    for (const over of [{}, { dateScheduledFor: Date.now() + 9_000_000 }])
+      await must('POST', `/rewards${ofOwner}`, { ...credit, ...over });
+    const redeemed = { accountId: owner.accountId, unit: 'CENTS', amount: 12 };
+    await must('POST', '/credit/bulkredeem', redeemed);
+    await must('POST', `${ofOwner}/block`, {});
+    await must('DELETE', `/open/account${path(referred[0] ?? '')}`);
+    await must('POST', '/accountsync', { id: referred[0], subscription: { status: 'TRIAL' } });
+
+    const replay = () => replayLedger(core, scopeOf(tenant), {});
+    await eventually(async () => (await replay()).differences.length === 0);
+    expect((await replay()).events).toBeGreaterThan(30);
+    const types = new Set<string>();
+    await exportLedger(core, scopeOf(tenant), {}, (text) => {
+      for (const line of text.trimEnd().split('\n'))
+        types.add((JSON.parse(line) as { type: string }).type);
+      return Promise.resolve();
+    });
+    for (const type of [
+      'RewardCancelled',
+      'RewardRestored',
+      'ReferralEnded',
+      'ReferralModerated',
+      'UserBlocked',
+      'ErasureCompleted',
+      'UserProfileChanged',
+    ])
+      expect([...types]).toContain(type);
+  });
+
   test('that was stopped continues where it was', async () => {
     const tenant = await service.createTenant();
     const { referrer } = await converted(tenant);
