@@ -93,6 +93,12 @@ test('a log in EventStoreDB is sealed and verified as it grows', async () => {
   expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'inserted' } });
 });
 
+test('a tenant without events has a chain without events', async () => {
+  const ledger = await open();
+  expect(await ledger.verify()).toMatchObject({ ok: true, events: 0, position: null, seals: 0 });
+  await expect(ledger.digest()).rejects.toMatchObject({ code: 'CHAIN_EMPTY' });
+});
+
 test('a stopped verification ends, and says how far it was', async () => {
   const ledger = await (await open()).filled(1);
   const stopping = new AbortController();

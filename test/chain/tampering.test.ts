@@ -279,6 +279,33 @@ test('a seal of the log that was removed, or made again without the key, is foun
   });
 });
 
+test('a newest event that was replaced by a foreign one is found, although the count is right', async () => {
+  const last = at(-1);
+  await sql(
+    'delete from ledger.chain_seals where chain = $1 and $2::uuid = any (event_ids)',
+    ledger.chains.of(ACME),
+    last.id,
+  );
+  await sql(
+    `update ledger.events set stream = 'referral-tenants', revision = 1, event_id = $2 where position = $1`,
+    numberOf(last),
+    randomUUID(),
+  );
+  expect(await ledger.verify({ tenant: 'other', mode: 'live' })).toMatchObject({ ok: false });
+});
+
+test('a restored older database with its seals is found by a digest from outside only', async () => {
+  await ledger.happened('a');
+  const newer = await ledger.digest();
+  await sql(`truncate ${TABLES.map((table) => `ledger.${table}`).join(', ')}`);
+  for (const table of TABLES) await sql(`insert into ledger.${table} table untouched.${table}`);
+  expect(await ledger.verify()).toMatchObject({ ok: true });
+  expect(await ledger.verify(ACME, newer)).toMatchObject({
+    ok: false,
+    firstBroken: { position: newer.position, reason: 'removed' },
+  });
+});
+
 test.each([
   [
     'a stream that seems longer',

@@ -270,6 +270,19 @@ describe('with the token of a user', () => {
     expect(outcome(await api.get(`/account${path(ann.accountId)}`))).toStrictEqual(NO_ACCOUNT);
   });
 
+  test('a cookie user is forgotten like any other', async () => {
+    const visit = () =>
+      api.put<{ id: string; accountId: string }>('/open/user/cookie_user', {
+        cookieId: 'a-cookie',
+      });
+    const { body: visitor } = await visit();
+    const to = `/account${path(visitor.accountId)}/user${path(visitor.id)}`;
+    expect(outcome(await remove(to))).toStrictEqual(GONE);
+    expect(await visit()).toMatchObject({ status: 200, body: { id: visitor.id } });
+    expect(outcome(await remove(to, { doNotTrack: 'true' }))).toStrictEqual(GONE);
+    expect(outcome(await visit())).toStrictEqual(refusal(400, 'DO_NOT_TRACK', 'RS050'));
+  });
+
   test('kept answers show null in place of a forgotten person', async () => {
     const ann = await somebody();
     const bob = await somebody();

@@ -152,6 +152,19 @@ it('a payment of the former account whose answer was lost is found there, and no
   expect(credits('present')).toEqual([]);
 });
 
+it('what had no effect at the former account is paid once by the present one', async () => {
+  const { ann } = await referral();
+  for (let calls = 0; calls < 50; calls += 1) doubles.former.fail({ kind: 'break-off' }, isCredit);
+  await link(ann);
+  await until(
+    () => Promise.resolve(doubles.former.callsTo('POST', /balance/).length > 0),
+    WITHIN_MS,
+  );
+  await connect('present');
+  await comesTo(ann, 'PUSHED');
+  expect([credits('former').length, credits('present').length]).toEqual([0, 1]);
+});
+
 it('while the former account refuses to say what it paid, nobody pays or spends it', async () => {
   const { ann } = await referral();
   await paidWithoutAnswer(ann);
@@ -200,4 +213,15 @@ it('behind a disconnection another account pays no open call before an operator 
   await tryAgain(ann);
   await comesTo(ann, 'PUSHED');
   expect(credits('present')).toHaveLength(1);
+});
+
+it('what the disconnected account has paid is recorded once its key is connected again', async () => {
+  const ann = await paidThenDisconnected();
+  await connect('present');
+  await wake(ann);
+  await comesTo(ann, 'PARKED');
+  await connect('former');
+  await tryAgain(ann);
+  await comesTo(ann, 'PUSHED');
+  expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
 });

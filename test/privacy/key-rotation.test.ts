@@ -13,8 +13,14 @@ import {
   settleRotation,
 } from '../../src/privacy/key-rotation.js';
 import type { Keyring } from '../../src/privacy/keyring.js';
-import { masterKeyId } from '../../src/privacy/master-key.js';
-import { generationIn } from '../../src/privacy/sealed-bytes.js';
+import { KeyedNames } from '../../src/privacy/keyed-names.js';
+import {
+  KEY_PURPOSES,
+  masterKeyId,
+  purposeKey,
+  wrappingKey,
+} from '../../src/privacy/master-key.js';
+import { generationIn, openBytes, openNamed, sealBytes } from '../../src/privacy/sealed-bytes.js';
 import { openServiceKeys, WrongMasterKey } from '../../src/privacy/service-keys.js';
 import { WrappedKeys } from '../../src/privacy/subject-keys.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -95,6 +101,15 @@ test('after a rotation the new key opens what was sealed before, and names and s
   });
 });
 
+test('what is encrypted anew is not opened by a key that is derived from the old master key', async () => {
+  const one = randomUUID();
+  await peopleWith(await openServiceKeys(pool, first)).loadOrCreate([one]);
+  await rotate(first, second);
+  const wrapped = (await wrappedOf(one)) ?? Buffer.alloc(0);
+  for (const purpose of KEY_PURPOSES)
+    expect(() => openNamed(purposeKey(first, purpose), wrapped, one)).toThrow();
+});
+
 test('a key that is destroyed while it is encrypted anew stays destroyed', async () => {
   const keyring = await openServiceKeys(pool, first);
   const [gone, kept] = [randomUUID(), randomUUID()];
@@ -154,6 +169,26 @@ test('a process that runs meanwhile reads the new key when it meets it, and soon
   } finally {
     back();
   }
+});
+
+test('a database of a release before keys had names is read, and can be rotated', async () => {
+  const subject = randomUUID();
+  const key = randomBytes(32);
+  const wrapped = sealBytes(purposeKey(first, 'key-wrapping'), key, subject);
+  await pool.query('insert into vault.subject_keys (subject, wrapped) values ($1, $2)', [
+    subject,
+    wrapped,
+  ]);
+  await pool.query('insert into ledger.identity (master_key_check) values ($1)', [
+    new KeyedNames(purposeKey(first, 'stream-names')).digest('master-key-check'),
+  ]);
+  expect(await refusalOf(openServiceKeys(pool, second))).toMatch(/not the one/);
+  const keyring = await openServiceKeys(pool, first);
+  expect((await peopleWith(keyring).load([subject])).get(subject)).toEqual(key);
+  expect(await keyStatus(pool)).toMatchObject({ sealedBy: [{ generation: 1, subjects: 1 }] });
+  await rotate(first, second);
+  const after = await openServiceKeys(pool, second);
+  expect((await peopleWith(after).load([subject])).get(subject)).toEqual(key);
 });
 
 test('the old key is needed until every process runs with the new one, and opens nothing after that', async () => {
@@ -246,4 +281,38 @@ test('a purpose that the release before did not have gets its first key on a dat
   expect(await rotate(first, second)).toBe(0);
   const after = (await openServiceKeys(pool, second)).sealer(PURPOSE);
   expect((await after.open(sealed ?? Buffer.alloc(0), 'a delivery')).toString()).toBe('an answer');
+});
+
+test('of two master keys the newest alone makes the first key of a purpose, and there is no second one', async () => {
+  await openServiceKeys(pool, first);
+  await rotateMasterKey(pool, first, second);
+  const refused = (master: Buffer, holder: Buffer): Promise<void> =>
+    expect(openServiceKeys(pool, master)).rejects.toThrow(
+      `keys that the master key ${masterKeyId(holder)} alone opens`,
+    );
+  // The other one has it.
+  await forgetPurpose(second);
+  await refused(second, first);
+  // Neither has it.
+  await forgetPurpose();
+  await refused(first, second);
+  expect((await openServiceKeys(pool, second)).generation(PURPOSE)).toBe(1);
+});
+
+test('a rotation takes along the keys of purposes that only a newer release knows', async () => {
+  await openServiceKeys(pool, first);
+  const purpose = 'of a newer release';
+  const key = randomBytes(32);
+  await pool.query('insert into vault.service_keys values ($1, 1, $2, $3)', [
+    purpose,
+    masterKeyId(first),
+    sealBytes(wrappingKey(first), key, `${purpose}/1`),
+  ]);
+  await rotate(first, second);
+  const { rows } = await pool.query<{ wrapped: Buffer }>(
+    'select wrapped from vault.service_keys where purpose = $1 and master_key = $2',
+    [purpose, masterKeyId(second)],
+  );
+  const copy = rows[0]?.wrapped ?? Buffer.alloc(0);
+  expect(openBytes(wrappingKey(second), copy, `${purpose}/1`)).toEqual(key);
 });

@@ -105,6 +105,25 @@ test('it is read and written meanwhile, and nothing of that is lost', async () =
   expect(rows).toHaveLength(expected.size);
 });
 
+test('what an interrupted repacking left is removed by the next one', async () => {
+  const before = await shape();
+  const client = await pool.connect();
+  const broken = repack(client, TABLE, async (work) => {
+    await work();
+    const { rows } = await pool.query(`select to_regclass('things.rows__copy') as copy`);
+    if ((rows[0] as { copy: unknown }).copy !== null) throw new Error('the process ended');
+  });
+  await expect(broken).rejects.toThrow('the process ended');
+  client.release(true);
+  expect(await shape()).not.toEqual(before);
+  await pool.query(`insert into things.rows values ('v', gen_random_uuid(), 'between', 5)`);
+  const next = await pool.connect();
+  expect(await repack(next, TABLE, (work) => work())).toBe(true);
+  next.release(true);
+  expect(await shape()).toEqual(before);
+  expect(await content()).toHaveLength(1_001);
+});
+
 test('a table with numbers of its own, or that others refer to, is left to be rewritten', async () => {
   await pool.query(
     'create table things.numbered (id bigint generated always as identity primary key); create table things.refers (id uuid primary key, n bigint references things.numbered); create table things.bare (n int)',
