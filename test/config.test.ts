@@ -21,6 +21,7 @@ test('no variable is required', () => {
     operationsPort: undefined,
     databaseUrl: undefined,
     masterKeyFile: resolve('.data/master.key'),
+    operatorsFile: { path: resolve('.data/operators.json'), mayBeMissing: true },
     publicUrl: undefined,
     roles: new Set(['api', 'projector', 'worker']),
     logLevel: 'info',
