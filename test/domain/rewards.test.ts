@@ -115,12 +115,15 @@ it('a manual reward never raises the total ever assigned of a unit beyond the co
       .when(create({ value: credit(11, unit) }))
       .refused(
         'AMOUNT_TOO_LARGE',
-        'All constructor ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
+        `All ${unit} ever assigned to the account would be more than 9,007,199,254,740,991: assign less`,
       );
   // Assigned is assigned, whatever became of it.
   given(...here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
     .when(create({ value: credit(11) }))
-    .refused('AMOUNT_TOO_LARGE');
+    .refused(
+      'AMOUNT_TOO_LARGE',
+      'All CENTS ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
+    );
 });
 
 const money = (currency: string | null, unit = 'CENTS') => credit(10, unit, currency);

@@ -93,7 +93,7 @@ const LOOKED_AT: Reaction = {
   dueAt: null,
 };
 
-it('what the payment provider told is applied to the account that has the customer', () => {
+it('facts of the payment provider apply to the account that has the customer', () => {
   const waiting = { eventRef: 'event', subject: 'customer', at: 1 };
   given(received('TRIAL')).then(
     HEARD,
@@ -102,7 +102,7 @@ it('what the payment provider told is applied to the account that has the custom
   );
 });
 
-it('what the payment provider told is asked for daily from its connection on', () => {
+it('facts of the payment provider are fetched daily from its connection on', () => {
   given({
     type: 'PaymentProviderConnected',
     at: 1,
@@ -114,7 +114,7 @@ it('what the payment provider told is asked for daily from its connection on', (
   }).then({ kind: 'provider-note', note: { kind: 'connected', mode: 'test' } });
 });
 
-it('what the payment provider told is applied when an account gets the customer', () => {
+it('facts of the payment provider apply when an account gets the customer', () => {
   const paymentProviderId = { subject: BOB.person, value: 'cus_1' };
   given({ type: 'PaymentProviderIdSet', at: 1, paymentProviderId }).then(
     { kind: 'command', account: ACME.accountRef, request: { type: 'ApplyCustomer' } },
@@ -123,7 +123,7 @@ it('what the payment provider told is applied when an account gets the customer'
   );
 });
 
-it('what the payment provider told makes it pay a reward that it pays: at once, at its date, or when it is restored', () => {
+it('a reward for the payment provider is pushed immediately, at its date, or when it is restored', () => {
   const payment = { kind: 'payment', of: { account: ACME.accountRef } } as const;
   const paid = rewardGranted('w', BOB, credit(5), { payTo: 'provider' });
   given(paid).then({ ...payment, dueAt: null });
@@ -137,7 +137,7 @@ it('what the payment provider told makes it pay a reward that it pays: at once, 
   given(restored).then({ ...payment, dueAt: null });
 });
 
-it('what the payment provider told takes the rewards of a refunded referral from its referrer, too', () => {
+it('a refund reported by the payment provider takes the rewards of the referral from its referrer, too', () => {
   given({ type: 'ReferralRefunded', at: 1, referralId: 'referral', referrer: ANN }).then({
     kind: 'command',
     account: ANNS.accountRef,

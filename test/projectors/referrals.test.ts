@@ -136,6 +136,12 @@ describeProjector(referralsProjector, (given) => {
       });
   });
 
+  test('an ended referral stays counted', () =>
+    given(ACME, started, { type: 'ReferralEnded', at: 40, referralId: 'r1' }).then({
+      referrals: [referral({ date_ended: 40, date_changed: 40 })],
+      referral_counts: counts({ 'APPROVED APPROVED': 1 }, ...everybody),
+    }));
+
   test('a later signal is added to those of the start, and one before the start is part of it', () => {
     const ip = { message: 'same address', score: 50 };
     const speed = { message: 'too fast', score: 70 };
