@@ -417,3 +417,66 @@ it('moderations that share accounts in opposite order and in two processes all c
   for (const [[referred], cancelled] of balances)
     expect(cancelled).toBe(referred === 'DENIED' ? 1 : 0);
 });
+
+it('moderations never cancel redeemed credit while redemptions continue', async () => {
+  await one.userWithCode('busy-referrer', 'ann', 'BUSYANN');
+  const ids = await referrals('busy', 'BUSYANN', 'busy-referrer', 4);
+  const [redeemed, moderated] = await Promise.all([
+    Promise.all(
+      Array.from({ length: 24 }, (_, index) =>
+        (index % 2 === 0 ? one : other).send('busy-referrer', {
+          type: 'RedeemAccountCredit',
+          amount: 25 + index,
+          unit: 'CENTS',
+        }),
+      ),
+    ),
+    Promise.all(
+      ids.map((id, index) => (index % 2 === 0 ? other : one).moderate({ [id]: 'REFERRER_DENIED' })),
+    ),
+  ]);
+  const rewards = await one.rewardsOf('busy-referrer');
+  for (const { redeemed: spent, dateCancelled } of rewards)
+    expect(spent > 0 && dateCancelled !== null).toBe(false);
+  const spentInAll = redeemed.reduce(
+    (sum, outcome, index) => sum + (outcome.kind === 'accepted' ? 25 + index : 0),
+    0,
+  );
+  expect(rewards.reduce((sum, { redeemed: spent }) => sum + spent, 0)).toBe(spentInAll);
+  expect(await cancelledIn('busy-referrer')).toBe(
+    moderated.filter(({ reasons }) => reasons.length === 0).length,
+  );
+  expect(await holdsIn('busy-referrer')).toEqual({});
+});
+
+it('the referral of a deleted account is moderated for the referrer, once, also after the account was opened and referred again', async () => {
+  await one.userWithCode('gone-referrer', 'ann', 'GONEANN');
+  const [id = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
+  accepted(await one.send('gone-0', { type: 'ForgetAccount', doNotTrack: false }));
+  expect(await other.moderate({ [id]: 'DENIED' })).toMatchObject({ reasons: [] });
+  expect(await cancelledIn('gone-referrer')).toBe(1);
+  const [next = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
+  expect(await one.moderate({ [id]: 'REFERRER_APPROVED', [next]: 'DENIED' })).toMatchObject({
+    reasons: [],
+  });
+  expect(await statusesOf('gone-0')).toEqual(['DENIED', 'DENIED']);
+  expect(
+    (await one.rewardsOf('gone-referrer')).map(({ referralId, cancelledBy }) => [
+      referralId,
+      cancelledBy,
+    ]),
+  ).toEqual([
+    [id, null],
+    [next, 'MODERATION'],
+  ]);
+  const moderated = (await one.factsOf('gone-0')).flatMap((event) =>
+    event.type === 'ReferralModerated'
+      ? [[event.referralId, event.referredStatus, event.referrerStatus]]
+      : [],
+  );
+  expect(moderated).toEqual([
+    [id, 'DENIED', 'DENIED'],
+    [id, 'DENIED', 'APPROVED'],
+    [next, 'DENIED', 'DENIED'],
+  ]);
+});

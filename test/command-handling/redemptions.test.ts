@@ -1,7 +1,7 @@
 import { credit } from '../support/account-events.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { idWithin } from '../../src/privacy/keyed-names.js';
 import { randomUUID } from 'node:crypto';
 import { DyingLog } from './support/troubled-logs.js';
@@ -194,3 +194,26 @@ it.each([1, 2])(
     expect((await one.account(accountId)).remains.unlisted.size).toBe(0);
   },
 );
+
+it('redeeming from very many rewards is answered although the list cannot be written yet, so that no client repeats it as failed', async () => {
+  await richAccount('told');
+  let isAway = true;
+  const troubled = await ledger.process({
+    around: (log) =>
+      Object.assign(Object.create(log) as EventLog, {
+        append: (...call: Parameters<EventLog['append']>) =>
+          isAway && call[2][0]?.type === 'RedeemedRewardsListed'
+            ? Promise.reject(new EventLogUnavailable('the log is away'))
+            : log.append(...call),
+      }),
+  });
+  accepted(await troubled.send('told', { ...all, amount: MANY * 2 - 1 }));
+  expect(availableCredit(await troubled.account('told'), 'CENTS', Date.now())).toBe(1);
+  // The reaction whose work it is fails, so that it is tried again.
+  await expect(troubled.send('told', { type: 'ListRedeemedRewards' })).rejects.toThrow(
+    EventLogUnavailable,
+  );
+  isAway = false;
+  await troubled.send('told', { type: 'ListRedeemedRewards' });
+  expect(linesOf(await troubled.factsOf('told'))).toHaveLength(MANY);
+});

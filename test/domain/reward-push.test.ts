@@ -304,6 +304,27 @@ it('a discount is not added twice to a subscription by another start', () => {
     );
 });
 
+it('a discount is not added twice, whatever often the other subscription refuses', () => {
+  const both = [tenOff('sub_1'), tenOff('sub_2')];
+  const second = { push: 2, done: ['sub_1'] };
+  given(
+    ...LINKED,
+    TEN_OFF,
+    started(TEN_OFF, both),
+    refused(TEN_OFF, ['sub_1']),
+    started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], second),
+    refused(TEN_OFF, [], 2),
+  )
+    .when(
+      start({
+        replaces: 2,
+        firstPaid: INVOICE,
+        subscriptions: ['sub_1', 'sub_2'].map((id) => ({ id, discounts: [] })),
+      }),
+    )
+    .then(started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:3' })], { ...second, push: 3 }));
+});
+
 it('a discount of whose subscriptions one has it and the other ended, is paid, with the id of that one', () => {
   const both = [tenOff('sub_1'), tenOff('sub_2')];
   const di = personal(SUBJECT, 'di_1');
@@ -325,6 +346,16 @@ it('a discount that missed the first paid invoice is paid as what it would have 
   given(...LINKED, TEN_OFF)
     .when(start({ firstPaid: INVOICE, subscriptions: [] }))
     .then(started(TEN_OFF, [balanceCredit(199, 'USD')]));
+});
+
+it('a discount becomes no credit before its subscriptions were looked for', () => {
+  const { when } = given(...LINKED, TEN_OFF);
+  when(start({ firstPaid: INVOICE })).then();
+  const of = { firstPaid: INVOICE, subscriptions: [{ id: 'sub_1', discounts: ['di_1'] }] };
+  const reference = 'di_1';
+  const paid = { ...pushed(TEN_OFF, personal(SUBJECT, reference)), push: 0 };
+  when(start({ ...of, done: ['sub_1'], reference })).then(paid);
+  when(start({ ...of, isPaid: true, reference })).then(paid);
 });
 
 it('a discount that would have taken off nothing needs no call', () => {

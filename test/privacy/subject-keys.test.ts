@@ -43,6 +43,17 @@ it('a destroyed key is never made again, and neither is one that was destroyed b
   }
 });
 
+it('a key that is read while its subject is evicted is not cached', async () => {
+  const subject = randomUUID();
+  await aProcess().loadOrCreate([subject]);
+  const keys = aProcess();
+  const reading = keys.load([subject]);
+  keys.forget([subject]);
+  expect((await reading).get(subject)).toHaveLength(32);
+  await aProcess().destroy([subject]);
+  expect((await keys.load([subject])).get(subject)).toBeNull();
+});
+
 it('a scrub rewrites no table while a transaction runs that may see the destroyed keys, and is needed once', async () => {
   const subject = randomUUID();
   await aProcess().loadOrCreate([subject]);
