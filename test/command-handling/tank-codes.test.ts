@@ -1,3 +1,7 @@
+import { ProgramVersions } from '../../src/command-handling/needs/program-versions.js';
+import { TankCodes } from '../../src/command-handling/needs/tank-codes.js';
+import { TenantDirectory } from '../../src/command-handling/tenant-directory.js';
+import type { NeededTankCode } from '../../src/domain/need.js';
 import { decide } from '../../src/domain/fuel-tank/tank-codes.decider.js';
 import type { RewardTerms } from '../../src/domain/program.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
@@ -199,4 +203,43 @@ it('a reward earned under an earlier version has a code of its pool, read from t
   expect(codeOf(await grant('one', 2, 5))).toBe('OLD-1');
   expect(codeOf(await grant('two', 3, 9))).toBe('NEW-1');
   expect(codeOf(await grant('three', 2, 5))).toBe('OLD-2');
+});
+
+const needOf = (rewardId: string): NeededTankCode => ({
+  kind: 'tank-code',
+  rewardId,
+  programId: 'default',
+  programVersion: 1,
+  rule: 'referredReward',
+  value: tank,
+  lapses: 0,
+});
+const poolsOf = ({ streams, names, log, codec }: TestProcess): TankCodes =>
+  new TankCodes(
+    streams,
+    names,
+    new TenantDirectory(streams.tenants, names),
+    new ProgramVersions(log, codec, names),
+  );
+const takeAllBut = async (process: TestProcess, ...free: readonly string[]): Promise<void> => {
+  for (const code of CODES) if (!free.includes(code)) await reservedByACrash(process, code);
+};
+
+it('a refused command does not release the code that another command for the same reward is about to record', async () => {
+  const [one, two] = [await processAt(0), await processAt(0)];
+  await takeAllBut(one, 'TANK-1');
+  const [here, there] = [poolsOf(one), poolsOf(two)];
+  const claims = [
+    await here.reserve(aRequest(), refOf('a'), needOf('r')),
+    await there.reserve(aRequest(), refOf('a'), needOf('r')),
+  ] as const;
+  expect(claims.map((claim) => claim?.code)).toEqual(['TANK-1', 'TANK-1']);
+  const [first, second] = claims;
+  if (!first || !second) throw new Error('no code was reserved');
+  await here.settle(aRequest(), [first], []);
+  expect(await here.reserve(aRequest(), refOf('b'), needOf('other'))).toBeUndefined();
+  await there.settle(aRequest(), [second], []);
+  expect(await here.reserve(aRequest(), refOf('b'), needOf('other'))).toMatchObject({
+    code: 'TANK-1',
+  });
 });

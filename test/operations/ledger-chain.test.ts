@@ -166,3 +166,16 @@ test('a kept digest stays valid after an erasure, and not after a changed byte',
     },
   ]);
 });
+
+test.each([
+  ['of another tenant', { tenant: 'other' }, 'is the digest of other in live mode'],
+  ['of the other mode', { mode: 'test' }, 'in test mode'],
+  ['cut short', { digest: 'abc' }, 'is no digest as ledger digest prints it'],
+])('a digest file %s is refused', async (_, over, problem) => {
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  const [digest, places] = ['a'.repeat(64), 'b'.repeat(64)];
+  const good = { ...scope, log: 'l', position: 'p-1', events: 1, digest, places };
+  expect(await readDigest(await file('good.json', JSON.stringify(good)), scope)).toEqual(good);
+  const bad = await file('bad.json', JSON.stringify({ ...good, ...over }));
+  await expect(readDigest(bad, scope)).rejects.toThrow(problem);
+});

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
 import { countUnfinishedErasures } from '../../src/projecting/following/erasure-pieces.js';
 import { readModelsReachHead } from '../../src/projecting/following/read-models-reach-head.js';
 import {
@@ -50,8 +51,6 @@ function watched(pool: pg.Pool) {
     rowsMax: 0,
     pieces: 0,
     hold: undefined as Promise<void> | undefined,
-    /** Called when a projection finds that no erasure is unfinished. */
-    onNothingLeft: undefined as ((projection: string) => Promise<void>) | undefined,
     /** @param isFirst of its projection, written with the event itself. */
     onPiece: undefined as ((projection: string) => Promise<void>) | undefined,
   };
@@ -68,12 +67,6 @@ function watched(pool: pg.Pool) {
       await watch.hold;
     }
     const result = await pool.query(...args);
-    if (
-      typeof statement !== 'string' &&
-      statement.name === 'projection_erasures.oldest' &&
-      result.rows.length === 0
-    )
-      await watch.onNothingLeft?.(String(values[0]));
     const carried = values.map((value) =>
       typeof value === 'string' && value.startsWith('[')
         ? (JSON.parse(value) as unknown[]).length
@@ -277,6 +270,43 @@ const unreadable = (event: AccountEvent, gone: ReadonlySet<string>): AccountEven
       ? { ...value, value: null }
       : value,
   ) as AccountEvent;
+
+test('the rest of a process that ends in the middle is cleaned by the next one, and a rebuild and a repair wait for it', async () => {
+  const { watch, pool } = watched(projected.openPool());
+  const first = projected.startRunner({ pool, pieceRowsMax: PIECE });
+  await annWithManyReferrals();
+  expect(await first.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(true);
+  const erased = projected.ledger.happened(ann, REQUESTED, COMPLETED);
+  // Not before the projection has the erasure behind it, whatever pages it came in.
+  watch.onPiece = async (projection) => {
+    if (watch.pieces < 25) return;
+    const concerned = accountProjectors.filter(({ name }) => name === projection);
+    const [live] = await liveCheckpoints(projected.pool, concerned);
+    if (projected.log.compare(live?.position, await erased) >= 0)
+      throw new Error('the process ends');
+  };
+  const tombstone = await erased;
+  expect(await first.waitFor(tombstone, ALL, WITHIN_MS)).toBe(true);
+  await until(() => watch.pieces >= 25);
+  await first.stop();
+  const left = await unfinished();
+  expect(left).toBeGreaterThan(0);
+  await expectNobodySeesAnn();
+
+  const rebuilding = new Rebuilding(projected);
+  const { accountRef, stream } = referred(7);
+  const repaired = rebuilding.repair(['referrals'], {
+    kind: 'streams',
+    streams: new Set([stream]),
+  });
+  projected.startRunner({ pieceRowsMax: PIECE });
+  expect(await repaired).toMatchObject([{ added: 0, changed: 0, removed: 0 }]);
+  expect(await projected.accounts().byRef(scope, accountRef)).toMatchObject({ referralCode: null });
+  const built = await rebuilding.rebuild(ALL);
+  expect(built.map(({ differences }) => differences)).toStrictEqual(ALL.map(() => 0));
+  expect(await unfinished()).toBe(0);
+  await expectNobodySeesAnn();
+});
 
 test('any history in which people are forgotten leaves the same rows in pieces of one row as a rebuild at once', async () => {
   const rebuilding = new Rebuilding(projected);
