@@ -241,14 +241,9 @@ interface RunningProcess {
 }
 
 /** Resident memory of a process in MB. */
-export const residentMb = (pid: number): Promise<number> => statusMb(pid, 'VmRSS');
-
-/** Resident memory of a process in MB, the most that it had so far. */
-export const residentMbMax = (pid: number): Promise<number> => statusMb(pid, 'VmHWM');
-
-async function statusMb(pid: number, name: 'VmRSS' | 'VmHWM'): Promise<number> {
+export async function residentMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? NaN) / 1_024;
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? NaN) / 1_024;
 }
 
 /** All processes of the machine that can be seen (Linux). */

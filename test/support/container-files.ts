@@ -58,21 +58,6 @@ export function readComposeFile(name: string): ComposeFile {
   return composeFile.parse(parse(readFileSync(join(folder, name), 'utf8'), { merge: true }));
 }
 
-export interface Mount {
-  readonly volume: string;
-  /** Inside the container. */
-  readonly path: string;
-  readonly readOnly: boolean;
-}
-
-/** `volume:path` or `volume:path:ro`. */
-export function mountsOf({ volumes }: ComposeService): readonly Mount[] {
-  return volumes.map((text) => {
-    const [volume = '', path = '', option] = text.split(':');
-    return { volume, path, readOnly: option === 'ro' };
-  });
-}
-
 export interface BuildStep {
   /** `COPY`, `RUN` … */
   readonly instruction: string;
