@@ -348,7 +348,8 @@ export async function shareService(): Promise<ServiceWithStores> {
   lines.length = 0;
   const service = await RunningService.of(shared, lines);
   const end = async (): Promise<void> => {
-    await settled(shared);
+    // The reactions of a compiled service cannot be awaited from here.
+    if (!isCompiled) await settled(shared);
     service.checkLog();
   };
   return { service, stores, end };
