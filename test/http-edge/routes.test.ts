@@ -41,6 +41,10 @@ test.each([
   '*',
   `${API}/account/1/user/`,
   `${API}/account/..%2f..`.replace('account', 'x'),
+  API.replace('/api', '/%61pi') + '/whoami',
+  `${API}/%77hoami`,
+  `${API}/account/1/%75ser/1`,
+  '/%6fpenapi.json',
 ])('%s is no route', async (target) => {
   for (const method of ['GET', 'POST', 'DELETE', 'PROPFIND']) {
     const answer = await request(target, method);

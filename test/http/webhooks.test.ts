@@ -258,13 +258,13 @@ test('changes of subscriptions are limited for a tenant and mode, with a key', a
     expect.stringMatching(/^"change-webhooks";r=1;t=/),
   ]);
   expect((await again()).status).toBe(201);
-  const head = await running.service.head();
+  const before = await running.service.eventsOf(tenant);
   for (const change of [again, end]) {
     const over = await change();
     expect(outcome(over)).toStrictEqual(refusal(429, 'RATE_LIMITED', 'RS033'));
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
   }
-  expect(await running.service.head()).toBe(head);
+  expect(await running.service.eventsOf(tenant)).toBe(before);
   expect((await tenant.live.get('/subscription')).status).toBe(200);
   expect((await tenant.test.post('/subscription', { endpointUrl })).status).toBe(201);
 });

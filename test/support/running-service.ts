@@ -259,6 +259,15 @@ export class RunningService {
     if ('refused' in applied) throw new Error(applied.refused);
   }
 
+  /** Number of events of a tenant: other files share the service and record at any time. */
+  async eventsOf({ alias }: Pick<TestTenant, 'alias'>): Promise<number> {
+    const { rows } = await this.service.core.pool.query<{ count: string }>(
+      `select count(*) from ledger.events where strpos(stream, '.' || $1 || '.') > 0`,
+      [alias],
+    );
+    return Number(rows[0]?.count);
+  }
+
   async head(): Promise<Position | undefined> {
     return this.service.core.log.head();
   }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NO_OPERATORS, type CurrentOperators } from '../../config/operators.js';
-import { isOpenEndpoint, refuseBrokenEscapes, type AccessRule } from '../edge/access.js';
+import { refuseBrokenEscapes, type AccessRule } from '../edge/access.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
 import {
   authenticate,
@@ -56,8 +56,8 @@ export class Admission {
     const { calls, isComplete = () => true } = this.parts;
     if (access.kind !== 'none' && !isComplete()) throw unavailable();
     request.caller = await this.counted(request, authenticate(request, access, this.parts));
-    const mayHaveKey = access.kind === 'key-open' || (isOpenEndpoint(access) && hasBasic(request));
-    if (access.kind === 'key' || mayHaveKey) refuseCrossSite(request);
+    const takesKey = access.kind === 'key' || access.kind === 'key-open';
+    if (takesKey || hasBasic(request)) refuseCrossSite(request);
     if (access.counted !== undefined) await limit(callOf(request, reply), access, calls);
     checkContentTypeOf(request, access.emptyBody);
   }
