@@ -17,7 +17,7 @@ export function errorCodes({ responses }: Operation): readonly string[] {
   );
 }
 
-/** The errors of the operation alone, then those of any operation; both by status. */
+/** The errors of the operation alone by status, then the codes that any operation may return. */
 export function errorTable(
   codes: readonly string[],
   own: FieldTexts,
@@ -25,22 +25,23 @@ export function errorTable(
 ): string {
   const isGeneral = (code: string): boolean =>
     !own.has(code) && errors.get(code)?.isGeneral === true;
-  const rows = [...codes.filter((code) => !isGeneral(code)), ...codes.filter(isGeneral)].map(
-    (code) => {
+  const link = (code: string): string => `[\`${code}\`](/docs/errors#${code})`;
+  const rows = codes
+    .filter((code) => !isGeneral(code))
+    .map((code) => {
       const text = errors.get(code);
       const cause = own.get(code)?.text ?? text?.cause ?? '';
       const status = isApiErrorCode(code) ? String(API_ERRORS[code].status) : '';
-      return `| ${status} | [\`${code}\`](/docs/errors#${code}) | ${cause} | ${text?.cure ?? ''} |`;
-    },
-  );
-  if (rows.length === 0) return '';
+      return `| ${status} | ${link(code)} | ${cause} | ${text?.cure ?? ''} |`;
+    });
+  const table = ['| Status | `apiErrorCode` | Cause | What to do |', '|---|---|---|---|', ...rows];
+  const general = codes.filter(isGeneral).map(link).join(', ');
+  if (codes.length === 0) return '';
   return [
     '<details>',
-    `<summary>Errors (${rows.length})</summary>`,
-    '',
-    '| Status | `apiErrorCode` | Cause | What to do |',
-    '|---|---|---|---|',
-    ...rows,
+    `<summary>Errors (${codes.length})</summary>`,
+    ...(rows.length === 0 ? [] : ['', ...table]),
+    ...(general === '' ? [] : ['', `[Errors of many operations](/docs/errors): ${general}.`]),
     '',
     '</details>',
   ].join('\n');

@@ -31,7 +31,7 @@ type Response = Extract<Operation['responses'][string], { description: string }>
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 const TOKEN_DESCRIPTION =
-  "A JSON Web Token of one user (HS256), signed with the mode's signing secret or API key. A read token names account and user, a write token carries fields of the user.";
+  'A JSON Web Token of one user (HS256), signed with the signing secret of the mode (recommended) or its API key. A read token names account and user, a write token carries fields of the user.';
 
 /**
  * Describes the whole interface: controllers, shapes, and every error by status and code. The
