@@ -1,0 +1,35 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { pino } from 'pino';
+import { DatabaseNotOpened, untilDatabaseOpens } from '../../src/core/open-database.js';
+
+const logger = pino({ level: 'silent' });
+
+test.each([
+  ['refuses the connection', '127.0.0.1:1', 'connection refused'],
+  ['has no address', 'nowhere.invalid:5432', 'unknown host'],
+])(
+  'a server that %s has the time given, and is named without the password',
+  async (_, place, reason) => {
+    const url = `postgresql://ledger:unguessable@${place}/ledger`;
+    await expect(untilDatabaseOpens(url, { withinMs: 400, logger })).rejects.toEqual(
+      new DatabaseNotOpened(
+        `Postgres at ${place} cannot be reached (${reason}): start it, or correct DATABASE_URL`,
+      ),
+    );
+  },
+);
+
+test('a server that takes the connection and is silent is given up after the time', async () => {
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  try {
+    const url = `postgresql://ledger:unguessable@127.0.0.1:${port}/ledger`;
+    await expect(untilDatabaseOpens(url, { withinMs: 400, logger })).rejects.toThrow(
+      `Postgres at 127.0.0.1:${port} cannot be reached (no answer): start it, or correct DATABASE_URL`,
+    );
+  } finally {
+    silent.close();
+  }
+});
