@@ -22,7 +22,7 @@ const LINGER_MS = 1_000;
 /** Time for the rest of a body after the last answer. */
 const REST_MS = 5_000;
 
-/** When no request has begun for this long, the requests in transit at the shutdown have arrived. */
+/** When no request has begun for so long, those in transit at the shutdown have arrived. */
 const DRAIN_MS = 250;
 
 /** A request whose answer is not sent as a whole. */
@@ -181,7 +181,7 @@ export class Connections {
     return open;
   }
 
-  /** Nothing was sent or received for `unreadMs`, or for the time that an idle connection is kept. */
+  /** Nothing was sent or received for `unreadMs`, or for the time of an idle connection. */
   private endSilent(socket: Socket): void {
     const isUnread = socket.writableLength > 0;
     // The heads and bodies of requests have time limits of their own.

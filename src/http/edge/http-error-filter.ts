@@ -55,7 +55,7 @@ export function answerWithError(
   const error = loggedRefusalOf(exception, request, mapping);
   if (reply.sent || reply.raw.headersSent) return;
   noteFacts(request, { code: error.code });
-  // The framework would close the connection after a body that it has not read; Node drops the rest.
+  // The framework would close the connection after an unread body; Node drops the rest.
   if (reply.hasHeader('connection')) reply.header('connection', kept(reply));
   // The controller set these headers for another answer.
   reply.removeHeader('content-length');
