@@ -99,7 +99,7 @@ test('the examples do what they say, in the order of the story', async () => {
     learn(example, actual);
   }
   expect(problems).toEqual([]);
-});
+}, 180_000);
 
 /** The short link of live mode has an owner, too. */
 async function prepare(): Promise<void> {
