@@ -6,6 +6,7 @@ import { CONNECTIONS_MIN, connectionBudget } from '../../src/core/connection-bud
 import { ConfigError, loadConfig } from '../../src/config/config.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { basic } from '../support/api-client.js';
+import { eventually } from '../support/embedded.js';
 import { personal, startWithStores } from '../support/running-service.js';
 
 /**
@@ -118,10 +119,13 @@ it('operations on read models open no more connections than their share, however
       );
       most = Math.max(most, rows[0]?.open ?? 0);
     }
-    expect(await answers).toEqual(asked.map(() => 200));
+    // A rebuild that takes long continues as a run: 202.
+    const [rebuild = 0, ...reads] = await answers;
+    expect([200, 202]).toContain(rebuild);
+    expect(reads).toEqual(reads.map(() => 200));
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThanOrEqual(3);
-    expect(await call('POST', '/swap', { all: true })).toBe(200);
+    await eventually(async () => (await call('POST', '/swap', { all: true })) === 200, 60_000);
   } finally {
     await sql.end();
     await end();
