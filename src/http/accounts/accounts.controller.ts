@@ -13,6 +13,7 @@ import { identifier } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { accountJson, AccountResponse, WrittenAccountResponse } from './account.response.js';
 import { subscriptionOf, SyncAccountRequest } from './sync-account.request.js';
+
 @Controller(TENANT_PATH)
 export class AccountsController {
   constructor(
@@ -21,6 +22,7 @@ export class AccountsController {
     private readonly rewards: RewardQueries,
     private readonly names: KeyedNames,
   ) {}
+
   @Post('accountsync')
   @HttpCode(200)
   @Access('key', { apiOnlyPrograms: true })
@@ -46,6 +48,7 @@ export class AccountsController {
       ],
     });
   }
+
   @Get('account/:accountId')
   @Access('key', { apiOnlyPrograms: true })
   @ApiOkResponse({ type: AccountResponse })
@@ -57,6 +60,7 @@ export class AccountsController {
     if (!facts) throw new ApiError('ACCOUNT_NOT_FOUND');
     return accountJson(facts);
   }
+
   @Get('account/:accountId/reward')
   @Access('key')
   @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })

@@ -17,6 +17,7 @@ import {
   discountOfCodeJson,
   DiscountOfCodeResponse,
 } from './discount.response.js';
+
 @Controller(TENANT_PATH)
 export class DiscountsController {
   constructor(
@@ -25,6 +26,7 @@ export class DiscountsController {
     private readonly discounts: AccountDiscounts,
     private readonly names: KeyedNames,
   ) {}
+
   @Get('discount/:code')
   @Access('key')
   @ApiOkResponse({ type: DiscountOfCodeResponse })
@@ -32,6 +34,7 @@ export class DiscountsController {
   async ofCode(@Call() call: Call, @Param('code') code: string) {
     return discountOfCodeJson(await this.codes.details(call, code));
   }
+
   @Get('account/:accountId/discount')
   @Access('key')
   @ApiTextQuery('couponCode')
@@ -50,6 +53,7 @@ export class DiscountsController {
     if (!discount) throw new ApiError('ACCOUNT_NOT_FOUND');
     return discount;
   }
+
   @Post('discount')
   @HttpCode(200)
   @Access('key')

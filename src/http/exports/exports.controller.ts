@@ -39,6 +39,7 @@ export class ExportsController {
     private readonly queries: ExportQueries,
     private readonly downloads: FileDownloads,
   ) {}
+
   @Post('export')
   @HttpCode(201)
   @Access('key')
@@ -54,6 +55,7 @@ export class ExportsController {
       return { status: 201, body: answer, position, triggersPolicy: false, replayed };
     });
   }
+
   @Get('export/history/list')
   @Access('key')
   @ApiPage()
@@ -70,6 +72,7 @@ export class ExportsController {
     );
     return { count: data.length, totalCount, data };
   }
+
   @Get('export/:exportId')
   @Access('key')
   @ApiOkResponse({ type: ExportResponse })
@@ -78,6 +81,7 @@ export class ExportsController {
     const { state, progress } = await this.known(call, exportId);
     return exportJson(shownExport(state, progress, timeNow()));
   }
+
   @Get('export/:exportId/download')
   @Access('key', { streams: true })
   @ApiHeader({ name: 'Range', required: false })

@@ -43,6 +43,7 @@ const readiness = (
     },
   },
 });
+
 @Controller('health')
 export class HealthController {
   private readonly readiness: SharedReadiness;
@@ -50,6 +51,7 @@ export class HealthController {
   constructor(@Inject(READINESS_PROBE) probe: ReadinessProbe) {
     this.readiness = new SharedReadiness(probe);
   }
+
   @ApiOkResponse({
     schema: {
       type: 'object',
@@ -62,6 +64,7 @@ export class HealthController {
   live() {
     return { status: 'live' };
   }
+
   @ApiOkResponse(
     readiness(
       'Requests can be served; `degraded`: read models, reactions or seals stand still for 10 s or more',

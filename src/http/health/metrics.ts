@@ -95,6 +95,7 @@ export class HttpMetrics {
     this.durations.observe({ method, route, status: String(status) }, seconds);
   }
 }
+
 @Controller('metrics')
 export class MetricsController {
   private collecting: Promise<string> | undefined;

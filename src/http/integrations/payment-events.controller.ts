@@ -20,6 +20,7 @@ export class PaymentEventsController {
     private readonly tenants: TenantDirectory,
     private readonly failures: FailedCredentials,
   ) {}
+
   @ApiHeader({ name: 'Stripe-Signature', required: false })
   @ApiBody({ required: false, schema: { type: 'object' } })
   @ApiOkResponse({ type: ReceivedResponse })

@@ -29,6 +29,7 @@ export class MailPreviewsController {
     private readonly previews: MailPreviews,
     private readonly limits: RateLimits,
   ) {}
+
   @Post('theme/email/:type/preview')
   @HttpCode(200)
   @Access('key', { emptyBody: true })

@@ -39,6 +39,7 @@ export class UnsubscribeController {
   ) {
     this.unsubscribing = new Unsubscribing(names, () => '');
   }
+
   @Get(':token')
   @AnswersPage()
   ask(@Call() call: Call, @Param('token') token: string): string {
@@ -48,6 +49,7 @@ export class UnsubscribeController {
       body: `<form method="post"><button class="button" type="submit">${escapeHtml(button)}</button></form>`,
     }));
   }
+
   @ApiBody({ required: false, schema: { type: 'object' } })
   @Post(':token')
   @HttpCode(200)

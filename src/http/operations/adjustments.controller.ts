@@ -13,12 +13,14 @@ import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { parsed } from './operator-request.js';
 import { adjustmentRequest } from './adjustment.request.js';
+
 @Controller('operations/ledger/:tenant')
 export class AdjustmentsController {
   constructor(
     private readonly ledger: LedgerOperations,
     private readonly operations: OperationsCore,
   ) {}
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('adjustment')
   @ApiRequest(adjustmentRequest)

@@ -10,6 +10,7 @@ import { LedgerOperations } from './ledger-operations.js';
 import { digestRun, verificationRun } from './ledger-runs.js';
 import { parsed } from './operator-request.js';
 import { digestRequest, verificationRequest } from './chain.request.js';
+
 @Controller('operations/ledger/:tenant')
 export class ChainController {
   constructor(private readonly ledger: LedgerOperations) {}
@@ -29,6 +30,7 @@ export class ChainController {
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     return this.ledger.run(call, scope, digestRun(scope, sign));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('verification')

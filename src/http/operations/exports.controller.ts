@@ -12,12 +12,14 @@ import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
 import { parsed } from './operator-request.js';
+
 @Controller('operations/exports/:tenant')
 export class OperatedExportsController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly ledger: LedgerOperations,
   ) {}
+
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @Access('operator', { roles: ['support'] })
@@ -28,6 +30,7 @@ export class OperatedExportsController {
     const { core } = this.operations;
     return answered(listExports(core, scope, { projectors: accountProjectors, limit }));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Delete(':exportId')
   @Access('operator', { roles: ['support'], emptyBody: true })

@@ -10,6 +10,7 @@ import { reconciliationRun, replayRun } from './ledger-runs.js';
 import { parsed } from './operator-request.js';
 import { reconciliationRequest, replayRequest } from './ledger-checks.request.js';
 import { done } from './refusals.js';
+
 @Controller('operations/ledger/:tenant')
 export class LedgerChecksController {
   constructor(private readonly ledger: LedgerOperations) {}
@@ -30,6 +31,7 @@ export class LedgerChecksController {
     const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
     return this.ledger.run(call, scope, replayRun(scope, request));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('reconciliation')

@@ -18,12 +18,14 @@ import { mailsRequest, resendMailRequest } from './mails.request.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
 import { parsed } from './operator-request.js';
+
 @Controller('operations/mails/:tenant')
 export class OperatedMailsController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly ledger: LedgerOperations,
   ) {}
+
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('deliveries')
   @Access('operator', { roles: ['support'] })
@@ -33,6 +35,7 @@ export class OperatedMailsController {
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showMails(this.operations.core, scope, filter));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('resend')
   @ApiRequest(resendMailRequest)

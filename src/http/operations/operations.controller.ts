@@ -8,6 +8,7 @@ import { Fails } from '../shapes/openapi.js';
 import { DOCUMENT, RUN, RUNS } from './described-documents.js';
 import { OperationRuns, type ShownRun } from './operation-runs.js';
 import { answerRun } from './operator-answers.js';
+
 @Controller('operations')
 export class OperationsController {
   constructor(private readonly runs: OperationRuns) {}
@@ -17,12 +18,14 @@ export class OperationsController {
   self(@OperatorCall() { operator: { name, roles } }: OperatorCall) {
     return { name, roles };
   }
+
   @ApiOkResponse({ schema: RUNS })
   @Get('runs')
   @Access('operator', { roles: OPERATOR_ROLES })
   list(@OperatorCall() { operator }: OperatorCall) {
     return this.runs.list(operator.name);
   }
+
   @ApiOkResponse({ schema: RUN })
   @ApiAcceptedResponse({ schema: RUN })
   @Get('runs/:runId')
@@ -31,6 +34,7 @@ export class OperationsController {
   async show(@OperatorCall() { operator, reply }: OperatorCall, @Param('runId') id: string) {
     return answerRun(reply, await this.own(id, operator));
   }
+
   @ApiOkResponse({ schema: RUN })
   @Post('runs/:runId/cancel')
   @HttpCode(200)

@@ -32,6 +32,7 @@ import {
   shownPaymentsRequest,
   syncRequest,
 } from './payments.request.js';
+
 @Controller('operations/payments/:tenant')
 export class PaymentsController {
   constructor(
@@ -39,6 +40,7 @@ export class PaymentsController {
     private readonly ledger: LedgerOperations,
     private readonly payments: OperatedPayments,
   ) {}
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Get()
   @Access('operator', { roles: ['finance', 'support'] })
@@ -53,6 +55,7 @@ export class PaymentsController {
         : showPayer(core, scope, account),
     );
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('connect')
   @ApiRequest(connectRequest)
@@ -73,6 +76,7 @@ export class PaymentsController {
       return { result, parameters: {}, completed: 'the payment provider is connected' };
     });
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('disconnect')
   @ApiRequest(scopeRequest)
@@ -91,6 +95,7 @@ export class PaymentsController {
       return { result, parameters: {}, completed: 'the payment provider is disconnected' };
     });
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('sync')
@@ -107,6 +112,7 @@ export class PaymentsController {
     const scope = await this.ledger.scopeOf(alias, mode);
     return this.ledger.run(call, scope, syncRun(this.payments, scope, since));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('reconciliation')

@@ -8,6 +8,7 @@ import { ApiRequest, DOCUMENT } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { parsed } from './operator-request.js';
 import { periodRequest } from './period.request.js';
+
 @Controller('operations/ledger/:tenant')
 export class PeriodsController {
   constructor(private readonly ledger: LedgerOperations) {}
@@ -20,6 +21,7 @@ export class PeriodsController {
   close(@OperatorCall() call: OperatorCall, @Param('tenant') alias: string, @Body() body: unknown) {
     return this.change(call, alias, 'ClosePeriod', body);
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('reopen')
   @ApiRequest(periodRequest)

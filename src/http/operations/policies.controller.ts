@@ -10,12 +10,14 @@ import { answered, answerWithRun } from './operator-answers.js';
 import { limitRequest, parsed } from './operator-request.js';
 import { startPolicyRetry } from './policy-runs.js';
 import { retryRequest } from './policies.request.js';
+
 @Controller('operations/policies')
 export class PoliciesController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly runs: OperationRuns,
   ) {}
+
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('parked')
   @Access('operator', { roles: ['support'] })
@@ -23,6 +25,7 @@ export class PoliciesController {
     const { limit } = parsed(limitRequest, query);
     return answered(showParked(this.operations.core, limit));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('retry')

@@ -37,18 +37,21 @@ import {
   type ProjectionRun,
 } from './projection-runs.js';
 import { choiceRequest, rebuildRequest, retryRequest } from './projections.request.js';
+
 @Controller('operations/projections')
 export class ProjectionsController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly runs: OperationRuns,
   ) {}
+
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @Access('operator', { roles: ['support', 'finance'] })
   status(@OperatorCall() call: OperatorCall) {
     return answered(this.operate(call, new AbortController().signal, showStatus));
   }
+
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('parked')
   @Access('operator', { roles: ['support'] })
@@ -60,6 +63,7 @@ export class ProjectionsController {
       ),
     );
   }
+
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('history')
   @Access('operator', { roles: ['support'] })
@@ -71,6 +75,7 @@ export class ProjectionsController {
       ),
     );
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('rebuild')
@@ -97,6 +102,7 @@ export class ProjectionsController {
     const part = { tenant, mode: scopeMode, ...(account === undefined ? {} : { account }) };
     return this.run(call, repairRun(choice, part));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post(':projection/diff')
@@ -111,6 +117,7 @@ export class ProjectionsController {
     const { limit } = parsed(limitRequest, body);
     return this.run(call, diffRun(name, limit));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('swap')
@@ -121,6 +128,7 @@ export class ProjectionsController {
     const { projection, all } = parsed(choiceRequest, body);
     return this.run(call, swapRun({ name: projection, all }));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post(':projection/rollback')
@@ -129,6 +137,7 @@ export class ProjectionsController {
   rollBack(@OperatorCall() call: OperatorCall, @Param('projection') name: string) {
     return this.run(call, rollBackRun(name));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('retry-parked')

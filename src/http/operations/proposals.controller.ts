@@ -27,12 +27,14 @@ import { OperationsCore } from './operations-core.js';
 import { parsed } from './operator-request.js';
 import { proposalRequest, proposalsQuery } from './proposal.request.js';
 import { done } from './refusals.js';
+
 @Controller('operations/ledger/:tenant/proposals')
 export class ProposalsController {
   constructor(
     private readonly ledger: LedgerOperations,
     private readonly operations: OperationsCore,
   ) {}
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post()
   @ApiRequest(proposalRequest)
@@ -61,6 +63,7 @@ export class ProposalsController {
       ),
     );
   }
+
   @ApiTextQuery('mode', { values: ['live', 'test'] })
   @ApiTextQuery('limit')
   @ApiOkResponse({ schema: DOCUMENTS })
@@ -79,6 +82,7 @@ export class ProposalsController {
       return { result, parameters: { limit } };
     });
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post(':proposal/approval')
   @HttpCode(200)

@@ -11,6 +11,7 @@ import { DOCUMENT } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { parsed } from './operator-request.js';
 import { statementQuery, tenantStatementQuery } from './statement.request.js';
+
 @Controller('operations/ledger/:tenant')
 export class StatementsController {
   constructor(private readonly ledger: LedgerOperations) {}
@@ -36,6 +37,7 @@ export class StatementsController {
       statementOnRecord(core, scope, { accountId, ...selection }),
     );
   }
+
   @ApiTextQuery('mode', { values: ['live', 'test'] })
   @ApiTextQuery('from')
   @ApiTextQuery('to')

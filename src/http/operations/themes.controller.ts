@@ -29,12 +29,14 @@ import {
   themeRequest,
   themeRollbackRequest,
 } from './themes.request.js';
+
 @Controller('operations/themes/:tenant')
 export class OperatedThemesController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly ledger: LedgerOperations,
   ) {}
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Get()
   @Access('operator', { roles: ['support'] })
@@ -44,6 +46,7 @@ export class OperatedThemesController {
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showTheme(this.operations.core, scope, { locale, version }));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Put()
   @ApiBody({ schema: { type: 'object', additionalProperties: true } })
@@ -62,6 +65,7 @@ export class OperatedThemesController {
       putTheme(core, scope, { locale, values, by }),
     );
   }
+
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('history')
   @Access('operator', { roles: ['support'] })
@@ -71,6 +75,7 @@ export class OperatedThemesController {
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showThemeHistory(this.operations.core, scope, { locale, limit }));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('rollback')
   @ApiRequest(themeRollbackRequest)

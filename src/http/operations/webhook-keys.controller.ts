@@ -8,6 +8,7 @@ import { ApiRequest, DOCUMENT } from './described-documents.js';
 import { OperationsCore } from './operations-core.js';
 import { parsed } from './operator-request.js';
 import { rotateSigningKeyRequest } from './webhooks.request.js';
+
 @Controller('operations/webhooks')
 export class WebhookKeysController {
   constructor(private readonly operations: OperationsCore) {}

@@ -34,12 +34,14 @@ import {
   resendRequest,
   rotateSecretRequest,
 } from './webhooks.request.js';
+
 @Controller('operations/webhooks/:tenant')
 export class WebhooksController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly ledger: LedgerOperations,
   ) {}
+
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @Access('operator', { roles: ['support'] })
@@ -48,6 +50,7 @@ export class WebhooksController {
     const scope = await this.ledger.scopeOf(alias, parsed(endpointsRequest, query).mode);
     return answered(showEndpoints(this.operations.core, scope));
   }
+
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('deliveries')
   @Access('operator', { roles: ['support'] })
@@ -57,6 +60,7 @@ export class WebhooksController {
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showDeliveries(this.operations.core, scope, selection));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Get('deliveries/:delivery')
   @Access('operator', { roles: ['support'] })
@@ -69,6 +73,7 @@ export class WebhooksController {
     const scope = await this.ledger.scopeOf(alias, parsed(endpointsRequest, query).mode);
     return answered(showDelivery(this.operations.core, scope, id));
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('resend')
   @ApiRequest(resendRequest)
@@ -87,6 +92,7 @@ export class WebhooksController {
       resendOnRecord(core, scope, which),
     );
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('enable')
   @ApiRequest(endpointRequest)
@@ -104,6 +110,7 @@ export class WebhooksController {
       enableOnRecord(core, scope, endpoint, OPERATOR),
     );
   }
+
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('rotate-secret')
   @ApiRequest(rotateSecretRequest)

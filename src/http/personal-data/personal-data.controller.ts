@@ -32,6 +32,7 @@ export class PersonalDataController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
+
   @Get('account/:accountId/user/:userId/pii')
   @Access('key')
   @ApiOkResponse({ type: PersonalRecordResponse })
@@ -75,6 +76,7 @@ export class PersonalDataController {
     void call.reply.header('content-type', 'application/json; charset=utf-8');
     return Readable.from(recordText(record, lists));
   }
+
   @Delete('open/account/:accountId/user/:userId')
   @HttpCode(204)
   @Access('key-open')
@@ -103,6 +105,7 @@ export class PersonalDataController {
       },
     );
   }
+
   @Delete('open/account/:accountId')
   @HttpCode(204)
   @Access('key-open')

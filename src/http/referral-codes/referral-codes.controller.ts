@@ -11,6 +11,7 @@ import { CommandGateway, type Written } from '../writing/command-gateway.js';
 import { personalFieldsOfCode } from '../writing/personal-fields.js';
 import { AppliedCodeResponse, CodeDetailsResponse } from './code-details.response.js';
 import { CodeLookUps } from './code-look-ups.js';
+
 @Controller(TENANT_PATH)
 export class ReferralCodesController {
   constructor(
@@ -20,6 +21,7 @@ export class ReferralCodesController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
+
   @Get('code/:code')
   @Access('key')
   @ApiOkResponse({ type: CodeDetailsResponse })
@@ -27,6 +29,7 @@ export class ReferralCodesController {
   details(@Call() call: Call, @Param('code') code: string) {
     return this.codes.details(call, code);
   }
+
   @Get('open/code/:code')
   @Access('public-open', { counted: 'code' })
   @ApiOkResponse({ type: CodeDetailsResponse })
@@ -34,6 +37,7 @@ export class ReferralCodesController {
   openDetails(@Call() call: Call, @Param('code') code: string) {
     return this.codes.details(call, code);
   }
+
   @Post('open/code/:code/account/:accountId/user/:userId')
   @HttpCode(200)
   @Access('user-open', { token: 'write', counted: 'apply-code', emptyBody: true })

@@ -58,6 +58,7 @@ export class ReferralsController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
+
   @Get('referrals')
   @Access('key')
   @ApiReferralFilter()
@@ -65,6 +66,7 @@ export class ReferralsController {
   list(@Call() call: Call, @QueryParameters() query: Query) {
     return this.page(call, query);
   }
+
   @Get('open/referrals')
   @Access('user-open', { token: 'read', about: 'referral-query', counted: 'list-referrals' })
   @ApiReferralFilter()
@@ -83,6 +85,7 @@ export class ReferralsController {
     }
     return this.page(call, query);
   }
+
   @Get('referrals/:referralId')
   @Access('key')
   @ApiOkResponse({ type: ReferralResponse })
@@ -94,6 +97,7 @@ export class ReferralsController {
     if (!found) throw new ApiError('REFERRAL_NOT_FOUND');
     return (await this.presentation.referrals(call.scope, [found]))[0];
   }
+
   @Post('referrals/moderate')
   @HttpCode(200)
   @Access('key')

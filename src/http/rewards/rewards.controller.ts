@@ -67,6 +67,7 @@ export class RewardsController {
     private readonly balances: RewardBalanceQueries,
     private readonly names: KeyedNames,
   ) {}
+
   @Get('reward/balance')
   @Access('key')
   @ApiRewardFilter()
@@ -76,6 +77,7 @@ export class RewardsController {
     await this.gateway.readable(call, ['reward-balances'], filter.accountRef);
     return (await this.balances.list(call.scope, { ...filter, now: Date.now() })).map(balanceJson);
   }
+
   @Get('reward')
   @Access('key')
   @ApiRewardFilter()
@@ -85,6 +87,7 @@ export class RewardsController {
     await this.gateway.readable(call, ['rewards'], filter.accountRef);
     return (await this.rewards.list(call.scope, filter)).map(rewardJson);
   }
+
   @Get('reward/:id')
   @HttpCode(201)
   @Access('key')
@@ -97,6 +100,7 @@ export class RewardsController {
     if (!found) throw new ApiError('REWARD_NOT_FOUND');
     return rewardJson(found);
   }
+
   @Post('rewards/account/:accountId/user/:userId')
   @HttpCode(201)
   @Access('key')
@@ -128,6 +132,7 @@ export class RewardsController {
       personalFields: (written) => personalFieldsOfReward(written, granted(written.events)),
     });
   }
+
   @Post('credit/bulkredeem')
   @HttpCode(200)
   @Access('key')
@@ -143,6 +148,7 @@ export class RewardsController {
       personalFields: noPersonalFields,
     });
   }
+
   @Post('credit/:id/redeem')
   @HttpCode(200)
   @Access('key')
@@ -157,6 +163,7 @@ export class RewardsController {
       personalFields: noPersonalFields,
     });
   }
+
   @Post('reward/:id/cancel')
   @HttpCode(200)
   @Access('key', { emptyBody: true })

@@ -22,6 +22,7 @@ interface UserPath {
   readonly accountId: string;
   readonly userId: string;
 }
+
 @Controller(TENANT_PATH)
 export class ShareLinksController {
   constructor(
@@ -30,6 +31,7 @@ export class ShareLinksController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
+
   @Get('account/:accountId/user/:userId/sharelinks')
   @Access('key')
   @ApiOkResponse({ type: ShareLinksResponse })
@@ -37,6 +39,7 @@ export class ShareLinksController {
   async links(@Call() call: Call, @Param() path: UserPath) {
     return this.presentation.shareLinks(call.scope, await this.user(call, path));
   }
+
   @Get('account/:accountId/user/:userId/shareurls')
   @Access('key')
   @ApiTextQuery('engagementMedium', { values: ENGAGEMENT_MEDIA })
@@ -47,6 +50,7 @@ export class ShareLinksController {
   urls(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {
     return this.shareUrls(call, path, query);
   }
+
   @Get('open/account/:accountId/user/:userId/shareurls')
   @Access('user-open', { token: 'read' })
   @ApiTextQuery('engagementMedium', { values: ENGAGEMENT_MEDIA })

@@ -36,6 +36,7 @@ export class ShortLinksController {
   live(@Call() call: Call, @Param('code') code: string, @QueryParameters() query: Query) {
     return this.lead(call, 'live', code, query);
   }
+
   @Get('test/:code')
   @Redirects()
   test(@Call() call: Call, @Param('code') code: string, @QueryParameters() query: Query) {

@@ -26,11 +26,13 @@ export class SharePagesController {
     private readonly gateway: CommandGateway,
     private readonly pages: SharePages,
   ) {}
+
   @Get(':code')
   @ShowsPage()
   live(@Call() call: Call, @Param('code') code: string) {
     return this.show(call, 'live', code);
   }
+
   @Get('test/:code')
   @ShowsPage()
   test(@Call() call: Call, @Param('code') code: string) {

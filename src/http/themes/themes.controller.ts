@@ -29,6 +29,7 @@ export class ThemesController {
     private readonly themes: Themes,
     private readonly changes: ThemeChanges,
   ) {}
+
   @Get('theme/variables/schema')
   @Access('key')
   @Header('Content-Type', 'application/schema+json; charset=utf-8')
@@ -36,12 +37,14 @@ export class ThemesController {
   schema() {
     return THEME_SCHEMA;
   }
+
   @Get('theme/variables/instance')
   @Access('key')
   @ApiOkResponse({ schema: INSTANCE })
   async default(@Call() call: Call) {
     return this.shown(call, null);
   }
+
   @Put('theme/variables/instance')
   @HttpCode(204)
   @Access('key')
@@ -51,6 +54,7 @@ export class ThemesController {
   replaceDefault(@Call() call: Call, @Body() body: unknown) {
     return this.put(call, null, body);
   }
+
   @Patch('theme/variables/instance')
   @HttpCode(200)
   @Access('key')
@@ -60,12 +64,14 @@ export class ThemesController {
   changeDefault(@Call() call: Call, @Body() body: unknown) {
     return this.patch(call, null, body);
   }
+
   @Get('theme/:locale/variables/instance')
   @Access('key')
   @ApiOkResponse({ schema: INSTANCE })
   async ofLocale(@Call() call: Call, @Param('locale') locale: string) {
     return this.shown(call, localeIn(locale));
   }
+
   @Put('theme/:locale/variables/instance')
   @HttpCode(204)
   @Access('key')
@@ -75,6 +81,7 @@ export class ThemesController {
   replace(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {
     return this.put(call, localeIn(locale), body);
   }
+
   @Patch('theme/:locale/variables/instance')
   @HttpCode(200)
   @Access('key')
@@ -84,6 +91,7 @@ export class ThemesController {
   change(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {
     return this.patch(call, localeIn(locale), body);
   }
+
   @Delete('theme/:locale/variables/instance')
   @HttpCode(200)
   @Access('key')

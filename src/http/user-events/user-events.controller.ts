@@ -10,12 +10,14 @@ import { CommandGateway } from '../writing/command-gateway.js';
 import { personalFieldsOfEvents } from '../writing/personal-fields.js';
 import { UserEventsRequest } from './user-events.request.js';
 import { userEventsJson, UserEventsResponse } from './user-events.response.js';
+
 @Controller(TENANT_PATH)
 export class UserEventsController {
   constructor(
     private readonly gateway: CommandGateway,
     private readonly names: KeyedNames,
   ) {}
+
   @Post('open/account/:accountId/user/:userId/events')
   @HttpCode(200)
   @Access('user-open', { token: 'read', counted: 'post-events' })

@@ -25,6 +25,7 @@ export class CookieUsersController {
     private readonly names: KeyedNames,
     private readonly limits: RateLimits,
   ) {}
+
   @Put('open/user/cookie_user')
   @Access('visitor-open', { counted: 'create-user' })
   @ApiOkResponse({ type: WrittenUserResponse })

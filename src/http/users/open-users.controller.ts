@@ -55,6 +55,7 @@ export class OpenUsersController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
+
   @Put(USER_PATH)
   @Access('user-open', { token: 'write', counted: 'create-user' })
   @ApiFieldSelection()
@@ -68,6 +69,7 @@ export class OpenUsersController {
   ) {
     return this.write(call, path, { query, body, mustBeNew: false });
   }
+
   @Post(USER_PATH)
   @HttpCode(201)
   @Access('user-open', { token: 'write', counted: 'create-user' })
@@ -82,6 +84,7 @@ export class OpenUsersController {
   ) {
     return this.write(call, path, { query, body, mustBeNew: true });
   }
+
   @Get(USER_PATH)
   @Access('user-open', { token: 'read', counted: 'look-up-user' })
   @ApiFieldSelection()
@@ -100,6 +103,7 @@ export class OpenUsersController {
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return this.presentation.selectedUser(call.scope, facts, selection);
   }
+
   @Get('open/user')
   @Access('public-open', { counted: 'user-by-code' })
   @ApiTextQuery('referralCode', { required: true })

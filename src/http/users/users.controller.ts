@@ -48,6 +48,7 @@ export class UsersController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
+
   @Post('user')
   @HttpCode(200)
   @Access('key')
@@ -64,6 +65,7 @@ export class UsersController {
       personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });
   }
+
   @Get('user')
   @Access('key')
   @ApiTextQuery('referralCode', { required: true })
@@ -79,6 +81,7 @@ export class UsersController {
     if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     return this.presentation.user(call.scope, owner);
   }
+
   @Get('account/:accountId/user/:userId')
   @Access('key')
   @ApiOkResponse({ type: UserResponse })
@@ -95,6 +98,7 @@ export class UsersController {
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return this.presentation.user(call.scope, facts);
   }
+
   @Post('account/:accountId/user/:userId/block')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
@@ -107,6 +111,7 @@ export class UsersController {
   ) {
     return this.setBlocked('BlockUser', call, accountId, userId);
   }
+
   @Post('account/:accountId/user/:userId/unblock')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
@@ -119,6 +124,7 @@ export class UsersController {
   ) {
     return this.setBlocked('UnblockUser', call, accountId, userId);
   }
+
   @Get('users')
   @Access('key')
   @ApiTextQuery('query')

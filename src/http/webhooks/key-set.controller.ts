@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { SigningKeys, type PublicKeySet } from '../../webhooks/signing/signing-keys.js';
 import { Access } from '../edge/access.js';
 import { KeySetResponse, keySetJson } from './key-set.response.js';
+
 @Controller('.well-known')
 export class KeySetController {
   private reading: Promise<PublicKeySet> | undefined;

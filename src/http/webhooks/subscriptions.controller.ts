@@ -16,6 +16,7 @@ import {
   subscriptionJson,
   WebhookSubscriptionResponse,
 } from './subscription.response.js';
+
 @Controller(TENANT_PATH)
 export class SubscriptionsController {
   constructor(
@@ -24,6 +25,7 @@ export class SubscriptionsController {
     private readonly tests: TestDeliveries,
     private readonly guard: EndpointGuard,
   ) {}
+
   @Post('subscription')
   @HttpCode(201)
   @Access('key', { counted: 'change-webhooks' })
@@ -41,12 +43,14 @@ export class SubscriptionsController {
       return { status: 201, body, position, triggersPolicy: false, replayed };
     });
   }
+
   @Get('subscription')
   @Access('key')
   @ApiOkResponse({ type: [WebhookSubscriptionResponse], description: 'Oldest first' })
   async list(@Call() call: Call) {
     return (await this.subscriptions.list(call.scope)).map(subscriptionJson);
   }
+
   @Delete('subscription/:url')
   @HttpCode(204)
   @Access('key', { counted: 'change-webhooks' })
@@ -60,6 +64,7 @@ export class SubscriptionsController {
       return { status: 204, body: undefined, position, triggersPolicy: false, replayed };
     });
   }
+
   @Post('subscription/:url/test')
   @HttpCode(204)
   @Access('key', { emptyBody: true, counted: 'test-webhook' })

@@ -53,6 +53,7 @@ export type PayloadData =
       /** Whom it names. */
       readonly people: readonly SubjectId[];
     }
+
   /** It is about a person who was forgotten meanwhile. */
   | { readonly kind: 'forgotten' }
   /**
