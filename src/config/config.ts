@@ -382,7 +382,7 @@ const VARIABLES = {
     schema: wholeNumber(0, 60_000).default(2_000),
     default: '`2000`',
     meaning:
-      'How long a read waits for earlier writes of its tenant, in ms; then it is answered without them, and `Ledger-Stale` says so. While read models or reactions stand still it does not wait.',
+      'How long a read waits for earlier writes of its tenant, in ms; then it is answered without them, with `Ledger-Stale`. There is no wait while read models or reactions are stalled.',
   },
   SHUTDOWN_GRACE_MS: {
     schema: wholeNumber(0, 600_000).default(10_000),
