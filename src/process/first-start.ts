@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { makeOperatorKey } from '../config/operators.js';
@@ -58,14 +57,13 @@ async function makeDemoTenant({ tenants, tenantCommands }: Core): Promise<DemoKe
  * OPERATORS_FILE names another file, the file exists, or it cannot be written, which the log says.
  */
 async function makeFirstOperator(
-  { operatorsFile, dataDir }: Config,
+  { operatorsFile }: Config,
   logger: Logger,
 ): Promise<string | undefined> {
-  const path = join(dataDir, 'operators.json');
-  if (operatorsFile?.path !== path) return undefined;
+  if (operatorsFile === undefined || !operatorsFile.mayBeMissing) return undefined;
   const { key, entry } = makeOperatorKey(ADMIN, ['finance', 'support']);
   try {
-    await writeFile(path, `${JSON.stringify([entry], undefined, 2)}\n`, {
+    await writeFile(operatorsFile.path, `${JSON.stringify([entry], undefined, 2)}\n`, {
       flag: 'wx',
       mode: 0o600,
     });

@@ -208,12 +208,10 @@ export async function configureApplication(
   serveConsole(app.getHttpAdapter().getInstance(), console);
   app.useGlobalPipes(new RequestValidationPipe());
   serveReference(app, { version, publicUrl: config.publicUrl });
-  const hasOperationsListener = config.operationsPort !== undefined;
   serveStartPage(app, {
     version,
     publicUrl: config.publicUrl,
-    hasOperationsListener,
-    servesOperators: ({ raw }) => !hasOperationsListener || edge.receivedForOperations(raw),
+    listenerOf: (request) => edge.listenerOf(request),
   });
   await app.init();
 }

@@ -113,7 +113,11 @@ export interface ErrorJson {
 
 /** Whether an answer that was kept is that of a refusal. */
 export const isErrorJson = (body: unknown): body is ErrorJson =>
-  typeof body === 'object' && body !== null && 'apiErrorCode' in body && 'statusCode' in body;
+  typeof body === 'object' &&
+  body !== null &&
+  'apiErrorCode' in body &&
+  typeof body.apiErrorCode === 'string' &&
+  isApiErrorCode(body.apiErrorCode);
 
 export interface ApiErrorDetails {
   /** Instead of the default message. Sent to the client, never logged. */

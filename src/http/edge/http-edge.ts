@@ -51,6 +51,9 @@ export interface HttpEdgeOptions {
   readonly hasOperationsListener?: boolean;
 }
 
+/** `both`: one listener serves clients and operators. */
+export type Listener = 'both' | 'public' | 'operations';
+
 /** Counts of requests and connections. */
 export interface EdgeMetrics {
   answered(request: {
@@ -169,9 +172,9 @@ export class HttpEdge {
     return this.operations.listen(port, host);
   }
 
-  /** Whether a request arrived at that listener. */
-  receivedForOperations(request: IncomingMessage): boolean {
-    return this.operations?.received(request) ?? false;
+  listenerOf(request: IncomingMessage): Listener {
+    if (this.operations === undefined) return 'both';
+    return this.operations.received(request) ? 'operations' : 'public';
   }
 
   /** Closes that listener; requests in progress have this long. */
@@ -181,8 +184,7 @@ export class HttpEdge {
 
   /** Installs the checks, error answers, log line and metrics of every request. */
   configure(app: NestFastifyApplication, parts: HttpEdgeParts): void {
-    const { metrics, isUnavailable = isStoreAway } = parts;
-    const { pageOfUnmatched } = parts;
+    const { metrics, isUnavailable = isStoreAway, pageOfUnmatched } = parts;
     const mapping: ErrorMapping = { logger: this.logger, isUnavailable, pageOfUnmatched };
     const server: FastifyInstance = this.adapter.getInstance();
     installBodyParser(server);
@@ -361,9 +363,10 @@ export class HttpEdge {
 
   /** Whether the listener of the request answers routes with this rule. */
   private isServed({ raw }: FastifyRequest, { kind, listener }: AccessRule): boolean {
-    if (this.operations === undefined) return true;
+    const received = this.listenerOf(raw);
+    if (received === 'both') return true;
     const isForOperators = kind === 'operator' || kind === 'console' || listener === 'operations';
-    if (!this.operations.received(raw)) return !isForOperators;
+    if (received === 'public') return !isForOperators;
     return isForOperators || (kind === 'none' && listener !== 'public');
   }
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Mode } from '../../domain/scope.js';
-import { isApiErrorCode, type ApiErrorCode } from './api-error.js';
+import { isErrorJson, type ApiErrorCode } from './api-error.js';
 
 /** How a caller of a tenant's route was authenticated. */
 export type ActorKind = 'api-key' | 'user-token' | 'anyone';
@@ -36,7 +36,5 @@ export function noteFacts(request: FastifyRequest, facts: RequestFacts): void {
 
 /** Notes the code of an answer that was kept; other bodies have none. */
 export function noteKeptAnswer(request: FastifyRequest, body: unknown): void {
-  const code: unknown =
-    typeof body === 'object' && body !== null ? Reflect.get(body, 'apiErrorCode') : undefined;
-  if (typeof code === 'string' && isApiErrorCode(code)) noteFacts(request, { code });
+  if (isErrorJson(body)) noteFacts(request, { code: body.apiErrorCode });
 }

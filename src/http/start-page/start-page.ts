@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
+import type { Listener } from '../edge/http-edge.js';
 
 export interface StartPageOptions {
   readonly version: string;
   /** PUBLIC_URL, without a trailing slash; undefined: links are below the origin of the request. */
   readonly publicUrl: string | undefined;
-  /** Whether the request may follow links to the console and to readiness. */
-  readonly servesOperators: (request: FastifyRequest) => boolean;
-  /** Whether a listener of its own serves them. */
-  readonly hasOperationsListener: boolean;
+  /** The listener that received the request. */
+  readonly listenerOf: (request: IncomingMessage) => Listener;
 }
 
 const NAME = 'referral-ledger';
@@ -26,14 +26,15 @@ export function serveStartPage(app: NestFastifyApplication, options: StartPageOp
     url: '/',
     config: { access: { kind: 'none', emptyBody: true, apiOnlyPrograms: false } },
     handler: async (request, reply) => {
-      const forOperators = options.servesOperators(request);
+      const listener = options.listenerOf(request.raw);
+      const forOperators = listener !== 'public';
       void reply.header('Vary', 'Accept');
       const preferred = new Negotiator(request.raw).mediaType(['text/html', 'application/json']);
       if (preferred === 'application/json')
         return reply.type('application/json; charset=utf-8').send({
           name: NAME,
           version: options.version,
-          ...addresses(baseOf(request, options), forOperators),
+          ...addresses(baseOf(request, listener, options), forOperators),
         });
       return reply
         .type('text/html; charset=utf-8')
@@ -43,13 +44,14 @@ export function serveStartPage(app: NestFastifyApplication, options: StartPageOp
   });
 }
 
-/** The console is below the public address only where the public listener serves it. */
+/** The public address is not that of the listener for operations. */
 function baseOf(
-  request: FastifyRequest,
-  { publicUrl, hasOperationsListener, servesOperators }: StartPageOptions,
+  { protocol, host }: FastifyRequest,
+  listener: Listener,
+  { publicUrl }: StartPageOptions,
 ): string {
-  const isPublic = !hasOperationsListener || !servesOperators(request);
-  return (isPublic ? publicUrl : undefined) ?? `${request.protocol}://${request.host}`;
+  const own = `${protocol}://${host}`;
+  return listener === 'operations' ? own : (publicUrl ?? own);
 }
 
 const addresses = (base: string, forOperators: boolean): Readonly<Record<string, string>> => ({

@@ -8,7 +8,10 @@ import {
 
 type Append = Parameters<EventLog['append']>;
 
-/** A log that hands everything on to another one; what a test troubles it overrides. */
+/**
+ * A log that forwards every call to another one; a test overrides the call that it troubles. The
+ * compiler cannot know that a proxy has the members of a log.
+ */
 const LogAround = class {
   constructor(readonly log: EventLog) {
     return new Proxy(this, {
