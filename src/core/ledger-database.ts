@@ -42,6 +42,8 @@ export interface LedgerDatabaseOptions {
   readonly applicationName: string;
   /** False for benchmarks and tests of the embedded server. */
   readonly fsync?: boolean;
+  /** True: a database that is absent has some seconds. Default: it is reported immediately. */
+  readonly waitsForDatabase?: boolean;
 }
 
 /**
@@ -53,11 +55,16 @@ export async function openLedgerDatabase({
   logger,
   applicationName,
   fsync = true,
+  waitsForDatabase = false,
 }: LedgerDatabaseOptions): Promise<LedgerDatabase> {
   if (config.databaseUrl === undefined) await makeDataFolder(config.dataDir);
   const masterKey = await loadMasterKey(config);
   if (config.databaseUrl !== undefined)
-    await untilDatabaseOpens(config.databaseUrl, { withinMs: OPEN_WITHIN_MS, logger });
+    await untilDatabaseOpens(config.databaseUrl, {
+      withinMs: OPEN_WITHIN_MS,
+      waits: waitsForDatabase,
+      logger,
+    });
   const embedded =
     config.databaseUrl === undefined
       ? await startEmbeddedPostgres({ dataDir: config.dataDir, logger, fsync })

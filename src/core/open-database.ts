@@ -33,13 +33,18 @@ const ABSENCES: ReadonlyMap<string, string> = new Map([
   ['53300', 'it has no free connection'],
 ]);
 
-/**
- * Resolves when a connection was opened, for which a server that is absent has this long.
- * @throws {DatabaseNotOpened}
- */
+interface Opening {
+  /** For an answer, and for a server that is absent. */
+  readonly withinMs: number;
+  /** False: a server that is absent is reported immediately. */
+  readonly waits: boolean;
+  readonly logger: Logger;
+}
+
+/** Resolves when a connection was opened. @throws {DatabaseNotOpened} */
 export async function untilDatabaseOpens(
   url: string,
-  { withinMs, logger }: { readonly withinMs: number; readonly logger: Logger },
+  { withinMs, waits, logger }: Opening,
 ): Promise<void> {
   const end = performance.now() + withinMs;
   const left = (): number => Math.max(1, Math.round(end - performance.now()));
@@ -50,7 +55,7 @@ export async function untilDatabaseOpens(
     if (refusal !== undefined)
       throw new DatabaseNotOpened(`Postgres at ${placeOf(url)} ${refusal}`);
     const absence = absenceOf(error);
-    if (absence === undefined || left() <= RETRY_MS)
+    if (absence === undefined || !waits || left() <= RETRY_MS)
       throw new DatabaseNotOpened(
         `Postgres at ${placeOf(url)} cannot be reached (${absence ?? firstLine(error)}): start it, or correct DATABASE_URL`,
       );

@@ -47,6 +47,7 @@ export async function startCore(
     projectors: accountProjectors,
     loadsBus: true,
     fsync,
+    waitsForDatabase: true,
   });
   return { part: core, undo: () => core.close(), limitsItself: true };
 }

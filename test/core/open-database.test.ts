@@ -12,7 +12,7 @@ test.each([
   'a server that %s has the time given, and is named without the password',
   async (_, place, reason) => {
     const url = `postgresql://ledger:unguessable@${place}/ledger`;
-    await expect(untilDatabaseOpens(url, { withinMs: 400, logger })).rejects.toEqual(
+    await expect(untilDatabaseOpens(url, { withinMs: 400, waits: true, logger })).rejects.toEqual(
       new DatabaseNotOpened(
         `Postgres at ${place} cannot be reached (${reason}): start it, or correct DATABASE_URL`,
       ),
@@ -26,10 +26,18 @@ test('a server that takes the connection and is silent is given up after the tim
   const { port } = silent.address() as AddressInfo;
   try {
     const url = `postgresql://ledger:unguessable@127.0.0.1:${port}/ledger`;
-    await expect(untilDatabaseOpens(url, { withinMs: 400, logger })).rejects.toThrow(
+    await expect(untilDatabaseOpens(url, { withinMs: 400, waits: true, logger })).rejects.toThrow(
       `Postgres at 127.0.0.1:${port} cannot be reached (no answer): start it, or correct DATABASE_URL`,
     );
   } finally {
     silent.close();
   }
+});
+
+test('a command does not wait for a server that is absent', async () => {
+  const info = jest.spyOn(logger, 'info');
+  const opening = { withinMs: 60_000, waits: false, logger };
+  const url = 'postgresql://ledger:unguessable@127.0.0.1:1/ledger';
+  await expect(untilDatabaseOpens(url, opening)).rejects.toThrow('connection refused');
+  expect(info).not.toHaveBeenCalled();
 });
