@@ -1,12 +1,13 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { mkdtemp, readdir, readFile, readlink, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import type { Json } from '../support/api-client.js';
-import { until } from '../support/projected-ledger.js';
+import { runHere, runShipped } from '../support/command-line.js';
+import { eventually } from '../support/embedded.js';
 import {
   createStores,
   personal,
@@ -15,10 +16,9 @@ import {
   type TestTenant,
 } from '../support/running-service.js';
 
-/** `export …` as it ships: with the service, beside one that writes no exports, and without one. */
+/** `export …` with the service, beside one that writes no exports, and without one. */
 
-const WITHIN_MS = 200_000;
-jest.setTimeout(300_000);
+const PUBLIC = { PUBLIC_URL: 'https://share.example' };
 
 let stores: TestStores;
 /** Answers, and writes no exports. */
@@ -46,49 +46,11 @@ interface Shown extends Json {
   readonly stats: Readonly<Record<string, unknown>> | null;
 }
 
-class Command {
-  out = Buffer.alloc(0);
-  err = '';
-  private readonly child: ChildProcess;
-  private readonly ended: Promise<unknown[]>;
-
-  constructor(words: readonly string[], { masterKeyFile, databaseUrl }: TestStores = stores) {
-    this.child = spawn(process.execPath, ['dist/bin/cli.js', 'export', ...words], {
-      env: {
-        ...process.env,
-        DATABASE_URL: databaseUrl,
-        MASTER_KEY_FILE: masterKeyFile,
-        PUBLIC_URL: 'https://share.example',
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.child.stdout?.on('data', (bytes: Buffer) => (this.out = Buffer.concat([this.out, bytes])));
-    this.child.stderr?.on('data', (text: Buffer) => (this.err += text.toString()));
-    this.ended = once(this.child, 'close');
-  }
-
-  async until(condition: () => boolean): Promise<void> {
-    const isOver = (): boolean => this.child.exitCode !== null || this.child.signalCode !== null;
-    await until(() => Promise.resolve(condition() || isOver()), WITHIN_MS);
-    if (!condition()) throw new Error(`it ended: ${this.err}`);
-  }
-
-  async code(): Promise<unknown> {
-    return (await this.ended)[0];
-  }
-
-  /** What it printed, when it succeeded. */
-  async json<T = Shown>(): Promise<T> {
-    expect([await this.code(), this.err]).toEqual([0, expect.any(String)]);
-    return JSON.parse(this.out.toString()) as T;
-  }
-
-  /** One line and exit 1. */
-  async refused(line: RegExp): Promise<void> {
-    expect([await this.code(), this.out.toString()]).toEqual([1, '']);
-    expect(this.err).toMatch(/^[^\n]+\n$/);
-    expect(this.err).toMatch(line);
-  }
+/** What a command in this process printed. */
+async function shown<T = Shown>(of: TestStores, ...words: readonly string[]): Promise<T> {
+  const { code, out, err } = await runHere(of, ['export', ...words], PUBLIC);
+  expect([code, err]).toEqual([0, expect.any(String)]);
+  return JSON.parse(out) as T;
 }
 
 async function user({ live }: TestTenant, word: string): Promise<string> {
@@ -98,42 +60,41 @@ async function user({ live }: TestTenant, word: string): Promise<string> {
   return id;
 }
 
-/** Meanwhile a process writes what waits. */
-async function withWorker<T>(work: () => Promise<T>): Promise<T> {
-  const worker = await RunningService.start(stores, { ROLES: 'worker' });
-  try {
-    return await work();
-  } finally {
-    await worker.stop();
-  }
-}
-
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
-const listed = (...words: readonly string[]): Promise<Shown[]> =>
-  new Command(['list', tenant.alias, '--json', ...words]).json<Shown[]>();
-const idsIn = (csv: Buffer): readonly unknown[] =>
+const idsIn = (csv: Buffer | string): readonly unknown[] =>
   parse<{ id: string }>(csv, { columns: true }).map(({ id }) => id);
 
 test('beside a service, run waits for the file, and names what was asked for', async () => {
   const ann = await user(tenant, 'ann');
   const file = join(folder, 'users.csv');
   const params = { createdSince: '2020-01-01', createdBefore: '4102444800000' };
-  const words = ['run', tenant.alias, '--type', 'USER', '--name', 'all = ours', '--out', file];
-  const running = new Command([
-    ...words,
-    ...Object.entries(params).flatMap(([key, value]) => ['--param', `${key}=${value}`]),
-  ]);
-  await running.until(() => running.err.includes('waiting'));
+  const { databaseUrl: DATABASE_URL, masterKeyFile: MASTER_KEY_FILE } = stores;
+  // A process of its own: what it says is read before its end.
+  const running = spawn(
+    process.execPath,
+    [
+      ...`dist/bin/cli.js export run ${tenant.alias} --type USER --out ${file}`.split(' '),
+      '--name=all = ours',
+      ...Object.entries(params).flatMap(([key, value]) => ['--param', `${key}=${value}`]),
+    ],
+    { env: { ...process.env, ...PUBLIC, DATABASE_URL, MASTER_KEY_FILE } },
+  );
+  const out = text(running.stdout);
+  let err = '';
+  running.stderr.on('data', (bytes: Buffer) => (err += bytes.toString()));
+  await eventually(() => Promise.resolve(err.includes('waiting')), 60_000);
   const { rows } = await api.service.core.pool.query(
     `select from pg_stat_activity where application_name = 'ledger-cli-exports'`,
   );
   expect(rows).toEqual([]);
   expect(await readdir(folder)).toEqual(['users.csv.part']);
-  const shown = await withWorker(() => running.json());
+  const worker = await RunningService.start(stores, { ROLES: 'worker' });
+  const made = JSON.parse(await out) as Shown;
+  await worker.stop();
   const bytes = await readFile(file);
   expect(idsIn(bytes)).toEqual([ann]);
   expect(await readdir(folder)).toEqual(['users.csv']);
-  expect(shown).toMatchObject({
+  expect(made).toMatchObject({
     type: 'USER',
     format: 'CSV',
     name: 'all = ours',
@@ -141,9 +102,9 @@ test('beside a service, run waits for the file, and names what was asked for', a
     status: 'COMPLETED',
     stats: { rows: 1, bytes: bytes.length, sha256: sha256(bytes) },
   });
-  const { status, body } = await tenant.live.get<Shown>(`/export/${shown.id}`);
-  expect([status, body]).toEqual([200, shown]);
-  expect(await listed()).toEqual([shown]);
+  const { status, body } = await tenant.live.get<Shown>(`/export/${made.id}`);
+  expect([status, body]).toEqual([200, made]);
+  expect(await shown<Shown[]>(stores, 'list', tenant.alias, '--json')).toEqual([made]);
 });
 
 test('without a service, run writes by itself, to a file or to standard output', async () => {
@@ -153,30 +114,30 @@ test('without a service, run writes by itself, to a file or to standard output',
     const made = await service.createTenant();
     const [ann, bob] = [await user(made, 'ann'), await user(made, 'bob')];
     await service.stop();
-    const run = (...words: readonly string[]) =>
-      new Command(['run', made.alias, '--type', 'USER', ...words], own);
-    const streamed = run('--out', '-');
-    expect([await streamed.code(), idsIn(streamed.out)]).toEqual([0, [ann, bob]]);
+    const words = ['run', made.alias, '--type', 'USER', '--out'];
+    const streamed = await runShipped(own, ['export', ...words, '-'], PUBLIC);
+    expect([streamed.code, idsIn(streamed.out)]).toEqual([0, [ann, bob]]);
     const file = join(folder, 'users.csv');
-    const filed = await run('--out', file).json();
-    expect(filed).toMatchObject({ status: 'COMPLETED', stats: { sha256: sha256(streamed.out) } });
-    expect(await readFile(file)).toEqual(streamed.out);
+    const filed = await shown(own, ...words, file);
+    const bytes = await readFile(file);
+    expect(filed).toMatchObject({ status: 'COMPLETED', stats: { sha256: sha256(bytes) } });
+    expect(bytes.toString()).toBe(streamed.out);
     const sheets = join(folder, 'users.zip');
-    const zipped = await run('--format', 'XLSX', '--out', sheets).json();
+    const zipped = await shown(own, ...words, sheets, '--format', 'XLSX');
     const zip = await readFile(sheets);
     expect(zip.subarray(0, 2).toString()).toBe('PK');
     expect(zipped).toMatchObject({ format: 'XLSX', stats: { rows: 2, sha256: sha256(zip) } });
     // What is no file stays what it is.
     const device = join(folder, 'device');
     await symlink('/dev/full', device);
-    const full = run('--out', device);
-    expect([await full.code(), full.err]).toEqual([1, expect.stringMatching(/ENOSPC.*\n$/)]);
+    const full = await runHere(own, ['export', ...words, device], PUBLIC);
+    expect([full.code, full.err]).toEqual([1, expect.stringMatching(/ENOSPC.*\n$/)]);
     expect(await readlink(device)).toBe('/dev/full');
-    const other = await run('--mode', 'test', '--out', file).json();
+    const other = await shown(own, ...words, file, '--mode', 'test');
     expect([other.stats?.['rows'], idsIn(await readFile(file))]).toEqual([0, []]);
-    const list = new Command(['list', made.alias], own);
-    expect(await list.code()).toBe(0);
-    expect(list.out.toString().match(/COMPLETED/g)).toHaveLength(4);
+    const list = await runHere(own, ['export', 'list', made.alias]);
+    expect(list).toMatchObject({ code: 0 });
+    expect(list.out.match(/COMPLETED/g)).toHaveLength(4);
   } finally {
     await own.remove();
   }
@@ -196,9 +157,11 @@ test.each<[string, readonly string[], RegExp]>([
   ['a target that is a folder', ['--out', tmpdir()], /it is a folder/],
 ])('%s ends with one line and exit 1, and nothing is asked for', async (_, options, line) => {
   const file = join(folder, 'users.csv');
-  await new Command(['run', tenant.alias, '--type', 'USER', '--out', file, ...options]).refused(
-    line,
-  );
+  const words = ['export', 'run', tenant.alias, '--type', 'USER', '--out', file, ...options];
+  const { code, out, err } = await runHere(stores, words, PUBLIC);
+  expect([code, out]).toEqual([1, '']);
+  expect(err).toMatch(/^[^\n]+\n$/);
+  expect(err).toMatch(line);
   expect(await readdir(folder)).toEqual([]);
   expect((await tenant.live.get('/export/history/list')).body['totalCount']).toBe(0);
 });

@@ -8,7 +8,7 @@ import { readDigest } from '../../src/cli/ledger-chain-cli.js';
 import type { Verification } from '../../src/operations/ledger/ledger-verification.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
-import { runShipped, type Ran } from '../support/command-line.js';
+import { runHere, type Ran } from '../support/command-line.js';
 import {
   personal,
   startWithStores,
@@ -18,7 +18,7 @@ import {
 } from '../support/running-service.js';
 import { verifyLedger } from '../support/operations.js';
 
-/** The chain of a service at work, and the command line as it ships. */
+/** The chain of a service at work, and its commands. */
 
 let service: RunningService;
 let stores: TestStores;
@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const cli = (...words: readonly string[]): Promise<Ran> => runShipped(stores, words);
+const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
 
 const file = async (name: string, content: string): Promise<string> => {
   const path = join(folder, name);

@@ -3,7 +3,7 @@ import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js'
 import { showParked } from '../../src/operations/policies/policy-commands.js';
 import { path, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import { runShipped, type Ran } from '../support/command-line.js';
+import { runHere, type Ran } from '../support/command-line.js';
 import {
   personal,
   startWithStores,
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => end());
 
-const cli = (...words: readonly string[]): Promise<Ran> => runShipped(stores, words);
+const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
 
 const scopeOf = ({ alias }: TestTenant) => ({ tenant: alias, mode: 'live' }) as const;
 const inTwoMinutes = () => ({ now: Date.now() + 120_000 });

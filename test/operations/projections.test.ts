@@ -18,7 +18,7 @@ import {
   retryParked,
 } from '../../src/operations/projections/projection-repairs.js';
 import { type Outcome } from '../../src/operations/outcome.js';
-import { runShipped, type Ran } from '../support/command-line.js';
+import { runHere, type Ran } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -31,7 +31,7 @@ import {
 } from '../support/running-service.js';
 import { insisting } from '../support/operations.js';
 
-/** The command line for read models as it ships, next to a running service on the same stores. */
+/** The command line for read models next to a running service on the same stores. */
 
 type Json = Record<string, unknown>;
 
@@ -71,7 +71,7 @@ async function available(): Promise<unknown> {
 }
 
 const cli = (...words: readonly string[]): Promise<Ran> =>
-  runShipped(stores, ['projection', ...words]);
+  runHere(stores, ['projection', ...words]);
 
 /** The same as the command line, in this process. */
 function operate<T>(

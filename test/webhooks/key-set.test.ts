@@ -1,8 +1,8 @@
 import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js';
-import { execFile } from 'node:child_process';
 import { compactVerify, createRemoteJWKSet } from 'jose';
 import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
+import { runHere } from '../support/command-line.js';
 import { startWithStores } from '../support/running-service.js';
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
@@ -13,18 +13,7 @@ afterAll(() => running.end());
 
 const body = Buffer.from('{"id":"1"}');
 
-/** The command line, on the stores of the running service. */
-async function cli(
-  ...words: readonly string[]
-): Promise<{ code: number; out: string; err: string }> {
-  const { databaseUrl, masterKeyFile } = running.stores;
-  const env = { ...process.env, DATABASE_URL: databaseUrl, MASTER_KEY_FILE: masterKeyFile };
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-    );
-  });
-}
+const cli = (...words: readonly string[]) => runHere(running.stores, words);
 
 const keySet = () => fetch(`${running.service.origin}/.well-known/jwks.json`);
 const servedKids = async (): Promise<readonly string[]> => {
