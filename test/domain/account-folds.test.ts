@@ -88,10 +88,7 @@ const flagged: AccountEvent = {
   referralId: 'referral',
   fraudSignals: { rate: { message: 'm', score: 1 } },
 };
-const types = (...events: readonly AccountEvent[]) =>
-  given(...events)
-    .when(flag)
-    .types();
+const types = (...events: readonly AccountEvent[]) => given(events).when(flag).types();
 
 it('a referral that is flagged is so once, also before it starts', () => {
   expect(types(...HERE)).toEqual(['ReferralFlagged']);

@@ -33,7 +33,7 @@ const adjusted = (event: AccountEvent): AccountEvent =>
   event.type === 'CreditRedeemed' ? { ...event, adjustment } : event;
 
 it('an adjustment adds credit as a manual reward with its reason', () => {
-  given(...here)
+  given(here)
     .when(adjust(500))
     .then(rewardGranted('adjusted', BOB, credit(500), { at: NOW, adjustment }));
 });
@@ -42,43 +42,43 @@ it('an adjustment redeems credit of that user alone, soonest expiry first', () =
   const late = rewardGranted('late', BOB, credit(100));
   const soon = rewardGranted('soon', BOB, credit(100), { dateExpires: NOW + 1 });
   const others = rewardGranted('others', partyOf(ACME, 'cat'), credit(1_000));
-  given(...here, late, soon, others)
+  given(here, late, soon, others)
     .when(adjust(-150))
     .then(
       adjusted(creditRedeemed(soon, 'adjusted-0', 100, NOW)),
       adjusted(creditRedeemed(late, 'adjusted-1', 50, NOW)),
     );
-  given(...here, late, soon, others)
+  given(here, late, soon, others)
     .when(adjust(-201))
     .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 201 exceeds the available credit 200 CENTS');
 });
 
 it('an adjustment is refused when another person has taken the id of the user since it was proposed', () => {
-  given(...here)
+  given(here)
     .when(adjust(500, { person: BOB.person }))
     .then(rewardGranted('adjusted', BOB, credit(500), { at: NOW, adjustment }));
-  given(...here)
+  given(here)
     .when(adjust(500, { person: 'somebody before' }))
     .refused('USER_NOT_FOUND');
 });
 
 it('an adjustment is in the currency of the unit', () => {
   const euros = (amount: number) => credit(amount, 'CENTS', 'EUR');
-  given(...here, rewardGranted('euros', BOB, euros(5)))
+  given(here, rewardGranted('euros', BOB, euros(5)))
     .when(adjust(500))
     .then(rewardGranted('adjusted', BOB, euros(500), { at: NOW, adjustment }));
 });
 
 it('an adjustment is refused for an unknown user, for zero and for more than the ledger can hold', () => {
   given().when(adjust(1)).refused('ACCOUNT_NOT_FOUND');
-  given(...here)
+  given(here)
     .when(adjust(1, { userId: 'nobody' }))
     .refused('USER_NOT_FOUND');
   for (const amount of [0, 0.5, Number.NaN])
-    given(...here)
+    given(here)
       .when(adjust(amount))
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number other than zero');
-  given(...here, rewardGranted('all', BOB, credit(Number.MAX_SAFE_INTEGER)))
+  given(here, rewardGranted('all', BOB, credit(Number.MAX_SAFE_INTEGER)))
     .when(adjust(1))
     .refused(
       'AMOUNT_TOO_LARGE',

@@ -45,7 +45,7 @@ const paid = subscriptionChanged({
 });
 
 it('applying a code attributes the account, starts the referral with this user and grants what the start earns', () => {
-  given(...here)
+  given(here)
     .when(apply(annsCode()))
     .then(
       accountAttributed('ANNLEE', ANN, NOW),
@@ -65,7 +65,7 @@ it('applying a code attributes the account, starts the referral with this user a
 });
 
 it('applying a code refers the user it was applied to, not the first one of the account', () => {
-  const { decision } = given(...here, userIdentified(ACME, 'cat')).when(apply(annsCode(), 'cat'));
+  const { decision } = given(here, userIdentified(ACME, 'cat')).when(apply(annsCode(), 'cat'));
   expect('events' in decision && decision.events[1]).toMatchObject({
     type: 'ReferralStarted',
     referred: partyOf(ACME, 'cat'),
@@ -73,13 +73,11 @@ it('applying a code refers the user it was applied to, not the first one of the 
 });
 
 it('applying a code does not find a code without owner, or whose owner is deleted or blocked', () => {
-  given(...here)
-    .when(apply(noCode()))
-    .refused('REFERRAL_CODE_NOT_FOUND');
-  given(...here)
+  given(here).when(apply(noCode())).refused('REFERRAL_CODE_NOT_FOUND');
+  given(here)
     .when(apply(annsCode({ referrer: null })))
     .refused('REFERRAL_CODE_NOT_FOUND');
-  given(...here)
+  given(here)
     .when(apply(annsCode({ referrer: BLOCKED })))
     .refused('REFERRAL_CODE_NOT_FOUND');
 });
@@ -96,23 +94,17 @@ it('applying a code is refused for the first of several reasons, in this order',
     ...paidToo,
     accountAttributed('EVE', partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve')),
   ];
-  given(...referredToo)
+  given(referredToo)
     .when(apply(annsCode({ codeOwner: ownCode })))
     .refused('SELF_REFERRAL');
-  given(...referredToo)
-    .when(apply(annsCode()))
-    .refused('ALREADY_REFERRED');
-  given(...paidToo)
-    .when(apply(annsCode()))
-    .refused('NOT_ATTRIBUTABLE');
-  given(...notReferable)
-    .when(apply(annsCode()))
-    .refused('NOT_REFERABLE');
+  given(referredToo).when(apply(annsCode())).refused('ALREADY_REFERRED');
+  given(paidToo).when(apply(annsCode())).refused('NOT_ATTRIBUTABLE');
+  given(notReferable).when(apply(annsCode())).refused('NOT_REFERABLE');
 });
 
 it('applying a code treats a code of another user of the same account as an own one', () => {
   const colleague = aCode('CAT', partyOf(ACME, 'cat'));
-  given(...here, userIdentified(ACME, 'cat'))
+  given(here, userIdentified(ACME, 'cat'))
     .when(apply(annsCode({ codeOwner: colleague })))
     .refused('SELF_REFERRAL');
 });
@@ -136,24 +128,22 @@ const announcing = (over: Partial<AccountEventOf<'ReferralAnnounced'>> = {}): Ac
 });
 
 it('a code of an account that this account has referred is refused, also when the person who referred it was forgotten', () => {
-  given(...here)
-    .when(apply(bobReferredAnn))
-    .refused('SELF_REFERRAL');
-  given(...here, userIdentified(ACME, 'cat'), forgetting(null))
+  given(here).when(apply(bobReferredAnn)).refused('SELF_REFERRAL');
+  given(here, userIdentified(ACME, 'cat'), forgetting(null))
     .when(apply(bobReferredAnn, 'cat'))
     .refused('SELF_REFERRAL');
 });
 
 it('a code of an account that this account has referred counts for an account that was deleted and made again', () => {
   const again = { ...userIdentified(ACME, 'bob'), person: 'another' } as AccountEvent;
-  const { decision } = given(...here, forgetting(ACME.accountRef), accountOpened(ACME), again).when(
+  const { decision } = given(here, forgetting(ACME.accountRef), accountOpened(ACME), again).when(
     apply(bobReferredAnn),
   );
   expect(decision).toHaveProperty('events');
 });
 
 it('a code of an account that this account has referred is refused while that referral is only announced here, for two minutes', () => {
-  given(...here, announcing())
+  given(here, announcing())
     .when(apply(annsCode({ provided: NOTHING_PROVIDED })))
     .refused('SELF_REFERRAL');
   const settled = [
@@ -161,17 +151,17 @@ it('a code of an account that this account has referred is refused while that re
     announcing({ account: 'e'.repeat(32) }),
   ] as const;
   for (const event of settled)
-    expect(given(...here, event).when(apply(annsCode())).decision).toHaveProperty('events');
+    expect(given(here, event).when(apply(annsCode())).decision).toHaveProperty('events');
   const deletedSince = aCode('ANNLEE', ANN, { formerReferrals: ['of ann'] });
   const context = annsCode({ codeOwner: deletedSince, provided: NOTHING_PROVIDED });
-  expect(given(...here, announcing()).when(apply(context)).decision).toHaveProperty('needs');
+  expect(given(here, announcing()).when(apply(context)).decision).toHaveProperty('needs');
 });
 
 it('a code of an account that this account has referred is not refused for that by the one of two accounts that goes first', () => {
   const { announced: made } = announced();
   const asOwner = (accountRef: string) => aCode('EVE', partyOf({ ...ACME, accountRef }, 'eve'));
   const bothAnnounced = (accountRef: string) =>
-    given(...here, announcing({ account: accountRef })).when(
+    given(here, announcing({ account: accountRef })).when(
       apply(
         annsCode({
           codeOwner: asOwner(accountRef),
@@ -188,13 +178,13 @@ it('a code of an account that this account has referred is refused when the anno
   const own = made['referral'];
   if (!own) throw new Error('it was announced');
   const provided = { ...announced(), announced: { referral: { ...own, referredBy: BOB } } };
-  given(...here)
+  given(here)
     .when(apply(annsCode({ provided })))
     .refused('SELF_REFERRAL');
 });
 
 it('applying a code is not possible for an account that has ever paid', () => {
-  given(...here, paid, subscriptionChanged({ status: 'CANCELLED' }))
+  given(here, paid, subscriptionChanged({ status: 'CANCELLED' }))
     .when(apply(annsCode()))
     .refused('NOT_ATTRIBUTABLE');
 });

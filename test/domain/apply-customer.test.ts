@@ -72,7 +72,7 @@ const REFERRED = [
 ];
 
 it('a paid invoice changes the subscription and the currency, and converts', () => {
-  given(...REFERRED)
+  given(REFERRED)
     .when(apply(PAID, annStands()))
     .then(euros, subscriptionChanged(PAID_SUBSCRIPTION, NOW), CONVERTED);
 });
@@ -97,10 +97,10 @@ it('a picture that the account matches changes nothing', () => {
 it('a later invoice changes the subscription, and the currency if it is another one', () => {
   const newest = { ...INVOICE, created: NOW, amountPaid: 2999, interval: null };
   const paid = [accountOpened(ACME), euros, subscriptionChanged(PAID_SUBSCRIPTION)];
-  given(...paid)
+  given(paid)
     .when(apply({ ...PAID, newestPaid: newest }))
     .then(subscriptionChanged({ status: 'PAID', value: 29.99 }, NOW));
-  given(...paid)
+  given(paid)
     .when(apply({ ...PAID, newestPaid: { ...newest, currency: 'USD' } }))
     .then(
       { type: 'CurrencyChanged', at: NOW, currency: 'USD' },
@@ -120,7 +120,7 @@ it('an account that is not there follows nobody', () => {
 });
 
 it('a paid invoice converts, though the customer has ended since', () => {
-  given(...REFERRED)
+  given(REFERRED)
     .when(apply({ ...PAID, status: 'CANCELLED' }, annStands()))
     .then(
       euros,
@@ -135,7 +135,7 @@ it('where a program converts on an event, a paid invoice does not convert', () =
   const program = aProgram({
     conversion: { on: 'EVENT', key: 'signed', firstTimeOnly: false, minimum: null },
   });
-  given(...REFERRED)
+  given(REFERRED)
     .when(apply(PAID, annStands({ program })))
     .then(euros, subscriptionChanged(PAID_SUBSCRIPTION, NOW));
 });
@@ -156,13 +156,13 @@ const taken: AccountEvent[] = [
 ];
 
 it('a first invoice that was refunded in full ends the referral within the days of the program, and cancels what is not redeemed', () => {
-  given(...converted)
+  given(converted)
     .when(apply(refunded, within(30)))
     .then(...taken, rewardCancelled(ten, 0, NOW));
 });
 
 it('a first invoice that was refunded in full once', () => {
-  given(...converted, ...taken, rewardCancelled(ten, 0, NOW))
+  given(converted, taken, rewardCancelled(ten, 0, NOW))
     .when(apply(refunded, within(30)))
     .then();
 });
@@ -170,7 +170,7 @@ it('a first invoice that was refunded in full once', () => {
 it('a first invoice that was refunded in full of a program that converts on an event: its conversion earns nothing any more', () => {
   const program = aProgram({ refundDays: 30 });
   const before = [...REFERRED, ...taken, userIdentified(ACME, 'cat')];
-  given(...before)
+  given(before)
     .when(apply(PAID, annStands({ program })))
     .then(
       euros,
@@ -182,7 +182,7 @@ it('a first invoice that was refunded in full of a program that converts on an e
 it.each([29, null])(
   'a first invoice that was refunded in full changes nothing with days of %p',
   (days) => {
-    given(...converted)
+    given(converted)
       .when(apply(refunded, within(days)))
       .then();
   },

@@ -41,39 +41,37 @@ const available = aboutReward('RewardBecameAvailable', scheduled, 500, DUE);
 const redeemed = (at: number): AccountEvent => creditRedeemed(now, 'reward-automatic', 500, at);
 
 it('an automatic redemption is of all the credit, at once', () => {
-  given(...here)
-    .when(create())
-    .then(now, redeemed(NOW));
+  given(here).when(create()).then(now, redeemed(NOW));
 });
 
 it('an automatic redemption is of credit alone', () => {
-  given(...here)
+  given(here)
     .when(create({ value: discount(10) }))
     .then(rewardGranted('reward', BOB, discount(10), { at: NOW, redeemsAutomatically: true }));
 });
 
 it('an automatic redemption waits until the reward is available, and happens at that moment, whenever it is recorded', () => {
-  given(...here)
+  given(here)
     .when(create({ dateScheduledFor: DUE }))
     .then({ ...scheduled, referralId: null });
   const settle = (at: number) =>
-    given(...here, scheduled).when({ type: 'SettleReward', rewardId: 'reward', now: at });
+    given(here, scheduled).when({ type: 'SettleReward', rewardId: 'reward', now: at });
   settle(DUE - 1).then();
   settle(DUE).then(available, redeemed(DUE));
   settle(DUE + 1_000_000).then(available, redeemed(DUE));
-  given(...here, scheduled, available, redeemed(DUE))
+  given(here, scheduled, available, redeemed(DUE))
     .when({ type: 'SettleReward', rewardId: 'reward', now: DUE + 1 })
     .then();
 });
 
 it('an automatic redemption leaves nothing to spend or to cancel, by the clock', () => {
-  const { state } = given(...here, scheduled);
+  const { state } = given(here, scheduled);
   expect([DUE - 1, DUE].map((at) => availableCredit(opened(state), 'CENTS', at))).toEqual([0, 0]);
   const at = { now: DUE };
-  given(...here, scheduled)
+  given(here, scheduled)
     .when({ type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS', redemptionId: 'r', ...at })
     .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 CENTS');
-  given(...here, scheduled)
+  given(here, scheduled)
     .when({
       type: 'RedeemCredit',
       rewardId: 'reward',
@@ -83,20 +81,20 @@ it('an automatic redemption leaves nothing to spend or to cancel, by the clock',
       ...at,
     })
     .refused('REDEMPTION_NOT_POSSIBLE', 'The reward has already been redeemed');
-  given(...here, scheduled)
+  given(here, scheduled)
     .when({ type: 'CancelReward', rewardId: 'reward', ...at })
     .refused(
       'REWARD_NOT_CANCELLABLE',
       'The reward cannot be cancelled: 500 CENTS of it were redeemed',
     );
-  given(...here, scheduled)
+  given(here, scheduled)
     .when({ type: 'CancelReward', rewardId: 'reward', now: DUE - 1 })
     .then(rewardCancelled(scheduled, 500, DUE - 1));
 });
 
 it('an automatic redemption leaves other credit of the account redeemable', () => {
   const other = rewardGranted('other', BOB, credit(20), { at: 1 });
-  given(...here, other, scheduled)
+  given(here, other, scheduled)
     .when({ type: 'RedeemAccountCredit', amount: 20, unit: 'CENTS', redemptionId: 'r', now: DUE })
     .then(creditRedeemed(other, 'r-0', 20, DUE));
 });
@@ -110,7 +108,7 @@ const held: AccountEvent = {
 const changes = [{ referralId: 'referral', referred: undefined, referrer: 'DENIED' as const }];
 
 it('an automatic redemption with a moderation under way does not happen when it denies: a reward that was held before its time is cancelled', () => {
-  given(...here, scheduled, held)
+  given(here, scheduled, held)
     .when({
       type: 'ApplyModeration',
       moderationId: 'm',
@@ -134,7 +132,7 @@ it('an automatic redemption with a moderation under way does not happen when it 
 });
 
 it('an automatic redemption with a moderation under way has happened, by the clock, before one that is prepared later', () => {
-  given(...here, scheduled)
+  given(here, scheduled)
     .when({ type: 'PrepareModeration', moderationId: 'm', side: 'referrer', changes, now: DUE })
     .refused('MODERATION_NOT_POSSIBLE', "referral: the referrer side's reward has been redeemed");
 });

@@ -7,32 +7,28 @@ const blocked = { type: 'UserBlocked', at: 2_000, person } as const;
 const unblocked = { type: 'UserUnblocked', at: 2_100, person } as const;
 
 it('a user is blocked and unblocked', () => {
-  given(...here)
+  given(here)
     .when({ type: 'BlockUser', userId: 'bob', now: NOW })
     .then({ ...blocked, at: NOW });
-  given(...here, blocked)
+  given(here, blocked)
     .when({ type: 'UnblockUser', userId: 'bob', now: NOW })
     .then({ ...unblocked, at: NOW });
-  given(...here, blocked, unblocked)
+  given(here, blocked, unblocked)
     .when({ type: 'BlockUser', userId: 'bob', now: NOW })
     .then({ ...blocked, at: NOW });
 });
 
 it('a user who is blocked is not blocked again, nor unblocked twice', () => {
-  given(...here, blocked)
+  given(here, blocked)
     .when({ type: 'BlockUser', userId: 'bob', now: NOW })
     .refused('USER_ALREADY_BLOCKED');
-  given(...here)
-    .when({ type: 'UnblockUser', userId: 'bob', now: NOW })
-    .refused('USER_NOT_BLOCKED');
-  given(...here, blocked, unblocked)
+  given(here).when({ type: 'UnblockUser', userId: 'bob', now: NOW }).refused('USER_NOT_BLOCKED');
+  given(here, blocked, unblocked)
     .when({ type: 'UnblockUser', userId: 'bob', now: NOW })
     .refused('USER_NOT_BLOCKED');
 });
 
 it('an unknown user is neither blocked nor unblocked', () => {
   given().when({ type: 'BlockUser', userId: 'bob', now: NOW }).refused('USER_NOT_FOUND');
-  given(...here)
-    .when({ type: 'UnblockUser', userId: 'cat', now: NOW })
-    .refused('USER_NOT_FOUND');
+  given(here).when({ type: 'UnblockUser', userId: 'cat', now: NOW }).refused('USER_NOT_FOUND');
 });

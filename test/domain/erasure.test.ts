@@ -65,52 +65,44 @@ const completed: AccountEvent = {
 const account = ACME.accountRef;
 
 test('forgetting a user is recorded before any key is destroyed', () =>
-  given(...bobAndCat)
-    .when(forgetBob())
-    .then(requested()));
+  given(bobAndCat).when(forgetBob()).then(requested()));
 test('forgetting a user is refused for an unknown user', () =>
   given(accountOpened(ACME)).when(forgetBob()).refused('USER_NOT_FOUND'));
 test('forgetting a user is refused the second time', () =>
-  given(...bobAndCat, requested())
-    .when(forgetBob())
-    .refused('USER_NOT_FOUND'));
+  given(bobAndCat, requested()).when(forgetBob()).refused('USER_NOT_FOUND'));
 test('forgetting a user for good keeps a hash', () =>
-  given(...bobAndCat)
+  given(bobAndCat)
     .when(forgetBob({ suppressed: 'hash' }))
     .then(requested({ suppressed: ['hash'] })));
 test('forgetting a user takes the account along only with its last user, and only if asked', () => {
   const last = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-  given(...last)
+  given(last)
     .when(forgetBob({ preserveEmptyAccount: false }))
     .then(requested({ account }));
-  given(...last)
-    .when(forgetBob())
-    .then(requested());
-  given(...bobAndCat)
+  given(last).when(forgetBob()).then(requested());
+  given(bobAndCat)
     .when(forgetBob({ preserveEmptyAccount: false }))
     .then(requested());
 });
 test("forgetting a user takes the customer's ids along with the account only", () => {
   const last = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-  given(...last)
+  given(last)
     .when(forgetBob({ preserveEmptyAccount: false, customer: 'customer' }))
     .then(requested({ account, customer: 'customer' }));
-  given(...last)
+  given(last)
     .when(forgetBob({ customer: 'customer' }))
     .then(requested());
 });
 
 test("forgetting an account forgets the customer's ids, and the completion says so", () => {
   const all = requested({ persons: [BOB.person, CAT], account, customer: 'customer' });
-  given(...bobAndCat)
-    .when(forgetAccount({}, 'customer'))
-    .then(all);
-  given(...bobAndCat, all)
+  given(bobAndCat).when(forgetAccount({}, 'customer')).then(all);
+  given(bobAndCat, all)
     .when({ type: 'CompleteErasure', erasureId: 'erasure', now: NOW })
     .then({ ...completed, persons: [BOB.person, CAT], account, customer: 'customer' });
 });
 test('forgetting an account forgets all its users', () =>
-  given(...bobAndCat)
+  given(bobAndCat)
     .when(forgetAccount({ [BOB.person]: 'b', [CAT]: 'c' }))
     .then(requested({ persons: [BOB.person, CAT], account, suppressed: ['b', 'c'] })));
 test('forgetting an account is refused when it is unknown', () =>
@@ -136,17 +128,11 @@ test('forgetting an account leaves no account, and the next one under its id sta
 
 const complete = { type: 'CompleteErasure', erasureId: 'erasure', now: NOW } as const;
 test('the tombstone names the destroyed keys', () =>
-  given(...bobAndCat, requested())
-    .when(complete)
-    .then(completed));
+  given(bobAndCat, requested()).when(complete).then(completed));
 test('the tombstone is appended once', () =>
-  given(...bobAndCat, requested(), completed)
-    .when(complete)
-    .then());
+  given(bobAndCat, requested(), completed).when(complete).then());
 test('the tombstone is not written without a request', () =>
-  given(...bobAndCat)
-    .when(complete)
-    .then());
+  given(bobAndCat).when(complete).then());
 
 const repeat = (account: string | null, suppressed: readonly string[] = []) => ({
   type: 'RepeatErasure' as const,
@@ -155,23 +141,23 @@ const repeat = (account: string | null, suppressed: readonly string[] = []) => (
   now: NOW,
 });
 test('an erasure that is repeated from a newer copy of the log is recorded where it is missing', () => {
-  given(...bobAndCat)
+  given(bobAndCat)
     .when(repeat(account, ['hash']))
     .then(requested({ account, suppressed: ['hash'] }));
 });
 test('an erasure that is repeated from a newer copy of the log records nothing when its people, its account and its hashes are known', () => {
-  given(...bobAndCat, requested({ account, suppressed: ['hash'] }))
+  given(bobAndCat, requested({ account, suppressed: ['hash'] }))
     .when(repeat(account, ['hash']))
     .then();
 });
 test('an erasure that is repeated from a newer copy of the log records a hash that is missing', () => {
-  given(...bobAndCat, requested())
+  given(bobAndCat, requested())
     .when(repeat(null, ['hash']))
     .then(requested({ suppressed: ['hash'] }));
 });
 test('an erasure that is repeated from a newer copy of the log leaves a newer account under the same id, which is another one', () => {
   const newer = accountOpened(ACME, { account: 'another key' });
-  given(...bobAndCat, requested({ account }), newer)
+  given(bobAndCat, requested({ account }), newer)
     .when(repeat(account, ['hash']))
     .then(requested({ suppressed: ['hash'] }));
   given(newer).when(repeat(account)).then(requested());
@@ -185,7 +171,7 @@ test('an erasure leaves the reward in the ledger, neither seen nor spent', () =>
   expect(state.rewards.has('reward')).toBe(true);
   expect(availableCredit(opened(fold(history)), 'CENTS', NOW)).toBe(500);
   expect(availableCredit(state, 'CENTS', NOW)).toBe(0);
-  const then = given(...history, requested());
+  const then = given(history, requested());
   then.when({ type: 'CancelReward', rewardId: 'reward', now: NOW }).refused('REWARD_NOT_FOUND');
   const redeem = { redemptionId: 'redemption', amount: 1, unit: 'CENTS', now: NOW } as const;
   then.when({ type: 'RedeemCredit', rewardId: 'reward', ...redeem }).refused('REWARD_NOT_FOUND');
@@ -267,6 +253,6 @@ test('an erasure leaves the referral, which converts for the referrer and gives 
     subscription: PAID,
     currency: undefined,
   } as const;
-  const after = given(...started, requested()).when({ ...sync, context: annStands() });
+  const after = given(started, requested()).when({ ...sync, context: annStands() });
   expect(after.types()).toStrictEqual(['SubscriptionChanged', 'ReferralConverted']);
 });

@@ -79,7 +79,7 @@ function start(
   { likeness = {}, profile = {}, provided = announced(), over = {} } = {},
 ) {
   const referrer = { ...A_FRIEND, likeness: { ...NOBODY, ...likeness }, ...over };
-  const { decision } = given(...here, bob(profile)).when({
+  const { decision } = given(here, bob(profile)).when({
     type: 'UpsertUser',
     userId: 'bob',
     newPerson: BOB.person,
@@ -169,7 +169,7 @@ it('the rate follows the program', () => {
 });
 
 it('the rate needs the referrer’s account to know of the referral before it starts', () => {
-  given(...here, bob({}))
+  given(here, bob({}))
     .when({
       type: 'UpsertUser',
       userId: 'bob',
@@ -199,29 +199,22 @@ it('the rate is counted in the referrer’s account: a referral is announced the
   };
   const withdraw = { type: 'WithdrawReferral', referralId: 'made-1', now: NOW } as const;
   const anns = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
-  given(...anns)
-    .when(announce)
-    .then(known);
-  given(...anns, known)
-    .when(announce)
-    .then();
-  given(...anns, known)
+  given(anns).when(announce).then(known);
+  given(anns, known).when(announce).then();
+  given(anns, known)
     .when(withdraw)
     .then({ type: 'ReferralWithdrawn', at: NOW, referralId: 'made-1' });
-  given(...anns)
-    .when(withdraw)
-    .then();
+  given(anns).when(withdraw).then();
   expect(
-    opened(
-      given(...anns, known, { type: 'ReferralWithdrawn', at: NOW, referralId: 'made-1' }).state,
-    ).announced.size,
+    opened(given(anns, known, { type: 'ReferralWithdrawn', at: NOW, referralId: 'made-1' }).state)
+      .announced.size,
   ).toBe(0);
 });
 
 it('the rate flags an earlier referral without touching its sides, once', () => {
   const flag = { type: 'FlagReferral', referralId: 'referral', now: NOW } as const;
   const referred = [accountOpened(ACME), bob({}), referralStarted('referral', BOB, ANN)];
-  const { decision } = given(...referred).when(flag);
+  const { decision } = given(referred).when(flag);
   expect(decision).toEqual({
     events: [
       {
@@ -233,10 +226,8 @@ it('the rate flags an earlier referral without touching its sides, once', () => 
     ],
   });
   const flagged = 'events' in decision ? decision.events : [];
-  given(...referred, ...flagged)
-    .when(flag)
-    .then();
-  const { referral } = opened(given(...referred, ...flagged).state);
+  given(referred, flagged).when(flag).then();
+  const { referral } = opened(given(referred, flagged).state);
   expect(referral?.fraudSignals).toHaveProperty('rate');
   expect(referral && statuses(referral)).toEqual(['APPROVED', 'APPROVED']);
 });
@@ -248,7 +239,7 @@ it('the rate flags an announced referral, which starts with the signal and its o
     referralId: 'referral',
     fraudSignals: { rate: { message: 'many', score: 50 } },
   };
-  const { decision } = given(...here, bob({}), flagged).when({
+  const { decision } = given(here, bob({}), flagged).when({
     type: 'UpsertUser',
     userId: 'bob',
     newPerson: BOB.person,

@@ -59,16 +59,12 @@ const gone = (account: string | null): AccountEvent => ({
 });
 
 it('granting the reward of an event grants what an event of the referred user has earned, once, apart from the rewards of the referral', () => {
-  given(...here)
-    .when(grant)
-    .then(granted);
-  given(...here, granted)
-    .when(grant)
-    .then();
+  given(here).when(grant).then(granted);
+  given(here, granted).when(grant).then();
 });
 
 it('granting the reward of an event grants what was earned before a refund of the first invoice, whichever is recorded first here', () => {
-  given(...here, { type: 'ReferrerSideRefunded', at: 5_001, referralId: 'referral' })
+  given(here, { type: 'ReferrerSideRefunded', at: 5_001, referralId: 'referral' })
     .when(grant)
     .then(granted);
 });
@@ -82,19 +78,15 @@ it('granting the reward of an event withholds it from a referrer who was forgott
   })
     .when(grant)
     .then(lost('REFERRER_GONE'));
-  given(...here, gone(null))
-    .when(grant)
-    .then(lost('REFERRER_GONE'));
-  given(...here, { type: 'UserBlocked', at: 4_000, person: ANN.person })
+  given(here, gone(null)).when(grant).then(lost('REFERRER_GONE'));
+  given(here, { type: 'UserBlocked', at: 4_000, person: ANN.person })
     .when(grant)
     .then(lost('REFERRER_BLOCKED'));
-  given(...here, denied)
-    .when(grant)
-    .then(lost('SIDE_NOT_APPROVED'));
+  given(here, denied).when(grant).then(lost('SIDE_NOT_APPROVED'));
 });
 
 it('granting the reward of an event does not grant a withheld reward later', () => {
-  given(...here, denied, lost('SIDE_NOT_APPROVED'), { ...denied, status: 'APPROVED' })
+  given(here, denied, lost('SIDE_NOT_APPROVED'), { ...denied, status: 'APPROVED' })
     .when(grant)
     .then();
 });
@@ -102,7 +94,5 @@ it('granting the reward of an event does not grant a withheld reward later', () 
 it('granting the reward of an event does nothing without an account or user', () => {
   given().when(grant).then();
   given(accountOpened(ANNS)).when(grant).then();
-  given(...here, gone(ANNS.accountRef))
-    .when(grant)
-    .then();
+  given(here, gone(ANNS.accountRef)).when(grant).then();
 });

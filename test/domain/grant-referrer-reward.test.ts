@@ -45,10 +45,8 @@ const side = (status: 'PENDING' | 'APPROVED' | 'DENIED'): AccountEvent => ({
 });
 
 it('granting the referrer’s reward uses the amount and terms of the moment when it was earned', () => {
-  given(...here)
-    .when(grant())
-    .then(granted);
-  given(...here)
+  given(here).when(grant()).then(granted);
+  given(here)
     .when(
       grant({
         terms: terms(credit(5), { name: 'Thanks', cancellable: false, delayDays: 1, validDays: 2 }),
@@ -65,24 +63,16 @@ it('granting the referrer’s reward uses the amount and terms of the moment whe
 });
 
 it('granting the referrer’s reward happens once', () => {
-  given(...here, granted)
-    .when(grant())
-    .then();
-  given(...here, granted)
+  given(here, granted).when(grant()).then();
+  given(here, granted)
     .when(grant({ terms: terms(credit(7)) }))
     .then();
 });
 
 it('granting the referrer’s reward does nothing for a side that was denied since, until it is approved', () => {
-  given(...here, side('DENIED'))
-    .when(grant())
-    .then();
-  given(...here, side('PENDING'))
-    .when(grant())
-    .then();
-  given(...here, side('DENIED'), side('APPROVED'))
-    .when(grant())
-    .then(granted);
+  given(here, side('DENIED')).when(grant()).then();
+  given(here, side('PENDING')).when(grant()).then();
+  given(here, side('DENIED'), side('APPROVED')).when(grant()).then(granted);
 });
 
 it('granting the referrer’s reward does nothing without an account or user', () => {
@@ -100,7 +90,7 @@ it('granting the referrer’s reward does nothing without an account or user', (
 
 it('granting the referrer’s reward records why a reward could not be given', () => {
   const rich = rewardGranted('rich', ANN, credit(AMOUNT_MAX));
-  given(...here, rich)
+  given(here, rich)
     .when(grant())
     .then(
       rewardWithheld({

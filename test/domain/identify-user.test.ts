@@ -85,13 +85,11 @@ it(`a new user is refused beyond ${USERS_MAX} users, while those who are there c
   const users = Array.from({ length: USERS_MAX }, (_, index) =>
     userIdentified(ACME, `user-${index}`),
   );
-  given(here, ...users)
-    .when(upsert('one-more'))
-    .refused('TOO_MANY_USERS');
-  given(here, ...users.slice(1))
+  given(here, users).when(upsert('one-more')).refused('TOO_MANY_USERS');
+  given(here, users.slice(1))
     .when(upsert('one-more'))
     .then(userIdentified(ACME, 'one-more', EMPTY, NOW));
-  given(here, ...users)
+  given(here, users)
     .when(upsert('user-5', { firstName: 'Five' }))
     .then(userProfileChanged(ACME, 'user-5', { firstName: 'Five' }, NOW));
 });
@@ -168,7 +166,7 @@ it('an existing user makes an old code primary again, in the spelling that was s
     referralCodeAssigned(ACME, 'bob', 'BOB'),
     referralCodeAssigned(ACME, 'bob', 'BOBBY'),
   ];
-  const scenario = given(here, bob, ...codes);
+  const scenario = given(here, bob, codes);
   scenario
     .when(upsert('bob', {}, { codes: [{ code: 'bob', programId: 'default' }] }))
     .then(referralCodeAssigned(ACME, 'bob', 'bob', NOW));
@@ -207,10 +205,10 @@ it('the payment provider id may be sent again, by any user, but not changed', ()
     userIdentified(ACME, 'cat'),
     set(ACME, 'cus_1', 5),
   ];
-  given(...events)
+  given(events)
     .when(upsert('cat', {}, { paymentProviderId: 'cus_1' }))
     .then();
-  given(...events)
+  given(events)
     .when(upsert('bob', {}, { paymentProviderId: 'cus_2' }))
     .refused('PAYMENT_PROVIDER_ID_SET');
 });

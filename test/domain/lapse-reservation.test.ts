@@ -33,24 +33,14 @@ const forgotten = (account: string | null): AccountEvent => ({
 const bobs = referralCodeAssigned(ACME, 'bob', 'LUCKY');
 
 it('the reservation of a code lapses unless its own person has the code, in any spelling', () => {
-  given(...bobAndCat)
-    .when(code('LUCKY', BOB.person))
-    .then(lapsed('referral-code', BOB.person));
-  given(...bobAndCat, bobs)
-    .when(code('lucky', BOB.person))
-    .then();
-  given(...bobAndCat, bobs)
-    .when(code('LUCKY', CAT))
-    .then(lapsed('referral-code', CAT));
+  given(bobAndCat).when(code('LUCKY', BOB.person)).then(lapsed('referral-code', BOB.person));
+  given(bobAndCat, bobs).when(code('lucky', BOB.person)).then();
+  given(bobAndCat, bobs).when(code('LUCKY', CAT)).then(lapsed('referral-code', CAT));
 });
 
 it('the reservation of a code of a forgotten person never lapses', () => {
-  given(...bobAndCat, forgotten(null))
-    .when(code('LUCKY', BOB.person))
-    .then();
-  given(...bobAndCat, forgotten(ACME.accountRef))
-    .when(code('LUCKY', BOB.person))
-    .then();
+  given(bobAndCat, forgotten(null)).when(code('LUCKY', BOB.person)).then();
+  given(bobAndCat, forgotten(ACME.accountRef)).when(code('LUCKY', BOB.person)).then();
 });
 
 it('the reservation of a code lapses where there is no such account or person', () => {
@@ -75,13 +65,7 @@ it('the reservation of a payment provider id lapses unless the account has that 
 it('the reservation of a tank code lapses unless its reward has it, also that of a deleted account', () => {
   const granted = rewardGranted('reward', BOB, tankCode('TANK-1'));
   const tank = (rewardId: string) => lapse({ kind: 'tank-code', code: 'TANK-1', rewardId });
-  given(...bobAndCat, granted)
-    .when(tank('reward'))
-    .then();
-  given(...bobAndCat, granted)
-    .when(tank('other'))
-    .then(lapsed('tank-code', null));
-  given(...bobAndCat, granted, forgotten(ACME.accountRef))
-    .when(tank('reward'))
-    .then();
+  given(bobAndCat, granted).when(tank('reward')).then();
+  given(bobAndCat, granted).when(tank('other')).then(lapsed('tank-code', null));
+  given(bobAndCat, granted, forgotten(ACME.accountRef)).when(tank('reward')).then();
 });

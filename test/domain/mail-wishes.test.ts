@@ -17,14 +17,10 @@ const unsubscribe = { type: 'UnsubscribeFromMails', person, now: NOW } as const;
 const unsubscribed = { type: 'MailsUnsubscribed', at: NOW, person } as const;
 
 it('a person unsubscribes from mails once, and a stranger changes nothing', () => {
-  given(...here)
-    .when(unsubscribe)
-    .then(unsubscribed);
-  given(...here, unsubscribed)
-    .when(unsubscribe)
-    .then();
+  given(here).when(unsubscribe).then(unsubscribed);
+  given(here, unsubscribed).when(unsubscribe).then();
   given().when(unsubscribe).then();
-  given(...here)
+  given(here)
     .when({ ...unsubscribe, person: personOf(ACME, 'cat') })
     .then();
 });

@@ -101,7 +101,7 @@ const refunded: AccountEvent = {
 };
 
 it('approving a side of a referral that was refunded grants neither side its reward', () => {
-  given(...referred.slice(0, -1), started({ referrerReward: TEN_DOLLARS }), refunded, held())
+  given(referred.slice(0, -1), started({ referrerReward: TEN_DOLLARS }), refunded, held())
     .when(apply('referred', change({ referred: 'APPROVED', referrer: 'APPROVED' })))
     .then(moderated({ referrerReward: null }));
 });
@@ -116,7 +116,7 @@ it.each([
     const cancelled = rewardCancelled(granted, 500, NOW, 'MODERATION');
     const history = [...account, granted, cancelled, ...(side === 'referred' ? [refunded] : [])];
     const sideIs = { type: 'ReferrerSideModerated', moderationId: 'm', at: NOW } as const;
-    given(...history, held())
+    given(history, held())
       .when({ ...apply(side, change({ [side]: 'APPROVED' })), refunded: ['referral'] })
       .then(
         side === 'referred'
@@ -127,13 +127,13 @@ it.each([
 );
 
 it('preparing the referred account holds the referral', () => {
-  given(...referred, ofReferral(BOB))
+  given(referred, ofReferral(BOB))
     .when(prepare('referred', change({ referred: 'DENIED' })))
     .then(held());
 });
 
 it('preparing the referred account is done once', () => {
-  given(...referred, held())
+  given(referred, held())
     .when(prepare('referred', change({ referred: 'DENIED' })))
     .then();
 });
@@ -143,13 +143,13 @@ it('preparing the referred account does not find an unknown referral', () => {
   given()
     .when(prepare('referred', change({ referralId: 'elsewhere' })))
     .refused('MODERATION_NOT_POSSIBLE', reason);
-  given(...referred)
+  given(referred)
     .when(prepare('referred', change({ referralId: 'elsewhere' })))
     .refused('MODERATION_NOT_POSSIBLE', reason);
 });
 
 it('preparing the referred account is refused for a reward that is not cancellable', () => {
-  given(...referred, ofReferral(BOB, discount(10), { cancellable: false }))
+  given(referred, ofReferral(BOB, discount(10), { cancellable: false }))
     .when(prepare('referred', change({ referred: 'DENIED' })))
     .refused('MODERATION_NOT_POSSIBLE', "referral: the referred side's reward is not cancellable");
 });
@@ -157,10 +157,10 @@ it('preparing the referred account is refused for a reward that is not cancellab
 it('preparing the referred account refuses to deny a partly redeemed reward, and approves it', () => {
   const reward = ofReferral(BOB);
   const events = [...referred, reward, creditRedeemed(reward, 'r', 1, 3_000)];
-  given(...events)
+  given(events)
     .when(prepare('referred', change({ referred: 'DENIED' })))
     .refused('MODERATION_NOT_POSSIBLE', "referral: the referred side's reward has been redeemed");
-  given(...events)
+  given(events)
     .when(prepare('referred', change({ referred: 'APPROVED' })))
     .then(held());
 });
@@ -168,13 +168,13 @@ it('preparing the referred account refuses to deny a partly redeemed reward, and
 it('preparing the referred account is refused when somebody decided since it was looked at', () => {
   const seen = { referred: 'PENDING', referrer: 'PENDING' } as const;
   const decided = { referredStatus: 'DENIED', referrerStatus: 'PENDING' } as const;
-  given(...referred.slice(0, -1), started({ ...decided }))
+  given(referred.slice(0, -1), started({ ...decided }))
     .when(prepare('referred', change({ referred: 'APPROVED', seen })))
     .refused(
       'MODERATION_NOT_POSSIBLE',
       "referral: somebody decided meanwhile: the referred side is DENIED, the referrer's PENDING",
     );
-  given(...referred.slice(0, -1), started({ ...decided }))
+  given(referred.slice(0, -1), started({ ...decided }))
     .when(
       prepare('referred', change({ referred: 'APPROVED', seen: { ...seen, referred: 'DENIED' } })),
     )
@@ -183,14 +183,14 @@ it('preparing the referred account is refused when somebody decided since it was
 
 it('preparing the referred account checks its own side only', () => {
   const reward = ofReferral(BOB, credit(5), { cancellable: false });
-  given(...referred, reward)
+  given(referred, reward)
     .when(prepare('referred', change({ referrer: 'DENIED' })))
     .then(held());
 });
 
 it('preparing the referred account may deny a side whose reward was cancelled by request', () => {
   const reward = ofReferral(BOB);
-  given(...referred, reward, rewardCancelled(reward, 500, 3_000))
+  given(referred, reward, rewardCancelled(reward, 500, 3_000))
     .when(prepare('referred', change({ referred: 'DENIED' })))
     .then(held());
 });
@@ -198,10 +198,10 @@ it('preparing the referred account may deny a side whose reward was cancelled by
 const deny = (referralId: string) => change({ referralId, referrer: 'DENIED' });
 
 it('preparing the referrer’s account holds all its referrals of the moderation at once, and only what is not held yet', () => {
-  given(...referrer)
+  given(referrer)
     .when(prepare('referrer', deny('a'), deny('b')))
     .then(held('m', 'a', 'b'));
-  given(...referrer, held('m', 'a'))
+  given(referrer, held('m', 'a'))
     .when(prepare('referrer', deny('a'), deny('b')))
     .then(held('m', 'b'));
 });
@@ -213,7 +213,7 @@ it('preparing the referrer’s account names every reason', () => {
     referralId: 'b',
     cancellable: false,
   });
-  given(...referrer, redeemed, kept, creditRedeemed(redeemed, 'r', 5, 3_000))
+  given(referrer, redeemed, kept, creditRedeemed(redeemed, 'r', 5, 3_000))
     .when(prepare('referrer', deny('a'), deny('b'), deny('c')))
     .refused(
       'MODERATION_NOT_POSSIBLE',
@@ -229,10 +229,10 @@ it('preparing the referrer’s account has nothing to hold when the account is g
 });
 
 it('applying in the referred account needs the hold: without it the moderation was applied before', () => {
-  given(...referred, ofReferral(BOB))
+  given(referred, ofReferral(BOB))
     .when(apply('referred', change({ referred: 'DENIED' })))
     .then();
-  given(...referred, ofReferral(BOB), held('other'))
+  given(referred, ofReferral(BOB), held('other'))
     .when(apply('referred', change({ referred: 'DENIED' })))
     .then();
   given()
@@ -242,7 +242,7 @@ it('applying in the referred account needs the hold: without it the moderation w
 
 it('applying in the referred account denying cancels the reward', () => {
   const reward = ofReferral(BOB);
-  given(...referred, reward, held())
+  given(referred, reward, held())
     .when(apply('referred', change({ referred: 'DENIED' })))
     .then(moderated({ referredStatus: 'DENIED' }), rewardCancelled(reward, 500, NOW, 'MODERATION'));
 });
@@ -250,7 +250,7 @@ it('applying in the referred account denying cancels the reward', () => {
 it('applying in the referred account restores a reward that a moderation cancelled, on approval', () => {
   const reward = ofReferral(BOB);
   given(
-    ...referred,
+    referred,
     reward,
     rewardCancelled(reward, 500, 3_000, 'MODERATION'),
     moderated({ at: 3_000, referredStatus: 'DENIED' }),
@@ -263,10 +263,10 @@ it('applying in the referred account restores a reward that a moderation cancell
 it('applying in the referred account leaves a reward that was cancelled by request cancelled', () => {
   const reward = ofReferral(BOB);
   const cancelled = [reward, rewardCancelled(reward, 500, 3_000)];
-  given(...referred, ...cancelled, held())
+  given(referred, cancelled, held())
     .when(apply('referred', change({ referred: 'DENIED' })))
     .then(moderated({ referredStatus: 'DENIED' }));
-  given(...referred, ...cancelled, held())
+  given(referred, cancelled, held())
     .when(apply('referred', change({ referred: 'APPROVED' })))
     .then(moderated({}));
   const pinned = [
@@ -274,7 +274,7 @@ it('applying in the referred account leaves a reward that was cancelled by reque
     rewardCancelled(reward, 500, 3_000, 'MODERATION'),
     rewardCancelled(reward, 0, 3_100),
   ];
-  given(...referred, ...pinned, held())
+  given(referred, pinned, held())
     .when(apply('referred', change({ referred: 'APPROVED' })))
     .then(moderated({}));
 });
@@ -286,11 +286,11 @@ it('applying in the referred account a denial that changes nothing is recorded a
     rewardCancelled(reward, 500, 3_000, 'MODERATION'),
     moderated({ at: 3_000, referredStatus: 'DENIED' }),
   ];
-  const scenario = given(...referred, ...denied, held());
+  const scenario = given(referred, denied, held());
   scenario
     .when(apply('referred', change({ referred: 'DENIED' })))
     .then(moderated({ referredStatus: 'DENIED' }));
-  const after = given(...referred, ...denied, held(), moderated({ referredStatus: 'DENIED' }));
+  const after = given(referred, denied, held(), moderated({ referredStatus: 'DENIED' }));
   expect(opened(after.state).referral).toMatchObject({ dateStarted: 2_000, dateModerated: NOW });
 });
 
@@ -327,10 +327,10 @@ it('applying in the referred account approving later grants what the start earne
     userIdentified(ACME, 'bob'),
     started({ referredStatus: 'PENDING' }),
   ];
-  given(...waiting, held())
+  given(waiting, held())
     .when(apply('referred', change({ referred: 'APPROVED' })))
     .then(moderated({}), granted());
-  given(...waiting, held(), moderated({}), granted(), held())
+  given(waiting, held(), moderated({}), granted(), held())
     .when(apply('referred', change({ referred: 'APPROVED' })))
     .then(moderated({}));
 });
@@ -342,14 +342,14 @@ it('applying in the referred account approving later grants what the conversion 
     userIdentified(ACME, 'bob'),
     started({ referredStatus: 'PENDING', referredReward: null }),
   ];
-  given(...waiting, held())
+  given(waiting, held())
     .when(apply('referred', change({ referred: 'APPROVED' })))
     .then(moderated({}));
   const converted = referralConverted('referral', ANN, {
     referredStatus: 'PENDING',
     referredReward: reward,
   });
-  given(...waiting, converted, held())
+  given(waiting, converted, held())
     .when(apply('referred', change({ referred: 'APPROVED' })))
     .then(
       moderated({}),
@@ -359,7 +359,7 @@ it('applying in the referred account approving later grants what the conversion 
 
 it('applying in the referred account records due dates: a reward that is restored after its time is expired', () => {
   const reward = ofReferral(BOB, credit(500), { dateScheduledFor: 3_000, dateExpires: 4_000 });
-  given(...referred, reward, held())
+  given(referred, reward, held())
     .when(apply('referred', change({ referred: 'DENIED' })))
     .then(
       moderated({ referredStatus: 'DENIED' }),
@@ -367,7 +367,7 @@ it('applying in the referred account records due dates: a reward that is restore
       aboutReward('RewardExpired', reward, 500, 4_000),
       rewardCancelled(reward, 500, NOW, 'MODERATION'),
     );
-  given(...referred, reward, rewardCancelled(reward, 500, 2_900, 'MODERATION'), held())
+  given(referred, reward, rewardCancelled(reward, 500, 2_900, 'MODERATION'), held())
     .when(apply('referred', change({ referred: 'APPROVED' })))
     .then(
       moderated({}),
@@ -378,10 +378,10 @@ it('applying in the referred account records due dates: a reward that is restore
 });
 
 it('applying in the referred account ends the hold', () => {
-  const { decision } = given(...referred, held()).when(
+  const { decision } = given(referred, held()).when(
     apply('referred', change({ referred: 'DENIED' })),
   );
-  const after = given(...referred, held(), ...('events' in decision ? decision.events : []));
+  const after = given(referred, held(), 'events' in decision ? decision.events : []);
   expect(opened(after.state).holds.size).toBe(0);
   after.when(apply('referred', change({ referred: 'DENIED' }))).then();
 });
@@ -403,7 +403,7 @@ it('applying in the referrer’s account denying cancels, approving brings back,
     }),
   );
   if (!a || !b) throw new Error('both rewards are needed');
-  given(...referrer, a, b, rewardCancelled(b, 5, 3_000, 'MODERATION'), held('m', 'a', 'b'))
+  given(referrer, a, b, rewardCancelled(b, 5, 3_000, 'MODERATION'), held('m', 'a', 'b'))
     .when(
       apply(
         'referrer',
@@ -420,7 +420,7 @@ it('applying in the referrer’s account denying cancels, approving brings back,
 });
 
 it('applying in the referrer’s account remembers the outcome before there is a reward', () => {
-  const { state } = given(...referrer, held(), side('DENIED'));
+  const { state } = given(referrer, held(), side('DENIED'));
   expect(opened(state).referrerSides.toObject()).toEqual({ referral: 'DENIED' });
   expect(opened(state).holds.size).toBe(0);
 });
@@ -428,23 +428,19 @@ it('applying in the referrer’s account remembers the outcome before there is a
 const released: AccountEvent = { type: 'ModerationReleased', at: NOW, moderationId: 'm' };
 
 it('releasing ends every hold of this moderation, and no other', () => {
-  given(...referrer, held('m', 'a', 'b'), held('other', 'c'))
+  given(referrer, held('m', 'a', 'b'), held('other', 'c'))
     .when(release)
     .then(released);
   expect(
     opened(
-      given(...referrer, held('m', 'a', 'b'), held('other', 'c'), released).state,
+      given(referrer, held('m', 'a', 'b'), held('other', 'c'), released).state,
     ).holds.toObject(),
   ).toEqual({ c: 'other' });
 });
 
 it('releasing changes nothing the second time, or without a hold', () => {
-  given(...referrer, held(), released)
-    .when(release)
-    .then();
-  given(...referrer)
-    .when(release)
-    .then();
+  given(referrer, held(), released).when(release).then();
+  given(referrer).when(release).then();
   given().when(release).then();
 });
 
@@ -485,13 +481,13 @@ it.each([
 ])(
   'a referral from before the account was deleted is held, applied and released: %s',
   (_, events) => {
-    given(...events)
+    given(events)
       .when(prepare('referred', change({ referrer: 'DENIED', referred: 'DENIED' })))
       .then(held());
-    given(...events, held('other'))
+    given(events, held('other'))
       .when(prepare('referred', change({ referrer: 'DENIED' })))
       .heldBy('other');
-    given(...events, held())
+    given(events, held())
       .when(apply('referred', change({ referrer: 'DENIED', referred: 'DENIED' })))
       .then(
         formerModerated({
@@ -500,11 +496,11 @@ it.each([
           referrerReward: TEN_DOLLARS,
         }),
       );
-    given(...events, held(), formerModerated({ referrerStatus: 'DENIED' }))
+    given(events, held(), formerModerated({ referrerStatus: 'DENIED' }))
       .when(apply('referred', change({ referrer: 'DENIED' })))
       .then();
     given(
-      ...events,
+      events,
       held(),
       formerModerated({ referredStatus: 'DENIED', referrerStatus: 'DENIED' }),
       held('next'),
@@ -517,17 +513,17 @@ it.each([
           referrerReward: TEN_DOLLARS,
         }),
       );
-    given(...events, held())
+    given(events, held())
       .when(release)
       .then({ type: 'ModerationReleased', at: NOW, moderationId: 'm' });
-    given(...events, held(), { type: 'ModerationReleased', at: NOW, moderationId: 'm' })
+    given(events, held(), { type: 'ModerationReleased', at: NOW, moderationId: 'm' })
       .when(apply('referred', change({ referrer: 'DENIED' })))
       .then();
   },
 );
 
 it('a referral from before the account was deleted stays held when an erasure is replayed on a restored log', () => {
-  given(...referred, held(), erased)
+  given(referred, held(), erased)
     .when(apply('referred', change({ referrer: 'DENIED' })))
     .then(formerModerated({ referrerStatus: 'DENIED' }));
 });

@@ -27,22 +27,22 @@ const redeem = (amount: number, unit = 'CENTS', now = NOW) =>
 const reward = rewardGranted('reward', BOB, credit(500));
 
 it('redeeming one reward takes a part or all of the remaining credit', () => {
-  given(...here, reward)
+  given(here, reward)
     .when(redeem(1))
     .then(creditRedeemed(reward, 'redemption', 1, NOW));
-  given(...here, reward)
+  given(here, reward)
     .when(redeem(500))
     .then(creditRedeemed(reward, 'redemption', 500, NOW));
-  given(...here, reward, creditRedeemed(reward, 'r', 400, 3_000))
+  given(here, reward, creditRedeemed(reward, 'r', 400, 3_000))
     .when(redeem(100))
     .then(creditRedeemed(reward, 'redemption', 100, NOW));
 });
 
 it('redeeming one reward never takes more than the remaining credit', () => {
-  given(...here, reward)
+  given(here, reward)
     .when(redeem(501))
     .refused('REDEMPTION_NOT_POSSIBLE', 'amount exceeds what is left (500)');
-  given(...here, reward, creditRedeemed(reward, 'r', 500, 3_000))
+  given(here, reward, creditRedeemed(reward, 'r', 500, 3_000))
     .when(redeem(1))
     .refused('REDEMPTION_NOT_POSSIBLE', 'The reward has already been redeemed');
 });
@@ -50,17 +50,17 @@ it('redeeming one reward never takes more than the remaining credit', () => {
 it.each([0, -1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY])(
   'redeeming one reward does not take %d',
   (amount) => {
-    given(...here, reward)
+    given(here, reward)
       .when(redeem(amount))
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
   },
 );
 
 it('redeeming one reward compares units without case and keeps the spelling of the reward', () => {
-  given(...here, reward)
+  given(here, reward)
     .when(redeem(1, 'cEnTs'))
     .then(creditRedeemed(reward, 'redemption', 1, NOW));
-  given(...here, reward)
+  given(here, reward)
     .when(redeem(1, 'POINTS'))
     .refused(
       'REDEMPTION_NOT_POSSIBLE',
@@ -70,7 +70,7 @@ it('redeeming one reward compares units without case and keeps the spelling of t
 
 it('redeeming one reward is for credit alone', () => {
   for (const value of [discount(10), tankCode('T')]) {
-    given(...here, rewardGranted('reward', BOB, value))
+    given(here, rewardGranted('reward', BOB, value))
       .when(redeem(1, '%'))
       .refused(
         'REDEMPTION_NOT_POSSIBLE',
@@ -81,9 +81,7 @@ it('redeeming one reward is for credit alone', () => {
 
 it('redeeming one reward does not find an unknown reward', () => {
   given().when(redeem(1)).refused('REWARD_NOT_FOUND');
-  given(...here)
-    .when(redeem(1))
-    .refused('REWARD_NOT_FOUND');
+  given(here).when(redeem(1)).refused('REWARD_NOT_FOUND');
 });
 
 it('redeeming one reward uses the clock, whether due dates are recorded or not', () => {
@@ -94,26 +92,26 @@ it('redeeming one reward uses the clock, whether due dates are recorded or not',
   const available = aboutReward('RewardBecameAvailable', due, 500, 3_000);
   const notBefore = 'The reward is not available before 1970-01-01T00:00:03.000Z';
   const expired = 'The reward expired at 1970-01-01T00:00:04.000Z';
-  given(...here, due)
+  given(here, due)
     .when(redeem(1, 'CENTS', 2_999))
     .refused('REDEMPTION_NOT_POSSIBLE', notBefore);
-  given(...here, due)
+  given(here, due)
     .when(redeem(1, 'CENTS', 3_000))
     .then(available, creditRedeemed(due, 'redemption', 1, 3_000));
-  given(...here, due, available)
+  given(here, due, available)
     .when(redeem(1, 'CENTS', 3_999))
     .then(creditRedeemed(due, 'redemption', 1, 3_999));
-  given(...here, due, available)
+  given(here, due, available)
     .when(redeem(1, 'CENTS', 4_000))
     .refused('REDEMPTION_NOT_POSSIBLE', expired);
-  given(...here, due)
+  given(here, due)
     .when(redeem(1, 'CENTS', 4_000))
     .refused('REDEMPTION_NOT_POSSIBLE', expired);
 });
 
 it('redeeming one reward is not possible for a cancelled reward', () => {
   for (const by of ['REQUEST', 'MODERATION'] as const) {
-    given(...here, reward, rewardCancelled(reward, 500, 3_000, by))
+    given(here, reward, rewardCancelled(reward, 500, 3_000, by))
       .when(redeem(1))
       .refused('REDEMPTION_NOT_POSSIBLE', 'The reward was cancelled at 1970-01-01T00:00:03.000Z');
   }
@@ -134,7 +132,7 @@ describe('redeeming of the account', () => {
     const soon = of('soon', 10, { at: 3_000, dateExpires: NOW + 5 });
     const soonToo = of('soon-too', 10, { at: 3_000, dateExpires: NOW + 5 });
     const soonOlder = of('zzz', 10, { at: 2_000, dateExpires: NOW + 5 });
-    given(...here, never, late, soonToo, soon, soonOlder)
+    given(here, never, late, soonToo, soon, soonOlder)
       .when(redeem(45))
       .then(
         creditRedeemed(soonOlder, 'redemption-0', 10, NOW),
@@ -153,28 +151,28 @@ describe('redeeming of the account', () => {
       rewardGranted('e', BOB, tankCode('T')),
     ];
     const a = of('a', 10);
-    given(...here, a, spelled, ...others)
+    given(here, a, spelled, others)
       .when(redeem(20, 'cents'))
       .then(
         creditRedeemed(a, 'redemption-0', 10, NOW),
         creditRedeemed(spelled, 'redemption-1', 10, NOW),
       );
-    given(...here, a, spelled, ...others)
+    given(here, a, spelled, others)
       .when(redeem(21))
       .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 21 exceeds the available credit 20 CENTS');
   });
 
   it('is all or nothing', () => {
-    given(...here, of('a', 10))
+    given(here, of('a', 10))
       .when(redeem(11))
       .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 11 exceeds the available credit 10 CENTS');
-    given(...here)
+    given(here)
       .when(redeem(1))
       .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 CENTS');
-    given(...here, of('a', 10))
+    given(here, of('a', 10))
       .when(redeem(1, 'POINTS'))
       .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 POINTS');
-    given(...here, of('a', 10))
+    given(here, of('a', 10))
       .when(redeem(0))
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
     given().when(redeem(1)).refused('ACCOUNT_NOT_FOUND');
@@ -184,13 +182,13 @@ describe('redeeming of the account', () => {
     const gone = of('gone', 10, { dateExpires: 4_000 });
     const due = of('due', 10, { dateScheduledFor: 3_000 });
     const later = of('later', 10, { dateScheduledFor: NOW + 1 });
-    given(...here, gone, due, later)
+    given(here, gone, due, later)
       .when(redeem(10))
       .then(
         aboutReward('RewardBecameAvailable', due, 10, 3_000),
         creditRedeemed(due, 'redemption-0', 10, NOW),
       );
-    given(...here, gone, due, later)
+    given(here, gone, due, later)
       .when(redeem(11))
       .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 11 exceeds the available credit 10 CENTS');
   });
@@ -205,7 +203,7 @@ it('spendable credit follows the clock', () => {
   ];
   const cancelled = rewardGranted('cancelled', BOB, credit(10_000));
   const state = opened(
-    given(...here, ...rewards, cancelled, rewardCancelled(cancelled, 10_000, 3_000)).state,
+    given(here, rewards, cancelled, rewardCancelled(cancelled, 10_000, 3_000)).state,
   );
   expect([4_999, 5_000, 5_999, 6_000].map((now) => availableCredit(state, 'Cents', now))).toEqual([
     101, 111, 111, 11,

@@ -83,17 +83,17 @@ const startReward = (at = NOW) =>
   });
 
 it('the start happens with the first user of an attributed account', () => {
-  given(...here, attributed)
+  given(here, attributed)
     .when(upsert('bob'))
     .then({ ...bob, at: NOW }, startedNow(), startReward());
 });
 
 it('the start skips users who are not referable', () => {
   const eve = userIdentified(ACME, 'eve', { email: null, referable: false });
-  given(...here, attributed)
+  given(here, attributed)
     .when(upsert('eve', annStands(), { referable: false }))
     .then({ ...eve, at: NOW });
-  given(...here, attributed, eve)
+  given(here, attributed, eve)
     .when(upsert('bob'))
     .then({ ...bob, at: NOW }, startedNow(), startReward());
 });
@@ -105,14 +105,14 @@ it('the start happens when a user becomes referable', () => {
     person: BOB.person,
     changes: { subject: BOB.person, value: { referable: true } },
   } as const;
-  given(...here, attributed, userIdentified(ACME, 'bob', { referable: false }))
+  given(here, attributed, userIdentified(ACME, 'bob', { referable: false }))
     .when(upsert('bob', annStands(), { referable: true }))
     .then(changed, startedNow(), startReward());
 });
 
 it("the start happens with a code in an existing user's update, and refers that user", () => {
   const cat = partyOf(ACME, 'cat');
-  const { decision } = given(...here, bob, userIdentified(ACME, 'cat')).when(
+  const { decision } = given(here, bob, userIdentified(ACME, 'cat')).when(
     upsert('cat', annsCode()),
   );
   expect('events' in decision && decision.events.slice(0, 2)).toEqual([
@@ -122,23 +122,23 @@ it("the start happens with a code in an existing user's update, and refers that 
 });
 
 it('the start happens with a code for an account with users, and refers the first of them', () => {
-  given(...here, bob, userIdentified(ACME, 'cat'))
+  given(here, bob, userIdentified(ACME, 'cat'))
     .when(sync({ status: 'TRIAL' }, annsCode()))
     .then({ ...attributed, at: NOW }, startedNow(), startReward());
 });
 
 it('the start does not happen for a user who is not referable; nothing is recorded, a later code still counts', () => {
   const eve = userIdentified(ACME, 'eve', { email: null, referable: false });
-  given(...here)
+  given(here)
     .when(upsert('eve', annsCode(), { referable: false }))
     .then({ ...eve, at: NOW });
-  given(...here, eve)
+  given(here, eve)
     .when(upsert('bob', annsCode()))
     .then({ ...bob, at: NOW }, { ...attributed, at: NOW }, startedNow(), startReward());
 });
 
 it('the start does not happen when the referrer was deleted meanwhile', () => {
-  given(...here, attributed)
+  given(here, attributed)
     .when(upsert('bob', annStands({ referrer: null })))
     .then({ ...bob, at: NOW });
 });
@@ -149,7 +149,7 @@ it("the start earns the program's rewards of that moment, for the referrer too",
     referredReward: null,
     referrerReward: terms(credit(5)),
   });
-  given(...here, attributed)
+  given(here, attributed)
     .when(upsert('bob', annStands({ program })))
     .then(
       { ...bob, at: NOW },
@@ -159,7 +159,7 @@ it("the start earns the program's rewards of that moment, for the referrer too",
 
 it('the start earns nothing yet for a side that waits for approval, but records what it earned', () => {
   const program = aProgram({ moderation: { referred: 'PENDING', referrer: 'PENDING' } });
-  given(...here, attributed)
+  given(here, attributed)
     .when(upsert('bob', annStands({ program })))
     .then(
       { ...bob, at: NOW },
@@ -168,7 +168,7 @@ it('the start earns nothing yet for a side that waits for approval, but records 
 });
 
 it('the start has both sides denied for a blocked user’s code in the body', () => {
-  given(...here)
+  given(here)
     .when(upsert('bob', annsCode({ referrer: BLOCKED })))
     .then(
       { ...bob, at: NOW },
@@ -180,7 +180,7 @@ it('the start has both sides denied for a blocked user’s code in the body', ()
 it('the start sets the dates of a delayed and expiring reward', () => {
   const day = 86_400_000;
   const referredReward = terms(discount(10), { delayDays: 2, validDays: 30 });
-  const { decision } = given(...here, attributed).when(
+  const { decision } = given(here, attributed).when(
     upsert('bob', annStands({ program: aProgram({ referredReward }) })),
   );
   expect('events' in decision && decision.events[2]).toMatchObject({
@@ -192,29 +192,25 @@ it('the start sets the dates of a delayed and expiring reward', () => {
 const running = [...here, attributed, bob, started()];
 
 it('the conversion happens with the first PAID', () => {
-  given(...running)
-    .when(sync(PAID))
-    .then(subscriptionChanged(PAID, NOW), convertedNow());
+  given(running).when(sync(PAID)).then(subscriptionChanged(PAID, NOW), convertedNow());
 });
 
 it('the conversion does not happen twice', () => {
   const converted = [...running, subscriptionChanged(PAID), convertedNow({ at: 3_000 })];
-  given(...converted)
-    .when(sync(PAID))
-    .then();
-  given(...converted)
+  given(converted).when(sync(PAID)).then();
+  given(converted)
     .when(sync({ ...PAID, value: 10 }))
     .then(subscriptionChanged({ ...PAID, value: 10 }, NOW));
-  given(...converted, subscriptionChanged(CANCELLED))
+  given(converted, subscriptionChanged(CANCELLED))
     .when(sync(PAID))
     .then(subscriptionChanged(PAID, NOW));
-  given(...converted)
+  given(converted)
     .when(upsert('cat'))
     .then(userIdentified(ACME, 'cat', { email: null }, NOW));
 });
 
 it('the conversion happens in one call after the code and the user’s start', () => {
-  given(...here, bob)
+  given(here, bob)
     .when(sync(PAID, annsCode()))
     .then(
       { ...attributed, at: NOW },
@@ -226,25 +222,23 @@ it('the conversion happens in one call after the code and the user’s start', (
 });
 
 it('the conversion happens with the first user when the account paid before', () => {
-  given(...here, attributed, subscriptionChanged(PAID))
+  given(here, attributed, subscriptionChanged(PAID))
     .when(upsert('bob'))
     .then({ ...bob, at: NOW }, startedNow(), startReward(), convertedNow());
 });
 
 it('the conversion never happens for an account that was not referred', () => {
-  given(...here, bob)
-    .when(sync(PAID, noCode()))
-    .then(subscriptionChanged(PAID, NOW));
+  given(here, bob).when(sync(PAID, noCode())).then(subscriptionChanged(PAID, NOW));
 });
 
 it('the conversion denies the side of a referrer who was blocked meanwhile, and records what it would have earned', () => {
-  given(...running)
+  given(running)
     .when(sync(PAID, annStands({ referrer: BLOCKED })))
     .then(subscriptionChanged(PAID, NOW), convertedNow({ referrerStatus: 'DENIED' }));
 });
 
 it('the conversion happens for a deleted referrer', () => {
-  given(...running)
+  given(running)
     .when(sync(PAID, annStands({ referrer: null })))
     .then(subscriptionChanged(PAID, NOW), convertedNow());
 });
@@ -256,7 +250,7 @@ it('the conversion keeps the statuses of the sides and still counts while they w
     bob,
     started({ referredStatus: 'PENDING', referrerStatus: 'DENIED' }),
   ];
-  given(...waiting)
+  given(waiting)
     .when(sync(PAID))
     .then(
       subscriptionChanged(PAID, NOW),
@@ -269,7 +263,7 @@ it('the conversion grants the referred side what the conversion earns', () => {
     referredReward: terms(credit(500), { when: 'CONVERTED' }),
     referrerReward: null,
   });
-  given(...here, attributed, bob, started({ referredReward: null }))
+  given(here, attributed, bob, started({ referredReward: null }))
     .when(sync(PAID, annStands({ program })))
     .then(
       subscriptionChanged(PAID, NOW),
@@ -289,7 +283,7 @@ it('the conversion pays no side twice when the program moved the moment from sta
     referredReward: terms(discount(20), { when: 'CONVERTED' }),
     referrerReward: terms(credit(9), { when: 'CONVERTED' }),
   });
-  given(...here, attributed, bob, started({ referrerReward: terms(credit(5)) }))
+  given(here, attributed, bob, started({ referrerReward: terms(credit(5)) }))
     .when(sync(PAID, annStands({ program })))
     .then(subscriptionChanged(PAID, NOW), convertedNow({ referrerReward: null }));
 });
@@ -300,7 +294,7 @@ it('the conversion happens without a reward that would exceed the countable maxi
     referrerReward: null,
   });
   const rich = rewardGranted('rich', BOB, credit(Number.MAX_SAFE_INTEGER - 1));
-  given(...here, attributed, bob, rich, started({ referredReward: null }))
+  given(here, attributed, bob, rich, started({ referredReward: null }))
     .when(sync(PAID, annStands({ program })))
     .then(
       subscriptionChanged(PAID, NOW),
@@ -314,32 +308,24 @@ describe('the end', () => {
   const ended: AccountEvent = { type: 'ReferralEnded', at: NOW, referralId: 'referral' };
 
   it('happens with CANCELLED, once', () => {
-    given(...running)
-      .when(sync(CANCELLED))
-      .then(subscriptionChanged(CANCELLED, NOW), ended);
-    given(...running, subscriptionChanged(CANCELLED), ended)
-      .when(sync(CANCELLED))
-      .then();
+    given(running).when(sync(CANCELLED)).then(subscriptionChanged(CANCELLED, NOW), ended);
+    given(running, subscriptionChanged(CANCELLED), ended).when(sync(CANCELLED)).then();
     const again = [
       subscriptionChanged(CANCELLED),
       ended,
       subscriptionChanged(PAID),
       convertedNow(),
     ];
-    given(...running, ...again)
-      .when(sync(CANCELLED))
-      .then(subscriptionChanged(CANCELLED, NOW));
+    given(running, again).when(sync(CANCELLED)).then(subscriptionChanged(CANCELLED, NOW));
   });
 
   it('happens for a converted referral too, and rewards stay', () => {
-    given(...running, startReward(2_000), subscriptionChanged(PAID), convertedNow({ at: 3_000 }))
+    given(running, startReward(2_000), subscriptionChanged(PAID), convertedNow({ at: 3_000 }))
       .when(sync(CANCELLED))
       .then(subscriptionChanged(CANCELLED, NOW), ended);
   });
 
   it('does not happen for an account without a referral', () => {
-    given(...here, attributed)
-      .when(sync(CANCELLED))
-      .then(subscriptionChanged(CANCELLED, NOW));
+    given(here, attributed).when(sync(CANCELLED)).then(subscriptionChanged(CANCELLED, NOW));
   });
 });

@@ -125,19 +125,17 @@ const refused = (
 const STARTED = started(CREDIT, [balanceCredit(500, 'EUR')], { at: NOW - 5 });
 
 it('credit is recorded with its call before it is paid', () => {
-  given(...LINKED, CREDIT)
+  given(LINKED, CREDIT)
     .when(start())
     .then(started(CREDIT, [balanceCredit(500, 'EUR')]));
 });
 
 it('credit is redeemed in the append that says it is paid', () => {
-  given(...LINKED, CREDIT, STARTED)
-    .when(record(PAID))
-    .then(pushed(CREDIT), redeemed());
+  given(LINKED, CREDIT, STARTED).when(record(PAID)).then(pushed(CREDIT), redeemed());
 });
 
 it('credit is paid as far as nobody has redeemed it', () => {
-  given(...LINKED, CREDIT, redeemed({ redemptionId: 'x', amount: 200 }))
+  given(LINKED, CREDIT, redeemed({ redemptionId: 'x', amount: 200 }))
     .when(start())
     .then(started(CREDIT, [balanceCredit(300, 'EUR')], { amount: 300 }));
 });
@@ -150,24 +148,20 @@ it.each([
   ['that is on its way already', [...LINKED, CREDIT, STARTED]],
   ['that was paid', [...LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed()]],
 ])('credit %s is not paid', (_, events) => {
-  given(...events)
-    .when(start())
-    .then();
+  given(events).when(start()).then();
 });
 
 it('credit is not paid before its date, nor after it expired', () => {
   const later = reward(EUROS, { dateScheduledFor: NOW + 1 });
-  given(...LINKED, later)
-    .when(start())
-    .then();
+  given(LINKED, later).when(start()).then();
   const over = reward(EUROS, { dateExpires: NOW });
-  given(...LINKED, over)
+  given(LINKED, over)
     .when(start())
     .then({ type: 'RewardExpired', at: NOW, ...refOf(over), amount: 500 });
 });
 
 it('credit cannot be redeemed while its call is under way', () => {
-  const { when } = given(...LINKED, CREDIT, STARTED);
+  const { when } = given(LINKED, CREDIT, STARTED);
   const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
   when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
     'REDEMPTION_NOT_POSSIBLE',
@@ -181,21 +175,21 @@ it('credit cannot be redeemed while its call is under way', () => {
 
 it('credit that expires on its way is redeemed when its call was recorded', () => {
   const short = reward(EUROS, { dateExpires: NOW - 1 });
-  const { when } = given(...LINKED, short, STARTED);
+  const { when } = given(LINKED, short, STARTED);
   when({ type: 'SettleReward', rewardId: 'r', now: NOW }).then();
   when(record(PAID)).then(pushed(short), redeemed({ at: NOW - 5 }));
 });
 
 it('credit that expires on its way and is refused, expires', () => {
   const short = reward(EUROS, { dateExpires: NOW - 1 });
-  given(...LINKED, short, STARTED)
+  given(LINKED, short, STARTED)
     .when(record(REFUSED))
     .then(refused(short), { type: 'RewardExpired', at: NOW - 1, ...refOf(short), amount: 500 });
 });
 
 it('credit of an account that was deleted on the way is redeemed, without the ids', () => {
   const { when } = given(
-    ...LINKED,
+    LINKED,
     CREDIT,
     STARTED,
     erasureRequested([BOB.person], { account: SUBJECT }),
@@ -208,21 +202,15 @@ it('credit of an account that was deleted on the way is redeemed, without the id
 });
 
 it('credit has one outcome', () => {
-  given(...LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed())
-    .when(record(PAID))
-    .then();
-  given(...LINKED, CREDIT, STARTED, refused())
-    .when(record(REFUSED))
-    .then();
+  given(LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed()).when(record(PAID)).then();
+  given(LINKED, CREDIT, STARTED, refused()).when(record(REFUSED)).then();
 });
 
 const events = [...LINKED, CREDIT, STARTED, refused()];
 
 it('a refused reward is parked, and its credit can be redeemed again', () => {
-  given(...LINKED, CREDIT, STARTED)
-    .when(record(REFUSED))
-    .then(refused());
-  given(...events)
+  given(LINKED, CREDIT, STARTED).when(record(REFUSED)).then(refused());
+  given(events)
     .when({
       type: 'RedeemCredit',
       rewardId: 'r',
@@ -235,7 +223,7 @@ it('a refused reward is parked, and its credit can be redeemed again', () => {
 });
 
 it('a refused reward is tried again under another key', () => {
-  given(...events)
+  given(events)
     .when(start({ replaces: 1 }))
     .then(started(CREDIT, [balanceCredit(500, 'EUR', 'reward:r:2')], { push: 2 }));
 });
@@ -243,10 +231,10 @@ it('a refused reward is tried again under another key', () => {
 it('a refused reward that may be paid is nobody else’s, until the provider says', () => {
   const unsure = { ...refused(), mayBePaid: true } as const;
   const short = reward(EUROS, { dateExpires: NOW - 1 });
-  given(...LINKED, short, STARTED)
+  given(LINKED, short, STARTED)
     .when(record({ ...REFUSED, mayBePaid: true }))
     .then({ ...refused(short), mayBePaid: true });
-  const { when } = given(...LINKED, CREDIT, STARTED, unsure);
+  const { when } = given(LINKED, CREDIT, STARTED, unsure);
   const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
   when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
     'REDEMPTION_NOT_POSSIBLE',
@@ -262,16 +250,14 @@ it('a refused reward that may be paid is nobody else’s, until the provider say
 });
 
 it('a discount waits for a subscription', () => {
-  given(...LINKED, TEN_OFF)
-    .when(start())
-    .then();
-  given(...LINKED, TEN_OFF)
+  given(LINKED, TEN_OFF).when(start()).then();
+  given(LINKED, TEN_OFF)
     .when(start({ subscriptions: [] }))
     .then();
 });
 
 it('a discount is added to each subscription, beside those that it has', () => {
-  given(...LINKED, TEN_OFF)
+  given(LINKED, TEN_OFF)
     .when(
       start({
         subscriptions: [
@@ -285,7 +271,7 @@ it('a discount is added to each subscription, beside those that it has', () => {
 
 it('a discount is not added twice to a subscription by another start', () => {
   const calls = [tenOff('sub_1'), tenOff('sub_2')];
-  given(...LINKED, TEN_OFF, started(TEN_OFF, calls), refused(TEN_OFF, ['sub_1']))
+  given(LINKED, TEN_OFF, started(TEN_OFF, calls), refused(TEN_OFF, ['sub_1']))
     .when(
       start({
         replaces: 1,
@@ -308,7 +294,7 @@ it('a discount is not added twice, whatever often the other subscription refuses
   const both = [tenOff('sub_1'), tenOff('sub_2')];
   const second = { push: 2, done: ['sub_1'] };
   given(
-    ...LINKED,
+    LINKED,
     TEN_OFF,
     started(TEN_OFF, both),
     refused(TEN_OFF, ['sub_1']),
@@ -328,28 +314,28 @@ it('a discount is not added twice, whatever often the other subscription refuses
 it('a discount of whose subscriptions one has it and the other ended, is paid, with the id of that one', () => {
   const both = [tenOff('sub_1'), tenOff('sub_2')];
   const di = personal(SUBJECT, 'di_1');
-  given(...LINKED, TEN_OFF, started(TEN_OFF, both))
+  given(LINKED, TEN_OFF, started(TEN_OFF, both))
     .when(record({ ...REFUSED, done: ['sub_1'], reference: 'di_1' }))
     .then({ ...refused(TEN_OFF, ['sub_1']), reference: di });
-  const { when } = given(...LINKED, TEN_OFF, started(TEN_OFF, both), {
+  const { when } = given(LINKED, TEN_OFF, started(TEN_OFF, both), {
     ...refused(TEN_OFF, ['sub_1']),
     reference: di,
   });
   when(start({ replaces: 1, subscriptions: [] })).then(pushed(TEN_OFF, di));
   // Found, after the answer was lost.
-  given(...LINKED, TEN_OFF, started(TEN_OFF, both), refused(TEN_OFF))
+  given(LINKED, TEN_OFF, started(TEN_OFF, both), refused(TEN_OFF))
     .when(start({ replaces: 1, done: ['sub_1'], reference: 'di_1', subscriptions: [] }))
     .then(pushed(TEN_OFF, di));
 });
 
 it('a discount that missed the first paid invoice is paid as what it would have taken off', () => {
-  given(...LINKED, TEN_OFF)
+  given(LINKED, TEN_OFF)
     .when(start({ firstPaid: INVOICE, subscriptions: [] }))
     .then(started(TEN_OFF, [balanceCredit(199, 'USD')]));
 });
 
 it('a discount becomes no credit before its subscriptions were looked for', () => {
-  const { when } = given(...LINKED, TEN_OFF);
+  const { when } = given(LINKED, TEN_OFF);
   when(start({ firstPaid: INVOICE })).then();
   const of = { firstPaid: INVOICE, subscriptions: [{ id: 'sub_1', discounts: ['di_1'] }] };
   const reference = 'di_1';
@@ -359,20 +345,20 @@ it('a discount becomes no credit before its subscriptions were looked for', () =
 });
 
 it('a discount that would have taken off nothing needs no call', () => {
-  given(...LINKED, TEN_OFF)
+  given(LINKED, TEN_OFF)
     .when(start({ firstPaid: { ...INVOICE, amountPaid: 9 }, subscriptions: [] }))
     .then({ ...pushed(TEN_OFF, forgotten(SUBJECT)), push: 0 });
 });
 
 it('a discount of a referrer is for the invoices to come, whatever was paid before', () => {
   const ofReferrer = reward(discount(10), { source: 'FRIEND_SIGNUP' });
-  given(...LINKED, ofReferrer)
+  given(LINKED, ofReferrer)
     .when(start({ firstPaid: INVOICE, subscriptions: [{ id: 'sub_1', discounts: [] }] }))
     .then(started(ofReferrer, [tenOff('sub_1')]));
 });
 
 it('a discount has no redemption', () => {
-  given(...LINKED, TEN_OFF, started(TEN_OFF, [tenOff('sub_1')]))
+  given(LINKED, TEN_OFF, started(TEN_OFF, [tenOff('sub_1')]))
     .when(record(PAID))
     .then(pushed(TEN_OFF));
 });
@@ -383,22 +369,22 @@ describe('a push whose owner was forgotten, and which was looked for', () => {
 
   it('ends when its call had no effect, and is due no more', () => {
     const ended = { ...refused(), reason };
-    given(...events)
+    given(events)
       .when(start({ replaces: 1 }))
       .then(ended);
     const state = fold([...events, ended]);
     expect(duePushes(state, { now: NOW, retriesParked: true }).rewards).toEqual([]);
-    given(...events, { ...refused(), mayBePaid: true })
+    given(events, { ...refused(), mayBePaid: true })
       .when(start({ replaces: 1 }))
       .then(ended);
-    given(...events, ended)
+    given(events, ended)
       .when(start({ replaces: 1 }))
       .then();
   });
 
   it('is paid where one of its subscriptions has the discount', () => {
     const begun = started(TEN_OFF, [tenOff('sub_1'), tenOff('sub_2')]);
-    given(...LINKED, TEN_OFF, begun, erasureRequested([BOB.person]))
+    given(LINKED, TEN_OFF, begun, erasureRequested([BOB.person]))
       .when(start({ replaces: 1, done: ['sub_1'], reference: 'di_1' }))
       .then(pushed(TEN_OFF, personal(SUBJECT, 'di_1')));
   });
@@ -407,10 +393,10 @@ describe('a push whose owner was forgotten, and which was looked for', () => {
 const cancel: AccountCommand = { type: 'CancelReward', rewardId: 'r', now: NOW };
 
 it('cancelling is possible until the account has a customer', () => {
-  given(...ACCOUNT, CREDIT)
+  given(ACCOUNT, CREDIT)
     .when(cancel)
     .then(rewardCancelled(CREDIT, 500, NOW, 'REQUEST'));
-  given(...LINKED, CREDIT)
+  given(LINKED, CREDIT)
     .when(cancel)
     .refused(
       'REWARD_NOT_CANCELLABLE',
@@ -420,7 +406,7 @@ it('cancelling is possible until the account has a customer', () => {
 
 it.each([false, true])('cancelling by a moderation likewise: with a customer %s', (isLinked) => {
   const granted = reward(EUROS, { referralId: 'made', source: 'FRIEND_SIGNUP' });
-  const outcome = given(...(isLinked ? LINKED : ACCOUNT), granted).when({
+  const outcome = given(isLinked ? LINKED : ACCOUNT, granted).when({
     type: 'PrepareModeration',
     moderationId: 'm',
     side: 'referrer',
@@ -460,10 +446,8 @@ it.each([
   (_, given_, events) => {
     const history = [...LINKED, given_, ...events];
     const ended = rewardCancelled(given_, given_ === granted ? 500 : 0, NOW, 'REQUEST');
-    given(...history)
-      .when(refund)
-      .then(side, ended);
-    const { state, when } = given(...history, side, ended);
+    given(history).when(refund).then(side, ended);
+    const { state, when } = given(history, side, ended);
     when(refund).then();
     for (const replaces of [0, 1]) when(start({ replaces })).then();
     expect(duePushes(state, { now: NOW, retriesParked: true }).rewards).toEqual([]);
@@ -486,9 +470,7 @@ it.each([
     ],
   ],
 ])('a refund of the first invoice leaves for now what %s', (_, given_, events) => {
-  given(...LINKED, given_, ...events)
-    .when(refund)
-    .then(side);
+  given(LINKED, given_, events).when(refund).then(side);
 });
 
 it.each([
@@ -500,7 +482,7 @@ it.each([
 ] as const)(
   'a refund of the first invoice %s: what was under way is cancelled where it is refused, and redeemed where it is paid',
   (_, refunds) => {
-    const { when } = given(...LINKED, granted, begun, ...refunds);
+    const { when } = given(LINKED, granted, begun, refunds);
     when(record(REFUSED)).then(refused(granted), cancelled);
     when(record(PAID)).then(pushed(granted), redeemed());
     when(record({ ...REFUSED, mayBePaid: true })).then(unsure);
@@ -519,7 +501,7 @@ it.each([
   'a refund of the first invoice has a call %s given up, instead of another start',
   (_, events) => {
     const reason = 'the first invoice was refunded';
-    given(...LINKED, granted, ...events, side)
+    given(LINKED, granted, events, side)
       .when(start({ replaces: 1 }))
       .then({ ...refused(granted), reason }, cancelled);
   },
@@ -527,7 +509,7 @@ it.each([
 
 it('a refund of the first invoice cancels what expired on its way, once it is refused', () => {
   const short = reward(EUROS, { ...of, dateExpires: NOW - 1 });
-  given(...LINKED, short, started(short, [balanceCredit(500, 'EUR')]), side)
+  given(LINKED, short, started(short, [balanceCredit(500, 'EUR')]), side)
     .when(record(REFUSED))
     .then(
       refused(short),
@@ -537,7 +519,7 @@ it('a refund of the first invoice cancels what expired on its way, once it is re
 });
 
 it('a refund of the first invoice is undone for a reward that the provider turns out to have', () => {
-  const { when } = given(...LINKED, granted, begun, refused(granted), side, cancelled);
+  const { when } = given(LINKED, granted, begun, refused(granted), side, cancelled);
   when(record({ ...REFUSED, reason: 'another one' })).then();
   when(record(PAID)).then(
     { type: 'RewardRestored', at: NOW, ...refOf(granted), amount: 500 },

@@ -33,7 +33,7 @@ const create = (over: Partial<CreateReward> = {}): CreateReward => ({
 it.each([credit(500), discount(20), tankCode('TANK-1')])(
   'a manual reward of $type is granted now',
   (value) => {
-    given(...here)
+    given(here)
       .when(create({ value, name: 'Thanks', description: 'for all', cancellable: false }))
       .then(
         rewardGranted('reward', BOB, value, {
@@ -47,38 +47,38 @@ it.each([credit(500), discount(20), tankCode('TANK-1')])(
 
 it('a manual reward may be scheduled and expire; both at the same time is just possible', () => {
   const dates = { dateScheduledFor: NOW + 5, dateExpires: NOW + 5 };
-  given(...here)
+  given(here)
     .when(create(dates))
     .then(rewardGranted('reward', BOB, credit(500), { at: NOW, ...dates }));
 });
 
 it('a manual reward that is scheduled for the past, or for now, is available now', () => {
-  given(...here)
+  given(here)
     .when(create({ dateScheduledFor: NOW - 1 }))
     .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
-  given(...here)
+  given(here)
     .when(create({ dateScheduledFor: NOW }))
     .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
 });
 
 it('a manual reward does not expire in the past or before it becomes available', () => {
-  given(...here)
+  given(here)
     .when(create({ dateExpires: NOW }))
     .refused('REWARD_DATES_INVALID', 'dateExpires must lie in the future');
-  given(...here)
+  given(here)
     .when(create({ dateScheduledFor: NOW + 2, dateExpires: NOW + 1 }))
     .refused('REWARD_DATES_INVALID', 'dateExpires must not be before dateScheduledFor');
 });
 
 it('a manual reward needs its user', () => {
   given().when(create()).refused('USER_NOT_FOUND');
-  given(...here)
+  given(here)
     .when(create({ userId: 'cat' }))
     .refused('USER_NOT_FOUND');
 });
 
 it('a manual reward is refused under the id of another reward', () => {
-  given(...here, rewardGranted('reward', BOB, credit(1)))
+  given(here, rewardGranted('reward', BOB, credit(1)))
     .when(create())
     .refused('REWARD_EXISTS');
 });
@@ -88,37 +88,37 @@ it('a manual reward is refused for its dates before its user is checked', () => 
   given()
     .when(create({ dateExpires: NOW }))
     .refused('REWARD_DATES_INVALID', late);
-  given(...here)
+  given(here)
     .when(create({ userId: 'cat', dateExpires: NOW }))
     .refused('REWARD_DATES_INVALID', late);
 });
 
 it('a manual reward never raises the total ever assigned of a unit beyond the countable maximum', () => {
   const nearly = rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, 'cents'));
-  given(...here)
+  given(here)
     .when(create({ value: credit(AMOUNT_MAX) }))
     .then(rewardGranted('reward', BOB, credit(AMOUNT_MAX), { at: NOW }));
-  given(...here, nearly)
+  given(here, nearly)
     .when(create({ value: credit(10, 'Cents') }))
     .then(rewardGranted('reward', BOB, credit(10, 'Cents'), { at: NOW }));
-  given(...here, nearly)
+  given(here, nearly)
     .when(create({ value: credit(11, 'CENTS') }))
     .refused(
       'AMOUNT_TOO_LARGE',
       'All CENTS ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
     );
-  given(...here, nearly)
+  given(here, nearly)
     .when(create({ value: credit(11, 'POINTS') }))
     .then(rewardGranted('reward', BOB, credit(11, 'POINTS'), { at: NOW }));
   for (const unit of ['constructor', '__proto__'])
-    given(...here, rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, unit)))
+    given(here, rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, unit)))
       .when(create({ value: credit(11, unit) }))
       .refused(
         'AMOUNT_TOO_LARGE',
         `All ${unit} ever assigned to the account would be more than 9,007,199,254,740,991: assign less`,
       );
   // Assigned is assigned, whatever became of it.
-  given(...here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
+  given(here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
     .when(create({ value: credit(11) }))
     .refused(
       'AMOUNT_TOO_LARGE',
@@ -130,30 +130,30 @@ const money = (currency: string | null, unit = 'CENTS') => credit(10, unit, curr
 const euros = rewardGranted('euros', BOB, money('EUR'));
 
 it('the currency of a unit is that of the first reward with one: another one is refused, none takes it', () => {
-  given(...here, euros)
+  given(here, euros)
     .when(create({ value: money('USD', 'cents') }))
     .refused('CURRENCY_DIFFERS', "currency must be EUR, as of the account's other cents, not USD");
   for (const currency of ['EUR', null])
-    given(...here, euros)
+    given(here, euros)
       .when(create({ value: money(currency) }))
       .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
-  given(...here, euros)
+  given(here, euros)
     .when(create({ value: money('USD', 'POINTS') }))
     .then(rewardGranted('reward', BOB, money('USD', 'POINTS'), { at: NOW }));
 });
 
 it('the currency of a unit is open while no reward has one, and stays when that reward is cancelled', () => {
-  given(...here, rewardGranted('none', BOB, money(null)))
+  given(here, rewardGranted('none', BOB, money(null)))
     .when(create({ value: money('USD') }))
     .then(rewardGranted('reward', BOB, money('USD'), { at: NOW }));
-  given(...here, euros, rewardCancelled(euros, 10, 3_000))
+  given(here, euros, rewardCancelled(euros, 10, 3_000))
     .when(create({ value: money('USD') }))
     .refused('CURRENCY_DIFFERS', "currency must be EUR, as of the account's other CENTS, not USD");
 });
 
 it('the currency of a unit of two in an older log is the first', () => {
   const dollars = rewardGranted('dollars', BOB, money('USD'));
-  given(...here, euros, dollars)
+  given(here, euros, dollars)
     .when(create({ value: money(null) }))
     .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
 });
@@ -162,26 +162,26 @@ const cancel = { type: 'CancelReward', rewardId: 'reward', now: NOW } as const;
 const reward = rewardGranted('reward', BOB, credit(500));
 
 it('cancelling takes the available credit away', () => {
-  given(...here, reward)
+  given(here, reward)
     .when(cancel)
     .then(rewardCancelled(reward, 500, NOW));
   const percent = rewardGranted('reward', BOB, discount(10));
-  given(...here, percent)
+  given(here, percent)
     .when(cancel)
     .then(rewardCancelled(percent, 0, NOW));
 });
 
 it('cancelling changes nothing the second time', () => {
-  given(...here, reward, rewardCancelled(reward, 500, 3_000))
+  given(here, reward, rewardCancelled(reward, 500, 3_000))
     .when(cancel)
     .then();
 });
 
 it('cancelling pins a reward that a moderation cancelled, without taking its amount again', () => {
-  const scenario = given(...here, reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'));
+  const scenario = given(here, reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'));
   scenario.when(cancel).then(rewardCancelled(reward, 0, NOW));
   const after = given(
-    ...here,
+    here,
     reward,
     rewardCancelled(reward, 500, 3_000, 'MODERATION'),
     rewardCancelled(reward, 0, NOW),
@@ -195,13 +195,13 @@ it('cancelling pins a reward that a moderation cancelled, without taking its amo
 });
 
 it('cancelling is not possible once any part was redeemed, or when the reward says so', () => {
-  given(...here, reward, creditRedeemed(reward, 'r', 1, 3_000))
+  given(here, reward, creditRedeemed(reward, 'r', 1, 3_000))
     .when(cancel)
     .refused(
       'REWARD_NOT_CANCELLABLE',
       'The reward cannot be cancelled: 1 CENTS of it were redeemed',
     );
-  given(...here, rewardGranted('reward', BOB, credit(5), { cancellable: false }))
+  given(here, rewardGranted('reward', BOB, credit(5), { cancellable: false }))
     .when(cancel)
     .refused(
       'REWARD_NOT_CANCELLABLE',
@@ -211,9 +211,7 @@ it('cancelling is not possible once any part was redeemed, or when the reward sa
 
 it('cancelling does not find an unknown reward', () => {
   given().when(cancel).refused('REWARD_NOT_FOUND');
-  given(...here)
-    .when(cancel)
-    .refused('REWARD_NOT_FOUND');
+  given(here).when(cancel).refused('REWARD_NOT_FOUND');
 });
 
 it('cancelling first records due dates', () => {
@@ -221,7 +219,7 @@ it('cancelling first records due dates', () => {
     dateScheduledFor: 3_000,
     dateExpires: 4_000,
   });
-  given(...here, due)
+  given(here, due)
     .when(cancel)
     .then(
       aboutReward('RewardBecameAvailable', due, 5, 3_000),
@@ -240,38 +238,26 @@ describe('settling', () => {
   const expired = aboutReward('RewardExpired', reward, 5, 4_000);
 
   it('records due dates with their own time, once', () => {
-    given(...here, reward)
-      .when(settle(2_999))
-      .then();
-    given(...here, reward)
-      .when(settle(3_000))
-      .then(available);
-    given(...here, reward, available)
-      .when(settle(3_999))
-      .then();
-    given(...here, reward, available)
-      .when(settle(4_000))
-      .then(expired);
-    given(...here, reward)
-      .when(settle(9_000))
-      .then(available, expired);
-    given(...here, reward, available, expired)
-      .when(settle(9_000))
-      .then();
+    given(here, reward).when(settle(2_999)).then();
+    given(here, reward).when(settle(3_000)).then(available);
+    given(here, reward, available).when(settle(3_999)).then();
+    given(here, reward, available).when(settle(4_000)).then(expired);
+    given(here, reward).when(settle(9_000)).then(available, expired);
+    given(here, reward, available, expired).when(settle(9_000)).then();
   });
 
   it('posts the remaining credit', () => {
-    given(...here, reward, available, creditRedeemed(reward, 'r', 2, 3_500))
+    given(here, reward, available, creditRedeemed(reward, 'r', 2, 3_500))
       .when(settle(4_000))
       .then(aboutReward('RewardExpired', reward, 3, 4_000));
   });
 
   it('works for every kind of reward', () => {
     const percent = rewardGranted('reward', BOB, discount(5), { dateExpires: 4_000 });
-    given(...here, percent)
+    given(here, percent)
       .when(settle(4_000))
       .then(aboutReward('RewardExpired', percent, 0, 4_000));
-    expect(refOf(given(...here, percent).state, 'reward')).toEqual({
+    expect(refOf(given(here, percent).state, 'reward')).toEqual({
       rewardId: 'reward',
       person: BOB.person,
       rewardType: 'PCT_DISCOUNT',

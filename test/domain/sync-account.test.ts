@@ -76,16 +76,14 @@ it('a new account is attributed before it is paid when one call does both', () =
 const here = [accountOpened(ACME), subscriptionChanged(TRIAL)];
 
 it('an existing account records nothing when nothing changed', () => {
-  given(...here)
-    .when(sync(TRIAL))
-    .then();
-  given(...here)
+  given(here).when(sync(TRIAL)).then();
+  given(here)
     .when(sync({ status: 'TRIAL' }, noCode(), 'USD'))
     .then();
 });
 
 it('an existing account replaces the subscription as a whole, without the omitted members', () => {
-  given(...here, subscriptionChanged(PAID))
+  given(here, subscriptionChanged(PAID))
     .when(sync({ status: 'PAID' }))
     .then(subscriptionChanged({ status: 'PAID' }, NOW));
 });
@@ -96,19 +94,19 @@ it.each<[string, Subscription]>([
   ['billingIntervalType', { ...PAID, billingIntervalType: 'YEAR' }],
   ['billingIntervalValue', { ...PAID, billingIntervalValue: 2 }],
 ])('an existing account notices a change of %s', (_, subscription) => {
-  given(...here, subscriptionChanged(PAID))
+  given(here, subscriptionChanged(PAID))
     .when(sync(subscription))
     .then(subscriptionChanged(subscription, NOW));
 });
 
 it('an existing account keeps its currency when none is given, and changes it when another one is', () => {
-  given(...here)
+  given(here)
     .when(sync(TRIAL, noCode(), 'EUR'))
     .then({ type: 'CurrencyChanged', at: NOW, currency: 'EUR' });
 });
 
 it('an existing account may be attributed later, while it has not paid', () => {
-  given(...here)
+  given(here)
     .when(sync(TRIAL, annsCode()))
     .then(accountAttributed('ANNLEE', ANN, NOW));
 });
@@ -117,36 +115,34 @@ describe('a code in the body is ignored', () => {
   const here = [accountOpened(ACME), subscriptionChanged(TRIAL)];
 
   it('when it has no owner; a later valid one still counts', () => {
-    given(...here)
-      .when(sync(TRIAL, noCode()))
-      .then();
-    given(...here)
+    given(here).when(sync(TRIAL, noCode())).then();
+    given(here)
       .when(sync(TRIAL, annsCode()))
       .then(accountAttributed('ANNLEE', ANN, NOW));
   });
 
   it('when it is the account’s own', () => {
     const own = aCode('BOB', partyOf(ACME, 'bob'));
-    given(...here, userIdentified(ACME, 'bob'))
+    given(here, userIdentified(ACME, 'bob'))
       .when(sync(TRIAL, annsCode({ codeOwner: own })))
       .then();
   });
 
   it('when the account has ever paid', () => {
     const free: Subscription = { status: 'FREE' };
-    given(...here, subscriptionChanged(PAID), subscriptionChanged(free))
+    given(here, subscriptionChanged(PAID), subscriptionChanged(free))
       .when(sync(free, annsCode()))
       .then();
   });
 
   it('when its owner is deleted', () => {
-    given(...here)
+    given(here)
       .when(sync(TRIAL, annsCode({ referrer: null })))
       .then();
   });
 
   it('without an effect on the rest of the call', () => {
-    given(...here, subscriptionChanged(PAID))
+    given(here, subscriptionChanged(PAID))
       .when(sync({ status: 'FREE' }, annsCode()))
       .then(subscriptionChanged({ status: 'FREE' }, NOW));
   });

@@ -232,7 +232,7 @@ describe('a reward of a tank code', () => {
   const program = aProgram({ referredReward: terms(value), referrerReward: null });
   const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), accountAttributed('ANNLEE', ANN)];
   const start = (tankCodes: Provided['tankCodes']) =>
-    given(...here).when({
+    given(here).when({
       type: 'UpsertUser',
       userId: 'bob',
       newPerson: BOB.person,

@@ -105,25 +105,25 @@ it('events are recorded in their order, with any key', () => {
     content({ id: 'a', key: 'visit' }),
     content({ id: 'b', fields: { total: 3 } }),
   ];
-  given(...here)
+  given(here)
     .when(receive(null, [first, second]))
     .then(received(0, first), received(1, second));
 });
 
 it('events need their user', () => {
   given().when(receive(null)).refused('USER_NOT_FOUND');
-  given(...here)
+  given(here)
     .when(receive(null, [content()], { userId: 'cat' }))
     .refused('USER_NOT_FOUND');
 });
 
 it('events of one batch are received once; another batch, or none, is another time', () => {
   const before = [...here, earlier(content(), { batch: 'batch', at: NOW - 1 })];
-  given(...before)
+  given(before)
     .when(receive(null, [content()], { batch: 'batch' }))
     .refused('EVENTS_ALREADY_RECEIVED');
   for (const batch of ['other', null]) {
-    given(...before)
+    given(before)
       .when(receive(null, [content()], { batch }))
       .then(received(0, content(), { batch }));
   }
@@ -146,7 +146,7 @@ it('events of a batch are remembered for more than a day, and not for ever', () 
 
 it('a reward in another currency than the unit has is not made, and the log gives the reason', () => {
   const inDollars = rule({ terms: terms(credit(5, 'CENTS', 'USD')) });
-  given(...here, rewardGranted('euros', BOB, credit(5, 'CENTS', 'EUR')))
+  given(here, rewardGranted('euros', BOB, credit(5, 'CENTS', 'EUR')))
     .when(receive(aProgram({ eventRewards: [inDollars] })))
     .then(
       received(),
@@ -171,14 +171,14 @@ const sent = (...idRefs: readonly string[]) => ({
 });
 
 it('an id that is repeated is received once more and triggers nothing, within a request and later', () => {
-  given(...here)
+  given(here)
     .when(receive(always, [], sent('a', 'a')))
     .then(
       received(0, content(), { idRef: 'a' }),
       fromEvent(0),
       received(1, content(), { idRef: 'a', repeated: true }),
     );
-  given(...here, earlier(content(), { idRef: 'a' }))
+  given(here, earlier(content(), { idRef: 'a' }))
     .when(receive(always, [], sent('a', 'b')))
     .then(
       received(0, content(), { idRef: 'a', repeated: true }),
@@ -191,12 +191,12 @@ it('an id that is repeated does not convert, and takes no first time', () => {
   const converting = aProgram({
     conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: false, minimum: null },
   });
-  given(...referred, earlier(content({ key: 'visit' }), { idRef: 'a' }))
+  given(referred, earlier(content({ key: 'visit' }), { idRef: 'a' }))
     .when(receive(converting, [], sent('a')))
     .then(received(0, content(), { idRef: 'a', repeated: true }));
   const first = aProgram({ eventRewards: [rule({ firstTimeOnly: true })] });
   given(
-    ...here,
+    here,
     earlier(content({ key: 'visit' }), { idRef: 'a' }),
     earlier(content(), { idRef: 'a', repeated: true }),
   )
@@ -205,7 +205,7 @@ it('an id that is repeated does not convert, and takes no first time', () => {
 });
 
 it('a reward for the user is earned by every matching event, without a referral too', () => {
-  given(...here)
+  given(here)
     .when(
       receive(aProgram({ eventRewards: [rule()] }), [
         content(),
@@ -227,7 +227,7 @@ it('a reward for the user is earned in every program of the tenant', () => {
     aProgram({ eventRewards: [rule()] }),
     aProgram({ id: 'other', version: 7, eventRewards: [rule()] }),
   ];
-  given(...here)
+  given(here)
     .when(
       receive(null, [content()], {
         programs: [one, two],
@@ -250,24 +250,20 @@ it.each([
   [{ total: 50.01 }, true],
 ])('a reward for the user that asks for a minimum of 50: %j, %j', (fields, fits) => {
   const program = aProgram({ eventRewards: [rule({ minimum: { field: 'total', value: 50 } })] });
-  given(...here)
+  given(here)
     .when(receive(program, [content({ fields })]))
     .then(received(0, content({ fields })), ...(fits ? [fromEvent()] : []));
 });
 
 it('a reward for the user for the first time is earned once, also within one call', () => {
   const program = aProgram({ eventRewards: [rule({ firstTimeOnly: true })] });
-  given(...here)
+  given(here)
     .when(receive(program, [content(), content()]))
     .then(received(0), fromEvent(0), received(1));
-  given(...here, earlier())
-    .when(receive(program))
-    .then(received());
+  given(here, earlier()).when(receive(program)).then(received());
   // Another user's event is not this user's first.
   const cats = earlier(content(), { person: 'cat' });
-  given(...here, cats)
-    .when(receive(program))
-    .then(received(), fromEvent());
+  given(here, cats).when(receive(program)).then(received(), fromEvent());
 });
 
 it('a reward for the user for the first time is earned by the first event that reaches the minimum', () => {
@@ -276,14 +272,14 @@ it('a reward for the user for the first time is earned by the first event that r
   });
   const large = content({ fields: { total: 70 } });
   given(
-    ...here,
+    here,
     earlier(content({ fields: { total: 10, other: 99 } })),
     earlier(content({ key: 'visit', fields: { total: 99 } })),
   )
     .when(receive(program, [large]))
     .then(received(0, large), fromEvent());
   given(
-    ...here,
+    here,
     earlier(content({ fields: { total: 50 } })),
     earlier(content({ fields: { total: 1 } })),
   )
@@ -299,7 +295,7 @@ it('a reward for the user has a limit in all and one a day in UTC; what is above
   const before = (granted: number): AccountEvent =>
     fromEvent(7, { at: granted, rewardId: `granted at ${granted}` });
   const types = (program: Program, now: number, ...history: AccountEvent[]) =>
-    given(...here, ...history)
+    given(here, history)
       .when(receive(null, [content()], { programs: [program], ...at(now) }))
       .types();
   const [given1, withheld] = [
@@ -316,7 +312,7 @@ it('a reward for the user has a limit in all and one a day in UTC; what is above
   expect(types(total, MIDNIGHT, before(1), rewardGranted('manual', BOB, credit(5)))).toEqual(
     given1,
   );
-  given(...here, before(1), before(2))
+  given(here, before(1), before(2))
     .when(receive(total))
     .then(
       received(),
@@ -354,15 +350,15 @@ const recalled = (greatest: number | null) => ({
 
 it('what is remembered of the events of a user is looked up once in the stream where a rule asks for what was left out, and kept from there on', () => {
   const conditions = [{ kind: 'earlier-events', person: BOB.person, conditions: [first] }] as const;
-  const asked = given(...filled).when(receive(program, [large, large]));
+  const asked = given(filled).when(receive(program, [large, large]));
   asked.needs(...conditions);
-  const never = given(...filled).when(receive(program, [large, large], provided(undefined)));
+  const never = given(filled).when(receive(program, [large, large], provided(undefined)));
   never.then(received(0, large, recalled(null)), fromEvent(0), received(1, large));
-  const small = given(...filled).when(receive(program, [large], provided({ total: 49 })));
+  const small = given(filled).when(receive(program, [large], provided({ total: 49 })));
   small.then(received(0, large, recalled(49)), fromEvent(0));
-  const before = given(...filled).when(receive(program, [large], provided({ total: 50 })));
+  const before = given(filled).when(receive(program, [large], provided({ total: 50 })));
   before.then(received(0, large, recalled(50)));
-  given(...filled, received(7, large, recalled(50)))
+  given(filled, received(7, large, recalled(50)))
     .when(receive(program, [large]))
     .then(received(0, large));
 });
@@ -380,7 +376,7 @@ it('what is remembered of the events of a user is looked up for every rule of a 
   const beside = aProgram({ id: 'beside', eventRewards: [other, { ...theirs, rule: 'no' }] });
   const event = content({ fields: { mine: 5 } });
   const ask = (of: readonly AccountEvent[], program: Program) =>
-    given(...of, earlier(content({ key: 'other', fields: numbers(0) }))).when(
+    given(of, earlier(content({ key: 'other', fields: numbers(0) }))).when(
       receive(program, [event], { programs: [program, beside] }),
     );
   const need = (...conditions: readonly object[]) => [
@@ -410,7 +406,7 @@ describe('a conversion on an event', () => {
   const converted = referralConverted('referral', ANN, { at: NOW, referrerReward: TEN_DOLLARS });
 
   it('happens with the referred user’s first matching event, once', () => {
-    given(...referred)
+    given(referred)
       .when(receive(program, [content({ fields: { total: 19 } }), purchase, purchase]))
       .then(
         received(0, content({ fields: { total: 19 } })),
@@ -421,11 +417,11 @@ describe('a conversion on an event', () => {
   });
 
   it('does not happen on another user’s event, or in another program', () => {
-    const cats = given(...referred, userIdentified(ACME, 'cat')).when(
+    const cats = given(referred, userIdentified(ACME, 'cat')).when(
       receive(program, [purchase], { userId: 'cat' }),
     );
     expect(cats.types()).toEqual(['UserEventReceived']);
-    given(...referred)
+    given(referred)
       .when(receive(aProgram(), [purchase], { programs: [aProgram(), program] }))
       .then(received(0, purchase));
   });
@@ -445,10 +441,8 @@ describe('a conversion on an event', () => {
       currency: undefined,
       context: annStands({ program: of }),
     });
-    given(...referred)
-      .when(sync(program))
-      .then(subscriptionChanged(paid, NOW));
-    given(...referred, subscriptionChanged(paid))
+    given(referred).when(sync(program)).then(subscriptionChanged(paid, NOW));
+    given(referred, subscriptionChanged(paid))
       .when(receive(program, [purchase]))
       .then(received(0, purchase), converted);
   });
@@ -457,13 +451,11 @@ describe('a conversion on an event', () => {
     const first = aProgram({
       conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: true, minimum: null },
     });
-    given(...here, earlier(), ...referred.slice(2))
-      .when(receive(first))
-      .then(received());
+    given(here, earlier(), referred.slice(2)).when(receive(first)).then(received());
   });
 
   it('denies the side of a referrer who was blocked meanwhile', () => {
-    given(...referred)
+    given(referred)
       .when(receive(program, [purchase], { context: annStands({ program, referrer: BLOCKED }) }))
       .then(
         received(0, purchase),
@@ -501,19 +493,15 @@ describe('a reward for the referrer', () => {
     });
 
   it('is earned by the referred user’s events, and only where there is a referral of the program', () => {
-    given(...referred)
-      .when(receive(program))
-      .then(received(), earned);
-    given(...here)
-      .when(receive(program))
-      .then(received());
-    given(...referred)
+    given(referred).when(receive(program)).then(received(), earned);
+    given(here).when(receive(program)).then(received());
+    given(referred)
       .when(receive(aProgram(), [content()], { programs: [aProgram(), program] }))
       .then(received());
   });
 
   it('is lost for events behind the refund of the first invoice', () => {
-    given(...referred, { type: 'ReferralRefunded', at: NOW, referralId: 'referral', referrer: ANN })
+    given(referred, { type: 'ReferralRefunded', at: NOW, referralId: 'referral', referrer: ANN })
       .when(receive(program))
       .then(received(), lost('REFERRAL_REFUNDED'));
   });
@@ -521,17 +509,17 @@ describe('a reward for the referrer', () => {
   it('is lost unless that side is approved and the referrer exists and is not blocked', () => {
     for (const referrerStatus of ['PENDING', 'DENIED'] as const) {
       given(
-        ...here,
+        here,
         accountAttributed('ANNLEE', ANN),
         referralStarted('referral', BOB, ANN, { referrerStatus }),
       )
         .when(receive(program))
         .then(received(), lost('SIDE_NOT_APPROVED'));
     }
-    given(...referred)
+    given(referred)
       .when(receive(program, [content()], { context: annStands({ program, referrer: BLOCKED }) }))
       .then(received(), lost('REFERRER_BLOCKED'));
-    given(...referred)
+    given(referred)
       .when(receive(program, [content()], { context: annStands({ program, referrer: null }) }))
       .then(received(), lost('REFERRER_GONE'));
   });

@@ -4,7 +4,7 @@ import type {
   AnnouncedReferral,
   Party,
 } from '../../../src/domain/account/account.events.js';
-import { decide, type AccountCommand } from '../../../src/domain/account/account.decider.js';
+import { decide } from '../../../src/domain/account/account.decider.js';
 import {
   evolve,
   initialState,
@@ -14,12 +14,11 @@ import {
 } from '../../../src/domain/account/account.state.js';
 import type { ReferralContext } from '../../../src/domain/account/referral.js';
 import type { CodeOwner, Referrer } from '../../../src/domain/account/referral-parties.js';
-import { NOTHING_PROVIDED, type Need, type Provided } from '../../../src/domain/need.js';
+import { NOTHING_PROVIDED, type Provided } from '../../../src/domain/need.js';
 import type { Program, PromisedValue, RewardTerms } from '../../../src/domain/program.js';
-import type { Decision } from '../../../src/domain/decision.js';
-import type { Refusal } from '../../../src/domain/refusal.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
 import { anAccount, credit, discount, partyOf } from '../../support/account-events.js';
+import { scenarioOf } from './scenario.js';
 
 /**
  * The moment of every decision, unless a test says another. Events of the past have small times.
@@ -114,35 +113,10 @@ export const annsCode = (over: Partial<ReferralContext> = {}): ReferralContext =
 export const annStands = (over: Partial<ReferralContext> = {}): ReferralContext =>
   annsCode({ codeOwner: null, ...over });
 
-/**
- * `given(events).when(command).then(events)`, or `.refused(code)`, or `.heldBy(process)`; all
- * compared exactly.
- */
-export function given(...events: readonly AccountEvent[]) {
-  const state = fold(events);
-  return {
-    state,
-    when: (command: AccountCommand) => outcome(decide(state, command)),
-  };
-}
+export const given = scenarioOf({ decide, evolve, initialState });
 
 export const fold = (events: readonly AccountEvent[]): AccountState =>
   events.reduce<AccountState>(evolve, initialState);
-
-export function outcome(decision: Decision<AccountEvent>) {
-  return {
-    decision,
-    then: (...events: readonly AccountEvent[]) => expect(decision).toStrictEqual({ events }),
-    refused: (code: Refusal, ...details: readonly string[]) =>
-      expect(decision).toStrictEqual(
-        details.length > 0 ? { refused: code, details } : { refused: code },
-      ),
-    heldBy: (process: string) => expect(decision).toStrictEqual({ heldBy: process }),
-    needs: (...needs: readonly Need[]) => expect(decision).toStrictEqual({ needs }),
-    /** The types alone, where a test is about which facts there are. */
-    types: () => ('events' in decision ? decision.events.map(({ type }) => type) : decision),
-  };
-}
 
 export function opened(state: AccountState): OpenAccount {
   if (state.status === 'absent') throw new Error('the account is not there');

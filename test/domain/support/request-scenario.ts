@@ -21,7 +21,8 @@ import {
   type TenantEvent,
   type TenantState,
 } from '../../../src/domain/tenant/tenant.decider.js';
-import { A_FRIEND, ACME, ANNS_CODE, fold, NOW, outcome } from './account-scenario.js';
+import { A_FRIEND, ACME, ANNS_CODE, fold, NOW } from './account-scenario.js';
+import { outcome } from './scenario.js';
 
 /** Readable in place of hashed. */
 const IDS: Ids = {

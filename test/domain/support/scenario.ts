@@ -1,0 +1,38 @@
+import type { Decision } from '../../../src/domain/decision.js';
+import type { Need } from '../../../src/domain/need.js';
+import type { Refusal } from '../../../src/domain/refusal.js';
+
+/** Events, one by one or in lists that a test has named. */
+export type History<E> = readonly (E | readonly E[])[];
+
+/**
+ * `given(events).when(command).then(events)`, or `.refused(code)`, or `.heldBy(process)`; all
+ * compared exactly.
+ */
+export const scenarioOf =
+  <S, C, E extends { readonly type: string }>(decider: {
+    readonly decide: (state: S, command: C) => Decision<E>;
+    readonly evolve: (state: S, event: E) => S;
+    readonly initialState: S;
+  }) =>
+  (...history: History<E>) => {
+    const state = (history.flat() as E[]).reduce(decider.evolve, decider.initialState);
+    return { state, when: (command: C) => outcome(decider.decide(state, command)) };
+  };
+
+export function outcome<E extends { readonly type: string }>(decision: Decision<E>) {
+  return {
+    decision,
+    then: (...events: readonly E[]) => expect(decision).toStrictEqual({ events }),
+    refused: (code: Refusal, ...details: readonly string[]) =>
+      expect(decision).toStrictEqual(
+        details.length > 0 ? { refused: code, details } : { refused: code },
+      ),
+    heldBy: (process: string) => expect(decision).toStrictEqual({ heldBy: process }),
+    needs: (...needs: readonly Need[]) => expect(decision).toStrictEqual({ needs }),
+    /** To go on with. */
+    events: (): readonly E[] => ('events' in decision ? decision.events : []),
+    /** The types alone, where a test is about which facts there are. */
+    types: () => ('events' in decision ? decision.events.map(({ type }) => type) : decision),
+  };
+}
