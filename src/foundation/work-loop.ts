@@ -27,7 +27,7 @@ export interface WorkLoopParts {
   readonly describe: (error: unknown) => string;
 }
 
-const POLL_MS = 250;
+const POLL_MS = 1_000;
 const RETRY = { first: 100, max: 5_000 };
 /** What failed is tried again before; a failure that is older is past. */
 const FAILURE_COUNTS_MS = 60_000;

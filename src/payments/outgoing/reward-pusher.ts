@@ -46,7 +46,7 @@ const AT_ONCE_OF_TENANT = 2;
 const PLACE_MS = 2_000;
 /** With those that have left their places. */
 const AT_ONCE_MAX = 256;
-const POLL_MS = 250;
+const POLL_MS = 1_000;
 const RETRY = { first: 100, max: 5_000 };
 /** Of a tenant that is suspended or not connected. */
 const PAUSED_MS = 5_000;
