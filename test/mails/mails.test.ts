@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import {
   beginSending,
@@ -11,9 +10,13 @@ import {
   recordOutcome,
 } from '../../src/mails/deliveries/mail-rows.js';
 import { retryInMs } from '../../src/mails/deliveries/mail-retries.js';
-import { waitingMails } from '../../src/mails/deliveries/shown-mails.js';
+import { waitingMails, type MailState } from '../../src/mails/deliveries/shown-mails.js';
+import type { Mode } from '../../src/domain/scope.js';
+import { showMails, type ShownMail } from '../../src/operations/mails/mail-commands.js';
 import { basic } from '../support/api-client.js';
+import { runHere } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
+import { done } from '../support/operations.js';
 import { parseMetrics } from '../support/metrics-text.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
@@ -52,35 +55,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** @returns the exit code. */
-const run = async (...words: readonly string[]): Promise<number> => (await output(...words)).code;
-
 async function cli(
   ...words: readonly string[]
 ): Promise<{ code: number; json: never; err: string }> {
-  const { code, out, err } = await output(...words, '--json');
+  const { code, out, err } = await runHere(stores, [...words, '--json']);
   return { code, json: (out === '' ? null : JSON.parse(out)) as never, err };
-}
-
-async function output(
-  ...words: readonly string[]
-): Promise<{ code: number; out: string; err: string }> {
-  Object.assign(process.env, {
-    DATABASE_URL: stores.databaseUrl,
-    MASTER_KEY_FILE: stores.masterKeyFile,
-  });
-  const [out, err] = [process.stdout, process.stderr].map((stream) =>
-    jest.spyOn(stream, 'write').mockReturnValue(true),
-  );
-  const written = (spy: typeof out): string =>
-    (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
-  try {
-    const code = await runCommandLine(words);
-    return { code, out: written(out), err: written(err) };
-  } finally {
-    out?.mockRestore();
-    err?.mockRestore();
-  }
 }
 
 const ALL = [
@@ -92,10 +71,15 @@ const ALL = [
   'WELCOME',
 ];
 
+async function mailsAre(tenant: TestTenant, ...types: readonly string[]): Promise<void> {
+  const command = { type: 'ChangeMailSettings', types, now: Date.now() } as const;
+  const changed = await service.service.core.tenantCommands.execute(tenant.alias, command);
+  expect(changed).not.toHaveProperty('refused');
+}
+
 async function tenantWith(...types: readonly string[]): Promise<TestTenant> {
   const tenant = await service.createTenant();
-  const { code } = await cli('tenant', 'update', tenant.alias, '--mail', ...types);
-  expect(code).toBe(0);
+  await mailsAre(tenant, ...types);
   return tenant;
 }
 
@@ -128,22 +112,26 @@ async function user(
   return answer.body as Readonly<Record<string, string>>;
 }
 
-interface Shown {
-  readonly id: string;
-  readonly type: string;
-  readonly state: string;
-  readonly reason: string | null;
-  readonly attempts: number;
-  readonly nextAttemptAt: string | null;
-}
-
-const mailsOf = async ({ alias }: TestTenant, ...words: string[]): Promise<readonly Shown[]> =>
-  (await cli('mail', 'deliveries', alias, ...words)).json;
+const mailsOf = async (
+  { alias }: TestTenant,
+  { mode = 'live', ...filter }: { readonly state?: MailState; readonly mode?: Mode } = {},
+): Promise<readonly ShownMail[]> => {
+  const scope = { tenant: alias, mode };
+  return done(await showMails(service.service.core, scope, { limit: 100, ...filter }));
+};
 
 const ended = (tenant: TestTenant, count: number): Promise<void> =>
   eventually(async () => {
     const all = await mailsOf(tenant);
     return all.length === count && all.every(({ state }) => state !== 'PENDING');
+  }, 40_000);
+
+/** Waits until the server has answered the first attempts of so many mails with 451. */
+const failedOnce = (tenant: TestTenant, count: number): Promise<void> =>
+  eventually(async () => {
+    const pending = await mailsOf(tenant, { state: 'PENDING' });
+    const answered = pending.filter(({ reason }) => reason === 'the server answered 451');
+    return answered.length === count && answered.every(({ attempts }) => attempts === 1);
   }, 40_000);
 
 const reward = ({ live }: Pick<TestTenant, 'live'>, id: string, more: object = {}) =>
@@ -238,8 +226,8 @@ it('a reward is told of when it is earned, and a week before it ends, at once wh
   const dateExpires = Date.now() + 300 * 86_400_000;
   await reward(tenant, id, { dateExpires });
   await eventually(async () => (await mailsOf(tenant)).length === 4);
-  await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING')).length === 1);
-  const [later] = await mailsOf(tenant, '--state', 'PENDING');
+  await eventually(async () => (await mailsOf(tenant, { state: 'PENDING' })).length === 1);
+  const [later] = await mailsOf(tenant, { state: 'PENDING' });
   expect(later).toMatchObject({
     type: 'REWARD_EXPIRES_SOON',
     attempts: 0,
@@ -254,7 +242,7 @@ it('a reward of which nothing is left, or that was cancelled, is not said to exp
   for (const id of [spent, cancelled]) await user(tenant, id);
   await reward(tenant, spent, { dateExpires });
   const { body } = await reward(tenant, cancelled, { dateExpires, cancellable: true });
-  await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING')).length === 2);
+  await eventually(async () => (await mailsOf(tenant, { state: 'PENDING' })).length === 2);
   const redeemed = await tenant.live.post('/credit/bulkredeem', {
     accountId: spent,
     unit: 'USD',
@@ -282,15 +270,8 @@ it('who is forgotten, or asks not to be tracked, gets no mail that was decided o
   await reward(tenant, decided, { dateExpires });
   for (const id of [tried, untracked]) await reward(tenant, id);
   await server.to(addressOf(decided));
-  await eventually(async () => {
-    const pending = await mailsOf(tenant, '--state', 'PENDING');
-    return (
-      pending
-        .map(({ attempts }) => attempts)
-        .sort()
-        .join() === '0,1,1'
-    );
-  }, 40_000);
+  await failedOnce(tenant, 2);
+  expect(await mailsOf(tenant, { state: 'PENDING' })).toHaveLength(3);
   for (const [id, query] of [
     [decided, ''],
     [tried, ''],
@@ -302,9 +283,9 @@ it('who is forgotten, or asks not to be tracked, gets no mail that was decided o
   for (const id of [tried, untracked]) server.manners.delete(addressOf(id));
   await eventually(async () => {
     await makeDue(tenant);
-    return (await mailsOf(tenant, '--state', 'DEAD')).length === 3;
+    return (await mailsOf(tenant, { state: 'DEAD' })).length === 3;
   }, 40_000);
-  expect((await mailsOf(tenant, '--state', 'DEAD')).map(({ reason }) => reason)).toEqual(
+  expect((await mailsOf(tenant, { state: 'DEAD' })).map(({ reason }) => reason)).toEqual(
     Array.from({ length: 3 }, () => 'not sent: the person is forgotten'),
   );
   expect([decided, tried, untracked].map((id) => server.takenFor(addressOf(id)).length)).toEqual([
@@ -323,14 +304,9 @@ it('nothing is sent while the tenant is suspended, and what is no news any more 
     await user(tenant, id);
     await reward(tenant, id);
   }
-  await eventually(
-    async () =>
-      (await mailsOf(tenant, '--state', 'PENDING')).filter(({ attempts }) => attempts === 1)
-        .length === 2,
-    40_000,
-  );
+  await failedOnce(tenant, 2);
   const made = await mailsOf(tenant);
-  expect(await run('tenant', 'suspend', tenant.alias, '--reason', 'unpaid')).toBe(0);
+  expect((await cli('tenant', 'suspend', tenant.alias, '--reason', 'unpaid')).code).toBe(0);
   for (const id of [soon, late]) server.manners.delete(addressOf(id));
   const reasons = async () => {
     await makeDue(tenant);
@@ -347,16 +323,16 @@ it('nothing is sent while the tenant is suspended, and what is no news any more 
   );
   await eventually(async () => {
     await makeDue(tenant);
-    return (await mailsOf(tenant, '--state', 'DEAD')).length === 1;
+    return (await mailsOf(tenant, { state: 'DEAD' })).length === 1;
   }, 40_000);
-  expect(await mailsOf(tenant, '--state', 'DEAD')).toMatchObject([
+  expect(await mailsOf(tenant, { state: 'DEAD' })).toMatchObject([
     { id: made[0]?.id, attempts: 1, reason: 'not sent: for a week the tenant is suspended' },
   ]);
   expect([soon, late].map((id) => server.takenFor(addressOf(id)).length)).toEqual([0, 0]);
-  expect(await run('tenant', 'resume', tenant.alias)).toBe(0);
+  expect((await cli('tenant', 'resume', tenant.alias)).code).toBe(0);
   await eventually(async () => {
     await makeDue(tenant);
-    return (await mailsOf(tenant, '--state', 'DELIVERED')).length === 1;
+    return (await mailsOf(tenant, { state: 'DELIVERED' })).length === 1;
   }, 40_000);
   const taken = [soon, late].map((id) => server.takenFor(addressOf(id)).length);
   expect(taken.sort()).toEqual([0, 1]);
@@ -376,8 +352,7 @@ it('a referrer whose reward a limit held back is told that, and not of a reward'
       referredReward: null,
     },
   });
-  const types = ['REFERRER_REWARD_LIMIT_REACHED', 'REWARD_EARNED'];
-  expect((await cli('tenant', 'update', tenant.alias, '--mail', ...types)).code).toBe(0);
+  await mailsAre(tenant, 'REFERRER_REWARD_LIMIT_REACHED', 'REWARD_EARNED');
   const referrer = personal('lim');
   const { referralCode } = await user(tenant, referrer);
   for (const friend of [personal('fr1'), personal('fr2')])
@@ -425,7 +400,7 @@ it('nobody is told who is blocked, has no usable address, or is gone; and no typ
   await reward(tenant, blocked);
   await reward(tenant, without);
   await ended(tenant, 2);
-  const reasons = (await mailsOf(tenant, '--state', 'DEAD')).map(({ reason }) => reason).sort();
+  const reasons = (await mailsOf(tenant, { state: 'DEAD' })).map(({ reason }) => reason).sort();
   expect(reasons).toEqual([
     'not sent: the person has no usable e-mail address',
     'not sent: the person is blocked',
@@ -455,7 +430,7 @@ it('the test mode sends to listed addresses only', async () => {
   }
   await server.to(addressOf(listed));
   await eventually(
-    async () => (await mailsOf(tenant, '--mode', 'test', '--state', 'DEAD')).length === 1,
+    async () => (await mailsOf(tenant, { mode: 'test', state: 'DEAD' })).length === 1,
   );
   expect(server.offered).not.toContain(addressOf(other));
 });
@@ -469,10 +444,10 @@ it('a refused mail is dead, a refusal for now is tried again', async () => {
     await user(tenant, id);
     await reward(tenant, id);
   }
-  await eventually(async () => (await mailsOf(tenant, '--state', 'DEAD')).length === 1);
-  const [dead] = await mailsOf(tenant, '--state', 'DEAD');
+  await eventually(async () => (await mailsOf(tenant, { state: 'DEAD' })).length === 1);
+  const [dead] = await mailsOf(tenant, { state: 'DEAD' });
   expect(dead).toMatchObject({ reason: 'the server answered 550', attempts: 1 });
-  await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING'))[0]?.attempts === 1);
+  await failedOnce(tenant, 1);
   server.manners.delete(addressOf(later));
   await makeDue(tenant);
   await server.to(addressOf(later));
@@ -511,6 +486,8 @@ it('an operator of support sees and resends mails over HTTP as on the command li
   const shown = await mailsOf(tenant);
   expect(shown).toHaveLength(1);
   expect(await call('/deliveries')).toEqual({ status: 200, body: shown });
+  const listed = await cli('mail', 'deliveries', tenant.alias, '--state', 'DELIVERED');
+  expect(listed).toMatchObject({ code: 0, json: shown });
   for (const none of ['?mode=test', '?state=PENDING', '?state=DEAD&limit=1'])
     expect(await call(`/deliveries${none}`)).toEqual({ status: 200, body: [] });
   const delivery = String(shown[0]?.id);
@@ -542,9 +519,9 @@ it('a mail of before the type was switched off is not sent once it is on again',
   server.manners.set(addressOf(id), { code: 451 });
   await user(tenant, id);
   await reward(tenant, id);
-  await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING'))[0]?.attempts === 1);
-  for (const types of ['none', 'REWARD_EARNED'])
-    expect((await cli('tenant', 'update', tenant.alias, '--mail', types)).code).toBe(0);
+  await failedOnce(tenant, 1);
+  await mailsAre(tenant);
+  await mailsAre(tenant, 'REWARD_EARNED');
   server.manners.delete(addressOf(id));
   await makeDue(tenant);
   await ended(tenant, 1);
@@ -744,7 +721,7 @@ it('one click ends the mails to a person: a page asks, the button counts', async
   for (const forged of [`${pathname}x`, pathname.replace(/\.[0-9a-f]/, '.g'), `${pathname}.y`])
     for (const method of ['GET', 'POST']) expect((await call(forged, method)).status).toBe(404);
   await reward(tenant, id);
-  await eventually(async () => (await mailsOf(tenant, '--state', 'DELIVERED')).length === 2);
+  await eventually(async () => (await mailsOf(tenant, { state: 'DELIVERED' })).length === 2);
   for (let times = 0; times < 2; times += 1)
     expect((await call(pathname, 'POST')).status).toBe(200);
   await reward(tenant, id);
