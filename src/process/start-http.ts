@@ -9,7 +9,6 @@ import { atMost } from '../foundation/in-time.js';
 import { Admission } from '../http/limits/admission.js';
 import { FailedCredentials } from '../http/limits/failed-credentials.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
-import type { TenantDirectory } from '../http/credentials/tenant-directory.js';
 import { serveConsole } from '../http/console/sessions/console-gate.js';
 import { DownloadRecords } from '../http/exports/download-records.js';
 import { HttpMetrics } from '../http/health/metrics.js';
@@ -186,9 +185,10 @@ export async function configureApplication(
   { stores, rateLimits, registry, operators, generations, console }: ApplicationParts,
   { version, config }: ServiceOptions,
 ): Promise<void> {
-  const tenants = edgeTenants(stores.core);
+  const { tenants, tokenSecrets } = stores.core;
   const admission = new Admission({
     tenants,
+    tokenSecrets,
     calls: rateLimits,
     failures,
     isWriteToken,
@@ -257,26 +257,4 @@ export async function startListening(
  */
 async function stopAnswering({ app }: Application, graceMs: number): Promise<void> {
   await atMost(graceMs, app.getHttpAdapter().getInstance().close());
-}
-
-function edgeTenants({ tenants, tokenSecrets }: Core): TenantDirectory {
-  return {
-    find: async (alias) => {
-      const tenant = await tenants.find(alias);
-      return (
-        tenant && {
-          alias,
-          programType: tenant.programType,
-          openEndpoints: tenant.openEndpoints,
-          openRules: tenant.openRules,
-          isSuspended: tenant.suspended !== null,
-        }
-      );
-    },
-    authenticate: ({ alias }, key) => tenants.authenticate(alias, key),
-    verifyToken: ({ alias }, verify) =>
-      tokenSecrets.verify(alias, (secrets, { openRules, tokensNotBefore: notBefore }) =>
-        verify(secrets, { mustExpire: openRules.tokensMustExpire, notBefore }),
-      ),
-  };
 }

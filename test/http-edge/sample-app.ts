@@ -19,7 +19,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { pino } from 'pino';
-import { DEFAULT_OPEN_RULES } from '../../src/domain/tenant/open-rules.js';
+import { evolve, initialState, type OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import { Access, TENANT_PATH } from '../../src/http/edge/access.js';
 import type { CallCounter } from '../../src/http/limits/call-limit.js';
@@ -55,7 +55,6 @@ import {
 import { SyncAccountRequest } from '../../src/http/accounts/sync-account.request.js';
 import { UserRequest } from '../../src/http/users/user.request.js';
 import { AccountResponse } from '../../src/http/accounts/account.response.js';
-import type { Tenant, TenantDirectory } from '../../src/http/credentials/tenant-directory.js';
 import { DatabaseUnavailable } from '../../src/postgres/database.js';
 import { pageOfUnmatched } from '../../src/http/console/view/error-page.js';
 import { RequestValidationPipe } from '../../src/http/shapes/validation.js';
@@ -122,19 +121,19 @@ class SampleController {
   @Get('whoami')
   @Access('key')
   whoAmI(@Call() { tenant, mode, scope, actor, token }: Call) {
-    return { tenant, mode, scope, actor, token };
+    return { tenant: tenant.alias, mode, scope, actor, token };
   }
 
   @Get('open/whoami')
   @Access('public-open')
   whoAmIOpen(@Call() { tenant, mode, scope, actor, token }: Call) {
-    return { tenant, mode, scope, actor, token };
+    return { tenant: tenant.alias, mode, scope, actor, token };
   }
 
   @Get('open/keyed')
   @Access('key-open')
   keyed(@Call() { tenant, mode, scope, actor, token }: Call) {
-    return { tenant, mode, scope, actor, token };
+    return { tenant: tenant.alias, mode, scope, actor, token };
   }
 
   @Get('list')
@@ -228,28 +227,16 @@ class SampleController {
   }
 }
 
-const TENANTS: Readonly<Record<string, Tenant>> = {
-  acme: {
-    alias: 'acme',
-    openEndpoints: true,
-    openRules: DEFAULT_OPEN_RULES,
-    isSuspended: false,
-    programType: 'API_ONLY',
-  },
-  closed: {
-    alias: 'closed',
-    openEndpoints: false,
-    openRules: DEFAULT_OPEN_RULES,
-    isSuspended: false,
-    programType: 'API_ONLY',
-  },
-  payments: {
-    alias: 'payments',
-    openEndpoints: true,
-    openRules: DEFAULT_OPEN_RULES,
-    isSuspended: false,
-    programType: 'PAYMENT_PROVIDER',
-  },
+function tenantOf(alias: string, given: Partial<OpenTenant> = {}): OpenTenant {
+  const settings = { programType: 'API_ONLY', openEndpoints: true } as const;
+  const created = { type: 'TenantCreated', alias, ...settings, at: 0 } as const;
+  return { ...(evolve(initialState, created) as OpenTenant), ...given };
+}
+
+const TENANTS: Readonly<Record<string, OpenTenant>> = {
+  acme: tenantOf('acme'),
+  closed: tenantOf('closed', { openEndpoints: false }),
+  payments: tenantOf('payments', { programType: 'PAYMENT_PROVIDER' }),
 };
 
 /** Nobody is ever turned away for calling often. */
@@ -259,20 +246,17 @@ const UNCOUNTED: CallCounter = {
 };
 
 /** Keys: `LIVE_<alias>` and `TEST_<alias>`. */
-function directory(sample: Sample): TenantDirectory {
-  return {
-    find: async (alias) => {
-      if (sample.tenantsAway) throw new DatabaseUnavailable('away');
-      return TENANTS[alias];
-    },
-    authenticate: async ({ alias }, key) => {
-      if (key === `LIVE_${alias}`) return { mode: 'live', keyId: `key-live-${alias}` };
-      if (key === `TEST_${alias}`) return { mode: 'test', keyId: `key-test-${alias}` };
-      return undefined;
-    },
-    verifyToken: async () => undefined,
-  };
-}
+const directory = (sample: Sample): AdmissionParts['tenants'] => ({
+  find: async (alias) => {
+    if (sample.tenantsAway) throw new DatabaseUnavailable('away');
+    return TENANTS[alias];
+  },
+  authenticate: async (alias, key) => {
+    if (key === `LIVE_${alias}`) return { mode: 'live', keyId: `key-live-${alias}` };
+    if (key === `TEST_${alias}`) return { mode: 'test', keyId: `key-test-${alias}` };
+    return undefined;
+  },
+});
 
 type SampleParts = Partial<AdmissionParts> &
   Pick<HttpEdgeParts, 'databaseAnswers'> & { readonly console?: ConsoleGate };
@@ -318,6 +302,7 @@ export async function startSampleApp(
   });
   const admission = new Admission({
     tenants: directory(sample),
+    tokenSecrets: { verify: async () => undefined },
     calls: UNCOUNTED,
     failures: new FailedCredentials(100_000),
     isWriteToken,

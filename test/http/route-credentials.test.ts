@@ -314,7 +314,8 @@ describe.each(['on', 'off'] as const)('with the open endpoints %s', (open) => {
         row[0] !== 'operator' &&
         'x-saasquatch-user-token' in fields[kind]
       ) {
-        expect(JSON.parse(text)).toStrictEqual(errorBody(401, 'UNAUTHORIZED', 'RS032'));
+        const rsCode = row[0] === 'key' || row[0] === 'keyOpen' ? 'RS045' : 'RS032';
+        expect(JSON.parse(text)).toStrictEqual(errorBody(401, 'UNAUTHORIZED', rsCode));
         expect(response.headers.get('www-authenticate')).toMatch(/^Basic /);
       }
       return [kind, response.status];

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import type { Operator, OperatorRole } from '../../config/operators.js';
 import { after } from '../../foundation/world.js';
 import { Access } from '../edge/access.js';
-import { departureOf } from '../edge/departures.js';
+import { departureOf } from '../credentials/call.js';
 import { attachmentNamed } from '../exports/file-name.js';
 import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';

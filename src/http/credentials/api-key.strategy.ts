@@ -1,5 +1,5 @@
 import { PassportStrategy } from '@nestjs/passport';
-import passportHttp from 'passport-http';
+import { BasicStrategy } from 'passport-http';
 import type { Credentials } from './credentials.js';
 
 /**
@@ -7,24 +7,18 @@ import type { Credentials } from './credentials.js';
  * passport-http refuses an empty side and cuts a password at its first colon, so the header is
  * parsed here.
  */
-export class ApiKeyStrategy extends PassportStrategy(passportHttp.BasicStrategy, 'api-key') {
-  constructor() {
-    super({ passReqToCallback: true });
-  }
-
-  override authenticate(credentials: Credentials): void {
-    const key = apiKeyIn(credentials.headers.authorization ?? '');
+export class ApiKeyStrategy extends PassportStrategy(BasicStrategy, 'api-key') {
+  override authenticate({ headers, findKey }: Credentials): void {
+    const key = apiKeyIn(headers.authorization ?? '');
     if (key === undefined) return this.fail();
-    this._verify(credentials, '', key, (error, holder) => {
-      if (error) this.error(error);
-      else if (holder) this.success(holder);
-      else this.fail();
-    });
+    findKey(key).then(
+      (holder) => (holder === undefined ? this.fail() : this.success(holder)),
+      (error: unknown) => this.error(error),
+    );
   }
 
-  validate({ findKey }: Credentials, _name: string, key: string): Promise<object | undefined> {
-    return findKey(key);
-  }
+  /** Not called: `authenticate` finds the holder. */
+  validate = (): null => null;
 }
 
 /**

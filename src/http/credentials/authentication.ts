@@ -1,17 +1,19 @@
 import type { FastifyRequest } from 'fastify';
+import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { TokenSecrets } from '../../command-handling/token-secrets.js';
 import type { CurrentOperators, Operator } from '../../config/operators.js';
 import { aliasIn, isOpenEndpoint, type AccessRule } from '../edge/access.js';
-import { callerAs, type Caller } from './caller.js';
-import { ApiError } from '../edge/api-error.js';
-import { unauthorized } from '../edge/challenge.js';
-import type { TokenCheck } from './credentials.js';
-import { CredentialsGuard } from './credentials.guard.js';
+import { ApiError, unauthorized } from '../edge/api-error.js';
 import { noteFacts } from '../edge/request-facts.js';
-import { mayCall, type IsWriteToken } from './rights.js';
-import type { Tenant, TenantDirectory } from './tenant-directory.js';
+import type { Actor, Caller, Tenant } from './caller.js';
+import type { VerifyToken } from './credentials.js';
+import { CredentialsGuard } from './credentials.guard.js';
+import { mayCall, takesTokens, type IsWriteToken } from './rights.js';
+import { tokensIn } from './user-token.strategy.js';
 
 export interface AuthenticationParts {
-  readonly tenants: TenantDirectory;
+  readonly tenants: Pick<TenantDirectory, 'find' | 'authenticate'>;
+  readonly tokenSecrets: Pick<TokenSecrets, 'verify'>;
   readonly isWriteToken: IsWriteToken;
 }
 
@@ -26,17 +28,20 @@ const guard = new CredentialsGuard();
 export async function authenticate(
   request: FastifyRequest,
   access: AccessRule,
-  { tenants, isWriteToken }: AuthenticationParts,
+  parts: AuthenticationParts,
 ): Promise<Caller | null> {
   if (access.kind === 'none') return null;
-  const tenant = await tenantOf(request, tenants);
-  const caller = await callerWithin(request, { access, tenant, tenants });
+  const alias = aliasIn(request.params);
+  const tenant = alias === undefined ? undefined : await parts.tenants.find(alias);
+  if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
+  noteFacts(request, { tenant: tenant.alias });
+  const caller = await callerWithin(tenant, access, request, parts);
   const { kind: actor, id: actorId } = caller.actor;
   noteFacts(request, { mode: caller.mode, actor, actorId });
-  if (tenant.isSuspended) throw new ApiError('FORBIDDEN', { message: 'The tenant is suspended' });
+  if (tenant.suspended) throw new ApiError('FORBIDDEN', { message: 'The tenant is suspended' });
   if (isOpenEndpoint(access) && !tenant.openEndpoints)
     throw new ApiError('OPEN_ENDPOINTS_DISABLED');
-  if (!mayCall(caller, access, request, isWriteToken)) throw new ApiError('FORBIDDEN');
+  if (!mayCall(caller, access, request, parts.isWriteToken)) throw new ApiError('FORBIDDEN');
   if (access.apiOnlyPrograms && tenant.programType !== 'API_ONLY')
     throw new ApiError('API_REQUEST_NOT_SUPPORTED');
   return caller;
@@ -60,27 +65,36 @@ export async function authenticateOperator(
   return operator;
 }
 
-/** @throws {ApiError} TENANT_NOT_FOUND. */
-export async function tenantOf(
-  request: FastifyRequest,
-  tenants: Pick<TenantDirectory, 'find'>,
-): Promise<Tenant> {
-  const alias = aliasIn(request.params);
-  const tenant = alias === undefined ? undefined : await tenants.find(alias);
-  if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
-  noteFacts(request, { tenant: tenant.alias });
-  return tenant;
-}
-
-async function callerWithin({ headers }: FastifyRequest, tokenCheck: TokenCheck): Promise<Caller> {
-  const { access, tenant, tenants } = tokenCheck;
-  const anyone = () => callerAs(tenant, 'live', { kind: 'anyone', id: 'anyone' });
-  if (access.kind === 'tenant') return anyone();
-  const findKey = async (key: string): Promise<Caller | undefined> => {
-    const known = await tenants.authenticate(tenant, key);
-    return known && callerAs(tenant, known.mode, { kind: 'api-key', id: known.keyId });
+async function callerWithin(
+  tenant: Tenant,
+  access: AccessRule,
+  { headers }: FastifyRequest,
+  { tenants, tokenSecrets }: AuthenticationParts,
+): Promise<Caller> {
+  const { alias } = tenant;
+  const callerAs = (mode: Caller['mode'], actor: Actor): Caller => {
+    return { tenant, mode, scope: { tenant: alias, mode }, actor };
   };
-  const caller = await guard.holderOf({ headers, findKey, tokenCheck });
+  const anyone = (): Caller => callerAs('live', { kind: 'anyone', id: 'anyone' });
+  if (access.kind === 'tenant') return anyone();
+  if (!takesTokens(access) && tokensIn(headers).length > 0) throw unauthorized('RS045');
+  const findKey = async (key: string): Promise<Caller | undefined> => {
+    const known = await tenants.authenticate(alias, key);
+    return known && callerAs(known.mode, { kind: 'api-key', id: known.keyId });
+  };
+  const findUser = async (verify: VerifyToken): Promise<Caller | undefined> => {
+    const verified = await tokenSecrets.verify(alias, (secrets, { openRules, tokensNotBefore }) =>
+      verify(secrets, {
+        tenant: alias,
+        mustExpire: openRules.tokensMustExpire,
+        notBefore: tokensNotBefore,
+      }),
+    );
+    if (verified === undefined) return undefined;
+    const { subject: token, signedWith } = verified;
+    return { ...callerAs(signedWith.mode, { kind: 'user-token', id: signedWith.id }), token };
+  };
+  const caller = await guard.holderOf({ headers, findKey, findUser });
   if (caller !== undefined) return caller;
   if (headers.authorization) throw unauthorized(null);
   if (access.kind === 'public-open') return anyone();

@@ -3,10 +3,8 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operator } from '../../config/operators.js';
 import type { Seen } from '../../domain/account/seen.js';
-import { callerOf, type Caller } from './caller.js';
+import type { Caller } from './caller.js';
 import { clientAddress } from '../edge/client-address.js';
-import { departureOf } from '../edge/departures.js';
-import type { TokenSubject } from './user-token.js';
 
 const USER_AGENT_LENGTH_MAX = 512;
 
@@ -60,67 +58,48 @@ export const OperatorCall = createParamDecorator(
   (_data: unknown, context: ExecutionContext): OperatorCall => {
     const http = context.switchToHttp();
     const { operator } = http.getRequest<FastifyRequest>();
-    if (operator === null || operator === undefined) throw new Error('the route has no operator');
+    if (!operator) throw new Error('the route has no operator');
     return { operator, reply: http.getResponse<FastifyReply>() };
   },
 );
 
 /** The call of this request; the same object for every caller of this function. */
-export const callOf = (request: FastifyRequest, reply: FastifyReply): Call =>
-  (request.call ??= new CallOfRequest(request, reply));
+export function callOf(request: FastifyRequest, reply: FastifyReply): Call {
+  const { caller, id, method, headers, raw } = request;
+  if (!caller) throw new Error('the route has no caller');
+  return (request.call ??= {
+    ...caller,
+    id,
+    method,
+    target: raw.url ?? '',
+    headers,
+    // Calls are counted before their bodies are read.
+    get body(): unknown {
+      return request.body;
+    },
+    clientAddress: clientAddress(request),
+    seen: caller.token && seenIn(request),
+    reply,
+    get departure(): AbortSignal {
+      return departureOf(reply);
+    },
+    aside: async (wait) => {
+      request.place?.leave();
+      try {
+        return await wait();
+      } finally {
+        await request.takePlace(reply);
+      }
+    },
+  });
+}
 
-/** A class: getters of an object of its own would be defined anew for each request. */
-class CallOfRequest implements Call {
-  readonly tenant: Call['tenant'];
-  readonly mode: Call['mode'];
-  readonly scope: Call['scope'];
-  readonly actor: Call['actor'];
-  readonly token?: TokenSubject;
-  readonly seen: Seen | undefined;
-  readonly id: string;
-  readonly method: string;
-  readonly target: string;
-  readonly headers: IncomingHttpHeaders;
-
-  constructor(
-    private readonly request: FastifyRequest,
-    readonly reply: FastifyReply,
-  ) {
-    const { tenant, mode, scope, actor, token } = callerOf(request);
-    this.tenant = tenant;
-    this.mode = mode;
-    this.scope = scope;
-    this.actor = actor;
-    if (token !== undefined) this.token = token;
-    this.seen = token && seenIn(request);
-    this.id = request.id;
-    this.method = request.method;
-    this.target = request.raw.url ?? '';
-    this.headers = request.headers;
-  }
-
-  /** Calls are counted before their bodies are read. */
-  get body(): unknown {
-    return this.request.body;
-  }
-
-  get clientAddress(): string {
-    return clientAddress(this.request);
-  }
-
-  get departure(): AbortSignal {
-    return departureOf(this.reply);
-  }
-
-  async aside<T>(wait: () => Promise<T>): Promise<T> {
-    const { request } = this;
-    request.place?.leave();
-    try {
-      return await wait();
-    } finally {
-      await request.takePlace(this.reply);
-    }
-  }
+/** Aborts when the request was answered or its client has left: work for its answer may stop. */
+export function departureOf({ raw }: FastifyReply): AbortSignal {
+  const leaving = new AbortController();
+  if (raw.destroyed) leaving.abort();
+  raw.once('close', () => leaving.abort());
+  return leaving.signal;
 }
 
 function seenIn(request: FastifyRequest): Seen {

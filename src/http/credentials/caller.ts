@@ -1,8 +1,7 @@
-import type { FastifyRequest } from 'fastify';
 import type { Operator } from '../../config/operators.js';
 import type { Mode, Scope } from '../../domain/scope.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { ActorKind } from '../edge/request-facts.js';
-import type { Tenant } from './tenant-directory.js';
 import type { TokenSubject } from './user-token.js';
 
 declare module 'fastify' {
@@ -12,10 +11,13 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Who authenticated the request: an API key, by its id; a token, by the secret that signed it; or
- * no one.
- */
+/** The facts of a tenant that the edge needs. */
+export type Tenant = Pick<
+  OpenTenant,
+  'alias' | 'openEndpoints' | 'openRules' | 'suspended' | 'programType'
+>;
+
+/** The caller's credential: an API key, the secret that signed a token, or none. */
 export interface Actor {
   readonly kind: ActorKind;
   readonly id: string;
@@ -30,16 +32,4 @@ export interface Caller {
   readonly actor: Actor;
   /** The user that the token names; undefined without a token. */
   readonly token?: TokenSubject;
-}
-
-export const callerAs = (tenant: Tenant, mode: Mode, actor: Actor): Caller => {
-  const scope = { tenant: tenant.alias, mode };
-  return { tenant, mode, scope, actor };
-};
-
-/** @throws when the route belongs to no tenant. */
-export function callerOf(request: FastifyRequest): Caller {
-  if (request.caller === null || request.caller === undefined)
-    throw new Error('the route has no caller');
-  return request.caller;
 }

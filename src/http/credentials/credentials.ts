@@ -1,20 +1,25 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AccessRule } from '../edge/access.js';
-import type { Tenant, TenantDirectory } from './tenant-directory.js';
+import type { TokenSecret } from '../../command-handling/token-secrets.js';
+import type { TokenRules, TokenSubject } from './user-token.js';
+
+export interface VerifiedToken {
+  readonly subject: TokenSubject;
+  readonly signedWith: TokenSecret;
+}
+
+/** Verifies the token of a request; undefined: invalid. */
+export type VerifyToken = (
+  secrets: readonly TokenSecret[],
+  rules: TokenRules,
+) => Promise<VerifiedToken | undefined>;
 
 /** The object that passport receives as the request: its members stay off Fastify's request. */
 export interface Credentials<Holder extends object = object> {
   readonly headers: IncomingHttpHeaders;
-  /** Resolves to the key's holder; undefined: an unknown key. */
+  /** Undefined: an unknown key. */
   readonly findKey: (key: string) => Promise<Holder | undefined>;
-  /** Undefined: tokens are ignored. */
-  readonly tokenCheck?: TokenCheck;
+  /** Finds the holder of the request's token; undefined: invalid. Missing: tokens are ignored. */
+  readonly findUser?: (verify: VerifyToken) => Promise<Holder | undefined>;
   /** Set by the guard; false: not authenticated. */
   holder?: Holder | false;
-}
-
-export interface TokenCheck {
-  readonly access: AccessRule;
-  readonly tenant: Tenant;
-  readonly tenants: TenantDirectory;
 }

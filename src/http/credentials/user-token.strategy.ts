@@ -1,99 +1,78 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { PassportStrategy } from '@nestjs/passport';
-import passportJwt, { type Signature } from 'passport-jwt';
-import { callerAs, type Caller } from './caller.js';
-import { unauthorized } from '../edge/challenge.js';
-import type { Credentials, TokenCheck } from './credentials.js';
-import { takesTokens } from './rights.js';
-import {
-  CLOCK_TOLERANCE_SECONDS,
-  readUserToken,
-  type TokenRules,
-  type TokenSubject,
-} from './user-token.js';
+import jwt from 'jsonwebtoken';
+import { Strategy, type Signature } from 'passport-jwt';
+import type { TokenSecret } from '../../command-handling/token-secrets.js';
+import { unauthorized } from '../edge/api-error.js';
+import type { Credentials, VerifiedToken } from './credentials.js';
+import { isPlainObject } from '../shapes/request-shape.js';
+import { subjectOf, type Claims, type TokenRules } from './user-token.js';
+
+/** How far the clocks of a tenant's servers may differ from this one, for `exp` and `nbf`. */
+const CLOCK_TOLERANCE_SECONDS = 60;
 
 /**
  * User tokens. passport-jwt verifies with one secret, and a tenant has several: it runs once for
  * each. The answer never says why a token is invalid.
  */
-export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'user-token') {
+export class UserTokenStrategy extends PassportStrategy(Strategy, 'user-token') {
   constructor() {
     super({
       algorithms: ['HS256'],
       jwtFromRequest: ({ token }) => token,
-      secretOrKeyProvider: ({ secret }, _token, done) => done(null, secret),
+      // A header with `crit` demands what the library does not do (RFC 7515, 4.1.11).
+      secretOrKeyProvider: ({ secret }, token, done) =>
+        jwt.decode(token, { complete: true })?.header.crit === undefined
+          ? done(null, secret)
+          : done(new Error('crit is not supported')),
       jsonWebTokenOptions: { clockTolerance: CLOCK_TOLERANCE_SECONDS },
     });
   }
 
-  override authenticate({ headers, tokenCheck }: Credentials): void {
-    const tokens = tokenCheck === undefined ? [] : tokensIn(headers);
-    if (tokenCheck === undefined || tokens.length === 0) return this.fail();
-    this.callerOf(tokens, tokenCheck).then(
-      (caller) => (caller === undefined ? this.error(unauthorized('RS032')) : this.success(caller)),
+  override authenticate({ headers, findUser }: Credentials): void {
+    const tokens = tokensIn(headers);
+    if (findUser === undefined || tokens.length === 0) return this.fail();
+    findUser((secrets, rules) => this.verify(tokens, secrets, rules)).then(
+      (holder) => (holder === undefined ? this.error(unauthorized('RS032')) : this.success(holder)),
       (error: unknown) => this.error(error),
     );
   }
 
-  /** Checks signature, algorithm and times; `readUserToken` checks the claims. */
-  validate(claims: object): object {
-    return claims;
+  validate(claims: unknown): Claims | null {
+    return isPlainObject(claims) ? claims : null;
   }
 
-  /**
-   * The subject of a token and the secret that signed it; undefined: invalid. Every secret is tried
-   * with a whole signature, so that each failure takes the same time.
-   */
-  async verify<S extends Pick<Signature, 'secret'>>(
-    token: string,
-    secrets: readonly S[],
+  /** @param tokens two different ones are invalid. */
+  async verify(
+    [token = '', ...others]: readonly string[],
+    secrets: readonly TokenSecret[],
     rules: TokenRules,
-  ): Promise<{ readonly subject: TokenSubject; readonly signedWith: S } | undefined> {
-    const { verifiable, subject } = readUserToken(token, rules);
-    const signed = await Promise.all(
-      secrets.map(({ secret }) => this.isSigned({ token: verifiable, secret })),
-    );
-    const signedWith = secrets[signed.indexOf(true)];
-    return subject === undefined || signedWith === undefined ? undefined : { subject, signedWith };
-  }
-
-  /**
-   * A token takes precedence over a key. Where tokens are not accepted, a valid one is refused like
-   * an invalid one; two different tokens are invalid.
-   */
-  private callerOf(
-    tokens: readonly string[],
-    { access, tenant, tenants }: TokenCheck,
-  ): Promise<Caller | undefined> {
-    const [first = ''] = tokens;
-    // A token that cannot be accepted is replaced by the empty token: its refusal takes as long as
-    // any other.
-    const token = takesTokens(access) && tokens.every((other) => other === first) ? first : '';
-    return tenants.verifyToken(tenant, async (secrets, times) => {
-      const rules = { tenant: tenant.alias, now: Date.now(), ...times };
-      const verified = await this.verify(token, secrets, rules);
-      if (verified === undefined) return undefined;
-      const { subject, signedWith } = verified;
-      const actor = { kind: 'user-token', id: signedWith.id } as const;
-      return { ...callerAs(tenant, signedWith.mode, actor), token: subject };
-    });
+  ): Promise<VerifiedToken | undefined> {
+    if (others.some((other) => other !== token)) return undefined;
+    for (const signedWith of secrets) {
+      const claims = await this.claimsOf({ token, secret: signedWith.secret });
+      const subject = claims && subjectOf(claims, rules);
+      if (subject !== undefined) return { subject, signedWith };
+    }
+    return undefined;
   }
 
   /** One run of the library, on an object of its own, as passport starts it. */
-  private isSigned(signature: Signature): Promise<boolean> {
-    return new Promise((resolve) => {
-      const run = Object.assign(Object.create(this) as object, {
-        success: () => resolve(true),
-        fail: () => resolve(false),
-        error: () => resolve(false),
+  private async claimsOf(signature: Signature): Promise<Claims | undefined> {
+    try {
+      return await new Promise((resolve, reject) => {
+        const outcome = { success: resolve, fail: reject, error: reject };
+        const run = Object.assign(Object.create(this) as object, outcome);
+        super.authenticate.call(run, signature);
       });
-      super.authenticate.call(run, signature);
-    });
+    } catch {
+      return undefined;
+    }
   }
 }
 
 /** The tokens of a request, without empty headers. */
-function tokensIn(headers: IncomingHttpHeaders): readonly string[] {
+export function tokensIn(headers: IncomingHttpHeaders): readonly string[] {
   const own = headers['x-saasquatch-user-token'];
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(headers.authorization?.trim() ?? '');
   return [...(own ? [own].flat() : []), ...(bearer ? [bearer[1] ?? ''] : [])];

@@ -175,3 +175,9 @@ export const badRequest = (...validationErrors: readonly string[]): ApiError =>
 /** 503 UNAVAILABLE with Retry-After. */
 export const unavailable = (retryAfterSeconds = 1): ApiError =>
   new ApiError('UNAVAILABLE', { headers: { 'Retry-After': String(retryAfterSeconds) } });
+
+/** `WWW-Authenticate` of every 401. */
+export const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="referral-ledger", charset="UTF-8"' };
+
+export const unauthorized = (rsCode: string | null): ApiError =>
+  new ApiError('UNAUTHORIZED', { rsCode, headers: CHALLENGE });

@@ -10,9 +10,8 @@ import {
 import { Server as SocketServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { plainHeaders } from './answer-headers.js';
-import { errorJson, type ErrorJson } from './api-error.js';
+import { CHALLENGE, errorJson, type ErrorJson } from './api-error.js';
 import { describeBroken, framingFault, type BrokenMessage } from './broken-messages.js';
-import { CHALLENGE } from './challenge.js';
 import { ConnectionsPerAddress } from './connections-per-address.js';
 import type { HttpLimits } from './http-limits.js';
 
