@@ -96,11 +96,12 @@ it('jobs of events that a newer release has recorded are left to that release', 
   ]);
 });
 
-it('jobs of a queue that stood still for weeks before a loss are repeated', async () => {
-  const dateScheduledFor = Date.now() - 29 * DAY_MS;
+it('jobs that were due in the thirty days before a loss are repeated, older ones not', async () => {
+  const due = (rewardId: string, days: number) =>
+    rewardGranted(rewardId, ANN, credit(100), { dateScheduledFor: Date.now() - days * DAY_MS });
   const added: unknown[] = [];
   const parts = {
-    ...readingOf([rewardGranted('late', ANN, credit(100), { dateScheduledFor })]),
+    ...readingOf([due('early', 31), due('late', 29)]),
     jobs: { add: ({ key }: { readonly key: string }) => Promise.resolve(void added.push(key)) },
   };
   await repeatJobs(parts, Date.parse(repeatingJob().payload['since'] ?? ''));
