@@ -33,14 +33,11 @@ const PLAIN: EventStoreAddress = {
 describe('EVENT_STORE_URL', () => {
   it.each<[string, Partial<EventStoreAddress>]>([
     ['esdb://store', {}],
-    ['  esdb://store/  ', {}],
-    ['esdb://store?', {}],
     ['esdb://store?&tls=true&', {}],
     ['esdb://store?tls=false', { tls: false }],
     ['esdb://store:1', { hosts: [{ address: 'store', port: 1 }] }],
     ['esdb://127.0.0.1:65535', { hosts: [{ address: '127.0.0.1', port: 65_535 }] }],
     ['esdb://[::1]:2113', { hosts: [{ address: '[::1]', port: 2113 }] }],
-    ['esdb://a-1.b_c', { hosts: [{ address: 'a-1.b_c', port: 2113 }] }],
     [
       'esdb://a,b:7,c',
       {
@@ -83,28 +80,20 @@ describe('EVENT_STORE_URL', () => {
 
   const IS_NONE = /^must be an EventStoreDB address/;
   it.each<[string, RegExp]>([
-    ['', IS_NONE],
     ['qzxwv', IS_NONE],
     ['http://qzxwv:2113', IS_NONE],
     ['esdb://', IS_NONE],
-    ['esdb://qzxwv:qzxwv@', IS_NONE],
     ['esdb://a:qzxwv@qzxwv@store/qzxwv', IS_NONE],
     ['esdb://store/qzxwv', IS_NONE],
-    ['esdb://store#qzxwv', IS_NONE],
     ['esdb://qzx wv', /^has an invalid host/],
-    ['esdb://store:qzxwv', /^has an invalid host/],
     ['esdb://store:0', /^has an invalid host/],
     ['esdb://store:65536', /^has an invalid host/],
-    ['esdb://store,', /^has an invalid host/],
     ['esdb://[qzxwv]', /^has an invalid host/],
     ['esdb+discover://qzxwv,b', /^names several hosts behind esdb\+discover:\/\//],
     ['esdb://qzxwv@store', /^has an invalid user: user:password/],
-    ['esdb://:qzxwv@store', /^has an invalid user/],
     ['esdb://qzxwv:@store', /^has an invalid user/],
-    ['esdb://a:qz:xwv@store', /^has an invalid user/],
     ['esdb://a:qzxwv%@store', /^has a % that begins no percent-encoded character/],
     ['esdb://a:qzxwv%ff@store', /^has a % that begins no percent-encoded character/],
-    ['esdb://store?connectionName=%qzxwv', /^has a % that begins no percent-encoded character/],
     ['esdb://store?tsl=qzxwv', /^has an unknown option tsl; known are tls, tlsCAFile/],
     ['esdb://store?tls=true&qz7xwv!', /^has an unknown option; known are tls/],
     ['esdb://store?tls=true&TLS=false', /^says tls twice$/],
@@ -123,24 +112,14 @@ describe('EVENT_STORE_URL', () => {
       'esdb://store?tlsCAFile=/nowhere/qzxwv.pem',
       /^names a tlsCAFile that does not exist or cannot be read$/,
     ],
-    ['esdb://store?userCertFile=/nowhere/qzxwv.pem', /^names a userCertFile that does not exist/],
     [
       `esdb://store?userCertFile=${pem}`,
       /^names one of userCertFile and userKeyFile: both are needed$/,
     ],
-    [`esdb://store?userKeyFile=${pem}`, /^names one of userCertFile and userKeyFile/],
     [`esdb://store?tls=false&tlsCAFile=${pem}`, /^names certificates although it says tls=false$/],
-    [
-      `esdb://store?tls=false&userCertFile=${pem}&userKeyFile=${pem}`,
-      /^names certificates although it says tls=false$/,
-    ],
     [
       'esdb://store?keepAliveInterval=qzxwv',
       /^must have a whole number from -1 on for keepAliveInterval$/,
-    ],
-    [
-      'esdb://store?keepAliveTimeout=-2',
-      /^must have a whole number from -1 on for keepAliveTimeout$/,
     ],
     [
       'esdb://store?maxDiscoverAttempts=0',
@@ -150,7 +129,6 @@ describe('EVENT_STORE_URL', () => {
       'esdb://store?discoveryInterval=1.5',
       /^must have a whole number from 0 on for discoveryInterval$/,
     ],
-    ['esdb://store?gossipTimeout=0', /^must have a whole number from 1 on for gossipTimeout$/],
     [
       'esdb://store?defaultDeadline=1234567890',
       /^must have a whole number from 1 on for defaultDeadline$/,

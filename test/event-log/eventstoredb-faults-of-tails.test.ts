@@ -125,25 +125,6 @@ describe('tails of an EventStoreDB that misbehaves', () => {
       expect(observed.restarts).toBeGreaterThanOrEqual(1);
     });
 
-    it('is silent while the tail catches up on earlier events, keeps it', async () => {
-      storeBehindTheBack(300);
-      const observed = new Observed();
-      const log = logs.open(double.url, {
-        ...NEVER_BY_ITSELF,
-        deafAfterMs: 400,
-        observe: observed,
-      });
-      const ending = new AbortController();
-      let shown = 0;
-      const startedAt = performance.now();
-      for await (const page of log.follow(undefined, { signal: ending.signal, pageSize: 1 })) {
-        shown += page.length;
-        if (shown === stored.length) break;
-      }
-      expect(performance.now() - startedAt).toBeGreaterThan(400);
-      expect(observed.restarts).toBe(0);
-    });
-
     it('is never confirmed, makes another one', async () => {
       const observed = new Observed();
       double.faults.next('hung', 1, SUBSCRIBE);
@@ -181,25 +162,6 @@ describe('tails of an EventStoreDB that misbehaves', () => {
     expect(await failing.check()).toMatchObject({ store: 'eventstoredb 23.10.8' });
     await tail.stop();
     expect(tail.ids).toEqual(stored);
-  });
-
-  it('resumes inside a page, between events of others, and delivers each event once', async () => {
-    for (let round = 0; round < 20; round++) {
-      double.storedBehindTheBack('theirs', [{ type: 'Theirs' }, { type: 'Theirs' }]);
-      storeBehindTheBack(3);
-      double.storedBehindTheBack('theirs', [{ type: 'Theirs' }]);
-    }
-    const log = logs.open(double.url, NEVER_BY_ITSELF);
-    const taken: string[] = [];
-    let after: Position | undefined;
-    while (taken.length < stored.length) {
-      // Of each page of ten the reader finishes four, and then forgets what it was shown.
-      for (const { id, position } of (await firstPage(log, after, 10)).slice(0, 4)) {
-        taken.push(id);
-        after = position;
-      }
-    }
-    expect(taken).toEqual(stored);
   });
 
   it('a tail or a read that is left early leaves no call open on the server', async () => {

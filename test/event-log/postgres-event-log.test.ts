@@ -9,11 +9,9 @@ import {
 } from '../../src/event-log/postgres/postgres-event-log.js';
 import { PostgresListener } from '../../src/event-log/postgres/postgres-listener.js';
 import { Doorbell } from '../../src/event-log/doorbell.js';
-import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.js';
-import { migrateToLatest } from '../../src/postgres/migrator.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { createTestDatabase } from '../support/database.js';
-import { createDataDir, eventually, removeDataDir, serverPid } from '../support/embedded.js';
+import { eventually } from '../support/embedded.js';
 import { startPostgresProxy } from '../support/postgres-proxy.js';
 import {
   at,
@@ -194,24 +192,6 @@ describe('the log on postgres', () => {
       expect(batches).toEqual([1, 5]);
     });
 
-    it('orders the appends to one stream by their revisions, even when a later one arrives first', async () => {
-      const { first, release } = await heldUp();
-      const results = Promise.all([
-        log.append('chain', 1n, [event()]),
-        log.append('other', 'no-stream', [event()]),
-        log.append('chain', 0n, [event()]),
-        log.append('chain', 'no-stream', [event()]),
-      ]);
-      await release();
-      await first;
-      // Accepted or not is up to the order within the batch; what was accepted stands in one order
-      // for both, stream and log.
-      const accepted = (await results).filter(({ kind }) => kind === 'appended');
-      const all = await readToEnd(log);
-      expect(all).toHaveLength(1 + accepted.length);
-      expectWhole(subject, all);
-    });
-
     it('takes one of two with the same expectation; the other repeats it or conflicts in the next', async () => {
       const events = [event()];
       const { first, release } = await heldUp();
@@ -295,37 +275,6 @@ describe('the log on postgres', () => {
       ]);
       await subject.sql.query('commit');
       expect(await behind).toEqual({ kind: 'conflict', expected: 0n, actual: 1n });
-    });
-
-    it('recognises a repeat of an append that another writer is just committing', async () => {
-      const twin = event();
-      await subject.sql.query('begin');
-      await subject.sql.query(`select ledger.append_one('twin', -1, $1, $2, $3, $4)`, [
-        twin.id,
-        twin.type,
-        twin.data,
-        twin.metadata,
-      ]);
-      const again = log.append('twin', 'no-stream', [twin]);
-      await subject.untilWriterWaits();
-      await subject.sql.query('commit');
-      expect(await again).toMatchObject({ kind: 'appended', revision: 0n });
-      expect(await readToEnd(log)).toHaveLength(1);
-    });
-
-    it('returns its positions when it is rolled back', async () => {
-      await log.append('s', 'no-stream', [event()]);
-      await subject.sql.query('begin');
-      const { id, type, data, metadata } = event();
-      await subject.sql.query(`select ledger.append_one('undone', -1, $1, $2, $3, $4)`, [
-        id,
-        type,
-        data,
-        metadata,
-      ]);
-      await subject.sql.query('rollback');
-      await log.append('s', 0n, [event()]);
-      expectWhole(subject, await readToEnd(log));
     });
   });
 
@@ -580,65 +529,6 @@ describe('the log on postgres', () => {
     await expect(opening).rejects.not.toThrow(EventLogUnavailable);
     await empty.drop();
   });
-});
-
-describe('the log on a server that is killed', () => {
-  it('stores every append once, and its tail continues', async () => {
-    const dataDir = await createDataDir();
-    const server = await startEmbeddedPostgres({ dataDir, fsync: false });
-    const ending = new AbortController();
-    let log: PostgresEventLog | undefined;
-    try {
-      await migrateToLatest(server.url);
-      const opened = await PostgresEventLog.open({ url: () => server.url, pollIntervalMs: 50 });
-      log = opened;
-      const seen: string[] = [];
-      const following = (async () => {
-        for await (const page of opened.follow(undefined, { signal: ending.signal }))
-          seen.push(...page.map(({ id }) => id));
-      })();
-      const total = 8 * 150;
-      let kills = 0;
-      const killing = (async () => {
-        for (const count of [200, 500, 800]) {
-          await eventually(async () => seen.length >= count, 30_000);
-          // The one that was killed before may still be on its way back.
-          let pid: number | undefined;
-          await eventually(async () => (pid = await serverPid(dataDir)) !== undefined, 30_000);
-          if (pid === undefined) continue;
-          process.kill(pid, 'SIGKILL');
-          kills += 1;
-        }
-      })();
-      await Promise.all([
-        killing,
-        ...Array.from({ length: 8 }, async (_, caller) => {
-          for (let n = 0; n < 150; n++) {
-            const events = [event()];
-            const result = stored(
-              await untilAnswered(() => opened.append(`s${caller}`, at(n), events)),
-            );
-            expect(result.revision).toBe(BigInt(n));
-          }
-        }),
-      ]);
-      await eventually(async () => seen.length >= total, 30_000);
-      ending.abort();
-      await following;
-      expect(kills).toBe(3);
-      // The last kill may have come after the last append.
-      const all = await untilAnswered(() => readToEnd(opened));
-      expect(all).toHaveLength(total);
-      expect(seen).toEqual(all.map(({ id }) => id));
-      expectWhole({ ordinal }, all);
-    } finally {
-      // Also after a failure: what goes on reading would meet the tests that come after.
-      ending.abort();
-      await log?.close();
-      await server.stop();
-      await removeDataDir(dataDir);
-    }
-  }, 120_000);
 });
 
 it('a listener whose connection has fallen silent listens again, and wakes all tails', async () => {
