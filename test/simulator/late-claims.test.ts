@@ -31,14 +31,14 @@ const later = <T>(work: () => T, ms: number): Promise<T> =>
 /** Two processes on one table. The first change of process 1 takes effect late, without answer. */
 function twoProcesses(world: VirtualWorld) {
   const table = new SimulatedAnswerTable(() => world.now());
-  let isFirst = true;
+  let changes = 0;
   const answersOf = (id: number): KeptAnswers => {
     table.present.add(id);
     const line = {
       read: <T>(_: string, __: () => Error, question: () => T) => later(question, ANSWERED_MS),
       write: <T>(_: string, __: () => Error, change: () => T): Promise<T> => {
-        if (!isFirst) return later(change, ANSWERED_MS);
-        isFirst = false;
+        changes += 1;
+        if (changes > 1) return later(change, ANSWERED_MS);
         after(LATE_MS, change);
         return Promise.reject(away);
       },
@@ -46,7 +46,7 @@ function twoProcesses(world: VirtualWorld) {
     const rows = new SimulatedAnswerRows(table, line, id);
     return new KeptAnswers(rows, new FixedSealer(Buffer.alloc(32, 1)), new InMemorySubjectKeys());
   };
-  return { table, one: answersOf(1), other: answersOf(2) };
+  return { table, one: answersOf(1), other: answersOf(2), changesMade: () => changes };
 }
 
 async function inWorld(work: (world: VirtualWorld) => Promise<void>): Promise<void> {
@@ -68,17 +68,28 @@ async function inWorld(work: (world: VirtualWorld) => Promise<void>): Promise<vo
 /** So long passes on the clock of the world, which runs ahead by itself. */
 const virtually = (ms: number): Promise<void> => pause(ms);
 
-it('a claim that is made long after its request failed is released', () =>
+it('a claim that is made long after its request failed is released, by three statements', () =>
   inWorld(async (world) => {
-    const { table, one } = twoProcesses(world);
+    const { table, one, changesMade } = twoProcesses(world);
     await expect(one.claim(REQUEST)).rejects.toBe(away);
     await virtually(LATE_MS + 1);
     expect(table.held).toHaveLength(1);
     await virtually(60_000);
     expect(table.held).toEqual([]);
+    expect(changesMade()).toBe(1 + 3);
   }));
 
-it('it is released also when the request was asked again meanwhile, and another process had it', () =>
+it('a claim is kept while its request runs again', () =>
+  inWorld(async (world) => {
+    const { table, one } = twoProcesses(world);
+    await expect(one.claim(REQUEST)).rejects.toBe(away);
+    await virtually(LATE_MS + 1);
+    expect(await one.claim(REQUEST)).toHaveProperty('commandId');
+    await virtually(60_000);
+    expect(table.held).toHaveLength(1);
+  }));
+
+it('a late claim is released also when the request was asked again meanwhile, and another process had it', () =>
   inWorld(async (world) => {
     const { table, one, other } = twoProcesses(world);
     await expect(one.claim(REQUEST)).rejects.toBe(away);
