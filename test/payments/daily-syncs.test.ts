@@ -162,6 +162,14 @@ test('the daily walk goes from page to page, and is due again in a day', async (
   ]);
 });
 
+test('the first daily walk goes back to the connection, however late it is', async () => {
+  await due('a');
+  await pool.query(`update ledger.payment_tenants set sync_due_at = now() - interval '10 days'`);
+  await start('one');
+  await areDone('a');
+  expect(walkedFrom[0]).toBeLessThanOrEqual(Date.now() - 11 * 86_400_000);
+});
+
 test('the daily walk of a provider that hangs holds up no other one', async () => {
   for (const tenant of ['a', 'b', 'c']) answers.set(tenant, hang);
   const others = ['d', 'e', 'f', 'g', 'h'];
