@@ -1,14 +1,14 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
-import { CONNECTIONS_MIN } from '../core/connection-budget.js';
+import { CONNECTIONS_MIN } from './connection-budget.js';
 import {
   InvalidEventStoreUrl,
   parseEventStoreUrl,
   type EventStoreAddress,
-} from '../event-log/event-store-url.js';
+} from './event-store-url.js';
 import { isMailAddress } from '../mails/mail-address.js';
-import { parseSmtpUrl, type SmtpAddress } from '../mails/smtp-url.js';
+import { parseSmtpUrl, type SmtpAddress } from './smtp-url.js';
 
 export type Role = 'api' | 'projector' | 'worker';
 export const ROLES: readonly Role[] = ['api', 'projector', 'worker'];

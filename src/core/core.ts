@@ -30,7 +30,7 @@ import type { Actor } from '../event-log/envelope.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { EventLogUnavailable, type EventLog } from '../event-log/event-log.js';
 import { UnreadableEvent } from '../event-log/event-schemas.js';
-import type { EventStoreAddress } from '../event-log/event-store-url.js';
+import type { EventStoreAddress } from '../config/event-store-url.js';
 import type { EventStoreDbEventLogOptions } from '../event-log/eventstoredb/eventstoredb-event-log.js';
 import { PostgresEventLog } from '../event-log/postgres/postgres-event-log.js';
 import { ExportDownloads } from '../exports/export-downloads.js';
@@ -56,7 +56,7 @@ import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscrip
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import type { Logger } from '../foundation/logger.js';
 import { codeVersion } from './code-version.js';
-import { connectionBudget } from './connection-budget.js';
+import { connectionBudget } from '../config/connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
 import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
 

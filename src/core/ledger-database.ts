@@ -13,7 +13,7 @@ import { KeyedNames } from '../privacy/keyed-names.js';
 import type { Keyring } from '../privacy/keyring.js';
 import { loadMasterKey } from '../privacy/master-key.js';
 import { openServiceKeys } from '../privacy/service-keys.js';
-import { connectionBudget } from './connection-budget.js';
+import { connectionBudget } from '../config/connection-budget.js';
 import { untilDatabaseOpens } from './open-database.js';
 
 const CLOSE_MS = 2_000;

@@ -12,7 +12,7 @@ import { hostOf } from './mail-address.js';
 import { MailPlans } from './mail-plans.js';
 import { mimeOf } from './sending/mime.js';
 import { SmtpSender } from './sending/smtp-sender.js';
-import type { SmtpAddress } from './smtp-url.js';
+import type { SmtpAddress } from '../config/smtp-url.js';
 import { Unsubscribing } from './unsubscribing.js';
 
 export interface MailsParts {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { connectionBudget } from '../core/connection-budget.js';
+import { connectionBudget } from '../config/connection-budget.js';
 import type { Core } from '../core/core.js';
 import { exportJobsOn } from '../core/export-jobs-on.js';
 import type { ExportJobs } from '../exports/jobs/export-jobs.js';

@@ -5,7 +5,7 @@ import { ChainNames } from '../chain/chain-names.js';
 import { ChainSealer } from '../chain/chain-sealer.js';
 import { ChainSealing } from '../chain/chain-sealing.js';
 import { sealsIn } from '../chain/chain-seals.js';
-import { connectionBudget } from '../core/connection-budget.js';
+import { connectionBudget } from '../config/connection-budget.js';
 import { isOutage, isStoreAway, type Core } from '../core/core.js';
 import { countOtherReleases } from '../core/release.js';
 import type { EventLog } from '../event-log/event-log.js';

@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Registry } from 'prom-client';
 import type { Pool } from 'pg';
 import { publicUrlAt } from '../config/config.js';
-import { connectionBudget } from '../core/connection-budget.js';
+import { connectionBudget } from '../config/connection-budget.js';
 import { isNotServedNow, type Core } from '../core/core.js';
 import { atMost } from '../foundation/in-time.js';
 import { Admission } from '../http/limits/admission.js';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import { connectionBudget } from '../core/connection-budget.js';
+import { connectionBudget } from '../config/connection-budget.js';
 import { openCore, type Core } from '../core/core.js';
 import { ClockWatch } from '../core/clock-watch.js';
 import { LogWatch } from '../core/log-watch.js';

@@ -6,7 +6,7 @@ import {
   InvalidEventStoreUrl,
   parseEventStoreUrl,
   type EventStoreAddress,
-} from '../../src/event-log/event-store-url.js';
+} from '../../src/config/event-store-url.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'event-store-url-'));
 const pem = join(folder, 'ca file.pem');

@@ -7,7 +7,7 @@ import {
   type StreamEnd,
 } from '../../src/event-log/event-log.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
-import { parseEventStoreUrl } from '../../src/event-log/event-store-url.js';
+import { parseEventStoreUrl } from '../../src/config/event-store-url.js';
 import { eventually } from '../support/embedded.js';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 

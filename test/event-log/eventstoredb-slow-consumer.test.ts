@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
-import { parseEventStoreUrl } from '../../src/event-log/event-store-url.js';
+import { parseEventStoreUrl } from '../../src/config/event-store-url.js';
 import {
   startEventStoreDbDouble,
   type EventStoreDbDouble,

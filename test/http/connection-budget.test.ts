@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { CONNECTIONS_MIN, connectionBudget } from '../../src/core/connection-budget.js';
+import { CONNECTIONS_MIN, connectionBudget } from '../../src/config/connection-budget.js';
 import { ConfigError, loadConfig } from '../../src/config/config.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { basic } from '../support/api-client.js';

@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { SmtpSender, type Sent, type SmtpTimes } from '../../src/mails/sending/smtp-sender.js';
-import { parseSmtpUrl, type SmtpAddress } from '../../src/mails/smtp-url.js';
+import { parseSmtpUrl, type SmtpAddress } from '../../src/config/smtp-url.js';
 import { selfSignedCertificate } from '../harness/self-signed.js';
 import { MailServer } from './support/mail-server.js';
 

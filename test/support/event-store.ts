@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseEventStoreUrl, type EventStoreAddress } from '../../src/event-log/event-store-url.js';
+import { parseEventStoreUrl, type EventStoreAddress } from '../../src/config/event-store-url.js';
 import { startEventStoreDbDouble } from './eventstoredb-double/double.js';
 
 /**

@@ -15,7 +15,7 @@ import {
   type SeenEvent,
   type StreamEnd,
 } from '../event-log.js';
-import type { EventStoreAddress } from '../event-store-url.js';
+import type { EventStoreAddress } from '../../config/event-store-url.js';
 import { withOrigins } from '../first-recorded.js';
 import { followPages } from '../follow-pages.js';
 import { NewestSeen } from '../newest-seen.js';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { errorCode } from '../../foundation/error-code.js';
-import type { EventStoreAddress } from '../event-store-url.js';
+import type { EventStoreAddress } from '../../config/event-store-url.js';
 import { HOST_UNKNOWN, NOT_TRUSTED, WITHOUT_TLS } from './eventstoredb-failures.js';
 
 type Host = EventStoreAddress['hosts'][number];

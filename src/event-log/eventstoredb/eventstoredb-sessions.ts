@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inTime } from '../../foundation/in-time.js';
 import { EventLogUnavailable } from '../event-log.js';
-import type { EventStoreAddress } from '../event-store-url.js';
+import type { EventStoreAddress } from '../../config/event-store-url.js';
 import { asPortError, exceptionOf, NoAnswer, saysOnlyAway } from './eventstoredb-failures.js';
 import { connectionProblem } from './eventstoredb-handshake.js';
 import { EventStoreDbWire } from './eventstoredb-wire.js';

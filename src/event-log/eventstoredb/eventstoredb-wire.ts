@@ -6,7 +6,7 @@ import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { ExpectedRevision, NewEvent } from '../event-log.js';
 import { PAGE_BYTES_MAX, storedBytes } from '../event-pages.js';
-import type { EventStoreAddress } from '../event-store-url.js';
+import type { EventStoreAddress } from '../../config/event-store-url.js';
 import { ConnectionChanged, NoAnswer } from './eventstoredb-failures.js';
 
 /** Commit and prepare position of an event. */

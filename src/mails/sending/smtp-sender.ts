@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { after } from '../../foundation/world.js';
-import type { SmtpAddress } from '../smtp-url.js';
+import type { SmtpAddress } from '../../config/smtp-url.js';
 
 /** What a server said to a mail. Reasons name no address and no text of the server's. */
 export type Sent =

@@ -8,7 +8,7 @@ import {
   InvalidEventStoreUrl,
   parseEventStoreUrl,
   type EventStoreAddress,
-} from '../../event-log/event-store-url.js';
+} from '../../config/event-store-url.js';
 import { PostgresEventLog } from '../../event-log/postgres/postgres-event-log.js';
 import { migrateToLatest } from '../../postgres/migrator.js';
 import { NotDone, type Outcome } from '../outcome.js';

@@ -7,7 +7,7 @@ import type {
   Position,
   RecordedEvent,
 } from '../../../src/event-log/event-log.js';
-import { parseEventStoreUrl } from '../../../src/event-log/event-store-url.js';
+import { parseEventStoreUrl } from '../../../src/config/event-store-url.js';
 import {
   EventStoreDbEventLog,
   type EventStoreDbEventLogOptions,
