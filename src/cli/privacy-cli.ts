@@ -8,7 +8,7 @@ import { countOtherReleases } from '../core/release.js';
 import { logPages } from '../event-log/event-pages.js';
 import { CommandError } from './command-error.js';
 import { openPool } from '../postgres/database.js';
-import { customerStreams, replayErasures } from '../privacy/erasure-replay.js';
+import { customerStreams, replayErasures } from '../core/erasure-replay.js';
 import { accountRefOf } from '../privacy/keyed-names.js';
 import { scrub } from '../privacy/scrub.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';

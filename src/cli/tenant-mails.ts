@@ -1,6 +1,6 @@
 import type { Core } from '../core/core.js';
 import type { ChangeMailSettings } from '../domain/tenant/mail-settings.js';
-import { isMailAddress } from '../mails/mail-address.js';
+import { isMailAddress } from '../foundation/mail-address.js';
 import { TEST_ADDRESSES_MAX } from '../mails/settings/test-addresses.js';
 import { isMailType, MAIL_TYPES } from '../themes/theme-instance.js';
 import { CommandError } from './command-error.js';

@@ -7,7 +7,7 @@ import {
   parseEventStoreUrl,
   type EventStoreAddress,
 } from './event-store-url.js';
-import { isMailAddress } from '../mails/mail-address.js';
+import { isMailAddress } from '../foundation/mail-address.js';
 import { parseSmtpUrl, type SmtpAddress } from './smtp-url.js';
 
 export type Role = 'api' | 'projector' | 'worker';

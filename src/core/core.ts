@@ -39,7 +39,7 @@ import { PostgresExportChunks } from '../exports/storage/export-chunks.js';
 import { isUnavailable } from '../postgres/database.js';
 import { announceErasure } from '../postgres/erasure-announcements.js';
 import { announceTenant } from '../postgres/tenant-announcements.js';
-import { replayErasures, SubjectKeysAfterReplay } from '../privacy/erasure-replay.js';
+import { replayErasures, SubjectKeysAfterReplay } from './erasure-replay.js';
 import { TestAddresses } from '../mails/settings/test-addresses.js';
 import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
 import { PaymentConnections } from '../payments/payment-connections.js';

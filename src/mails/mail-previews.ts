@@ -1,10 +1,11 @@
 import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import { sameAddress } from '../foundation/mail-address.js';
 import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Themes } from '../themes/themes.js';
 import { previewMail, type PreviewedMail } from './content/mail-preview.js';
 import type { RenderedMail } from './content/rendered-mail.js';
-import { sameAddress, senderOf } from './mail-address.js';
+import { senderOf } from './sender-address.js';
 import { mimeOf } from './sending/mime.js';
 import type { Sent, SmtpSender } from './sending/smtp-sender.js';
 import type { TestAddresses } from './settings/test-addresses.js';

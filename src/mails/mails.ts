@@ -1,22 +1,34 @@
 import type { Pool } from 'pg';
-import type { Core } from '../core/core.js';
+import type { ReadableStreams } from '../command-handling/readable-streams.js';
+import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import type { EventCodec } from '../event-log/codec.js';
+import type { EventLog } from '../event-log/event-log.js';
 import type { Logger } from '../foundation/logger.js';
 import type { ProcessPresence } from '../postgres/process-presence.js';
+import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Themes } from '../themes/themes.js';
 import { AddressedMails } from './content/addressed-mails.js';
 import { renderMail } from './content/rendered-mail.js';
 import { MailSender, type MailOutcome } from './deliveries/mail-sender.js';
 import { postgresMailStore } from './deliveries/mail-store.js';
 import { waitingMails, type WaitingMails } from './deliveries/shown-mails.js';
-import { hostOf } from './mail-address.js';
+import { hostOf } from './sender-address.js';
 import { MailPlans } from './mail-plans.js';
 import { mimeOf } from './sending/mime.js';
 import { SmtpSender } from './sending/smtp-sender.js';
+import type { TestAddresses } from './settings/test-addresses.js';
 import type { SmtpAddress } from '../config/smtp-url.js';
 import { Unsubscribing } from './unsubscribing.js';
 
 export interface MailsParts {
-  readonly core: Core;
+  readonly core: {
+    readonly log: EventLog;
+    readonly codec: EventCodec;
+    readonly names: KeyedNames;
+    readonly streams: Pick<ReadableStreams, 'accounts'>;
+    readonly tenants: TenantDirectory;
+    readonly mailTestAddresses: TestAddresses;
+  };
   /** For followers. */
   readonly pool: Pool;
   readonly presence: Pick<ProcessPresence, 'id'>;

@@ -28,7 +28,7 @@ import { repeatJobs } from '../policies/repeat-jobs.js';
 import { positionOfOrigin } from '../operations/ledger/origin-positions.js';
 import { openPool } from '../postgres/database.js';
 import { AdvisoryLocks } from '../postgres/leadership.js';
-import { replayErasures } from '../privacy/erasure-replay.js';
+import { replayErasures } from '../core/erasure-replay.js';
 import { retireOldKeys, settleRotation } from '../privacy/key-rotation.js';
 import { masterKeyId } from '../privacy/master-key.js';
 import { scrubIfNeeded } from '../privacy/scrub.js';

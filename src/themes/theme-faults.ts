@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { isMailAddress } from '../mails/mail-address.js';
+import { isMailAddress } from '../foundation/mail-address.js';
 import { faultsInAnyVariables, templateFaults } from '../templates/template-faults.js';
 import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
 import { isMembers } from './merge-members.js';

@@ -1,4 +1,4 @@
-import { MAIL_ADDRESS, MAIL_ADDRESS_CHARACTERS_MAX } from '../mails/mail-address.js';
+import { MAIL_ADDRESS, MAIL_ADDRESS_CHARACTERS_MAX } from '../foundation/mail-address.js';
 import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
 import { templatePattern } from '../templates/template-pattern.js';
 import { MAIL_TYPES, THEME_VARIABLES, WIDGET_TYPES } from './theme-instance.js';

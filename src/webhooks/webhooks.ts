@@ -1,9 +1,14 @@
 import type { Pool } from 'pg';
-import type { Core } from '../core/core.js';
-import type { Position } from '../event-log/event-log.js';
+import type { ReadableStreams } from '../command-handling/readable-streams.js';
+import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import type { EventCodec } from '../event-log/codec.js';
+import type { EventLog, Position } from '../event-log/event-log.js';
 import type { Logger } from '../foundation/logger.js';
+import type { KeyedNames } from '../privacy/keyed-names.js';
+import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { decodeAny } from '../projecting/decode-events.js';
 import { postgresFollowerStore } from './deliveries/follower-store.js';
+import type { ReceiverAnswers } from './deliveries/receiver-answers.js';
 import { TestDeliveries } from './deliveries/test-deliveries.js';
 import { WebhookFollower } from './deliveries/webhook-follower.js';
 import { WebhookSender, type SeenAttempt } from './deliveries/webhook-sender.js';
@@ -11,9 +16,20 @@ import { Payloads } from './payloads/payloads.js';
 import type { EndpointGuard } from './sending/endpoint-guard.js';
 import { WebhookPost } from './sending/webhook-post.js';
 import type { SigningKeys } from './signing/signing-keys.js';
+import type { WebhookSubscriptions } from './subscriptions/webhook-subscriptions.js';
 
 export interface WebhooksParts {
-  readonly core: Core;
+  readonly core: {
+    readonly pool: Pool;
+    readonly log: EventLog;
+    readonly codec: EventCodec;
+    readonly keys: SubjectKeys;
+    readonly names: KeyedNames;
+    readonly streams: Pick<ReadableStreams, 'tenantRegister'>;
+    readonly tenants: TenantDirectory;
+    readonly webhooks: WebhookSubscriptions;
+    readonly webhookAnswers: ReceiverAnswers;
+  };
   /** For followers. */
   readonly pool: Pool;
   /** This process, as its presence names it. */

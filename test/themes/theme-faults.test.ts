@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
-import { senderOf } from '../../src/mails/mail-address.js';
+import { senderOf } from '../../src/mails/sender-address.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { mergePatch } from '../../src/themes/merge-members.js';
 import { themeFaults } from '../../src/themes/theme-faults.js';

@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Param, Post, Query as Parameters } from '@nestjs/common';
 import { ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { PreviewedMail } from '../../mails/content/mail-preview.js';
-import { isMailAddress } from '../../mails/mail-address.js';
+import { isMailAddress } from '../../foundation/mail-address.js';
 import { MailPreviews } from '../../mails/mail-previews.js';
 import { isMailType } from '../../themes/theme-instance.js';
 import { Access, TENANT_PATH } from '../edge/access.js';

@@ -9,6 +9,7 @@ import type { PromisedValue } from '../../domain/program.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
+import { isMailAddress, sameAddress } from '../../foundation/mail-address.js';
 import { timeNow } from '../../foundation/world.js';
 import { ShareLinks } from '../../presenting/share-links.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -16,13 +17,7 @@ import type { TemplateValues } from '../../templates/render-template.js';
 import { rewardInWords } from '../../themes/reward-in-words.js';
 import type { Themes } from '../../themes/themes.js';
 import type { PlannedMail } from '../deliveries/mail-rows.js';
-import {
-  hostOf,
-  isMailAddress,
-  sameAddress,
-  senderOf,
-  type NamedAddress,
-} from '../mail-address.js';
+import { hostOf, senderOf, type NamedAddress } from '../sender-address.js';
 import type { TestAddresses } from '../settings/test-addresses.js';
 import type { Unsubscribing } from '../unsubscribing.js';
 import type { RenderedMail, renderMail } from './rendered-mail.js';

@@ -12,7 +12,7 @@ import type { OpenTenant, TenantCommand } from '../../domain/tenant/tenant.decid
 import { digestOf } from '../../foundation/canonical-json.js';
 import { reasonsOf, refused, type Refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
-import { isMailAddress } from '../../mails/mail-address.js';
+import { isMailAddress } from '../../foundation/mail-address.js';
 import { TEST_ADDRESSES_MAX } from '../../mails/settings/test-addresses.js';
 import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
 import { memberOfStaff, staffSays } from '../audit.js';

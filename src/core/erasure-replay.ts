@@ -5,9 +5,9 @@ import type { EventLog, Position } from '../event-log/event-log.js';
 import { logPages } from '../event-log/event-pages.js';
 import type { EventData } from '../event-log/event-schemas.js';
 import { anyOf, fetchRow, run, tables } from '../postgres/statements.js';
-import { unusedFileKeys } from './file-keys.js';
-import { subjectsIn } from './sealed-values.js';
-import type { SubjectKeys } from './subject-keys.js';
+import { unusedFileKeys } from '../privacy/file-keys.js';
+import { subjectsIn } from '../privacy/sealed-values.js';
+import type { SubjectKeys } from '../privacy/subject-keys.js';
 
 export interface ReplayedErasures {
   /** Number of events read. */
