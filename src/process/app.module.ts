@@ -100,7 +100,7 @@ import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
 import { KeySetController } from '../http/webhooks/key-set.controller.js';
-import { Presentation } from '../http/shapes/presentation.js';
+import { Presentation } from '../http/users/presentation.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
 import type { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
 import { PageSkeletons } from '../http/share-pages/page-skeletons.js';
@@ -372,9 +372,9 @@ function shown({ core, publicUrl, smtp, mailFrom }: ModuleParts): Provider[] {
     ),
     made(
       CodeLookUps,
-      [CommandGateway, ReferralCodeQueries, Presentation],
-      (gateway: CommandGateway, codes: ReferralCodeQueries, presentation: Presentation) =>
-        new CodeLookUps(gateway, codes, presentation),
+      [CommandGateway, ReferralCodeQueries],
+      (gateway: CommandGateway, codes: ReferralCodeQueries) =>
+        new CodeLookUps(gateway, codes, core.tenants),
     ),
     made(
       AccountDiscounts,

@@ -10,7 +10,7 @@ import { codeDetailsJson } from '../../src/http/referral-codes/code-details.resp
 import { referralJson } from '../../src/presenting/referral.response.js';
 import { balanceJson, rewardJson } from '../../src/presenting/reward.response.js';
 import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from '../../src/presenting/share-links.response.js';
-import { codeForLinks } from '../../src/http/share-links/code-for-links.js';
+import { codeForLinks } from '../../src/http/users/code-for-links.js';
 import { ShareLinks } from '../../src/presenting/share-links.js';
 import {
   emailHash,

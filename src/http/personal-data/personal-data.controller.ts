@@ -14,7 +14,7 @@ import { balanceJson, rewardJson, type RewardResponse } from '../../presenting/r
 import { ApiBooleanQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { booleanQuery, identifier, type Query } from '../shapes/parameters.js';
-import { Presentation } from '../shapes/presentation.js';
+import { Presentation } from '../users/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { pages, recordText } from './personal-record.js';
 import { personalRecordJson, PersonalRecordResponse } from './personal-record.response.js';

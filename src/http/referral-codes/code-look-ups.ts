@@ -1,17 +1,25 @@
 import type { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
+import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { Scope } from '../../domain/scope.js';
+import { programOf } from '../../domain/tenant/program-document.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { ApiError } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';
 import { referralCode } from '../shapes/parameters.js';
-import type { Presentation } from '../shapes/presentation.js';
 import type { CommandGateway } from '../writing/command-gateway.js';
-import type { CodeDetailsResponse } from './code-details.response.js';
+import {
+  codeDetailsJson,
+  type AppliedCodeResponse,
+  type CodeDetails,
+  type CodeDetailsResponse,
+} from './code-details.response.js';
 
 /** A code and what it promises, for the routes that show it. */
 export class CodeLookUps {
   constructor(
     private readonly gateway: CommandGateway,
     private readonly codes: ReferralCodeQueries,
-    private readonly presentation: Presentation,
+    private readonly tenants: TenantDirectory,
   ) {}
 
   /** @throws {ApiError} REFERRAL_CODE_NOT_FOUND, also for the code of a blocked user. */
@@ -22,11 +30,45 @@ export class CodeLookUps {
     if (found) await this.gateway.refuseUnreadable(found.accountRef);
     if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     const owner = { firstName: found.ownerFirstName, lastName: found.ownerLastName };
-    return this.presentation.codeDetails(call.scope, {
+    return this.shown(call.scope, {
       code: found.code,
       dateCreated: found.dateCreated,
       programId: found.programId,
       owner,
     });
+  }
+
+  /** With the reward of the referred side, by the program's current version. */
+  async shown(
+    { tenant }: Scope,
+    details: Omit<CodeDetails, 'reward'>,
+  ): Promise<CodeDetailsResponse> {
+    const program = programOf(await this.tenant(tenant), details.programId);
+    return codeDetailsJson({ ...details, reward: program?.referredReward?.value ?? null });
+  }
+
+  /**
+   * A code that was applied, whose owner is deleted. @param programId of the referral; undefined:
+   * unknown.
+   */
+  async applied(
+    scope: Scope,
+    dateCreated: number,
+    programId: string | undefined,
+  ): Promise<AppliedCodeResponse> {
+    const { defaultProgramId } = await this.tenant(scope.tenant);
+    const details = {
+      code: '',
+      dateCreated,
+      programId: programId ?? defaultProgramId,
+      owner: { firstName: null, lastName: null },
+    };
+    return { ...(await this.shown(scope, details)), code: null };
+  }
+
+  private async tenant(alias: string): Promise<OpenTenant> {
+    const tenant = await this.tenants.find(alias);
+    if (!tenant) throw new ApiError('TENANT_NOT_FOUND');
+    return tenant;
   }
 }

@@ -6,7 +6,6 @@ import { Access, TENANT_PATH } from '../edge/access.js';
 import { Call } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier } from '../shapes/parameters.js';
-import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway, type Written } from '../writing/command-gateway.js';
 import { personalFieldsOfCode } from '../writing/personal-fields.js';
 import { AppliedCodeResponse, CodeDetailsResponse } from './code-details.response.js';
@@ -18,7 +17,6 @@ export class ReferralCodesController {
     private readonly gateway: CommandGateway,
     private readonly codes: CodeLookUps,
     private readonly owners: CodeOwners,
-    private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
 
@@ -65,13 +63,13 @@ export class ReferralCodesController {
       const found = await this.owners.find(call.scope, code);
       // Deleted since: the referral stays, the answer names no one.
       if (!found)
-        return this.presentation.appliedCode(
+        return this.codes.applied(
           call.scope,
           await this.owners.reservedAt(call.scope, code),
           state.attribution?.programId,
         );
       const { firstName = null, lastName = null } = found.user.profile ?? {};
-      return this.presentation.codeDetails(call.scope, {
+      return this.codes.shown(call.scope, {
         code: found.code,
         dateCreated: found.since,
         programId: found.programId,

@@ -27,7 +27,7 @@ import {
   resourceId,
   type Query,
 } from '../shapes/parameters.js';
-import { Presentation } from '../shapes/presentation.js';
+import { Presentation } from '../users/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { ModerateReferralsRequest } from './moderate-referrals.request.js';
 import { ReferralListResponse, ReferralResponse } from '../../presenting/referral.response.js';

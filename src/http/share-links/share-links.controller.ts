@@ -9,7 +9,7 @@ import { Call } from '../credentials/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, identifier, textQuery, type Query } from '../shapes/parameters.js';
-import { Presentation } from '../shapes/presentation.js';
+import { Presentation } from '../users/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import {
   ENGAGEMENT_MEDIA,

@@ -8,7 +8,7 @@ import { Call } from '../credentials/call.js';
 import { limitNewUsers } from '../limits/call-limit.js';
 import { RateLimits } from '../limits/rate-limits.js';
 import { Fails } from '../shapes/openapi.js';
-import { Presentation } from '../shapes/presentation.js';
+import { Presentation } from './presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { keyOfCaller } from '../writing/keyed-request.js';
 import { personalFieldsOfUser } from '../writing/personal-fields.js';

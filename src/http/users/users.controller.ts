@@ -25,7 +25,7 @@ import {
   textQuery,
   type Query,
 } from '../shapes/parameters.js';
-import { Presentation } from '../shapes/presentation.js';
+import { Presentation } from './presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { personalFieldsOfUser } from '../writing/personal-fields.js';
 import { IdentifiedUserRequest, userFieldsOf } from './user.request.js';

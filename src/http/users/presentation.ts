@@ -9,15 +9,8 @@ import {
 } from '../../domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { publicUserOf } from '../../domain/tenant/open-rules.js';
-import { programOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { ApiError } from '../edge/api-error.js';
-import {
-  codeDetailsJson,
-  type AppliedCodeResponse,
-  type CodeDetails,
-  type CodeDetailsResponse,
-} from '../referral-codes/code-details.response.js';
 import { referralJson, type ReferralResponse } from '../../presenting/referral.response.js';
 import { rewardJson } from '../../presenting/reward.response.js';
 import type {
@@ -26,7 +19,7 @@ import type {
   ShareMedium,
   ShareUrlsResponse,
 } from '../../presenting/share-links.response.js';
-import { codeForLinks } from '../share-links/code-for-links.js';
+import { codeForLinks } from './code-for-links.js';
 import { ShareLinks } from '../../presenting/share-links.js';
 import {
   minimalUser,
@@ -176,34 +169,6 @@ export class Presentation {
         referrerReward: rewardOf(referral.referrerRewardId),
       }),
     );
-  }
-
-  /** The reward of the referred side, by the program's current version. */
-  async codeDetails(
-    { tenant }: Scope,
-    details: Omit<CodeDetails, 'reward'>,
-  ): Promise<CodeDetailsResponse> {
-    const program = programOf(await this.tenant(tenant), details.programId);
-    return codeDetailsJson({ ...details, reward: program?.referredReward?.value ?? null });
-  }
-
-  /**
-   * A code that was applied, whose owner is deleted. @param programId of the referral; undefined:
-   * unknown.
-   */
-  async appliedCode(
-    scope: Scope,
-    dateCreated: number,
-    programId: string | undefined,
-  ): Promise<AppliedCodeResponse> {
-    const { defaultProgramId } = await this.tenant(scope.tenant);
-    const details = {
-      code: '',
-      dateCreated,
-      programId: programId ?? defaultProgramId,
-      owner: { firstName: null, lastName: null },
-    };
-    return { ...(await this.codeDetails(scope, details)), code: null };
   }
 
   private async surroundings(
