@@ -30,24 +30,8 @@ afterAll(async () => {
 
 const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
 
-const shipped = (...words: readonly string[]): Promise<Ran> => runShipped(stores, words);
-
 async function json(...words: readonly string[]): Promise<Record<string, unknown>> {
-  return jsonOf(cli, ...words);
-}
-
-/**
- * By a process of its own, whose end comes after the word of the change: what the next request is
- * to count on.
- */
-const jsonOfShipped = (...words: readonly string[]): Promise<Record<string, unknown>> =>
-  jsonOf(shipped, ...words);
-
-async function jsonOf(
-  run: typeof cli,
-  ...words: readonly string[]
-): Promise<Record<string, unknown>> {
-  const ran = await run(...words, '--json');
+  const ran = await cli(...words, '--json');
   expect(ran).toMatchObject({ code: 0 });
   return JSON.parse(ran.out) as Record<string, unknown>;
 }
@@ -72,6 +56,10 @@ const statusWith = async (alias: string, key: string, path = 'users'): Promise<n
       headers: { authorization: `Basic ${btoa(`:${key}`)}` },
     })
   ).status;
+
+/** As soon as the service has heard of what a command changed. */
+const becomes = (status: number, shown: () => Promise<number>): Promise<void> =>
+  eventually(async () => (await shown()) === status);
 
 test('a tenant that is created beside the running service is valid at its next request', async () => {
   expect(await statusWith('made', 'any')).toBe(404);
@@ -114,60 +102,48 @@ test('a tenant that is created beside the running service is valid at its next r
 });
 
 test('the shipped command line answers the same, with the same exit code', async () => {
-  const [here, there] = [
-    await cli('tenant', 'list', '--json'),
-    await shipped('tenant', 'list', '--json'),
-  ];
-  expect(there).toEqual(here);
-  expect(JSON.parse(there.out)).not.toHaveLength(0);
-  const refusal = { code: 1, out: '', err: 'there is no tenant nobody\n' };
-  expect([
-    await cli('tenant', 'show', 'nobody'),
-    await shipped('tenant', 'show', 'nobody'),
-  ]).toEqual([refusal, refusal]);
+  for (const words of [
+    ['tenant', 'list', '--json'],
+    ['tenant', 'show', 'nobody'],
+  ])
+    expect(await runShipped(stores, words)).toEqual(await cli(...words));
 });
 
 test('switches apply from the next request', async () => {
   const { liveApiKey } = await json('tenant', 'create', 'switched', '--payment-provider');
   const key = String(liveApiKey);
-  expect(await statusWith('switched', key, 'account/a')).toBe(403);
-  expect(
-    await jsonOfShipped('tenant', 'update', 'switched', '--no-payment-provider'),
-  ).toMatchObject({ programType: 'API_ONLY' });
-  expect(await statusWith('switched', key, 'account/a')).toBe(404);
+  const account = () => statusWith('switched', key, 'account/a');
   const apply = async () =>
     (await service.client('switched', `:${key}`).post('/open/code/NOBODY/account/a/user/u')).status;
-  expect(await apply()).toBe(403);
-  expect(await jsonOfShipped('tenant', 'update', 'switched', '--open-endpoints')).toMatchObject({
-    openEndpoints: true,
-  });
-  expect(await apply()).toBe(404);
-  expect(await jsonOfShipped('tenant', 'update', 'switched', '--no-open-endpoints')).toMatchObject({
-    openEndpoints: false,
-  });
-  expect(await apply()).toBe(403);
+  const update = (option: string) => json('tenant', 'update', 'switched', option);
+  expect([await account(), await apply()]).toEqual([403, 403]);
+  expect(await update('--no-payment-provider')).toMatchObject({ programType: 'API_ONLY' });
+  await becomes(404, account);
+  expect(await update('--open-endpoints')).toMatchObject({ openEndpoints: true });
+  await becomes(404, apply);
+  expect(await update('--no-open-endpoints')).toMatchObject({ openEndpoints: false });
+  await becomes(403, apply);
 });
 
 test('a rotated key is replaced at once, valid for the grace, and leaves the other mode unchanged', async () => {
   const made = await json('tenant', 'create', 'rotated');
   const first = await json('tenant', 'rotate-key', 'rotated', '--grace', '1h');
   expect(Object.keys(first)).toEqual(['alias', 'liveApiKey']);
-  expect(await statusWith('rotated', String(first['liveApiKey']))).toBe(200);
-  expect(await statusWith('rotated', String(made['liveApiKey']))).toBe(200);
-  const second = await jsonOfShipped('tenant', 'rotate-key', 'rotated', '--grace', '0');
-  expect(await statusWith('rotated', String(second['liveApiKey']))).toBe(200);
-  expect(await statusWith('rotated', String(first['liveApiKey']))).toBe(401);
-  expect(await statusWith('rotated', String(made['liveApiKey']))).toBe(401);
-  expect(await statusWith('rotated', String(made['testApiKey']))).toBe(200);
-  expect(Object.keys(await json('tenant', 'rotate-key', 'rotated', '--mode', 'test'))).toEqual([
-    'alias',
-    'testApiKey',
-  ]);
+  const status = (key: unknown) => statusWith('rotated', String(key));
+  await becomes(200, () => status(first['liveApiKey']));
+  expect(await status(made['liveApiKey'])).toBe(200);
+  const second = await json('tenant', 'rotate-key', 'rotated', '--grace', '0');
+  await becomes(200, () => status(second['liveApiKey']));
+  expect(await status(first['liveApiKey'])).toBe(401);
+  expect(await status(made['liveApiKey'])).toBe(401);
+  expect(await status(made['testApiKey'])).toBe(200);
+  const ofTest = await json('tenant', 'rotate-key', 'rotated', '--mode', 'test');
+  expect(Object.keys(ofTest)).toEqual(['alias', 'testApiKey']);
 });
 
 test('a signing secret rotates, a tenant is suspended and resumed, tokens get an earliest moment; nothing shows a secret', async () => {
   const made = await json('tenant', 'create', 'closing', '--open-endpoints');
-  const rotated = await jsonOfShipped('tenant', 'rotate-secret', 'closing', '--mode', 'test');
+  const rotated = await json('tenant', 'rotate-secret', 'closing', '--mode', 'test');
   expect(rotated).toStrictEqual({
     alias: 'closing',
     testSigningSecret: expect.stringMatching(/^test_secret_[0-9a-f]{48}$/) as unknown,
@@ -180,18 +156,17 @@ test('a signing secret rotates, a tenant is suspended and resumed, tokens get an
         .as({ token: out.trim() })
         .get('/open/account/a/user/u')
     ).status;
-  expect(await statusOf()).toBe(404);
+  await becomes(404, statusOf);
   await json('tenant', 'rotate-secret', 'closing', '--grace', '0');
-  // As soon as the service has heard of it.
-  await eventually(async () => (await statusOf()) === 401);
+  await becomes(401, statusOf);
 
   const key = String(made['liveApiKey']);
-  const suspend = ['tenant', 'suspend', 'closing', '--reason', 'a leaked key', '--json'] as const;
-  expect(await jsonOfShipped(...suspend)).toMatchObject({ suspended: { reason: 'a leaked key' } });
-  expect(await statusWith('closing', key)).toBe(403);
+  const suspended = await json('tenant', 'suspend', 'closing', '--reason', 'a leaked key');
+  expect(suspended).toMatchObject({ suspended: { reason: 'a leaked key' } });
+  await becomes(403, () => statusWith('closing', key));
   expect((await cli('tenant', 'show', 'closing')).out).toContain('a leaked key');
-  expect(await jsonOfShipped('tenant', 'resume', 'closing')).toMatchObject({ suspended: null });
-  expect(await statusWith('closing', key)).toBe(200);
+  expect(await json('tenant', 'resume', 'closing')).toMatchObject({ suspended: null });
+  await becomes(200, () => statusWith('closing', key));
 
   const update = (time: string) => json('tenant', 'update', 'closing', '--tokens-not-before', time);
   expect(await update('2026-01-01')).toMatchObject({ tokensNotBefore: '2026-01-01T00:00:00.000Z' });
@@ -268,123 +243,44 @@ test('the documented schema is the applied one, and the default program fits it'
   expect(parseProgram(DEFAULT_PROGRAM)).toEqual(DEFAULT_PROGRAM);
 });
 
+const discount = { type: 'PCT_DISCOUNT', discountPercent: 5 };
+const tank = { type: 'FUELTANK', fuelTankCodes: ['A'], fuelTankType: 'CREDIT', amount: 1 };
+const referred = (reward: object) => ({ id: 'a', referredReward: reward });
+const referrer = (over: object) => ({
+  id: 'a',
+  referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, ...over },
+});
+const onEvent = (over: object) => ({ id: 'a', eventRewards: [{ key: 'k', to: 'USER', ...over }] });
+const paidTo = { payTo: 'provider' };
+
 test.each([
   [{}, '/'],
   [{ id: 'a b' }, '/id'],
   [{ id: 'a', landingPage: 'ftp://x' }, '/landingPage'],
-  [{ id: 'a', referredReward: { type: 'GOLD' } }, '/referredReward/type'],
-  [
-    { id: 'a', referredReward: { type: 'PCT_DISCOUNT', discountPercent: 101 } },
-    '/referredReward/discountPercent',
-  ],
-  [
-    { id: 'a', referredReward: { type: 'PCT_DISCOUNT', discountPercent: 10, unit: 'x' } },
-    '/referredReward/unit',
-  ],
+  [referred({ type: 'GOLD' }), '/referredReward/type'],
+  [referred({ ...discount, discountPercent: 101 }), '/referredReward/discountPercent'],
+  [referred({ ...discount, unit: 'x' }), '/referredReward/unit'],
   [{ id: 'a', moderation: { referred: 'DENIED' } }, '/moderation/referred'],
-  [
-    { id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 2 ** 53 } },
-    '/referrerReward/assignedCredit',
-  ],
-  [
-    { id: 'a', referrerReward: { type: 'CREDIT', unit: 'C\u0085', assignedCredit: 1 } },
-    '/referrerReward/unit',
-  ],
-  [
-    { id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, currency: 'ABC' } },
-    '/referrerReward/currency',
-  ],
-  [
-    { id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, validDays: 0 } },
-    '/referrerReward/validDays',
-  ],
-  [
-    {
-      id: 'a',
-      referrerReward: {
-        type: 'CREDIT',
-        unit: 'POINTS',
-        currency: 'USD',
-        assignedCredit: 1,
-        payTo: 'provider',
-      },
-    },
-    '/referrerReward/unit',
-  ],
-  [
-    {
-      id: 'a',
-      referrerReward: {
-        type: 'CREDIT',
-        unit: 'CENTS',
-        currency: null,
-        assignedCredit: 1,
-        payTo: 'provider',
-      },
-    },
-    '/referrerReward/currency',
-  ],
-  [
-    { id: 'a', referredReward: { type: 'PCT_DISCOUNT', discountPercent: 5, payTo: 'bank' } },
-    '/referredReward/payTo',
-  ],
-  [
-    {
-      id: 'a',
-      referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, limit: { total: 0 } },
-    },
-    '/referrerReward/limit/total',
-  ],
-  [
-    {
-      id: 'a',
-      referredReward: {
-        type: 'FUELTANK',
-        fuelTankCodes: ['A', 'A'],
-        fuelTankType: 'CREDIT',
-        amount: 1,
-      },
-    },
-    '/referredReward/fuelTankCodes',
-  ],
-  [
-    {
-      id: 'a',
-      referredReward: { type: 'FUELTANK', fuelTankCodes: ['A'], fuelTankType: 'CREDIT', amount: 0 },
-    },
-    '/referredReward/amount',
-  ],
-  [
-    { id: 'a', referredReward: { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1 } },
-    '/referredReward',
-  ],
+  [referrer({ assignedCredit: 2 ** 53 }), '/referrerReward/assignedCredit'],
+  [referrer({ unit: 'C\u0085' }), '/referrerReward/unit'],
+  [referrer({ currency: 'ABC' }), '/referrerReward/currency'],
+  [referrer({ validDays: 0 }), '/referrerReward/validDays'],
+  [referrer({ unit: 'POINTS', currency: 'USD', ...paidTo }), '/referrerReward/unit'],
+  [referrer({ unit: 'CENTS', currency: null, ...paidTo }), '/referrerReward/currency'],
+  [referred({ ...discount, payTo: 'bank' }), '/referredReward/payTo'],
+  [referrer({ limit: { total: 0 } }), '/referrerReward/limit/total'],
+  [referred({ ...tank, fuelTankCodes: ['A', 'A'] }), '/referredReward/fuelTankCodes'],
+  [referred({ ...tank, amount: 0 }), '/referredReward/amount'],
+  [referred({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1 }), '/referredReward'],
   [{ id: 'a', conversion: { on: 'EVENT' } }, '/conversion'],
   [{ id: 'a', conversion: { on: 'PAID', key: 'k' } }, '/conversion/key'],
   [
     { id: 'a', conversion: { on: 'EVENT', key: 'k', minimum: { field: 'total', value: '5' } } },
     '/conversion/minimum/value',
   ],
-  [
-    {
-      id: 'a',
-      eventRewards: [
-        {
-          key: 'k',
-          to: 'USER',
-          reward: { type: 'PCT_DISCOUNT', discountPercent: 5, when: 'STARTED' },
-        },
-      ],
-    },
-    '/eventRewards/0/reward/when',
-  ],
-  [
-    {
-      id: 'a',
-      eventRewards: [{ key: 'k', to: 'ALL', reward: { type: 'PCT_DISCOUNT', discountPercent: 5 } }],
-    },
-    '/eventRewards/0/to',
-  ],
-  [{ id: 'a', eventRewards: [{ key: 'k', to: 'USER' }] }, '/eventRewards/0'],
+  [onEvent({ reward: { ...discount, when: 'STARTED' } }), '/eventRewards/0/reward/when'],
+  [onEvent({ to: 'ALL', reward: discount }), '/eventRewards/0/to'],
+  [onEvent({}), '/eventRewards/0'],
   [{ id: 'a', automaticRedemption: ['FUELTANK'] }, '/automaticRedemption/0'],
   [{ id: 'a', fraud: { ip: 'forbid' } }, '/fraud/ip'],
   [{ id: 'a', fraud: { phone: 'deny' } }, '/fraud/phone'],

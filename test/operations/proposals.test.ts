@@ -1,4 +1,3 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,11 +5,11 @@ import { ProposalCommandEnvelope } from '../../src/command-handling/commands.js'
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { PROPOSAL_LIFE_MS } from '../../src/domain/proposal/proposal.decider.js';
 import type { Scope } from '../../src/domain/scope.js';
-import { enterWorld } from '../../src/foundation/world.js';
 import { memberOfStaff, operatorMeta } from '../../src/operations/audit.js';
 import { approveOnRecord, waitingProposals } from '../../src/operations/ledger/ledger-proposals.js';
 import { proposalNameOf } from '../../src/operations/ledger/proposal-id.js';
 import { NotDone } from '../../src/operations/outcome.js';
+import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { basic, path } from '../support/api-client.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
@@ -248,26 +247,6 @@ test('an approval is decided on the balance of its moment, and a refused one lea
   expect(await closingOf(ledger)).toBe(0);
 });
 
-test('what could not be corrected now is not proposed', async () => {
-  const ledger = await ledgerWithCredit();
-  const head = await running.service.head();
-  const proposing = (amount: number, over = {}) => propose(ledger, amount, { over });
-  const { account } = ledger;
-  expect(await proposing(-701)).toEqual(
-    refusedWith(400, 'The amount 701 exceeds the available credit 700 CENTS'),
-  );
-  expect(await proposing(0)).toEqual(refusedWith(400, 'amount: must not be 0'));
-  expect(await proposing(1, { user: 'nobody' })).toEqual(
-    refusedWith(400, `there is no user nobody in account ${account}`),
-  );
-  expect(await proposing(1, { account: 'nobody' })).toEqual(
-    refusedWith(400, 'there is no account nobody'),
-  );
-  expect((await proposing(1, { approvedBy: 'gil' })).status).toBe(400);
-  expect((await proposing(1, { reason: 'x'.repeat(1_001) })).status).toBe(400);
-  expect(await running.service.head()).toBe(head);
-});
-
 test('a proposal that is repeated with its key is one, and another one with the key is refused', async () => {
   const ledger = await ledgerWithCredit();
   const fields = { 'idempotency-key': 'ticket' };
@@ -311,18 +290,7 @@ test('a proposal whose answer was lost before midnight is found after it', async
   const by = memberOfStaff(core.names, scope, 'fay');
   const command = new ProposalCommandEnvelope(meta, { ...correction, by });
   const first = await core.commands.execute(command);
-  const tomorrow = Date.now() + 24 * 60 * 60 * 1_000;
-  const back = enterWorld({
-    now: () => tomorrow,
-    elapsed: () => performance.now(),
-    after: (ms, call) => {
-      const timer = setTimeout(call, ms);
-      return () => clearTimeout(timer);
-    },
-    uuid: randomUUID,
-    bytes: (length) => randomBytes(length),
-    below: () => 0,
-  });
+  const back = clockMovedBy(DAY_MS);
   const again = await core.commands.execute(command).finally(back);
   expect([first, again]).toMatchObject([{ replayed: false }, { ...first, replayed: true }]);
 });

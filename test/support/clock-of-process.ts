@@ -1,12 +1,12 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
-import { enterWorld } from '../../src/foundation/world.js';
+import { enterWorld, type World } from '../../src/foundation/world.js';
 
 export const DAY_MS = 86_400_000;
 
-/** Moves the wall clock of this process by so many milliseconds. Returns the way back. */
-export const clockMovedBy = (ms: number): (() => void) =>
+/** The world of this process, some of it replaced. Returns the way back. */
+export const enterWorldWith = (replaced: Partial<World>): (() => void) =>
   enterWorld({
-    now: () => Date.now() + ms,
+    now: () => Date.now(),
     elapsed: () => performance.now(),
     after: (waitMs, call, keepsProcess) => {
       const timer = setTimeout(call, waitMs);
@@ -16,4 +16,9 @@ export const clockMovedBy = (ms: number): (() => void) =>
     uuid: () => randomUUID(),
     bytes: (length) => randomBytes(length),
     below: (end) => randomInt(end),
+    ...replaced,
   });
+
+/** Moves the wall clock of this process by so many milliseconds. Returns the way back. */
+export const clockMovedBy = (ms: number): (() => void) =>
+  enterWorldWith({ now: () => Date.now() + ms });

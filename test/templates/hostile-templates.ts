@@ -8,6 +8,8 @@ export const VARIABLES = [
   'shareLink',
 ] as const;
 
+/** The words of a text. */
+const words = (text: string): string[] => text.trim().split(/\s+/);
 const many = (text: string, times: number): string => text.repeat(times);
 const OPEN = '{{#if code}}';
 const CLOSE = '{{/if}}';
@@ -15,45 +17,29 @@ const CLOSE = '{{/if}}';
 /** Templates that must be refused, by what is wrong with them. */
 export const REFUSED: Readonly<Record<string, readonly string[]>> = {
   'raw output': [
-    '{{{code}}}',
+    ...words(`
+      {{{code}}} {{&code}} {{~{code}~}} {{~&code~}} {{{{raw}}}}{{code}}{{{{/raw}}}} {{{
+    `),
     '{{{ user.firstName }}}',
-    '{{&code}}',
     '{{& user.firstName}}',
-    '{{~{code}~}}',
-    '{{~&code~}}',
-    '{{{{raw}}}}{{code}}{{{{/raw}}}}',
     '{{{{if code}}}}<script>{{{{/if}}}}',
-    '{{{',
     '{{#if code}}{{&code}}{{/if}}',
   ],
   'paths to code': [
-    '{{constructor}}',
-    '{{__proto__}}',
-    '{{prototype}}',
-    '{{user.constructor}}',
-    '{{user.__proto__}}',
-    '{{user.__proto__.polluted}}',
-    '{{user.constructor.constructor}}',
-    '{{user/constructor}}',
-    '{{user.[constructor]}}',
-    '{{[__proto__]}}',
-    '{{this.constructor}}',
-    '{{./constructor}}',
-    '{{@root.constructor}}',
-    '{{@root.__proto__}}',
-    '{{user.firstName.constructor}}',
-    '{{user.firstName.__defineGetter__}}',
-    '{{code.__lookupGetter__}}',
+    ...words(`
+      {{constructor}} {{__proto__}} {{prototype}} {{user.constructor}} {{user.__proto__}}
+      {{user.__proto__.polluted}} {{user.constructor.constructor}} {{user/constructor}}
+      {{user.[constructor]}} {{[__proto__]}} {{this.constructor}} {{./constructor}}
+      {{@root.constructor}} {{@root.__proto__}} {{user.firstName.constructor}}
+      {{user.firstName.__defineGetter__}} {{code.__lookupGetter__}} {{code.length.constructor}}
+      {{user.toString}} {{user.hasOwnProperty}} {{user.valueOf}}
+    `),
     '{{#if constructor}}x{{/if}}',
     '{{#unless __proto__}}x{{/unless}}',
     '{{#each __proto__}}x{{/each}}',
     '{{#each user}}{{../__proto__}}{{/each}}',
     '{{#each user}}{{constructor}}{{/each}}',
     '{{#each user}}{{this.constructor}}{{/each}}',
-    '{{code.length.constructor}}',
-    '{{user.toString}}',
-    '{{user.hasOwnProperty}}',
-    '{{user.valueOf}}',
   ],
   helpers: [
     '{{lookup user "firstName"}}',
@@ -93,28 +79,14 @@ export const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '{{#*inline "constructor"}}y{{/inline}}{{> constructor}}',
   ],
   'unknown variables': [
-    '{{secret}}',
-    '{{user}}',
-    '{{user.email}}',
-    '{{user.firstName.length}}',
-    '{{friend}}',
-    '{{../code}}',
-    '{{../../code}}',
-    '{{@index}}',
-    '{{@root}}',
-    '{{@data}}',
-    '{{@root.secret}}',
-    '{{this}}',
-    '{{.}}',
-    '{{"code"}}',
-    '{{1}}',
-    '{{true}}',
-    '{{null}}',
-    '{{undefined}}',
+    ...words(`
+      {{secret}} {{user}} {{user.email}} {{user.firstName.length}} {{friend}} {{../code}}
+      {{../../code}} {{@index}} {{@root}} {{@data}} {{@root.secret}} {{this}} {{.}} {{"code"}}
+      {{1}} {{true}} {{null}} {{undefined}} {{#if}}x{{/if}}
+    `),
     '{{#if true}}x{{/if}}',
     '{{#if "code"}}x{{/if}}',
     '{{#if code.x}}y{{/if}}',
-    '{{#if}}x{{/if}}',
     '{{#if code code}}x{{/if}}',
     '{{#if code includeZero=true}}x{{/if}}',
     '{{#each user}}{{code}}{{/each}}',
@@ -158,23 +130,13 @@ export const REFUSED: Readonly<Record<string, readonly string[]>> = {
     `${many(' ', 25)}- x`,
   ],
   'what does not parse': [
-    '{{',
-    '{{code',
-    '{{code}',
-    '{{}}',
+    ...words(`
+      {{ {{code {{code} {{}} x{{/if}} {{else}} {{code..x}} {{user.}} {{user..firstName}}
+      {{user/../code}} {{"unclosed}} {{[code}} {{#}} {{/}}
+    `),
     '{{#if code}}x',
-    'x{{/if}}',
     '{{#if code}}x{{/unless}}',
     '{{#if code}}{{#unless code}}{{/if}}{{/unless}}',
-    '{{else}}',
-    '{{code..x}}',
-    '{{user.}}',
-    '{{user..firstName}}',
-    '{{user/../code}}',
-    '{{"unclosed}}',
-    '{{[code}}',
-    '{{#}}',
-    '{{/}}',
     '{{!-- unclosed',
     '{{#if code}}{{else}}{{else}}{{/if}}',
     '\u0000',
@@ -259,26 +221,19 @@ export const HARMLESSLY_RENDERED: readonly string[] = [
 
 /** Texts that people may call themselves. */
 export const HOSTILE_VALUES: readonly string[] = [
+  ...words(`
+    {{7*7}} {{code}} {{{code}}} #{7*7} [x](https://evil.example)
+    ![x](https://evil.example/x.png) https://evil.example www.evil.example evil@evil.example
+    mailto:evil@evil.example javascript:alert(1) *bold* **bold** _em_ ~~gone~~ --- ===
+    =?utf-8?q?=0aBcc:_x?= &lt;script&gt;alert(1)&lt;/script&gt; &#60;script&#62; &amp;
+    "><script>alert(1)</script> </title><script>alert(1)</script> </p></body></html> --> ]]>
+    value0z value %0d%0aBcc:x ../../etc/passwd
+  `),
   ...HARMLESSLY_RENDERED.slice(0, 60),
-  '{{7*7}}',
-  '{{code}}',
-  '{{{code}}}',
   '{{constructor.constructor "return process"}}',
   '{{#each this}}{{/each}}',
   '${7*7}',
-  '#{7*7}',
   '<%= 7*7 %>',
-  '[x](https://evil.example)',
-  '![x](https://evil.example/x.png)',
-  'https://evil.example',
-  'www.evil.example',
-  'evil@evil.example',
-  'mailto:evil@evil.example',
-  'javascript:alert(1)',
-  '*bold*',
-  '**bold**',
-  '_em_',
-  '~~gone~~',
   '# Heading',
   '> quote',
   '- item',
@@ -287,8 +242,6 @@ export const HOSTILE_VALUES: readonly string[] = [
   '```\ncode\n```',
   '    indented',
   '| a | b |\n|---|---|\n| c | d |',
-  '---',
-  '===',
   '[y]: https://evil.example',
   'Ann\r\nBcc: victim@example.com',
   'Ann\nContent-Type: text/html\n\n<script>alert(1)</script>',
@@ -301,28 +254,15 @@ export const HOSTILE_VALUES: readonly string[] = [
   'Ann\u2066x\u2069',
   'Ann\ud800',
   '\udc00Ann',
-  '=?utf-8?q?=0aBcc:_x?=',
-  '&lt;script&gt;alert(1)&lt;/script&gt;',
-  '&#60;script&#62;',
-  '&amp;',
   '" onmouseover="alert(1)',
   "' onmouseover='alert(1)",
   '` onmouseover=`alert(1)',
-  '"><script>alert(1)</script>',
-  '</title><script>alert(1)</script>',
-  '</p></body></html>',
-  '-->',
-  ']]>',
-  'value0z',
   'valueq0z valuex1z',
-  'value',
   'a'.repeat(100_000),
   '<'.repeat(10_000),
   '&'.repeat(10_000),
   '_a*'.repeat(5_000),
   '> '.repeat(5_000),
-  '%0d%0aBcc:x',
-  '../../etc/passwd',
   'Ann & Bob',
   'Zoë Ångström',
   '李小龍',

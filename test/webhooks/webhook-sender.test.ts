@@ -1,8 +1,7 @@
-import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
-import { enterWorld, type World } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { putDeliveries, putEndpoints } from '../../src/webhooks/deliveries/delivery-rows.js';
@@ -14,6 +13,7 @@ import type { Posted, PostRequest } from '../../src/webhooks/sending/webhook-pos
 import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
 import type { WebhookSubscriptions } from '../../src/webhooks/subscriptions/webhook-subscriptions.js';
+import { enterWorldWith } from '../support/clock-of-process.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { until } from '../support/projected-ledger.js';
@@ -40,20 +40,6 @@ let isSubscribed: boolean;
 const PROCESS = 1;
 const SUBSCRIBED_AT = 1_000;
 
-/** This process's world, with a clock of durations that is ahead. */
-const worldAhead = (aheadMs: () => number): World => ({
-  now: () => Date.now(),
-  elapsed: () => performance.now() + aheadMs(),
-  after: (ms, call, keepsProcess) => {
-    const timer = setTimeout(call, ms);
-    if (!keepsProcess) timer.unref();
-    return () => clearTimeout(timer);
-  },
-  uuid: () => randomUUID(),
-  bytes: (length) => randomBytes(length),
-  below: (end) => randomInt(end),
-});
-
 const ANSWERED: Posted = {
   kind: 'answered',
   status: 200,
@@ -77,7 +63,7 @@ beforeEach(async () => {
   answersAtOnce = true;
   keysAway = false;
   laterMs = 0;
-  leaveWorld = enterWorld(worldAhead(() => laterMs));
+  leaveWorld = enterWorldWith({ elapsed: () => performance.now() + laterMs });
   isSubscribed = true;
   dataOf = () => Promise.resolve({ kind: 'made', data: {}, people: [] });
   const sealer = new FixedSealer(Buffer.alloc(32, 1));
@@ -128,6 +114,8 @@ const endpointsOf = (tenant: string, mode: 'live' | 'test', count: number) =>
 
 type Named = ReturnType<typeof endpointsOf>[number];
 
+const oneOf = (tenant: string): Named => endpointsOf(tenant, 'live', 1)[0]!;
+
 const known = (endpoints: readonly Named[]): Promise<void> =>
   putEndpoints(
     pool,
@@ -159,8 +147,7 @@ const postedTo = (tenant: string): number =>
 
 test('an endpoint that leaves a request without an answer gets no other one meanwhile', async () => {
   answersAtOnce = false;
-  const [hangs, fine] = endpointsOf('a', 'live', 2);
-  if (hangs === undefined || fine === undefined) throw new Error('no endpoint');
+  const [hangs, fine] = [oneOf('a'), oneOf('b')];
   await known([hangs, fine]);
   await pool.query('update ledger.webhook_endpoints set last_success = now()');
   await due([hangs], [null]);
@@ -215,8 +202,7 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
     asked += 1;
     return Promise.reject(new UnreadableEvent('of a later release'));
   };
-  const [endpoint] = endpointsOf('one', 'live', 1);
-  if (endpoint === undefined) throw new Error('no endpoint');
+  const endpoint = oneOf('one');
   await known([endpoint]);
   await due([endpoint], [unreadable]);
   sender.start();
@@ -237,8 +223,7 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
 });
 
 test('bodies for new endpoints hold up none of the others', async () => {
-  const [fine, ...fresh] = endpointsOf('a', 'live', 8);
-  if (fine === undefined) throw new Error('no endpoint');
+  const [fine = oneOf('a'), ...fresh] = endpointsOf('a', 'live', 8);
   await known([fine, ...fresh]);
   await pool.query(
     'update ledger.webhook_endpoints set last_success = now() where endpoint_id = $1',
@@ -266,8 +251,7 @@ test('bodies for new endpoints hold up none of the others', async () => {
 });
 
 test('an outcome of a new endpoint that cannot be recorded yet holds up none of the others', async () => {
-  const [fine, fresh] = endpointsOf('a', 'live', 2);
-  if (fine === undefined || fresh === undefined) throw new Error('no endpoint');
+  const [fine, fresh] = [oneOf('a'), oneOf('b')];
   await known([fine, fresh]);
   await pool.query(
     'update ledger.webhook_endpoints set last_success = now() where endpoint_id = $1',
@@ -311,7 +295,7 @@ describe('a claim that the process comes back to late', () => {
   let makeBody: () => void;
 
   beforeEach(async () => {
-    endpoint = endpointsOf('a', 'live', 1)[0]!;
+    endpoint = oneOf('a');
     await known([endpoint]);
     const making = new Promise<PayloadData>((resolve) => {
       makeBody = () => resolve({ kind: 'made', data: {}, people: [] });
@@ -361,8 +345,7 @@ describe('a claim that the process comes back to late', () => {
 });
 
 test('what a dead process had claimed is sent before its claim ends', async () => {
-  const [endpoint] = endpointsOf('a', 'live', 1);
-  if (endpoint === undefined) throw new Error('no endpoint');
+  const endpoint = oneOf('a');
   await known([endpoint]);
   await due([endpoint], [null]);
   const room = { deliveries: 1, areSlow: true, fullTenants: [], hanging: [], take: () => true };
@@ -376,8 +359,7 @@ test('what a dead process had claimed is sent before its claim ends', async () =
 });
 
 test('a test is sent to the subscription that it is for, and to no later one', async () => {
-  const [endpoint] = endpointsOf('a', 'live', 1);
-  if (endpoint === undefined) throw new Error('no endpoint');
+  const endpoint = oneOf('a');
   await known([endpoint]);
   for (const at of [SUBSCRIBED_AT - 1, SUBSCRIBED_AT])
     await due([endpoint], [null], { subscribedAt: String(at) });
