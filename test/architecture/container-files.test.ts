@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { loadConfig, ROLES, SETTINGS, type Config } from '../../src/config/config.js';
+import { loadConfig, SETTINGS, type Config } from '../../src/config/config.js';
 import {
   environmentOf,
   readComposeFile,
@@ -21,40 +21,9 @@ const imageEnvironment = environmentOf(image);
 const readNginx = (name: string): string =>
   readFileSync(join(root, 'docker', 'nginx', name), 'utf8');
 const LEDGER = 'referral-ledger:local';
-const POSTGRES = 'postgres';
-const EVENT_STORE = 'eventstore/eventstore';
 
-/** Variables that are not the service's configuration, by who reads them, and what they are. */
-const VARIABLES_OF_OTHERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  [LEDGER]: {
-    HOME: 'of every process; a library asks for it',
-    DATABASE_PASSWORD_FILE:
-      'docker/environment.mjs: the file with the password that goes into DATABASE_URL',
-    EVENT_STORE_PASSWORD_FILE:
-      'docker/environment.mjs: the file with the password that goes into EVENT_STORE_URL',
-  },
-  [POSTGRES]: {
-    POSTGRES_PASSWORD: 'the password that docker/make-role.sql gives to the role',
-    POSTGRES_PASSWORD_FILE: 'the file with that password',
-  },
-  [EVENT_STORE]: {
-    EVENTSTORE_CLUSTER_SIZE: 'how many nodes make the cluster',
-    EVENTSTORE_INSECURE: 'no TLS, no passwords',
-    EVENTSTORE_ENABLE_ATOM_PUB_OVER_HTTP: 'what the web page shows streams with',
-    EVENTSTORE_TELEMETRY_OPTOUT: 'sends nothing to its maker',
-    EVENTSTORE_DISCOVER_VIA_DNS: 'false: the other nodes are listed',
-    EVENTSTORE_GOSSIP_SEED: 'the other nodes',
-    EVENTSTORE_NODE_HOST_ADVERTISE_AS: 'the name that clients are told',
-    EVENTSTORE_REPLICATION_HOST_ADVERTISE_AS: 'the name that the other nodes are told',
-    EVENTSTORE_CERTIFICATE_FILE: 'the certificate of the node',
-    EVENTSTORE_CERTIFICATE_PRIVATE_KEY_FILE: 'its key',
-    EVENTSTORE_TRUSTED_ROOT_CERTIFICATES_PATH: 'the folder with the authority of the other nodes',
-  },
-};
-
-/** What the image of Postgres runs when it makes the database. */
-const ROLE_FILE = 'make-role.sql';
-const roleFile = readFileSync(join(root, 'docker', ROLE_FILE), 'utf8');
+/** Variables of our containers that are not the service's configuration. */
+const OTHERS = ['HOME', 'DATABASE_PASSWORD_FILE', 'EVENT_STORE_PASSWORD_FILE'];
 
 const PASSWORD = 'p@ss/w:o?r#d %';
 let folder = '';
@@ -67,8 +36,6 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const imageOf = ({ image: name }: ComposeService): string =>
-  name === LEDGER ? name : name.replace(/:.*$/, '');
 const isService = (service: ComposeService): boolean =>
   service.image === LEDGER && service.command === undefined;
 
@@ -105,13 +72,11 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
   const postgres = services.postgres!;
 
   it('sets only variables that exist', () => {
-    const known = (service: ComposeService): string[] => [
-      ...Object.keys(VARIABLES_OF_OTHERS[imageOf(service)] ?? {}),
-      ...(service.image === LEDGER ? SETTINGS.map((setting) => setting.name) : []),
-    ];
-    const unknown = all.flatMap(([key, service]) =>
+    const known = [...OTHERS, ...SETTINGS.map((setting) => setting.name)];
+    const ours = all.filter(([, service]) => service.image === LEDGER);
+    const unknown = ours.flatMap(([key, service]) =>
       Object.keys(environmentIn(service))
-        .filter((variable) => !known(service).includes(variable))
+        .filter((variable) => !known.includes(variable))
         .map((variable) => `${key}: ${variable}`),
     );
     expect(unknown).toEqual([]);
@@ -145,16 +110,6 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     for (const { trustedProxies } of configs) expect(trustedProxies).toHaveLength(1);
   });
 
-  it('leaves Postgres more connections than all processes and the command line may take', async () => {
-    const configs = await Promise.all(ledgers.map(([, service]) => configOf(service)));
-    const most = configs.map(({ databaseConnectionsMax }) => databaseConnectionsMax);
-    const given = /max_connections=(\d+)/.exec((postgres.command ?? []).join(' '))?.[1] ?? '100';
-    const superusers = 3;
-    expect(Number(given) - superusers).toBeGreaterThanOrEqual(
-      most.reduce((sum, max) => sum + max, 0) + Math.max(...most),
-    );
-  });
-
   it('drops every right that our containers do not need', () => {
     for (const [key, service] of all.filter(([, { image: name }]) => name === LEDGER)) {
       expect([key, service.read_only, service.cap_drop, service.security_opt]).toEqual([
@@ -172,39 +127,6 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
         ]);
       }
     }
-  });
-
-  it('allows the service its whole time to stop', async () => {
-    for (const [, service] of ledgers) {
-      const { shutdownGraceMs } = await configOf(service);
-      const margin = Number(
-        /shutdownGraceMs \+ ([\d_]+)/
-          .exec(readFileSync(join(root, 'src', 'process', 'main.ts'), 'utf8'))?.[1]
-          ?.replace('_', ''),
-      );
-      expect(
-        Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1_000,
-      ).toBeGreaterThanOrEqual(shutdownGraceMs + margin);
-    }
-  });
-
-  it('covers every role', async () => {
-    const configs = await Promise.all(ledgers.map(([, service]) => configOf(service)));
-    expect(ROLES.filter((role) => !configs.some(({ roles }) => roles.has(role)))).toEqual([]);
-  });
-});
-
-describe(`docker/${ROLE_FILE}`, () => {
-  const page = readFileSync(join(root, 'docs', 'how-to', 'use-your-own-postgres.md'), 'utf8');
-  const statementsIn = (text: string): string[] =>
-    [...text.matchAll(/^(?:create|revoke|grant|alter) [^;]+;$/gm)].map(([statement]) => statement);
-
-  it('makes the role of the page about an own Postgres, and leaves the superuser no password', () => {
-    const ofPage = [...page.matchAll(/^```sql\n([^`]+)^```$/gm)].flatMap(([, sql = '']) =>
-      statementsIn(sql.replaceAll("'a-long-random-password'", ":'password'")),
-    );
-    expect(ofPage.length).toBeGreaterThan(4);
-    expect(statementsIn(roleFile)).toEqual([...ofPage, 'alter role postgres password null;']);
   });
 });
 

@@ -64,15 +64,6 @@ describe('docker/Dockerfile', () => {
     expect(missing).toEqual([]);
   });
 
-  it('ships production dependencies only', () => {
-    const dependencies = stages.find(({ name }) => name === 'dependencies')!;
-    expect(textsOf(dependencies, 'RUN')).toEqual([expect.stringContaining('npm ci --omit=dev')]);
-    expect(textsOf(image, 'COPY')).toContain(
-      '--from=dependencies /app/node_modules ./node_modules',
-    );
-    expect(textsOf(image, 'RUN').join('\n')).not.toMatch(/npm|apt/);
-  });
-
   it('runs as a numbered user other than root, who owns the folder of the master key', () => {
     const [user, ...others] = textsOf(image, 'USER');
     expect(others).toEqual([]);
@@ -81,18 +72,6 @@ describe('docker/Dockerfile', () => {
       `install -d -o ${uid} -g ${gid} -m 0700 ${environment.DATA_DIR}`,
     );
     expect(dirname(environment.MASTER_KEY_FILE!)).toBe(environment.DATA_DIR);
-  });
-
-  it('starts the same file as the scripts of the project', () => {
-    for (const [ours, theirs] of [
-      ['docker/start.mjs', 'scripts/start.mjs'],
-      ['docker/ledger-service.mjs', 'scripts/cli.mjs'],
-    ] as const) {
-      const started = (path: string): string | undefined =>
-        /await import\('([^']+)'\)/.exec(read(path))?.[1];
-      expect(started(ours)).toBe(started(theirs));
-      expect(existsSync(join(root, 'docker', started(ours)!))).toBe(true);
-    }
   });
 });
 

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import type { RewardResponse, rewardJson } from '../../src/presenting/reward.response.js';
 
 /**
  * Presenters return the classes that /openapi.json is made of: the compiler holds answer and
@@ -49,44 +48,8 @@ const presenters = files.flatMap((file) =>
   presentersIn(file).map((presenter) => ({ file, ...presenter })),
 );
 
-test('every resource has its presenters beside its response classes', () => {
-  const resources = [
-    'accounts',
-    'discounts',
-    'exports',
-    'integrations',
-    'personal-data',
-    'presenting',
-    'referral-codes',
-    'rewards',
-    'user-events',
-    'webhooks',
-  ];
-  const folders = presenters.map(({ file }) => file.replace(/^http\//, '').split('/')[0] ?? '');
-  expect([...new Set(folders)].sort()).toEqual(resources);
-  expect(presenters.filter(({ file }) => !file.endsWith('.response.ts'))).toEqual([]);
-});
-
 test('a presenter declares that it returns a response class', () => {
   expect(
     presenters.filter(({ returns }) => !/^(Omit<|readonly )?[A-Z]\w*Response\b/.test(returns)),
   ).toEqual([]);
-});
-
-type Accepts<T, Given> = [Given] extends [T] ? true : false;
-type Changed<T, Members> = Omit<T, keyof Members> & Members;
-type Returned = ReturnType<typeof rewardJson>;
-
-test('a presenter that leaves out a member or gives it another type does not compile', () => {
-  // The literals are what the compiler finds out: another value in one of them does not compile.
-  const asDescribed: Accepts<Returned, RewardResponse> = true;
-  const withoutCurrency: Accepts<Returned, Omit<RewardResponse, 'currency'>> = false;
-  const withUndefined: Accepts<Returned, Changed<RewardResponse, { currency: undefined }>> = false;
-  const withNumber: Accepts<Returned, Changed<RewardResponse, { accountId: number }>> = false;
-  expect([asDescribed, withoutCurrency, withUndefined, withNumber]).toEqual([
-    true,
-    false,
-    false,
-    false,
-  ]);
 });

@@ -117,28 +117,4 @@ describe('npm run images:pin', () => {
       `${readDockerfile().at(-1)!.image.replace(/@.*$/, '')}@${newer}`,
     );
   });
-
-  it('finds images that are named by a tag alone, without a registry', () => {
-    registrySays('exit 1');
-    writeFileSync(join(folder, 'compose.yaml'), 'services:\n  a:\n    image: example/some:1.2\n');
-    const { status, stderr } = pin('--check');
-    expect([status, stderr]).toEqual([
-      1,
-      expect.stringContaining('example/some:1.2 is not pinned'),
-    ]);
-  });
-
-  it('changes nothing and says so in a line when the registry tells no digest', () => {
-    registrySays('echo unauthorized; exit 1');
-    const { status, stderr } = pin();
-    expect([status, stderr.trim().split('\n').length]).toEqual([1, 1]);
-    expect(readFileSync(join(folder, 'compose.yaml'), 'utf8')).toBe(read('docker/compose.yaml'));
-  });
-});
-
-test('the tests can be run on the Node.js of the image', () => {
-  const script = read('scripts/check-node24.mjs');
-  const pattern = /^FROM node:(\d+)-/m;
-  expect(script).toContain(String(pattern));
-  expect(pattern.exec(read('docker/Dockerfile'))?.[1]).toBe('24');
 });

@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { auditLoss } from '../../src/operations/ledger/loss-acknowledgement.js';
 import { eventually } from '../support/embedded.js';
 import { END_SESSIONS } from '../support/ended-sessions.js';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
@@ -12,7 +11,6 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
-import { acknowledgeLoss, verifyLedger } from '../support/operations.js';
 
 /**
  * The log loses its end under the service, and while no service runs: lost events are in no answer
@@ -117,34 +115,6 @@ it('a running service neither shows nor redeems lost rewards, and new ones are r
   expect(lossLines().length).toBe(1);
   const { rows } = await sql.query('select from_position, to_position from ledger.log_losses');
   expect(rows).toEqual([{ from_position: from, to_position: from?.replace(/\d+$/, String(kept)) }]);
-});
-
-it('ledger verify fails until the loss is acknowledged', async () => {
-  const { core } = running.service;
-  const { accountId, at } = await person();
-  const scope = { tenant: tenant.alias, mode: 'live' as const };
-  const patience = { signal: new AbortController().signal, awayMsMax: 10_000 };
-  expect(await verifyLedger(core, { scope, ...patience })).toMatchObject({ ok: true });
-  const kept = (await head()) - 1;
-  await tenant.live.post(`/rewards${at}`, CREDIT);
-  await loseTail(sql, kept);
-  await eventually(() => Promise.resolve(lossLines().length > 0));
-  await eventually(async () => (await sql.query('select from ledger.log_losses')).rows.length > 0);
-  await tenant.live.post(`/rewards${at}`, CREDIT);
-  expect(await verifyLedger(core, { scope, ...patience })).toMatchObject({
-    ok: false,
-    firstBroken: { reason: 'lost' },
-  });
-  const options = { reason: 'a test', by: 'tester', warn: () => undefined, ...patience };
-  const acknowledged = await acknowledgeLoss(core, options, (loss) =>
-    auditLoss(core, loss, options),
-  );
-  expect(acknowledged.to && numberOf(acknowledged.to)).toBe(kept);
-  expect(await verifyLedger(core, { scope, ...patience })).toMatchObject({
-    ok: true,
-    firstBroken: null,
-  });
-  expect(await available(accountId)).toBe(800);
 });
 
 it('a node of EventStoreDB that returns without the end of its log is noticed by a running service and at a start', async () => {

@@ -259,15 +259,6 @@ describe('a stop', () => {
     await leader.stop();
   });
 
-  it('ends the pause after a failure at once', async () => {
-    const candidate = new Candidate(['backing-off']).start(
-      () => Promise.reject(new Error('again')),
-      { retryMs: { first: 3_600_000, max: 3_600_000 } },
-    );
-    await eventually(async () => candidate.errors.length === 1);
-    await candidate.stop();
-  });
-
   it('while the locks are tried for begins no work', async () => {
     const candidate = new Candidate(['trying']);
     const { renew } = candidate.leadership;

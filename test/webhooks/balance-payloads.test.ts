@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
-import { personal } from '../../src/domain/personal.js';
 import { accepted, SharedLedger, type TestProcess } from '../command-handling/support/processes.js';
 import { Listener } from './support/told.js';
 
@@ -107,18 +105,6 @@ test('a bulk redemption announces each of its people once, with the amount after
   ]);
 });
 
-test('scheduled credit is announced when it is granted and when it becomes available', async () => {
-  await open();
-  const rewardId = await scheduled('ann', { dateScheduledFor: now + DAY });
-  expect(await told()).toEqual([['ann', 'CENTS', 0]]);
-  await send({ type: 'SettleReward', rewardId });
-  expect(await told()).toEqual([]);
-  now += DAY;
-  await send({ type: 'SettleReward', rewardId });
-  expect(await told()).toEqual([['ann', 'CENTS', 100]]);
-  expect(await listener.again()).toEqual(listener.sent);
-});
-
 test('credit that expires is announced, less what was redeemed of it', async () => {
   await open();
   const rewardId = await scheduled('ann', { dateExpires: now + DAY });
@@ -138,22 +124,4 @@ test('a date that has passed counts before it is recorded', async () => {
   now += DAY;
   await service.reward('acme', 'bob', credit(1));
   expect(await told()).toEqual([['bob', 'CENTS', 101]]);
-});
-
-test('corrections by an operator are announced', async () => {
-  await open();
-  const correct = (amount: number) =>
-    send({
-      type: 'AdjustCredit',
-      userId: 'ann',
-      unit: 'CENTS',
-      amount,
-      reason: 'overcharged',
-      approvedBy: personal(randomUUID(), 'Approver'),
-      by: personal(randomUUID(), 'Operator'),
-    });
-  await correct(80);
-  expect(await told()).toEqual([['ann', 'CENTS', 80]]);
-  await correct(-30);
-  expect(await told()).toEqual([['ann', 'CENTS', 50]]);
 });

@@ -50,45 +50,6 @@ test('a user and a code, as they are after the call', async () => {
   ]);
 });
 
-test('a user with a value in every member', async () => {
-  accepted(await service.sync('acme'));
-  const texts = {
-    email: 'Ann@example.com',
-    firstName: 'Ann',
-    lastName: 'Lee',
-    imageUrl: 'https://example.com/ann.png',
-    locale: 'en_CA',
-    countryCode: 'CA',
-  };
-  accepted(
-    await service.upsert('acme', 'ann', {
-      referralCode: 'ANN',
-      paymentProviderId: 'cus_1',
-      changes: {
-        ...texts,
-        referable: false,
-        customFields: { plan: 'gold', seats: 3, trial: true },
-        segments: ['vip'],
-        cookieId: 'cookie-1',
-      },
-      seen: { ip: '192.0.2.1', userAgent: 'Agent/1', source: null },
-    }),
-  );
-  const of = { tenant: 'demo', id: 'ann', accountId: 'acme', code: 'ANN', email: texts.email };
-  expect(await listener.data('user.created')).toEqual([
-    announcedUser(of, {
-      ...texts,
-      referable: false,
-      customFields: { plan: 'gold', seats: 3, trial: true },
-      segments: ['vip'],
-      cookieId: 'cookie-1',
-      firstSeenIP: '192.0.2.1',
-      lastSeenIP: '192.0.2.1',
-      paymentProviderId: 'cus_1',
-    }),
-  ]);
-});
-
 test('a user of an account that has a payment provider id, and a code that referred the user', async () => {
   await service.userWithCode('anns', 'ann', 'ANN');
   accepted(await service.sync('bobs', 'TRIAL', ['ann']));
@@ -161,26 +122,6 @@ describe('a reward has the members of its type', () => {
         dateExpires,
       },
     ]);
-  });
-
-  test('a percentage', async () => {
-    const value = { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 } as const;
-    await service.reward('acme', 'ann', value);
-    expect(await listener.news()).toEqual([
-      {
-        type: 'reward.created',
-        kind: 'made',
-        data: { ...common, type: 'PCT_DISCOUNT', unit: '%', discountPercent: 10 },
-      },
-    ]);
-  });
-
-  test('a tank code', async () => {
-    const tank = { type: 'FUELTANK', fuelTankCode: 'F-1', fuelTankType: 'CREDIT' } as const;
-    await service.reward('acme', 'ann', { ...tank, amount: 5, unit: null });
-    await service.reward('acme', 'ann', { ...tank, amount: 5, unit: 'LITRES' });
-    const data = { ...common, ...tank, amount: 5 };
-    expect(await listener.data()).toEqual([data, { ...data, unit: 'LITRES' }]);
   });
 
   test('what happens to it later does not show', async () => {
