@@ -454,6 +454,7 @@ it.each<[string, Events, AccountRequest, Fetched, Refusal, string?]>([
     upsert({ referralCode: 'TAKEN' }),
     [reservedAs(code('TAKEN'), { refused: 'CODE_PROGRAM_CONFLICT' })],
     'CODE_PROGRAM_CONFLICT',
+    'referralCodes.default is a code of the user in another program: choose another code',
   ],
   ['a user that is not new', HERE, upsert({ mustBeNew: true }), [], 'USER_EXISTS'],
   [
@@ -462,7 +463,7 @@ it.each<[string, Events, AccountRequest, Fetched, Refusal, string?]>([
     upsert({ referralCodes: { unheard: 'MINE' } }),
     [],
     'PROGRAM_UNKNOWN',
-    'referralCodes names an unknown program',
+    'referralCodes.unheard names a program that the tenant does not have: leave it out',
   ],
   [
     'two codes for one program',
@@ -470,7 +471,7 @@ it.each<[string, Events, AccountRequest, Fetched, Refusal, string?]>([
     upsert({ referralCode: 'A', referralCodes: { default: 'B' } }),
     [],
     'CODE_PROGRAM_CONFLICT',
-    'referralCode and referralCodes name two codes for the default program',
+    'referralCode and referralCodes name two codes for the default program: send one of them',
   ],
   ['an absent account', [], upsert({ referralCode: 'MINE' }), [], 'ACCOUNT_NOT_FOUND'],
 ])('a request is refused for %s', (_why, events, request, fetched, refusal, ...details) => {
@@ -482,7 +483,7 @@ it.each<[string, Events, AccountRequest, Fetched, Refusal, string?]>([
 it('a user is refused a code of its own in another program', () => {
   asked(OWN_CODE, upsert({ referralCodes: { partners: 'MINE' } }), PARTNERS).refused(
     'CODE_PROGRAM_CONFLICT',
-    'a code of the user belongs to another program',
+    'referralCodes.partners is a code of the user in another program: choose another code',
   );
 });
 
@@ -499,7 +500,7 @@ it('a user is refused a payment provider id that another account has', () => {
 it('a user writes what the token grants, and nothing else', () => {
   const notGranted = [
     'FIELD_NOT_GRANTED',
-    'the token does not carry what the body says of firstName, referralCodes.vip',
+    'The token does not carry what the body says of firstName, referralCodes.vip: leave it out, or send a token with these values',
   ] as const;
   // Before the codes, which depend on the tenant's programs.
   const request = {

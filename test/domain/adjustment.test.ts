@@ -77,7 +77,10 @@ it('an adjustment is refused for an unknown user, for zero and for more than the
   for (const amount of [0, 0.5, Number.NaN])
     given(here)
       .when(adjust(amount))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number other than zero');
+      .refused(
+        'REDEMPTION_NOT_POSSIBLE',
+        `The amount ${amount} must be a whole number other than zero`,
+      );
   given(here, rewardGranted('all', BOB, credit(Number.MAX_SAFE_INTEGER)))
     .when(adjust(1))
     .refused(

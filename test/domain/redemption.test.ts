@@ -52,7 +52,7 @@ it.each([0, -1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY])(
   (amount) => {
     given(here, reward)
       .when(redeem(amount))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
+      .refused('REDEMPTION_NOT_POSSIBLE', `The amount ${amount} must be a whole number above zero`);
   },
 );
 
@@ -174,7 +174,7 @@ describe('redeeming of the account', () => {
       .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 POINTS');
     given(here, of('a', 10))
       .when(redeem(0))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
+      .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 0 must be a whole number above zero');
     given().when(redeem(1)).refused('ACCOUNT_NOT_FOUND');
   });
 

@@ -165,7 +165,7 @@ it('credit cannot be redeemed while its call is under way', () => {
   const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
   when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
     'REDEMPTION_NOT_POSSIBLE',
-    'the payment provider is paying the reward',
+    'The payment provider is paying the reward: redeem another one',
   );
   when({ type: 'RedeemAccountCredit', ...redeem }).refused(
     'REDEMPTION_NOT_POSSIBLE',
@@ -238,7 +238,7 @@ it('a refused reward that may be paid is nobody else’s, until the provider say
   const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
   when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
     'REDEMPTION_NOT_POSSIBLE',
-    'the payment provider is paying the reward',
+    'The payment provider is paying the reward: redeem another one',
   );
   when({ type: 'RedeemAccountCredit', ...redeem }).refused(
     'REDEMPTION_NOT_POSSIBLE',
@@ -489,7 +489,7 @@ it.each([
     const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
     when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
       'REDEMPTION_NOT_POSSIBLE',
-      'the payment provider is paying the reward',
+      'The payment provider is paying the reward: redeem another one',
     );
   },
 );

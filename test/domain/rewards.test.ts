@@ -61,13 +61,18 @@ it('a manual reward that is scheduled for the past, or for now, is available now
     .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
 });
 
+const EXPIRED = `dateExpires must lie in the future, after ${new Date(NOW).toISOString()}`;
+
 it('a manual reward does not expire in the past or before it becomes available', () => {
   given(here)
     .when(create({ dateExpires: NOW }))
-    .refused('REWARD_DATES_INVALID', 'dateExpires must lie in the future');
+    .refused('REWARD_DATES_INVALID', EXPIRED);
   given(here)
     .when(create({ dateScheduledFor: NOW + 2, dateExpires: NOW + 1 }))
-    .refused('REWARD_DATES_INVALID', 'dateExpires must not be before dateScheduledFor');
+    .refused(
+      'REWARD_DATES_INVALID',
+      `dateExpires must not be before dateScheduledFor, ${new Date(NOW + 2).toISOString()}`,
+    );
 });
 
 it('a manual reward needs its user', () => {
@@ -84,13 +89,12 @@ it('a manual reward is refused under the id of another reward', () => {
 });
 
 it('a manual reward is refused for its dates before its user is checked', () => {
-  const late = 'dateExpires must lie in the future';
   given()
     .when(create({ dateExpires: NOW }))
-    .refused('REWARD_DATES_INVALID', late);
+    .refused('REWARD_DATES_INVALID', EXPIRED);
   given(here)
     .when(create({ userId: 'cat', dateExpires: NOW }))
-    .refused('REWARD_DATES_INVALID', late);
+    .refused('REWARD_DATES_INVALID', EXPIRED);
 });
 
 it('a manual reward never raises the total ever assigned of a unit beyond the countable maximum', () => {

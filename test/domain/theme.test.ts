@@ -106,6 +106,7 @@ test('values that are too large are refused, alone and together', () => {
   expect(given().when(change({ bytes: THEME_BYTES_MAX }))).toHaveProperty('events');
   expect(given().when(change({ bytes: THEME_BYTES_MAX + 1 }))).toEqual({
     refused: 'THEME_TOO_LARGE',
+    details: ['The values have 262145 bytes as compact JSON, more than 262144: shorten texts'],
   });
   const locales = Array.from({ length: 16 }, (_, index) => `l${index}`);
   expect(locales.length * THEME_BYTES_MAX).toBe(ALL_THEMES_BYTES_MAX);
@@ -114,7 +115,7 @@ test('values that are too large are refused, alone and together', () => {
   );
   expect(full.when(change())).toMatchObject({
     refused: 'THEME_INVALID',
-    details: ['the values of all locales exceed 4194304 bytes'],
+    details: ['the values of all locales have 4194311 bytes, more than 4194304: shorten texts'],
   });
   // Instead of values of the same size.
   expect(full.when(change({ locale: 'l0', current: { a: 2 } }))).toHaveProperty('events');

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { errorJson } from '../../src/http/edge/api-error.js';
+import { API_ERROR_CODES, API_ERRORS, errorJson } from '../../src/http/edge/api-error.js';
 import { completedError } from '../../src/http/edge/error-message.js';
 
 const requestOf = (given: object): FastifyRequest =>
@@ -16,19 +16,19 @@ test.each([
     'the value of the path',
     errorJson('ACCOUNT_NOT_FOUND'),
     { params: { accountId: 'acme' } },
-    'There is no account "acme": POST /accountsync creates it',
+    'There is no account "acme" in the mode of the request (live or test): check the id and the key',
   ],
   [
     'the value of the body',
-    errorJson('USER_NOT_FOUND'),
-    { params: {}, body: { userId: 'a"b' } },
-    'There is no user "a\\"b": POST /user creates it',
+    errorJson('ACCOUNT_NOT_FOUND'),
+    { params: {}, body: { id: 'jane', accountId: 'a"b' } },
+    'There is no account "a\\"b" for the user "jane": create it first, with POST /accountsync',
   ],
   [
     'a long value, cut',
-    errorJson('REWARD_NOT_FOUND'),
-    { params: { id: 'x'.repeat(200) } },
-    `There is no reward "${'x'.repeat(80)}…"`,
+    errorJson('PROGRAM_NOT_FOUND'),
+    { query: { programId: 'x'.repeat(200) } },
+    `There is no program "${'x'.repeat(80)}…": leave programId out for the default program`,
   ],
   [
     'the first reason',
@@ -37,17 +37,28 @@ test.each([
     'The request is malformed: unit is required (and 1 more)',
   ],
   [
+    'the value of the member that the reason is about',
+    errorJson('BAD_REQUEST', { validationErrors: ['events[1].key must be a text'] }),
+    { body: { events: [{ key: 'a' }, { key: 7 }] } },
+    'The request is malformed: events[1].key must be a text; the request has "7"',
+  ],
+  [
+    'no secret',
+    errorJson('BAD_REQUEST', { validationErrors: ['secretKey: must be a text'] }),
+    { body: { secretKey: 'sk_live_1' } },
+    'The request is malformed: secretKey: must be a text',
+  ],
+  [
     'method and path of an unknown route, without its query',
     errorJson('NOT_FOUND'),
     { routeOptions: { url: undefined } },
-    'There is no route GET /x',
+    'There is no route GET /x: /docs lists all routes',
   ],
-  ['the method', errorJson('METHOD_NOT_ALLOWED'), {}, '/x does not take GET'],
   [
     'the content type',
     errorJson('UNSUPPORTED_MEDIA_TYPE'),
     { headers: { 'content-type': 'text/plain' } },
-    'The body must be JSON in UTF-8: send Content-Type: application/json instead of text/plain',
+    'The body of Content-Type "text/plain" is no uncompressed JSON in UTF-8: send it as application/json',
   ],
   [
     'nothing where the request names nothing',
@@ -63,4 +74,30 @@ test.each([
   ],
 ])('a message names %s', (_what, body, request, message) => {
   expect(completedError(body, requestOf(request))).toEqual({ ...body, message });
+});
+
+const VALUE = 'constructor';
+const MEMBERS = new Map(
+  [
+    ...['accountId', 'userId', 'id', 'code', 'referralCode', 'paymentProviderId', 'endpointUrl'],
+    ...['tenantAlias', 'referralId', 'exportId', 'type', 'url', 'programId', 'idempotencyKey'],
+    ...['idempotency-key', 'ledger-position-at-least', 'content-length', 'content-type'],
+  ].map((name) => [name, VALUE]),
+);
+
+/** Their messages come from the decision or the check, or are fixed. */
+const OTHERS =
+  `BAD_REQUEST VALIDATION_FAILED INVALD_REWARD_REDEMPTION REWARD_NOT_CANCELLABLE MODERATION_NOT_POSSIBLE
+  USER_EXISTS AMOUNT_TOO_LARGE EXPORT_NOT_READY UNAUTHORIZED FORBIDDEN RATE_LIMITED`.split(/\s+/);
+
+test.each(
+  API_ERROR_CODES.filter((code) => API_ERRORS[code].status < 500 && !OTHERS.includes(code)),
+)('the message of %s has a value and a way out', (code) => {
+  const request = requestOf({
+    params: Object.fromEntries(MEMBERS),
+    raw: { url: `/${VALUE}` },
+    headers: {},
+  });
+  const { message } = completedError(errorJson(code), request, { Allow: 'PUT' });
+  expect(message).toMatch(new RegExp(`${VALUE}.*: .`));
 });

@@ -5,7 +5,7 @@ import type { AccountEvent, Adjustment, PersonId } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { Draft } from './draft.js';
 import { debit } from './redemption.js';
-import { sumTooLarge } from './refusal-details.js';
+import { notAnAmount, sumTooLarge } from './refusal-details.js';
 import { AMOUNT_MAX, fitsUnderAmountMax, give } from './rewards.js';
 
 /**
@@ -41,7 +41,7 @@ export function adjustCredit(state: AccountState, command: AdjustCredit): Decisi
   const { unit, amount, reason, approvedBy, by, rewardId, redemptionId, now } = command;
   if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
   if (!Number.isSafeInteger(amount) || amount === 0)
-    return refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number other than zero');
+    return refused('REDEMPTION_NOT_POSSIBLE', notAnAmount(amount, 'other than zero'));
   const adjustment: Adjustment = { reason: personal(person, reason), approvedBy, by };
   if (amount < 0)
     return debit(state, { amount: -amount, unit, redemptionId, now, person, adjustment });

@@ -15,7 +15,7 @@ import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
 import {
   anotherUnit,
-  NOT_AN_AMOUNT,
+  notAnAmount,
   notAvailable,
   notCredit,
   SPENT,
@@ -41,7 +41,8 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
   const known = state.status === 'open' ? presentReward(state, command.rewardId) : undefined;
   if (state.status === 'absent' || !known) return refused('REWARD_NOT_FOUND');
   const { amount, unit, redemptionId, now } = command;
-  if (!isAmount(amount)) return refused('REDEMPTION_NOT_POSSIBLE', NOT_AN_AMOUNT);
+  if (!isAmount(amount))
+    return refused('REDEMPTION_NOT_POSSIBLE', notAnAmount(amount, 'above zero'));
   if (known.value.type !== 'CREDIT') return refused('REDEMPTION_NOT_POSSIBLE', notCredit(known));
   if (unitKey(known.value.unit) !== unitKey(unit))
     return refused('REDEMPTION_NOT_POSSIBLE', anotherUnit(unit, known.value.unit));
@@ -53,7 +54,10 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
   if (left === 0 && reward.redeemed > 0) return refused('REDEMPTION_NOT_POSSIBLE', SPENT);
   if (!isAvailable(reward)) return refused('REDEMPTION_NOT_POSSIBLE', notAvailable(reward));
   if (isBeingPushed(reward))
-    return refused('REDEMPTION_NOT_POSSIBLE', 'the payment provider is paying the reward');
+    return refused(
+      'REDEMPTION_NOT_POSSIBLE',
+      'The payment provider is paying the reward: redeem another one',
+    );
   if (amount > left) return refused('REDEMPTION_NOT_POSSIBLE', tooLittleLeft(left));
   draft.emit({ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId, amount });
   return draft.decision();
@@ -94,7 +98,8 @@ export function debit(
   state: OpenAccount,
   { amount, unit, redemptionId, now, person, adjustment }: Debit,
 ): Decision<AccountEvent> {
-  if (!isAmount(amount)) return refused('REDEMPTION_NOT_POSSIBLE', NOT_AN_AMOUNT);
+  if (!isAmount(amount))
+    return refused('REDEMPTION_NOT_POSSIBLE', notAnAmount(amount, 'above zero'));
   const hold = holdOnCredit(state, unit, person);
   if (hold !== undefined) return { heldBy: hold };
   const available = availableOf(state.spendable, unit, now, person);

@@ -5,9 +5,11 @@ import type { RewardState } from './reward-state.js';
 /** An integer with commas between thousands: `1,200`. */
 const figure = (amount: number): string => String(amount).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
-const moment = (at: number): string => new Date(at).toISOString();
+export const moment = (at: number): string => new Date(at).toISOString();
 
-export const NOT_AN_AMOUNT = 'amount must be a whole number above zero';
+/** @param sign that it may have, as in "above zero". */
+export const notAnAmount = (amount: number, sign: string): string =>
+  `The amount ${amount} must be a whole number ${sign}`;
 
 export const tooLittleAvailable = (amount: number, available: number, unit: string): string =>
   `The amount ${figure(amount)} exceeds the available credit ${figure(available)} ${unit}`;

@@ -22,7 +22,7 @@ import {
 } from './account.state.js';
 import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
-import { notCancellable, sumTooLarge } from './refusal-details.js';
+import { moment, notCancellable, sumTooLarge } from './refusal-details.js';
 import { isBeingPushed } from './reward-state.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
 import { ownMember } from '../own-member.js';
@@ -288,9 +288,15 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
       ? command.dateScheduledFor
       : null;
   if (dateExpires !== null && dateExpires <= now)
-    return refused('REWARD_DATES_INVALID', 'dateExpires must lie in the future');
+    return refused(
+      'REWARD_DATES_INVALID',
+      `dateExpires must lie in the future, after ${moment(now)}`,
+    );
   if (dateExpires !== null && dateScheduledFor !== null && dateExpires < dateScheduledFor) {
-    return refused('REWARD_DATES_INVALID', 'dateExpires must not be before dateScheduledFor');
+    return refused(
+      'REWARD_DATES_INVALID',
+      `dateExpires must not be before dateScheduledFor, ${moment(dateScheduledFor)}`,
+    );
   }
   const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');

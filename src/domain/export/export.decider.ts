@@ -219,7 +219,10 @@ function request(
   }: Extract<ExportCommand, { type: 'RequestExport' }>,
 ): Decision<ExportEvent> {
   if (state.status === 'absent' && !hasRoom)
-    return refused('TOO_MANY_EXPORTS', `at most ${EXPORTS_WAITING_MAX} exports of a tenant wait`);
+    return refused(
+      'TOO_MANY_EXPORTS',
+      `${EXPORTS_WAITING_MAX} exports of the tenant wait, the most that may: repeat the request when one is complete`,
+    );
   return only(state.status === 'absent', {
     type: 'ExportRequested',
     at,

@@ -163,7 +163,7 @@ export function decideOnEndpoint(
       if (command.seen !== undefined && known.secrets.at(-1)?.secretId !== command.seen)
         return refused(
           'CHANGED_MEANWHILE',
-          'somebody has rotated the secret of this endpoint meanwhile: look at it first',
+          'another call has rotated the secret of this endpoint meanwhile: read it first',
         );
       return {
         events: [
@@ -223,7 +223,10 @@ function subscribed(
       events: known.disabled === null && known.digest === digest ? [] : [subscription],
     };
   if (endpoints.filter((endpoint) => endpoint.mode === mode).length >= ENDPOINTS_MAX)
-    return refused('TOO_MANY_ENDPOINTS', `there are ${ENDPOINTS_MAX} subscriptions already`);
+    return refused(
+      'TOO_MANY_ENDPOINTS',
+      `there are ${ENDPOINTS_MAX} subscriptions, the most of a mode: delete one first`,
+    );
   return {
     events: [subscription, { type: 'WebhookSecretIssued', at, mode, endpointId, ...secret }],
   };

@@ -202,14 +202,24 @@ function refusalOfSize(
   locale: string | null,
   bytes: number,
 ): Refused | undefined {
-  if (bytes > THEME_BYTES_MAX) return refused('THEME_TOO_LARGE');
+  if (bytes > THEME_BYTES_MAX)
+    return refused(
+      'THEME_TOO_LARGE',
+      `The values have ${bytes} bytes as compact JSON, more than ${THEME_BYTES_MAX}: shorten texts`,
+    );
   const others = locales.filter((known, name) => name !== locale && known.bytes !== null);
   const named = others.filter((_, name) => name !== null);
   if (locale !== null && named.size >= LOCALES_MAX)
-    return refused('THEME_INVALID', `at most ${LOCALES_MAX} locales have values of their own`);
+    return refused(
+      'THEME_INVALID',
+      `at most ${LOCALES_MAX} locales have values of their own: remove one first`,
+    );
   const all = others.reduce((sum, known) => sum + (known.bytes ?? 0), bytes);
   return all > ALL_THEMES_BYTES_MAX
-    ? refused('THEME_INVALID', `the values of all locales exceed ${ALL_THEMES_BYTES_MAX} bytes`)
+    ? refused(
+        'THEME_INVALID',
+        `the values of all locales have ${all} bytes, more than ${ALL_THEMES_BYTES_MAX}: shorten texts`,
+      )
     : undefined;
 }
 

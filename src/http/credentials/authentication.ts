@@ -8,7 +8,7 @@ import { noteFacts } from '../edge/request-facts.js';
 import type { Actor, Caller, Tenant } from './caller.js';
 import type { VerifyToken } from './credentials.js';
 import { CredentialsGuard } from './credentials.guard.js';
-import { mayCall, takesTokens, type IsWriteToken } from './rights.js';
+import { forbidden, takesTokens, type IsWriteToken } from './rights.js';
 import { tokensIn } from './user-token.strategy.js';
 
 export interface AuthenticationParts {
@@ -38,10 +38,14 @@ export async function authenticate(
   const caller = await callerWithin(tenant, access, request, parts);
   const { kind: actor, id: actorId } = caller.actor;
   noteFacts(request, { mode: caller.mode, actor, actorId });
-  if (tenant.suspended) throw new ApiError('FORBIDDEN', { message: 'The tenant is suspended' });
+  if (tenant.suspended)
+    throw new ApiError('FORBIDDEN', {
+      message: `The tenant "${tenant.alias}" is suspended: the operator of the service can resume it`,
+    });
   if (isOpenEndpoint(access) && !tenant.openEndpoints)
     throw new ApiError('OPEN_ENDPOINTS_DISABLED');
-  if (!mayCall(caller, access, request, parts.isWriteToken)) throw new ApiError('FORBIDDEN');
+  const message = forbidden(caller, access, request, parts.isWriteToken);
+  if (message !== undefined) throw new ApiError('FORBIDDEN', { message });
   if (access.apiOnlyPrograms && tenant.programType !== 'API_ONLY')
     throw new ApiError('API_REQUEST_NOT_SUPPORTED');
   return caller;
@@ -61,7 +65,10 @@ export async function authenticateOperator(
   const operator = await guard.holderOf({ headers: request.headers, findKey });
   if (operator === undefined) throw unauthorized(null);
   noteFacts(request, { actor: 'operator', actorId: operator.name });
-  if (!operator.roles.some((role) => roles.includes(role))) throw new ApiError('FORBIDDEN');
+  if (!operator.roles.some((role) => roles.includes(role)))
+    throw new ApiError('FORBIDDEN', {
+      message: `The route needs the role ${roles.join(' or ')}, and ${operator.name} has ${operator.roles.join(', ')}: use the key of another operator`,
+    });
   return operator;
 }
 

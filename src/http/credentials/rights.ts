@@ -14,19 +14,27 @@ export type IsWriteToken = (fields: TokenSubject['fields']) => boolean;
 export const takesTokens = ({ kind }: AccessRule): boolean =>
   kind === 'user-open' || kind === 'visitor-open' || kind === 'public-open';
 
-export function mayCall(
+/** Why the caller may not call the route; undefined: it may. */
+export function forbidden(
   { token }: Caller,
   access: AccessRule,
   request: Pick<FastifyRequest, 'params' | 'query'>,
   isWriteToken: IsWriteToken,
-): boolean {
-  if (token === undefined || access.kind === 'visitor-open') return true;
-  if (token.kind === 'anonymous') return false;
-  if (access.kind !== 'user-open') return true;
-  if (access.token === 'write' && !isWriteToken(token.fields)) return false;
-  return access.about === 'referral-query'
-    ? isPartyAskedFor(token, request.query)
-    : isUserOfPath(token, request.params);
+): string | undefined {
+  if (token === undefined || access.kind === 'visitor-open') return undefined;
+  if (token.kind === 'anonymous')
+    return 'The anonymous token may only call PUT /open/user/cookie_user: send the token of a user or an API key';
+  if (access.kind !== 'user-open') return undefined;
+  if (access.token === 'write' && !isWriteToken(token.fields))
+    return 'The token has no field of its user but the ids, and the route writes: send a token with further user fields or an API key';
+  const { accountId, userId } = token;
+  const isOwn =
+    access.about === 'referral-query'
+      ? isPartyAskedFor(token, request.query)
+      : isUserOfPath(token, request.params);
+  return isOwn
+    ? undefined
+    : `The token is of the user ${JSON.stringify(userId)} in the account ${JSON.stringify(accountId)}, and the request is about another user: send the token of that user or an API key`;
 }
 
 type NamedUser = Extract<TokenSubject, { kind: 'user' }>;

@@ -49,7 +49,11 @@ const meanings = {
   EXPORT_NOT_READY: { status: 400, message: 'The export is not complete' },
   ENDPOINT_NOT_ALLOWED: { status: 400, message: 'The endpoint is not allowed' },
   POSITION_INVALID: { status: 400, message: 'The ledger position was not issued by this service' },
-  UNAUTHORIZED: { status: 401, message: 'The credentials are missing or wrong' },
+  UNAUTHORIZED: {
+    status: 401,
+    message:
+      'The credentials are missing or wrong: send a valid key as the password of HTTP Basic (curl -u :$KEY), or a valid user token where the route takes one',
+  },
   FORBIDDEN: { status: 403, message: 'The credentials do not allow this' },
   OPEN_ENDPOINTS_DISABLED: { status: 403, message: 'Open endpoints are disabled for this tenant' },
   API_REQUEST_NOT_SUPPORTED: {

@@ -8,6 +8,10 @@ import { errorJson, type ErrorJson } from './api-error.js';
 export const TARGET_BYTES_MAX = 16 * 1024;
 /** Request line and headers together; beyond it Node stops parsing. */
 export const HEAD_BYTES_MAX = 32 * 1024;
+export const TARGET_TOO_LONG = `The request target is longer than ${TARGET_BYTES_MAX} bytes: shorten ids and query`;
+export const TOO_SLOW = 'The request did not arrive in time: send it without pauses';
+const NO_HTTP =
+  'The message is not valid HTTP/1.1: send request line, header fields and body as RFC 9112 says';
 
 /** Node's error for a message that could not be parsed. `rawPacket` is the last piece read. */
 export interface BrokenMessage extends Error {
@@ -23,28 +27,34 @@ export function describeBroken(error: BrokenMessage): ErrorJson {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return errorJson('BAD_REQUEST', {
         status: 408,
-        message: 'The request took too long to arrive',
+        message: TOO_SLOW,
       });
     case 'HPE_HEADER_OVERFLOW':
       if (isOversizeToken(lineOf(error))) return errorJson('UNAUTHORIZED', { rsCode: 'RS032' });
       return isLongRequestLine(lineOf(error))
-        ? errorJson('BAD_REQUEST', { status: 414, message: 'The request target is too long' })
-        : errorJson('BAD_REQUEST', { status: 431, message: 'The header fields are too large' });
+        ? errorJson('BAD_REQUEST', { status: 414, message: TARGET_TOO_LONG })
+        : errorJson('BAD_REQUEST', {
+            status: 431,
+            message: `The header fields are larger than ${HEAD_BYTES_MAX} bytes: send fewer or shorter ones`,
+          });
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return errorJson('PAYLOAD_TOO_LARGE');
     case 'HPE_INVALID_METHOD':
       // The parser reports an unknown method and bytes that are no method with the same code.
       if (!/^[A-Za-z-]{1,64} \S+ HTTP\/\d/.test(lineOf(error)))
-        return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
-      return errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' });
+        return errorJson('BAD_REQUEST', { message: NO_HTTP });
+      return errorJson('BAD_REQUEST', {
+        status: 501,
+        message: 'The method is not supported: use GET, HEAD, POST, PUT, PATCH or DELETE',
+      });
     case 'HPE_INVALID_VERSION':
     case 'HPE_PAUSED_H2_UPGRADE':
       return errorJson('BAD_REQUEST', {
         status: 505,
-        message: 'The HTTP version is not supported',
+        message: 'The HTTP version is not supported: use HTTP/1.1',
       });
     default:
-      return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
+      return errorJson('BAD_REQUEST', { message: NO_HTTP });
   }
 }
 
@@ -55,11 +65,11 @@ export function describeBroken(error: BrokenMessage): ErrorJson {
 export function framingFault({ headers, rawHeaders }: IncomingMessage): string | undefined {
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
-    return 'The transfer encoding is not supported';
+    return 'The transfer encoding is not supported: use chunked, or send a Content-Length';
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
-  return hosts > 1 ? 'There is more than one Host' : undefined;
+  return hosts > 1 ? 'There is more than one Host: send one' : undefined;
 }
 
 /**

@@ -92,14 +92,17 @@ export class Connections {
     server.on('clientError', (error, socket) => this.onClientError(error, socket));
     // Node would answer these two without a body.
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-      const message = 'The expectation cannot be met';
+      const message = 'The expectation cannot be met: send Expect: 100-continue or none';
       if (this.begin(request, response))
         this.answer(response, errorJson('BAD_REQUEST', { status: 417, message }));
     });
     server.on('connect', ({ socket }) =>
       this.answerRaw(
         socket,
-        errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' }),
+        errorJson('BAD_REQUEST', {
+          status: 501,
+          message: 'The method CONNECT is not supported: this is no proxy',
+        }),
       ),
     );
     return server;

@@ -73,5 +73,9 @@ export function installCrossOrigin(
  */
 export function refuseCrossSite({ headers }: FastifyRequest): void {
   const site = [headers['sec-fetch-site'] ?? []].flat().join(',').toLowerCase();
-  if (/\b(?:cross|same)-site\b/.test(site)) throw new ApiError('FORBIDDEN');
+  if (/\b(?:cross|same)-site\b/.test(site))
+    throw new ApiError('FORBIDDEN', {
+      message:
+        'A page of another site sent the request (Sec-Fetch-Site), and keys belong in no page: call the service from a server',
+    });
 }

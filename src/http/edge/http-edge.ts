@@ -19,7 +19,7 @@ import { isUnavailable } from '../../postgres/database.js';
 import { aliasIn, type AccessRule, type ErrorPage } from './access.js';
 import { setHeadersOfEveryAnswer } from './answer-headers.js';
 import { ApiError, unavailable, type ApiErrorCode } from './api-error.js';
-import { HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './broken-messages.js';
+import { HEAD_BYTES_MAX, TARGET_BYTES_MAX, TARGET_TOO_LONG } from './broken-messages.js';
 import { trustOf, type AddressRange } from './client-address.js';
 import { Connections } from './connections.js';
 import { allowCrossOrigin, installCrossOrigin, type AllowedOrigins } from './cross-origin.js';
@@ -376,7 +376,7 @@ export class HttpEdge {
     const { url = '/' } = raw;
     if (access !== undefined && !this.isServed(request, access)) throw new ApiError('NOT_FOUND');
     if (url.length > TARGET_BYTES_MAX)
-      throw new ApiError('BAD_REQUEST', { status: 414, message: 'The request target is too long' });
+      throw new ApiError('BAD_REQUEST', { status: 414, message: TARGET_TOO_LONG });
     if (raw.httpVersion === '1.1' && raw.headers.host === undefined)
       throw new ApiError('BAD_REQUEST', {
         validationErrors: ['Host is missing'],

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ErrorPage } from './access.js';
 import { ApiError, unavailable } from './api-error.js';
 import { completedError } from './error-message.js';
+import { TARGET_TOO_LONG, TOO_SLOW } from './broken-messages.js';
 import { wrongTypeTolerated } from './json-body.js';
 import { noteFacts } from './request-facts.js';
 import { isError, loggedError, routeOf } from './request-log.js';
@@ -63,7 +64,8 @@ export function answerWithError(
   const { page = mapping.pageOfUnmatched } = request.routeOptions.config?.access ?? {};
   const shown = page?.(request, reply, error.body);
   if (shown !== undefined) return void reply.send(shown);
-  void reply.type('application/json; charset=utf-8').send(completedError(error.body, request));
+  const body = completedError(error.body, request, error.headers);
+  void reply.type('application/json; charset=utf-8').send(body);
 }
 
 const kept = ({ raw }: FastifyReply): string => (raw.shouldKeepAlive ? 'keep-alive' : 'close');
@@ -124,7 +126,7 @@ const ofDeadline = (error: unknown, { raw }: FastifyRequest): ApiError | undefin
   if (raw.complete) return unavailable();
   return new ApiError('BAD_REQUEST', {
     status: 408,
-    message: 'The request took too long to arrive',
+    message: TOO_SLOW,
     headers: { Connection: 'close' },
   });
 };
@@ -139,19 +141,23 @@ function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefi
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ApiError('UNSUPPORTED_MEDIA_TYPE');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new ApiError('BAD_REQUEST', { message: 'The body is not as long as announced' });
+      return new ApiError('BAD_REQUEST', {
+        message: 'The body is not as long as its Content-Length',
+      });
     case 'FST_ERR_BAD_URL':
-      return new ApiError('BAD_REQUEST', { message: 'The path is not a valid percent-encoding' });
+      return new ApiError('BAD_REQUEST', {
+        message: 'The path is not percent-encoded UTF-8: encode each segment',
+      });
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new ApiError('BAD_REQUEST', {
         status: 414,
-        message: 'The request target is too long',
+        message: TARGET_TOO_LONG,
       });
     case 'ECONNRESET':
       // The client disconnected while it was sending.
       return request.raw.complete
         ? undefined
-        : new ApiError('BAD_REQUEST', { message: 'The body did not arrive' });
+        : new ApiError('BAD_REQUEST', { message: 'The body ended before its Content-Length' });
     default:
       return undefined;
   }

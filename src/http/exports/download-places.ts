@@ -32,7 +32,9 @@ export class DownloadPlaces {
    */
   enter(holder: string, open: () => Readable): Readable {
     const own = this.held.get(holder)?.size ?? 0;
-    if (own >= this.limits.perHolder) throw rateLimited(RETRY_AFTER_SECONDS);
+    const { perHolder } = this.limits;
+    if (own >= perHolder)
+      throw rateLimited(`at most ${perHolder} downloads at the same time`, RETRY_AFTER_SECONDS);
     if (this.count >= this.limits.all && !this.displaceFor(own))
       throw unavailable(RETRY_AFTER_SECONDS);
     const content = open();

@@ -41,7 +41,7 @@ export class FileDownloads {
     const status = statusOf(state, timeNow());
     if (status === 'EXPIRED') throw new ApiError('EXPORT_EXPIRED');
     const { exportId, file } = state;
-    if (status !== 'COMPLETED' || file === null) throw new ApiError('EXPORT_NOT_READY');
+    if (status !== 'COMPLETED' || file === null) throw notReady(exportId, status);
     const attempt = await this.downloads.find(exportId);
     if (attempt === undefined) throw new ApiError('EXPORT_EXPIRED');
     return { exportId, attempt, file };
@@ -62,6 +62,13 @@ export class FileDownloads {
     return content;
   }
 }
+
+const notReady = (exportId: string, status: string): ApiError =>
+  new ApiError('EXPORT_NOT_READY', {
+    message: `The export ${exportId} is ${status}: ${
+      status === 'ABORTED' ? 'request it again' : `read it until its status is COMPLETED`
+    }`,
+  });
 
 export const contentTypeOf = ({ format }: Pick<KnownExport, 'format'>): string =>
   format === 'CSV' ? 'text/csv; charset=utf-8' : 'application/zip';

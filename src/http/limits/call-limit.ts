@@ -72,7 +72,8 @@ async function countCall(
     client,
   });
   void call.reply.headers(rateHeaders(counted, { limit, windowSeconds, left, resetSeconds }));
-  if (isExceeded) throw rateLimited(resetSeconds);
+  if (isExceeded)
+    throw rateLimited(`${counted}: at most ${limit} calls in ${windowSeconds} s`, resetSeconds);
 }
 
 /** The fields that tell a client its limit and what is left of it. */
@@ -84,11 +85,14 @@ export const rateHeaders = (
   RateLimit: `"${name}";r=${left};t=${resetSeconds}`,
 });
 
+/** @param rule that the call breaks. */
 export const rateLimited = (
+  rule: string,
   retryAfterSeconds: number,
   headers: Readonly<Record<string, string>> = {},
 ): ApiError =>
   new ApiError('RATE_LIMITED', {
+    message: `Too many requests (${rule}): repeat the call in ${retryAfterSeconds} s`,
     headers: { ...headers, 'Retry-After': String(retryAfterSeconds) },
   });
 

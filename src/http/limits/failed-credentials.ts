@@ -27,6 +27,7 @@ export class FailedCredentials {
     const resetSeconds = Math.max(1, Math.ceil(leftMs / 1000));
     const { windowSeconds } = MinuteCounts;
     const left = { limit: this.perMinute, windowSeconds, left: 0, resetSeconds };
-    return rateLimited(resetSeconds, rateHeaders('failed-credentials', left));
+    const rule = `at most ${this.perMinute} wrong credentials of an address in a minute`;
+    return rateLimited(rule, resetSeconds, rateHeaders('failed-credentials', left));
   }
 }

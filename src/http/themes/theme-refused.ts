@@ -1,5 +1,6 @@
 import type { Refusal } from '../../domain/refusal.js';
-import { ApiError } from '../edge/api-error.js';
+import type { ApiError } from '../edge/api-error.js';
+import { rateLimited } from '../limits/call-limit.js';
 import { refusalAnswer } from '../writing/refusal-answers.js';
 
 /** The answer to a change of a theme that was refused. @param waitMs until it is taken. */
@@ -13,8 +14,5 @@ export function themeRefused({
   readonly waitMs?: number | undefined;
 }): ApiError {
   if (waitMs === undefined) return refusalAnswer(refused, details);
-  return new ApiError('RATE_LIMITED', {
-    message: 'More of the themes was changed than a day allows',
-    headers: { 'Retry-After': String(Math.ceil(waitMs / 1000)) },
-  });
+  return rateLimited('more of the themes than a day allows', Math.ceil(waitMs / 1000));
 }

@@ -126,7 +126,7 @@ function refusalOfFields(
     ? undefined
     : refused(
         'FIELD_NOT_GRANTED',
-        `the token does not carry what the body says of ${fields.join(', ')}`,
+        `The token does not carry what the body says of ${fields.join(', ')}: leave it out, or send a token with these values`,
       );
 }
 
@@ -177,7 +177,7 @@ function ownCodes({
   for (const [programId, code] of wanted) {
     const own = user?.codes.get(code.toLowerCase());
     if (own && own.programId !== programId) {
-      return refused('CODE_PROGRAM_CONFLICT', 'a code of the user belongs to another program');
+      return ofAnotherProgram(programId);
     }
     if (own) codes.push({ code, programId });
     else
@@ -209,8 +209,16 @@ function paymentProviderId({ request, account }: CodesOfUser): NeededReservation
 
 function refusalOf({ what }: NeededReservation, refusal: Refusal): Refused {
   if (what.kind === 'payment-provider-id') return refused('PAYMENT_PROVIDER_ID_USED');
-  return refused(refusal === 'CODE_PROGRAM_CONFLICT' ? refusal : 'REFERRAL_CODE_TAKEN');
+  return refusal === 'CODE_PROGRAM_CONFLICT'
+    ? ofAnotherProgram(what.programId)
+    : refused('REFERRAL_CODE_TAKEN');
 }
+
+const ofAnotherProgram = (programId: string): Refused =>
+  refused(
+    'CODE_PROGRAM_CONFLICT',
+    `referralCodes.${programId} is a code of the user in another program: choose another code`,
+  );
 
 /** First and last name after the changes; missing ones stay as stored. */
 function nameOf(changes: ProfileChanges, user: UserState | undefined): string {
@@ -226,7 +234,10 @@ function wantedCodes(
   const wanted = new Map(Object.entries(referralCodes));
   for (const programId of wanted.keys()) {
     if (!Object.hasOwn(tenant.programs, programId)) {
-      return refused('PROGRAM_UNKNOWN', 'referralCodes names an unknown program');
+      return refused(
+        'PROGRAM_UNKNOWN',
+        `referralCodes.${programId} names a program that the tenant does not have: leave it out`,
+      );
     }
   }
   if (referralCode === undefined) return wanted;
@@ -234,7 +245,7 @@ function wantedCodes(
   if (named !== undefined && named.toLowerCase() !== referralCode.toLowerCase()) {
     return refused(
       'CODE_PROGRAM_CONFLICT',
-      'referralCode and referralCodes name two codes for the default program',
+      'referralCode and referralCodes name two codes for the default program: send one of them',
     );
   }
   return wanted.set(tenant.defaultProgramId, referralCode);
