@@ -34,6 +34,7 @@ interface UpdateOptions {
   readonly publicUser?: string;
   readonly mail?: readonly string[];
   readonly mailTestTo?: readonly string[];
+  readonly mailDomains?: readonly string[];
 }
 
 const changedRulesOf = ({
@@ -162,6 +163,10 @@ export function addTenantCommands(cli: Command): void {
     .option(
       '--mail-test-to <address...>',
       'the only addresses that the test mode sends to; none for none',
+    )
+    .option(
+      '--mail-domains <domain...>',
+      'the domains that mails may name as their sender; none for none',
     )
     .option('--json', 'one JSON document')
     .action(async (alias: string, { json, ...options }: OutputOptions & UpdateOptions) => {

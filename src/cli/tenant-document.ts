@@ -59,7 +59,11 @@ export const shownWithMail = async (
   tenant: OpenTenant,
 ) => ({
   ...shown(tenant),
-  mail: { types: Object.keys(tenant.mails.types), testTo: await mailTestAddresses.of(tenant) },
+  mail: {
+    types: Object.keys(tenant.mails.types),
+    testTo: await mailTestAddresses.of(tenant),
+    domains: tenant.mails.domains,
+  },
 });
 
 export function show(
@@ -87,6 +91,7 @@ export function show(
       ['public user', facts.publicUser],
       ['mails', facts.mail.types.join(', ') || 'none'],
       ['mails of the test mode go to', facts.mail.testTo.join(', ') || 'nobody'],
+      ['mails may be from the domains', facts.mail.domains.join(', ') || 'none'],
       ...facts.programs.map(({ id, version, default: isDefault }) => [
         'program',
         `${id}, version ${version}${isDefault ? ', default' : ''}`,

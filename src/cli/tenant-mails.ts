@@ -1,22 +1,28 @@
 import type { Core } from '../core/core.js';
 import type { ChangeMailSettings } from '../domain/tenant/mail-settings.js';
-import { isMailAddress } from '../foundation/mail-address.js';
+import { isMailAddress, isMailDomain, MAIL_DOMAINS_MAX } from '../foundation/mail-address.js';
 import { TEST_ADDRESSES_MAX } from '../mails/settings/test-addresses.js';
 import { isMailType, MAIL_TYPES } from '../themes/theme-instance.js';
 import { CommandError } from './command-error.js';
 
-/** `tenant update --mail TYPE… --mail-test-to ADDRESS…`; `none` empties a list. */
+/** `tenant update --mail TYPE… --mail-test-to ADDRESS… --mail-domains DOMAIN…`; `none` empties a list. */
 
 interface MailOptions {
   readonly mail?: readonly string[];
   readonly mailTestTo?: readonly string[];
+  readonly mailDomains?: readonly string[];
 }
 
-/** Undefined: neither was given. @throws {CommandError} for a bad value. */
-export function parseMailChanges({ mail, mailTestTo }: MailOptions): MailOptions | undefined {
+/** Undefined: none was given. @throws {CommandError} for a bad value. */
+export function parseMailChanges({
+  mail,
+  mailTestTo,
+  mailDomains,
+}: MailOptions): MailOptions | undefined {
   const types = listOf('--mail', mail);
   const addresses = listOf('--mail-test-to', mailTestTo);
-  if (types === undefined && addresses === undefined) return undefined;
+  const domains = listOf('--mail-domains', mailDomains);
+  if (types === undefined && addresses === undefined && domains === undefined) return undefined;
   const unknown = types?.find((type) => !isMailType(type));
   if (unknown !== undefined)
     throw new CommandError(`--mail takes none or types of ${MAIL_TYPES.join(', ')}`);
@@ -24,18 +30,27 @@ export function parseMailChanges({ mail, mailTestTo }: MailOptions): MailOptions
     throw new CommandError('--mail-test-to takes none or e-mail addresses');
   if ((addresses?.length ?? 0) > TEST_ADDRESSES_MAX)
     throw new CommandError(`--mail-test-to takes at most ${TEST_ADDRESSES_MAX} addresses`);
-  return { ...(types && { mail: types }), ...(addresses && { mailTestTo: addresses }) };
+  if (domains?.some((domain) => !isMailDomain(domain)) || (domains?.length ?? 0) > MAIL_DOMAINS_MAX)
+    throw new CommandError(
+      `--mail-domains takes none or at most ${MAIL_DOMAINS_MAX} domains such as shop.example`,
+    );
+  return {
+    ...(types && { mail: types }),
+    ...(addresses && { mailTestTo: addresses }),
+    ...(domains && { mailDomains: domains }),
+  };
 }
 
 export async function mailCommand(
   { mailTestAddresses }: Pick<Core, 'mailTestAddresses'>,
   alias: string,
-  { mail, mailTestTo }: MailOptions,
+  { mail, mailTestTo, mailDomains }: MailOptions,
 ): Promise<ChangeMailSettings> {
   return {
     type: 'ChangeMailSettings',
     ...(mail && { types: mail }),
     ...(mailTestTo && { testTo: await mailTestAddresses.sealed(alias, mailTestTo) }),
+    ...(mailDomains && { domains: mailDomains }),
     now: Date.now(),
   };
 }

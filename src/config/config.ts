@@ -316,7 +316,7 @@ const VARIABLES = {
     schema: text.refine(isMailAddress, 'must be an e-mail address').optional(),
     default: '`no-reply@` and the host of `PUBLIC_URL`',
     meaning:
-      'Address that mails are from, unless the theme of the tenant names one (`email.configuration.fromAddress`).',
+      'Address of the service: the envelope sender of every mail, and its From unless the theme of the tenant names an address at a domain of `tenant update --mail-domains` (`email.configuration.fromAddress`); another address becomes Reply-To.',
   },
   TRUSTED_PROXIES: {
     schema: cidrList().default([]),

@@ -11,5 +11,10 @@ export const MAIL_ADDRESS =
 export const isMailAddress = (text: string): boolean =>
   text.length <= MAIL_ADDRESS_CHARACTERS_MAX && MAIL_ADDRESS.test(text);
 
+export const MAIL_DOMAINS_MAX = 100;
+
+/** A domain of mail addresses. */
+export const isMailDomain = (text: string): boolean => isMailAddress(`a@${text}`);
+
 /** Two spellings of an address are one. */
 export const sameAddress = (address: string): string => address.trim().toLowerCase();

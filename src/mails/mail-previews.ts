@@ -18,7 +18,7 @@ export interface MailPreviewsParts {
   /** Undefined: no mail goes out. */
   readonly smtp: Pick<SmtpSender, 'send'> | undefined;
   readonly publicUrl: () => string;
-  /** Unless the theme names an address. */
+  /** The address of the service. */
   readonly mailFrom: () => string;
 }
 
@@ -54,19 +54,20 @@ export class MailPreviews {
    * @throws when themes cannot be read.
    */
   async send(preview: PreviewedMail, to: string, id: string): Promise<Sent> {
-    const { themes, names, smtp, mailFrom, publicUrl } = this.parts;
+    const { themes, tenants, names, smtp, mailFrom, publicUrl } = this.parts;
     if (smtp === undefined) return { kind: 'failed', reason: 'there is no mail server' };
     const { tenant, mode } = preview.scope;
     const localized = await themes.themeFor(tenant, mode, preview.locale);
-    const from = senderOf(localized.theme.email.configuration, mailFrom());
-    const host = from.address.slice(from.address.lastIndexOf('@') + 1);
+    const domains = (await tenants.read(tenant))?.mails.domains ?? [];
+    const sender = senderOf(localized.theme.email.configuration, mailFrom(), domains);
+    const host = sender.envelope.slice(sender.envelope.lastIndexOf('@') + 1);
     const bytes = await mimeOf(previewMail(localized, preview, publicUrl()), {
-      from,
+      sender,
       to,
       messageId: `${names.digest('mail preview', id).slice(0, 40)}@${host}`,
       unsubscribeUrl: null,
       date: new Date(timeNow()),
     });
-    return smtp.send({ from: from.address, to, bytes });
+    return smtp.send({ from: sender.envelope, to, bytes });
   }
 }

@@ -2,21 +2,39 @@ import { isMailAddress } from '../foundation/mail-address.js';
 import type { EmailTheme } from '../themes/theme-instance.js';
 
 /** Of a `From`. */
-export interface NamedAddress {
+interface NamedAddress {
   readonly name: string;
   readonly address: string;
 }
 
+/** Who a mail names as its sender. */
+export interface Sender {
+  readonly from: NamedAddress;
+  /** Null: answers go to `from`. */
+  readonly replyTo: string | null;
+  /** Of the envelope: always the service's own, which the mail server may send for. */
+  readonly envelope: string;
+}
+
 /**
- * Sender of the mails of a theme.
- * @param ours the address where the theme has none, or one that was stored under older rules.
+ * The sender of the mails of a theme. A theme's address is `From` only at a domain of the tenant,
+ * or a key of the tenant could send mail as any address.
+ * @param ours the service's own address.
+ * @param domains of the tenant, in lower case.
  */
 export function senderOf(
-  { fromName: name, fromAddress }: EmailTheme['configuration'],
+  { fromName, fromAddress }: EmailTheme['configuration'],
   ours: string,
-): NamedAddress {
-  const isUsable = fromAddress !== undefined && isMailAddress(fromAddress);
-  return { name, address: isUsable ? fromAddress : ours };
+  domains: readonly string[],
+): Sender {
+  // A name with an address was stored under older rules.
+  const name = /[@<>]/.test(fromName) ? '' : fromName;
+  if (fromAddress === undefined || !isMailAddress(fromAddress))
+    return { from: { name, address: ours }, replyTo: null, envelope: ours };
+  const domain = fromAddress.slice(fromAddress.lastIndexOf('@') + 1).toLowerCase();
+  return domains.includes(domain)
+    ? { from: { name, address: fromAddress }, replyTo: null, envelope: ours }
+    : { from: { name, address: ours }, replyTo: fromAddress, envelope: ours };
 }
 
 /** The host of the service's public address, which mails name as theirs. */

@@ -47,14 +47,15 @@ const DEFS = {
     pattern: ONE_LINE,
   },
   sender: {
-    description: 'A name on one line; no template',
+    description: 'A name on one line, without @, < and >; no template',
     type: 'string',
     maxLength: 255,
     pattern: ONE_LINE,
-    not: { pattern: '\\{\\{' },
+    not: { pattern: '\\{\\{|[@<>]' },
   },
   address: {
-    description: 'One e-mail address, from which mails can be sent; no template',
+    description:
+      'One e-mail address: the sender at a domain of the tenant, otherwise the address for replies; no template',
     type: 'string',
     format: 'email',
     minLength: 5,

@@ -19,7 +19,7 @@ const open = (openEndpoints: boolean): TenantState => ({
   tokensNotBefore: null,
   programs: {},
   defaultProgramId: 'default',
-  mails: { types: {}, testTo: null },
+  mails: { types: {}, testTo: null, domains: [] },
   webhooks: [],
   payments: [],
   providerKeys: {},

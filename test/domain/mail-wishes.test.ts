@@ -40,20 +40,23 @@ const after = (settings: MailSettings, now: number, change: object): MailSetting
 
 it('the settings of mails know since when a type is on', () => {
   const first = after(NO_MAILS, 5, { types: ['WELCOME', 'WELCOME'] });
-  expect(first).toEqual({ types: { WELCOME: 5 }, testTo: null });
+  expect(first).toEqual({ types: { WELCOME: 5 }, testTo: null, domains: [] });
   const second = after(first, 9, { types: ['REWARD_EARNED', 'WELCOME'], testTo });
-  expect(second).toEqual({ types: { WELCOME: 5, REWARD_EARNED: 9 }, testTo });
+  expect(second).toEqual({ types: { WELCOME: 5, REWARD_EARNED: 9 }, testTo, domains: [] });
   const off = after(second, 11, { types: [] });
-  expect(off).toEqual({ types: {}, testTo });
+  expect(off).toEqual({ types: {}, testTo, domains: [] });
   expect(after(off, 12, { types: ['WELCOME'], testTo: null })).toEqual({
     types: { WELCOME: 12 },
     testTo: null,
+    domains: [],
   });
 });
 
 it('the settings of mails record only changes', () => {
-  const set = after(NO_MAILS, 5, { types: ['WELCOME'], testTo });
-  const same = { types: ['WELCOME'], testTo: { sealed: 'other bytes', digest: 'd' } };
+  const set = after(NO_MAILS, 5, { types: ['WELCOME'], testTo, domains: ['c.d', 'a.b', 'A.B'] });
+  expect(set.domains).toEqual(['a.b', 'c.d']);
+  const same = { testTo: { sealed: 'other bytes', digest: 'd' }, domains: ['A.b', 'c.d'] };
   expect(changeMailSettings(set, { type: 'ChangeMailSettings', now: 6, ...same })).toEqual([]);
   expect(changeMailSettings(set, { type: 'ChangeMailSettings', now: 6 })).toEqual([]);
+  expect(after(set, 7, { domains: [] }).domains).toEqual([]);
 });

@@ -63,6 +63,8 @@ test.each([
   [SUBJECT, 'Hello\nBcc: x@evil.example', ' must be one line'],
   [SUBJECT, 'Hello\u2028there', ' must be one line'],
   ['/email/configuration/fromName', 'Shop\r\nBcc: x', ' must be one line'],
+  ['/email/configuration/fromName', 'Shop <x>', ' is none: A name on one line, without @, <'],
+  ['/email/configuration/fromName', 'boss@bank', ' is none: A name on one line, without @, <'],
   ['/page/heading', 'a\tb', ' must be one line'],
   [BODY, '{{{code}}}', ' `{{{` is not allowed'],
   [BODY, 'a\u0007b', ' holds control characters'],
@@ -94,10 +96,30 @@ test.each([
   expect(part(at(path, value))).toEqual([expect.stringContaining(path + line)]);
 });
 
-test('mails are from the address that a theme names, whatever one it may name', () => {
+test.each([
+  ['shop@acme.example', 'From shop@acme.example'],
+  ['Shop@ACME.Example', 'From Shop@ACME.Example'],
+  ['boss@bank.example', 'From ours@ledger.example, answers to boss@bank.example'],
+  ['shop@mail.acme.example', 'From ours@ledger.example, answers to shop@mail.acme.example'],
+  ['no address', 'From ours@ledger.example'],
+  [undefined, 'From ours@ledger.example'],
+])('at the domain acme.example, a theme with the address %s sends %s', (fromAddress, shown) => {
+  const configuration = { fromName: 'Shop', ...(fromAddress !== undefined && { fromAddress }) };
+  const ours = 'ours@ledger.example';
+  const { from, replyTo, envelope } = senderOf(configuration, ours, ['acme.example']);
+  expect(`From ${from.address}${replyTo === null ? '' : `, answers to ${replyTo}`}`).toBe(shown);
+  expect(envelope).toBe(ours);
+});
+
+test('a name with an address, stored under older rules, is left out', () => {
+  const { from } = senderOf({ fromName: 'Bank <boss@bank.example>' }, 'ours@ledger.example', []);
+  expect(from.name).toBe('');
+});
+
+test('answers go to the address that a theme names, whatever one it may name', () => {
   const path = '/email/configuration/fromAddress';
   const sender = (fromAddress: string) =>
-    senderOf({ fromName: 'Shop', fromAddress }, 'ours@ledger.example').address;
+    senderOf({ fromName: 'Shop', fromAddress }, 'ours@ledger.example', []).replyTo;
   const label = fc.stringMatching(/^[a-zA-Z0-9!#$%&'*+=?^_`{|}~.@"()-]{1,70}$/);
   const address = fc.oneof(
     fc.emailAddress(),
@@ -112,7 +134,7 @@ test('mails are from the address that a theme names, whatever one it may name', 
     }),
   );
   for (const older of ['shop@acme.c0', `${'a'.repeat(65)}@acme.example`])
-    expect(sender(older)).toBe('ours@ledger.example');
+    expect(sender(older)).toBeNull();
 });
 
 const HOSTILE: readonly (readonly [string, unknown])[] = [

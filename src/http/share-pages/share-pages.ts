@@ -4,6 +4,7 @@ import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import { rewardInWords } from '../../themes/reward-in-words.js';
+import { nameForOthers } from '../../presenting/name-for-others.js';
 import { ShareLinks } from '../../presenting/share-links.js';
 import type { HtmlPage } from './page-document.js';
 import type { PageSkeletons } from './page-skeletons.js';
@@ -38,13 +39,16 @@ export class SharePages {
     if (!owner || !tenant || owner.user.dateBlocked !== null) return undefined;
     const { page, locale } = await this.themes.find(scope, acceptLanguage);
     const promised = programOf(tenant, owner.programId)?.referredReward?.value;
-    const { firstName = null, lastName = null } = owner.user.profile ?? {};
+    const { firstName, lastName } = owner.user.profile ?? {};
     const links = new ShareLinks(this.publicUrl(), scope);
     return this.skeletons.page({
       tenant: scope.tenant,
       theme: page,
       locale,
-      name: nameOfOwner({ firstName, lastName }),
+      name: nameOfOwner({
+        firstName: nameForOthers(firstName ?? ''),
+        lastName: nameForOthers(lastName ?? ''),
+      }),
       code: owner.code,
       reward: promised ? rewardInWords(promised, locale) : null,
       pagePrefix: links.page(''),

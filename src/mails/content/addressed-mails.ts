@@ -11,13 +11,14 @@ import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { isMailAddress, sameAddress } from '../../foundation/mail-address.js';
 import { timeNow } from '../../foundation/world.js';
+import { nameForOthers } from '../../presenting/name-for-others.js';
 import { ShareLinks } from '../../presenting/share-links.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { TemplateValues } from '../../templates/render-template.js';
 import { rewardInWords } from '../../themes/reward-in-words.js';
 import type { Themes } from '../../themes/themes.js';
 import type { PlannedMail } from '../deliveries/mail-rows.js';
-import { hostOf, senderOf, type NamedAddress } from '../sender-address.js';
+import { hostOf, senderOf, type Sender } from '../sender-address.js';
 import type { TestAddresses } from '../settings/test-addresses.js';
 import type { Unsubscribing } from '../unsubscribing.js';
 import type { RenderedMail, renderMail } from './rendered-mail.js';
@@ -31,14 +32,14 @@ export interface AddressedMailsParts {
   readonly testAddresses: Pick<TestAddresses, 'of'>;
   readonly unsubscribing: Pick<Unsubscribing, 'linkOf'>;
   readonly publicUrl: () => string;
-  /** Unless the theme names an address. */
+  /** The address of the service. */
   readonly mailFrom: () => string;
   readonly render: typeof renderMail;
 }
 
 /** A mail with everything that is sent. */
 export interface AddressedMail {
-  readonly from: NamedAddress;
+  readonly sender: Sender;
   readonly to: string;
   readonly messageId: string;
   readonly unsubscribeUrl: string;
@@ -112,7 +113,7 @@ export class AddressedMails {
       'reward.text': reward,
     };
     return {
-      from: senderOf(theme.email.configuration, this.parts.mailFrom()),
+      sender: senderOf(theme.email.configuration, this.parts.mailFrom(), tenant.mails.domains),
       to,
       messageId: this.messageIdOf(planned),
       unsubscribeUrl,
@@ -128,8 +129,9 @@ export class AddressedMails {
     const code = user.primaryCodes.get(defaultProgramId) ?? user.primaryCodes.first() ?? null;
     const links = new ShareLinks(this.parts.publicUrl(), { tenant, mode });
     return {
-      'user.firstName': user.profile?.firstName,
-      'user.lastName': user.profile?.lastName,
+      // The address may be another person's than the one who signed up.
+      'user.firstName': nameForOthers(user.profile?.firstName ?? ''),
+      'user.lastName': nameForOthers(user.profile?.lastName ?? ''),
       code,
       shareLink: code === null ? null : links.link(code, 'EMAIL', 'EMAIL'),
     };
@@ -214,8 +216,8 @@ function refusalOf(user: UserState | undefined): string | undefined {
 /** `Bob R`: a friend's whole name is nobody else's business. */
 function nameOf(friend: UserState | undefined): string {
   const { firstName, lastName } = friend?.profile ?? { firstName: null, lastName: null };
-  const initial = [...(lastName ?? '')][0] ?? '';
-  return `${firstName ?? ''} ${initial}`.trim();
+  const [initial = ''] = nameForOthers(lastName ?? '');
+  return `${nameForOthers(firstName ?? '')} ${initial}`.trim();
 }
 
 /** What an event of a referral promises a side; null: nothing. */

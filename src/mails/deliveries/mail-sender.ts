@@ -160,10 +160,10 @@ export class MailSender {
     if (tenant.suspended !== null) return postponed(mail, 'the tenant is suspended', SUSPENDED_MS);
     const made = await mails.make(tenant, mail);
     if (made.kind === 'not-sent') return { kind: 'not-sent', reason: `not sent: ${made.reason}` };
-    const { from, to, messageId, unsubscribeUrl, rendered } = made.mail;
+    const { sender, to, messageId, unsubscribeUrl, rendered } = made.mail;
     const date = new Date(timeNow());
-    const bytes = await compose(rendered, { from, to, messageId, unsubscribeUrl, date });
-    return { from: from.address, to, bytes };
+    const bytes = await compose(rendered, { sender, to, messageId, unsubscribeUrl, date });
+    return { from: sender.envelope, to, bytes };
   }
 
   private async settle(): Promise<number> {

@@ -1,8 +1,9 @@
 import MailComposer from 'nodemailer/lib/mail-composer';
+import type { Sender } from '../sender-address.js';
 import type { RenderedMail } from '../content/rendered-mail.js';
 
 export interface Envelope {
-  readonly from: { readonly name: string; readonly address: string };
+  readonly sender: Pick<Sender, 'from' | 'replyTo'>;
   readonly to: string;
   /** Without brackets. */
   readonly messageId: string;
@@ -13,9 +14,10 @@ export interface Envelope {
 
 /** The bytes of a mail, with both parts. Reads no file and no address. */
 export function mimeOf(mail: RenderedMail, envelope: Envelope): Promise<Buffer> {
-  const { from, to, messageId, date, unsubscribeUrl } = envelope;
+  const { sender, to, messageId, date, unsubscribeUrl } = envelope;
   const composer = new MailComposer({
-    from,
+    from: sender.from,
+    ...(sender.replyTo !== null && { replyTo: { name: '', address: sender.replyTo } }),
     to: { name: '', address: to },
     subject: mail.subject,
     text: mail.text,

@@ -12,7 +12,7 @@ import type { OpenTenant, TenantCommand } from '../../domain/tenant/tenant.decid
 import { digestOf } from '../../foundation/canonical-json.js';
 import { reasonsOf, refused, type Refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
-import { isMailAddress } from '../../foundation/mail-address.js';
+import { isMailAddress, isMailDomain, MAIL_DOMAINS_MAX } from '../../foundation/mail-address.js';
 import { TEST_ADDRESSES_MAX } from '../../mails/settings/test-addresses.js';
 import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
 import { memberOfStaff, staffSays } from '../audit.js';
@@ -34,6 +34,8 @@ export interface TenantSettings {
   readonly mail: readonly string[];
   /** Where the test mode may send. */
   readonly mailTestTo: readonly string[];
+  /** The domains that mails may name as their sender. */
+  readonly mailDomains: readonly string[];
   /** Calls of a client in a window, as texts: whole numbers. */
   readonly rateLimits: Readonly<Record<CountedCall, string>>;
   /** User tokens issued before are refused: ISO 8601; empty: of any age. */
@@ -64,6 +66,7 @@ export async function settingsOf(
     allowedOrigins: openRules.allowedOrigins,
     mail: Object.keys(tenant.mails.types).sort(),
     mailTestTo: await mailTestAddresses.of(tenant),
+    mailDomains: tenant.mails.domains,
     rateLimits: limitsOf((call) => String(openRules.rateLimits[call] ?? CALL_WINDOWS[call].calls)),
     tokensNotBefore:
       tenant.tokensNotBefore === null ? '' : new Date(tenant.tokensNotBefore).toISOString(),
@@ -234,6 +237,7 @@ const LABELS: Readonly<Record<keyof TenantSettings, string>> = {
   allowedOrigins: 'Allowed origins',
   mail: 'Mails that go out',
   mailTestTo: 'Mails of the test mode go to',
+  mailDomains: 'Domains of senders',
   rateLimits: 'Calls of a client',
   tokensNotBefore: 'User tokens not before',
 };
@@ -287,9 +291,10 @@ async function commandsOf(
     const programType = after.paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY';
     commands.push({ type: 'ChangeProgramType', programType, now });
   }
-  if (differs('mail', 'mailTestTo')) {
+  if (differs('mail', 'mailTestTo', 'mailDomains')) {
     const testTo = await mailTestAddresses.sealed(alias, after.mailTestTo);
-    commands.push({ type: 'ChangeMailSettings', types: after.mail, testTo, now });
+    const { mail: types, mailDomains: domains } = after;
+    commands.push({ type: 'ChangeMailSettings', types, testTo, domains, now });
   }
   return commands;
 }
@@ -302,7 +307,7 @@ const tokenTimeOf = (
   timeOf('tokensNotBefore', tokensNotBefore === '' ? undefined : tokensNotBefore, now);
 
 function faultsOf(settings: TenantSettings): readonly string[] {
-  const { allowedOrigins, mail, mailTestTo, publicUser, rateLimits } = settings;
+  const { allowedOrigins, mail, mailTestTo, mailDomains, publicUser, rateLimits } = settings;
   const faults: string[] = [];
   for (const call of COUNTED_CALLS)
     if (!/^\d{1,9}$/.test(rateLimits[call]))
@@ -315,6 +320,8 @@ function faultsOf(settings: TenantSettings): readonly string[] {
   if (!mail.every(isMailType)) faults.push(`mails: types of ${MAIL_TYPES.join(', ')}`);
   if (mailTestTo.length > TEST_ADDRESSES_MAX || !mailTestTo.every(isMailAddress))
     faults.push(`mails of the test mode: up to ${TEST_ADDRESSES_MAX} e-mail addresses, one a line`);
+  if (mailDomains.length > MAIL_DOMAINS_MAX || !mailDomains.every(isMailDomain))
+    faults.push(`domains of senders: up to ${MAIL_DOMAINS_MAX} such as shop.example, one a line`);
   if (!PUBLIC_USERS.includes(publicUser))
     faults.push(`public user: one of ${PUBLIC_USERS.join(', ')}`);
   return faults;

@@ -43,7 +43,7 @@ describe('a mail', () => {
   it('loads nothing but the images of its theme, whatever its texts and values are', async () => {
     const bytesOf = async (theme: typeof THEME, values: typeof SAMPLE): Promise<string> => {
       const bytes = await mimeOf(renderMail(theme, 'WELCOME', values, FRAME), {
-        from: { name: 'Shop', address: 'refer@ledger.example' },
+        sender: { from: { name: 'Shop', address: 'refer@ledger.example' }, replyTo: null },
         to: 'ann@mail.example',
         messageId: 'a@ledger.example',
         unsubscribeUrl: FRAME.unsubscribeUrl,
@@ -203,7 +203,7 @@ describe('a mail', () => {
       });
       const values = { ...SAMPLE, 'user.firstName': name, 'friend.name': name };
       const bytes = await mimeOf(renderMail(theme, 'WELCOME', values, FRAME), {
-        from: { name, address: 'refer@ledger.example' },
+        sender: { from: { name, address: 'refer@ledger.example' }, replyTo: null },
         to: 'ann@mail.example',
         messageId: 'a@ledger.example',
         unsubscribeUrl: FRAME.unsubscribeUrl,

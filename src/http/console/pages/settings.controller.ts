@@ -43,7 +43,12 @@ const content = template<
     mode: string;
     kinds: readonly KeysView[];
     seen: string;
-    settings: TenantSettings & { origins: string; addresses: string; isMinimal: boolean };
+    settings: TenantSettings & {
+      origins: string;
+      addresses: string;
+      domains: string;
+      isMinimal: boolean;
+    };
     mails: readonly { type: string; isOn: boolean }[];
     limits: readonly { id: string; call: string; calls: string; hint: string }[];
     suspension: { since: string; reason: string | null } | null;
@@ -70,6 +75,7 @@ const content = template<
 <fieldset><legend>${TEXTS.settings.mails}</legend><div class="fields broad">{{#each mails}}<div class="tick"><input type="checkbox" id="mail-{{type}}" name="mail" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="mail-{{type}}">{{type}}</label></div>{{/each}}</div></fieldset>
 <div class="fields broad">
 {{formField 'addresses' label="${TEXTS.settings.addresses}" rows="3" value=settings.addresses hint="${TEXTS.settings.addressesHint}"}}
+{{formField 'domains' label="${TEXTS.settings.domains}" rows="3" value=settings.domains hint="${TEXTS.settings.domainsHint}"}}
 {{formField 'not-before' label="${TEXTS.settings.notBefore}" name="tokensNotBefore" value=settings.tokensNotBefore placeholder="${TEXTS.settings.anyAge}" hint="${TEXTS.settings.notBeforeHint}"}}
 {{formField 'origins' label="${TEXTS.settings.origins}" rows="3" value=settings.origins hint="${TEXTS.settings.originsHint}"}}
 </div>
@@ -195,6 +201,7 @@ export class ConsoleSettingsController {
           ...settings,
           origins: settings.allowedOrigins.join('\n'),
           addresses: settings.mailTestTo.join('\n'),
+          domains: settings.mailDomains.join('\n'),
           isMinimal: settings.publicUser === 'minimal',
         },
         mails: MAIL_TYPES.map((type) => ({ type, isOn: settings.mail.includes(type) })),
@@ -229,6 +236,7 @@ const kindsOf = (keys: readonly ShownKey[], secrets: readonly ShownKey[]) => [
 const BY_LINES: FieldNames = {
   'allowed origins:': 'origins',
   'mails of the test mode:': 'addresses',
+  'domains of senders:': 'domains',
   'user tokens not before:': 'not-before',
   ...Object.fromEntries(
     COUNTED_CALLS.map((call) => [`calls of a client, ${call}:`, `limit-${call}`]),
@@ -250,6 +258,9 @@ const settingsIn = (form: Form): TenantSettings => ({
   allowedOrigins: linesOf(form.text('origins')),
   mail: [...form.all('mail')].sort(),
   mailTestTo: linesOf(form.text('addresses')),
+  mailDomains: linesOf(form.text('domains'))
+    .map((domain) => domain.toLowerCase())
+    .sort(),
   rateLimits: limitsOf((call) => form.text(`limit-${call}`) || String(CALL_WINDOWS[call].calls)),
   tokensNotBefore: form.text('tokensNotBefore'),
 });
