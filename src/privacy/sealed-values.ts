@@ -23,7 +23,7 @@ export function subjectsIn(json: Json, found = new Set<SubjectId>()): Set<Subjec
   if (Array.isArray(json)) for (const item of json) subjectsIn(item, found);
   else if (isObject(json)) {
     if (isSealed(json) || (isPersonal(json) && json.value !== null)) found.add(json.subject);
-    else if (!isPersonal(json)) for (const member of Object.values(json)) subjectsIn(member, found);
+    else for (const member of Object.values(json)) subjectsIn(member, found);
   }
   return found;
 }
