@@ -103,6 +103,19 @@ describe('wrong credentials', () => {
     expect(await next).toEqual({ mode: 'live', keyId: 'k' });
   });
 
+  it('include a replaced key once its time is over', async () => {
+    const key = { keyId: 'k', mode: 'live', hash: hashOfKey('new'), sealed: '' } as const;
+    const replaced = { ...withKey, keys: [{ ...key, validUntil: now + 30 }] };
+    const [before] = tries(1);
+    answerAll(replaced);
+    expect(await before).toEqual({ mode: 'live', keyId: 'k' });
+    now += 30;
+    const [after] = tries(1);
+    await Promise.resolve();
+    answerAll(replaced);
+    expect(await after).toBeUndefined();
+  });
+
   it('are read again after an announced change, also one during a read', async () => {
     const before = tries(1);
     directory.forget('shop');
