@@ -78,6 +78,7 @@ const refusalOf = async (work: Promise<unknown>): Promise<string> =>
   );
 
 test('after a rotation the new key opens what was sealed before, and names and signatures stay', async () => {
+  expect(await keyStatus(pool)).toMatchObject({ masterKeys: [], rewrapped: true });
   const before = await openServiceKeys(pool, first);
   const subjects = Array.from({ length: 1_203 }, () => randomUUID());
   const keys = await peopleWith(before).loadOrCreate(subjects);

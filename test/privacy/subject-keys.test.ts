@@ -54,6 +54,11 @@ it('a key that is read while its subject is evicted is not cached', async () => 
   expect((await keys.load([subject])).get(subject)).toBeNull();
 });
 
+const readModels = {
+  reachHead: () => Promise.resolve(() => Promise.resolve(true)),
+  dropUnfollowed: () => Promise.resolve(),
+};
+
 it('a scrub rewrites no table while a transaction runs that may see the destroyed keys, and is needed once', async () => {
   const subject = randomUUID();
   await aProcess().loadOrCreate([subject]);
@@ -64,10 +69,7 @@ it('a scrub rewrites no table while a transaction runs that may see the destroye
   await aProcess().destroy([subject]);
   const rewritten: string[] = [];
   const options = {
-    readModels: {
-      reachHead: () => Promise.resolve(() => Promise.resolve(true)),
-      dropUnfollowed: () => Promise.resolve(),
-    },
+    readModels,
     progress: (line: string) => void rewritten.push(line),
   };
   const scrubbing = scrub(pool, options);
@@ -90,4 +92,25 @@ it('a scrub rewrites no table while a transaction runs that may see the destroye
   expect(await scrubIfNeeded(pool, options)).toBeUndefined();
   await aProcess().destroy([randomUUID()]);
   expect(await scrubIfNeeded(pool, options)).toMatchObject({ tables });
+});
+
+it('a scrub tries again what another transaction has locked', async () => {
+  const reader = await pool.connect();
+  await reader.query('begin');
+  await reader.query('lock table vault.subject_keys in access share mode');
+  const scrubbing = scrub(pool, { readModels });
+  const hasFailed = async () => {
+    const { rowCount } = await pool.query(
+      `select from pg_stat_activity
+        where datname = current_database() and state = 'idle' and query like 'vacuum%subject_keys%'`,
+    );
+    return rowCount === 1;
+  };
+  try {
+    await Promise.race([scrubbing, eventually(hasFailed)]);
+  } finally {
+    await reader.query('commit');
+    reader.release();
+  }
+  expect((await scrubbing).tables).toBeGreaterThan(0);
 });
