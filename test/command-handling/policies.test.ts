@@ -5,7 +5,7 @@ import type { DomainEvent } from '../../src/domain/events.js';
 import { POLICIES } from '../../src/policies/policies.js';
 import { PolicyRunner } from '../../src/policies/policy-runner.js';
 import { postgresPolicyStores, type PolicyStores } from '../../src/policies/policy-stores.js';
-import type { Reaction } from '../../src/policies/policy.js';
+import type { CarryOut, Reaction } from '../../src/policies/policy.js';
 import { carryOutReactions } from '../../src/policies/reactions.js';
 import { openPool } from '../../src/postgres/database.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
@@ -39,6 +39,20 @@ interface CarriedOut {
   readonly reaction: Reaction;
 }
 
+const runnerOf = (process: TestProcess, stores: PolicyStores, carryOut: CarryOut): PolicyRunner =>
+  new PolicyRunner({
+    stores,
+    log: process.log,
+    decode: decodeAny(process.codec),
+    policies: POLICIES,
+    isUnavailable: () => false,
+    leaseEveryMs: 20,
+    // Whoever waits ends it.
+    restMs: 3_600_000,
+    logger: new ErrorLines(),
+    carryOut,
+  });
+
 /**
  * The process's policies react from their checkpoint to the end of the log, their own events
  * included. @returns the reactions that were carried out, in order.
@@ -53,20 +67,9 @@ async function react(
     { add: () => Promise.resolve() },
     process.streams,
   );
-  const runner = new PolicyRunner({
-    stores,
-    log: process.log,
-    decode: decodeAny(process.codec),
-    policies: POLICIES,
-    isUnavailable: () => false,
-    leaseEveryMs: 20,
-    // Whoever waits ends it.
-    restMs: 3_600_000,
-    logger: new ErrorLines(),
-    carryOut: async (event, policy, reaction) => {
-      await carryOut(event, policy, reaction);
-      done.push({ event, policy, reaction });
-    },
+  const runner = runnerOf(process, stores, async (event, policy, reaction) => {
+    await carryOut(event, policy, reaction);
+    done.push({ event, policy, reaction });
   });
   runner.start();
   for (let reached: string | undefined; ;) {
@@ -135,4 +138,29 @@ it('the referrer’s reward is granted once, however often and wherever its reac
       },
     },
   ]);
+});
+
+it('a standby reads the checkpoint only while a caller waits for it', async () => {
+  let reads = 0;
+  const stores = alsoLeading();
+  const load = () => {
+    reads += 1;
+    return stores.checkpoints.load();
+  };
+  const carryOut = () => Promise.resolve();
+  const standby = runnerOf(
+    one,
+    { ...stores, checkpoints: { ...stores.checkpoints, load } },
+    carryOut,
+  );
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
+  try {
+    const waiting = standby.waitFor('1', 100);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(await waiting).toBe(false);
+    expect(reads).toBeLessThan(10);
+  } finally {
+    await standby.stop();
+    jest.useRealTimers();
+  }
 });
