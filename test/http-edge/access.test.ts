@@ -95,9 +95,7 @@ describe('the key', () => {
   test.each([
     [':LIVE_acme', 'live'],
     ['LIVE_acme:', 'live'],
-    ['anybody:LIVE_acme', 'live'],
     [':TEST_acme', 'test'],
-    ['TEST_acme:', 'test'],
   ])('%s opens %s mode', async (credentials, mode) => {
     const { status, json } = await call(`${API}/whoami`, withKey(credentials));
     expect(status).toBe(200);
@@ -115,9 +113,6 @@ describe('the key', () => {
     ["another tenant's key", { authorization: basic(':LIVE_closed') }, null],
     ['a user with a colon', { authorization: basic('a:b:LIVE_acme') }, null],
     ['no colon', { authorization: basic('LIVE_acme') }, null],
-    ['nothing on either side', { authorization: basic(':') }, null],
-    ['no base64', { authorization: 'Basic ???' }, null],
-    ['no value', { authorization: 'Basic' }, null],
     ['another scheme', { authorization: 'Digest abc' }, null],
     ['a bearer token', { authorization: 'Bearer abc.def.ghi' }, 'RS045'],
     ['a user token', { 'x-saasquatch-user-token': 'abc.def.ghi' }, 'RS045'],

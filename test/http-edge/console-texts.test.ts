@@ -71,20 +71,3 @@ test.each(sources.filter((path) => !WITHOUT_READERS.includes(path)))(
   '%s holds no text of people',
   (path) => expect(textsOf(path)).toEqual([]),
 );
-
-test.each([
-  ['between tags', '`<h2>Closed months</h2>`', ['Closed months']],
-  ['after a value', '`<p>${A.b} since {{time at}}</p>`', ['since']],
-  ['of an attribute', '`<input aria-label="Reason" name="why">`', ['Reason']],
-  ['of a field', '`<form>{{formField \'to\' label="Until" hint="a day"}}`', ['Until', 'a day']],
-  ['of a column', "[{ label: 'Month' }]", ['Month']],
-  ['of a choice', "({ title: isLive ? 'Live' : T.test })", ['Live']],
-  ['of a list', "({ problems: ['choose one'] })", ['choose one']],
-  ['that is a sentence', "f(reply, 'This key is not known.')", ['This key is not known.']],
-])('finds a text %s', (_, source, texts) => expect(textsIn(source)).toEqual(texts));
-
-test.each([
-  '`<td class="id">{{#if id}}{{id}}{{/if}}</td>`',
-  '`<h2>${TEXTS.periods.heading}</h2>`',
-  "f(scope, 'ledger close').header('Location', '/console')",
-])('takes %s for code', (source) => expect(textsIn(source)).toEqual([]));

@@ -1,4 +1,3 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { DescribedOperations } from '../../bench/fuzz/described-operations.js';
 import { LedgerValues, type Ledger } from '../../bench/fuzz/ledger-values.js';
 import { OpenApiValidator } from '../harness/openapi-validator.js';
@@ -51,41 +50,6 @@ describe('generated requests', () => {
       requestsOf(seed, 5).map(({ request }) => [asCurl(request, ''), [...request.texts]]);
     expect(bytes(7)).toEqual(bytes(7));
     expect(bytes(8)).not.toEqual(bytes(7));
-  });
-
-  test('fit the description when they are valid, and hardly ever when a constraint is broken', () => {
-    const ajv = new Ajv2020({ strict: false });
-    ajv.addSchema(validator.document, 'description');
-    const bodies = {
-      valid: { fit: 0, misfit: 0 },
-      nearly: { fit: 0, misfit: 0 },
-      wild: { fit: 0, misfit: 0 },
-    };
-    for (const { plan, described, request } of requestsOf(7, 200)) {
-      const { body } = plan.operation;
-      if (body === undefined || plan.mangling !== undefined) continue;
-      const { name } = described.resolve(body);
-      if (name === '' || request.body === undefined) continue;
-      const isFitting = ajv.validate(
-        `description#/components/schemas/${name}`,
-        JSON.parse(request.body.toString()),
-      );
-      bodies[plan.kind][isFitting ? 'fit' : 'misfit'] += 1;
-    }
-    expect(bodies.valid.misfit).toBe(0);
-    expect(bodies.valid.fit).toBeGreaterThan(50);
-    expect(bodies.nearly.misfit).toBeGreaterThan(50);
-    expect(bodies.wild.misfit).toBeGreaterThan(0);
-  });
-
-  test('are sent again by the command that is shown for them', () => {
-    const body = { id: "it's" };
-    const request = tenantRequest(own, 'POST', '/accountsync', body);
-    expect(asCurl(request, 'http://here')).toBe(
-      `base64 -d <<< '${Buffer.from(JSON.stringify(body)).toString('base64')}' | ` +
-        "curl -sS -i -g --path-as-is -X POST -H 'authorization: Basic OkxJVkVfYWNtZQ==' " +
-        "-H 'content-type: application/json' --data-binary @- 'http://here/api/v1/acme/accountsync'",
-    );
   });
 });
 

@@ -61,6 +61,17 @@ describe('the set of a key', () => {
   });
 });
 
+test.each([1, 255])('a key may have %d printable characters', (length) => {
+  const key = '~!"\\{}| '.repeat(32).slice(0, length);
+  expect(keyOf(call({ headers: { 'idempotency-key': key } }))).toMatch(/./);
+});
+
+test.each(['x'.repeat(256), '', 'a\tb', 'clé'])('%j is no key', (key) => {
+  expect(() => keyOf(call({ headers: { 'idempotency-key': key } }))).toThrow(
+    expect.objectContaining({ code: 'BAD_REQUEST' }) as Error,
+  );
+});
+
 describe('a request', () => {
   const fingerprintOf = (over: Partial<Call>) => keyedRequest(call(over), names)?.fingerprint;
   const at = (path: string) => ({ target: `/api/v1/acme${path}` });
@@ -77,6 +88,20 @@ describe('a request', () => {
   ])('%s is the same one as %s', (one, other) => {
     expect(fingerprintOf(at(other))).toBe(fingerprintOf(at(one)));
   });
+
+  const BODY = '{"amount":2,"unit":"CENTS","more":{"b":[1,2],"a":null}}';
+  const ofBody = (text: string) => fingerprintOf({ body: JSON.parse(text) as unknown });
+
+  it.each([
+    '{"more":{"a":null,"b":[1,2]}, "unit":"CENTS", "amount":2}',
+    '{"amount":2.0,"unit":"\\u0043ENTS","more":{"b":[1e0,2],"a":null}}',
+  ])('is the same one with the body %s', (text) => expect(ofBody(text)).toBe(ofBody(BODY)));
+
+  it.each([
+    '{"amount":2,"unit":"CENTS"}',
+    '{"amount":2,"unit":"cents","more":{"b":[1,2],"a":null}}',
+    '{"amount":2,"unit":"CENTS","more":{"b":[2,1],"a":null}}',
+  ])('is another one with the body %s', (text) => expect(ofBody(text)).not.toBe(ofBody(BODY)));
 
   it.each([
     ['/user/a%2Fb', '/user/a/b'],

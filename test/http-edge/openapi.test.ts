@@ -31,16 +31,7 @@ test('/openapi.json describes routes, security, errors and header fields', async
   expect(
     account?.parameters?.map((parameter) => ('name' in parameter ? parameter.name : '')),
   ).toEqual(['accountId', 'tenantAlias', 'Ledger-Position-At-Least']);
-  expect(Object.keys(account?.responses ?? {})).toEqual([
-    '200',
-    '400',
-    '401',
-    '403',
-    '404',
-    '429',
-    '500',
-    '503',
-  ]);
+  expect(Object.keys(account?.responses ?? {}).join(' ')).toBe('200 400 401 403 404 429 500 503');
   expect(account?.responses['404']).toMatchObject({
     content: {
       'application/json': {
@@ -57,20 +48,9 @@ test('/openapi.json describes routes, security, errors and header fields', async
   expect(sync?.parameters?.map((parameter) => ('name' in parameter ? parameter.name : ''))).toEqual(
     ['tenantAlias', 'Idempotency-Key'],
   );
-  expect(Object.keys(sync?.responses ?? {})).toEqual([
-    '200',
-    '400',
-    '401',
-    '403',
-    '404',
-    '409',
-    '413',
-    '415',
-    '422',
-    '429',
-    '500',
-    '503',
-  ]);
+  expect(Object.keys(sync?.responses ?? {}).join(' ')).toBe(
+    '200 400 401 403 404 409 413 415 422 429 500 503',
+  );
   expect(sync?.responses['200']).toMatchObject({
     headers: { 'Ledger-Position': {}, 'Idempotency-Replayed': {} },
   });
@@ -116,19 +96,6 @@ describe('the validator', () => {
     const response = await fetch(`${it_.origin}${path}`, { headers });
     return { method: 'GET', path, status: response.status, body: await response.json() };
   }
-
-  test('accepts an answer that fits its description', async () => {
-    const held = validator();
-    for (const path of [
-      `${API}/account/a%2Fb`,
-      `${API}/account/missing`,
-      `${API}/account/%00`,
-      '/api/v1/nobody/account/1',
-      '/nowhere',
-    ])
-      held.check(await received(path));
-    held.check(await received(`${API}/account/1`, {}));
-  });
 
   test('names the members that do not fit', async () => {
     const held = validator();

@@ -104,7 +104,7 @@ test('a client that waits for its answer longer than one may leave it unread kee
   const open = closeGate(started);
   const answer = ask(started, `${API}/slow`);
   await eventually(async () => started.sample.entered.includes('slow'));
-  await once(started.app.getHttpServer() as Server, 'timeout');
+  await once(started.app.getHttpServer(), 'timeout');
   open();
   expect((await answer).status).toBe(200);
 });

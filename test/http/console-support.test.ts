@@ -1,4 +1,3 @@
-import { textsOf } from '../../src/operations/tenants/program-form.js';
 import { eventually } from '../support/embedded.js';
 import { basic } from '../support/api-client.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -63,17 +62,9 @@ describe('support', () => {
     const told = await ended('sam', late.location ?? '');
     expect(told.text).toContain('the generations of rewards are others by now');
     expect(figures(told, 'generation:rewards')).toEqual(['1']);
-    const repaired = await post('sam', '/console/projections', {
-      action: 'rebuild',
-      projection: 'rewards',
-      tenant: tenant.alias,
-      mode: 'live',
-    });
-    expect(figures(await ended('sam', repaired.location ?? ''), 'progress')).toEqual(['done']);
-    expect(figures(await get('sam', '/console/projections'), 'parked:rewards')).toEqual(['0']);
   });
 
-  test('a tenant leads to the read models with its name filled in, and a part needs a tenant', async () => {
+  test('a tenant leads to the read models with its name filled in', async () => {
     expect(await get('fay', ofTenant('/projections'))).toMatchObject({ status: 403 });
     const { status, location } = await get('sam', ofTenant('/projections'));
     expect({ status, location }).toEqual({
@@ -81,11 +72,6 @@ describe('support', () => {
       location: `/console/projections?tenant=${tenant.alias}&mode=live`,
     });
     expect((await get('sam', location ?? '')).text).toContain(`value="${tenant.alias}"`);
-    const part = { action: 'rebuild', projection: 'rewards', account: 'some-account' };
-    const refused = await post('sam', '/console/projections', part);
-    expect(refused.status).toBe(400);
-    expect(refused.text).toContain('Account: name its tenant as well.');
-    expect(refused.text).toContain('value="some-account"');
   });
 
   test('a program is compared with the live one, applied, and not over somebody else', async () => {
@@ -119,16 +105,9 @@ describe('support', () => {
     const answers = await Promise.all(wanted.map((one) => post('sam', path, one)));
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
     expect(figures(await get('sam', path), 'version')).toEqual(['3']);
-    const faulty = await post('sam', path, { ...asked, document: '{"id": 7}', action: 'apply' });
-    expect(faulty.status).toBe(400);
-    expect(faulty.text).toContain('/id');
-    expect(JSON.parse(documentIn(faulty))).toEqual({ id: 7 });
-    const broken = await post('sam', path, { ...asked, document: '{"id": ', action: 'check' });
-    expect(broken.status).toBe(400);
-    expect(documentIn(broken)).toBe('{"id":');
   });
 
-  test('the fields of a program change its JSON, and say what is wrong with them', async () => {
+  test('the fields of a program change its JSON, unless that was changed as well', async () => {
     const path = ofTenant('/program');
     const page = await get('sam', path);
     const asked = {
@@ -147,27 +126,11 @@ describe('support', () => {
       referredReward: { type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 6 },
       referrerReward: null,
     });
-    const wrong = { ...asked, 'referredReward.discountPercent': '150' };
-    const refused = await post('sam', path, wrong);
-    expect(refused.status).toBe(400);
-    expect(refused.text).toMatch(
-      /value="150" inputmode="numeric" aria-invalid="true"[^]*?must be at most 100/,
-    );
-    const lacking = await post('sam', path, { ...asked, 'referredReward.discountPercent': '' });
-    expect(lacking.text).toMatch(/name="referredReward.discountPercent"[^]*?aria-invalid="true"/);
-    const negative = await post('sam', path, { ...asked, refundDays: '-5' });
-    expect(negative.text).toMatch(/value="-5"[^]*?must be at least 0/);
     // A changed text counts; what the fields say is not dropped without a word.
     const both = await post('sam', path, { ...asked, document: '{"id":"default"}' });
     expect(both.status).toBe(400);
     expect(both.text).toContain('The fields and the JSON were changed');
     expect(JSON.parse(documentIn(both))).toEqual({ id: 'default' });
-    const unchanged = { action: 'check', fields: asked.fields, was: asked.was };
-    const texts = textsOf(JSON.parse(documentIn(page)));
-    const document = '{"id":"default","refundDays":3}';
-    const typed = await post('sam', path, { ...texts, ...unchanged, document });
-    expect(typed.status).toBe(200);
-    expect(JSON.parse(documentIn(typed))).toEqual({ id: 'default', refundDays: 3 });
   });
 
   test('a theme is shown before it is published, in a frame that fetches nothing', async () => {
@@ -183,8 +146,6 @@ describe('support', () => {
     expect(policy).toContain("default-src 'none'");
     expect(policy).toMatch(/frame-ancestors 'self'; sandbox$/);
     expect(preview.headers.get('x-frame-options')).toBeNull();
-    const faulty = await post('sam', `${path}/preview`, { values: '{"page":{"x":"<b>"}}' });
-    expect(faulty.text).toContain('No preview');
     const compared = await post('sam', path, { action: 'check', locale: '', values });
     expect(compared.text).toMatch(/\+ .*Hello, /);
     expect((await get('sam', path)).text).not.toContain('Hello, ');
@@ -210,20 +171,12 @@ describe('support', () => {
       ),
     );
     expect(others.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
-    const faulty = await post('sam', path, { ...asked, version: '1', values: '{"page":{"x":1}}' });
-    expect(faulty.status).toBe(400);
-    expect(faulty.text).toContain('page');
   });
 
   test('an export is asked for, appears at once, and its file is downloaded, on record', async () => {
     const { accountId } = await rewarded(70);
     const name = personal('export');
     const fields = { action: 'ask', type: 'REWARD_BALANCE', format: 'CSV', name };
-    const wrong = await post('sam', ofTenant('/exports'), { ...fields, createdSince: 'soon' });
-    expect(wrong.status).toBe(400);
-    expect(wrong.text).toContain('Created since must be a time');
-    expect(wrong.text).toContain(`value="${name}"`);
-    expect(wrong.text).toContain('value="soon"');
     const asked = await post('sam', ofTenant('/exports'), fields);
     expect(asked).toMatchObject({ status: 303 });
     const first = await get('sam', asked.location ?? '');
@@ -277,11 +230,6 @@ describe('support', () => {
     expect((await get('sam', removed.location ?? '')).text).toContain('The endpoint is removed.');
     expect((await act('remove')).status).toBe(400);
     expect((await get('sam', path)).text).toContain('No endpoint is subscribed');
-    for (const wrong of ['no address', 'ftp://shop.invalid', 'http://10.0.0.1/hooks']) {
-      const refused = await act('add', { endpoint: wrong });
-      expect({ wrong, status: refused.status }).toEqual({ wrong, status: 400 });
-      expect(refused.text).toContain(`value="${wrong}"`);
-    }
   });
 });
 
@@ -360,13 +308,9 @@ describe('the settings of a tenant', () => {
     ]);
     expect(both.map(({ status }) => status).sort()).toEqual([303, 400]);
     expect((await saved({ ...on, ...lists })).status).toBe(303);
-    const faulty = await saved({ origins: 'shop.example', addresses: 'ann' });
-    expect(faulty.status).toBe(400);
-    expect(faulty.text).toContain('allowed origins: up to 100');
-    expect(faulty.text).toContain('>shop.example</textarea>');
   });
 
-  test('limits of calls and the age of user tokens are saved, and say what is wrong with them', async () => {
+  test('limits of calls and the age of user tokens are saved', async () => {
     const tokensNotBefore = '2026-02-01T08:00:00Z';
     expect((await saved({ 'limit-code': '7', tokensNotBefore })).status).toBe(303);
     const { tenants } = running.service.service.core;
@@ -377,12 +321,6 @@ describe('the settings of a tenant', () => {
     const { text } = await get('sam', path);
     expect(text).toContain('name="limit-code" value="7"');
     expect(text).toContain('name="tokensNotBefore" value="2026-02-01T08:00:00.000Z"');
-    const wrong = await saved({ 'limit-code': 'many', tokensNotBefore: '2999-01-01' });
-    expect(wrong.status).toBe(400);
-    expect(wrong.text).toContain('calls of a client, code: a whole number');
-    expect(wrong.text).toContain('user tokens not before: ');
-    expect(wrong.text).toContain('name="limit-code" value="many"');
-    expect(wrong.text).toContain('name="tokensNotBefore" value="2999-01-01"');
     // Empty fields are the defaults.
     expect((await saved({ 'limit-code': '', tokensNotBefore: '' })).status).toBe(303);
     expect(await tenants.read(shop.alias)).toMatchObject({ tokensNotBefore: null });

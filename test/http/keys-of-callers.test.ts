@@ -75,18 +75,6 @@ test('a key belongs to its caller: the API keys of the tenant, or one user', asy
   expect(outcome(await post(tenant.live, ann))).toEqual(REUSED);
 });
 
-test('the same request of a user and of the server, with one key, is two requests', async () => {
-  const ann = await person();
-  const key = personal('order');
-  const answers = await Promise.all(
-    [ann.own, tenant.live].map((client) => client.post(`${ann.at}/events`, visit(ann), { key })),
-  );
-  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-  expect(answers.map(replayed)).toEqual([null, null]);
-  const [ofUser, ofServer] = answers.map(({ body }) => (body['events'] as Json[])[0]?.['id']);
-  expect(ofUser).not.toBe(ofServer);
-});
-
 test('an effect whose answer was lost is answered again to its own caller alone', async () => {
   const [ann, bob] = [await person(), await person()];
   const key = personal('order');
@@ -146,26 +134,4 @@ describe('fields that a write token may not write', () => {
     const again = await own.put(at, { firstName }, { key });
     expect([outcome(again), replayed(again)]).toEqual([outcome(first), 'true']);
   });
-});
-
-test('a call that is refused before its decision leaves its key free', async () => {
-  const key = personal('order');
-  const to = '/subscription';
-  const bad = await tenant.live.post(to, { endpointUrl: 'ftp://hooks.example/x' }, { key });
-  expect(outcome(bad)).toEqual(refusal(400, 'BAD_REQUEST'));
-  const good = await tenant.live.post(to, { endpointUrl: 'https://hooks.example/x' }, { key });
-  expect([good.status, replayed(good)]).toEqual([201, null]);
-});
-
-test('a decided refusal that depends on the programs is replayed', async () => {
-  const { accountId, id } = await person();
-  const body = { accountId, id, referralCodes: { later: personal('CODE') } };
-  const key = personal('order');
-  const first = await tenant.live.post('/user', body, { key });
-  expect(outcome(first)).toEqual(refusal(400, 'BAD_REQUEST'));
-  const again = await tenant.live.post('/user', body, { key });
-  expect([outcome(again), replayed(again)]).toEqual([outcome(first), 'true']);
-  expect((await tenant.live.post('/user', { ...body, referralCodes: {} }, { key })).status).toBe(
-    422,
-  );
 });

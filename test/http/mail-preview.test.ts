@@ -2,11 +2,11 @@ import { MAIL_TYPES } from '../../src/themes/theme-instance.js';
 import { MailServer } from '../mails/support/mail-server.js';
 import { basic, query, type ApiClient } from '../support/api-client.js';
 import {
-  outcome,
   personal,
-  refusal,
   startWithStores,
   type TestTenant,
+  expectAnswer,
+  expectRefusal,
 } from '../support/running-service.js';
 
 /** Previews of mails, shown and sent to a real SMTP server. */
@@ -80,7 +80,7 @@ test('with sendTo the mail goes out, once for an idempotency key', async () => {
   const sendTo = someone();
   const path = at('WELCOME', { sendTo, locale: 'fr' });
   const first = await api.post(path, undefined, { key: 'k' });
-  expect(outcome(first)).toEqual({ status: 204, body: undefined });
+  expectAnswer(first, 204, undefined);
   const repeated = await api.post(path, undefined, { key: 'k' });
   expect([repeated.status, repeated.headers.get('idempotency-replayed')]).toEqual([204, 'true']);
   const received = sentTo(sendTo);
@@ -118,11 +118,9 @@ test('a preview is from the address of the theme at a domain of the tenant only'
 test('an unknown type, a bad locale and a bad address change nothing', async () => {
   const sendTo = someone();
   for (const type of ['NONE', 'welcome', 'constructor'])
-    expect(outcome(await api.post(at(type, { sendTo })))).toEqual(refusal(404, 'THEME_NOT_FOUND'));
+    expectRefusal(await api.post(at(type, { sendTo })), 404, 'THEME_NOT_FOUND');
   for (const locale of ['xx-YY', 'FR', 'fr_ca', '../fr'])
-    expect(outcome(await api.post(at('WELCOME', { sendTo, locale })))).toEqual(
-      refusal(400, 'BAD_REQUEST', 'RS039'),
-    );
+    expectRefusal(await api.post(at('WELCOME', { sendTo, locale })), 400, 'BAD_REQUEST', 'RS039');
   const offered = server.offered.length;
   for (const bad of [
     'nobody',
@@ -132,9 +130,7 @@ test('an unknown type, a bad locale and a bad address change nothing', async () 
     '"a b"@mail.example',
     `${'a'.repeat(250)}@mail.example`,
   ])
-    expect(outcome(await api.post(at('WELCOME', { sendTo: bad })))).toEqual(
-      refusal(400, 'BAD_REQUEST', 'RS023'),
-    );
+    expectRefusal(await api.post(at('WELCOME', { sendTo: bad })), 400, 'BAD_REQUEST', 'RS023');
   expect(server.offered).toHaveLength(offered);
   expect(sentTo(sendTo)).toEqual([]);
 });
@@ -143,14 +139,13 @@ test('it waits for a position like a read, and refuses one that no ledger has is
   const published = await api.put('/theme/variables/instance', subject('At once'));
   const atLeast = published.headers.get('ledger-position') ?? '';
   const sendTo = someone();
-  expect(outcome(await api.post(at('WELCOME', { sendTo }), undefined, { atLeast }))).toEqual({
-    status: 204,
-    body: undefined,
-  });
+  expectAnswer(await api.post(at('WELCOME', { sendTo }), undefined, { atLeast }), 204, undefined);
   for (const position of ['{"a":1}', 'none'])
-    expect(
-      outcome(await api.post(at('WELCOME', { sendTo }), undefined, { atLeast: position })),
-    ).toEqual(refusal(400, 'POSITION_INVALID'));
+    expectRefusal(
+      await api.post(at('WELCOME', { sendTo }), undefined, { atLeast: position }),
+      400,
+      'POSITION_INVALID',
+    );
   expect(sentTo(sendTo)).toHaveLength(1);
 });
 
@@ -164,7 +159,7 @@ test('the test mode sends to listed addresses only', async () => {
   });
   const send = (sendTo: string) => tenant.test.post(at('WELCOME', { sendTo }));
   const refused = await send(other);
-  expect(outcome(refused)).toEqual(refusal(400, 'BAD_REQUEST'));
+  expectRefusal(refused, 400, 'BAD_REQUEST');
   expect(refused.body['validationErrors']).toEqual([expect.stringContaining('--mail-test-to')]);
   expect((await send(listed.toUpperCase())).status).toBe(204);
   expect(server.offered).not.toContain(other);
@@ -176,14 +171,12 @@ test('what the server does not take now is 503 and sent with the next try; a ref
   server.manners.set(never, { code: 550 });
   const send = () => api.post(at('WELCOME', { sendTo: later }), undefined, { key: 'k' });
   const away = await send();
-  expect(outcome(away)).toEqual(refusal(503, 'UNAVAILABLE'));
+  expectRefusal(away, 503, 'UNAVAILABLE');
   expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0);
   server.manners.delete(later);
   expect((await send()).status).toBe(204);
   expect(sentTo(later)).toHaveLength(1);
-  expect(outcome(await api.post(at('WELCOME', { sendTo: never })))).toEqual(
-    refusal(400, 'BAD_REQUEST'),
-  );
+  expectRefusal(await api.post(at('WELCOME', { sendTo: never })), 400, 'BAD_REQUEST');
 });
 
 test('a tenant sends so many an hour, in both modes together; others are not held up', async () => {
@@ -202,7 +195,7 @@ test('a tenant sends so many an hour, in both modes together; others are not hel
   ]);
   expect((await send()).status).toBe(204);
   const over = await send();
-  expect(outcome(over)).toEqual(refusal(429, 'RATE_LIMITED', 'RS033'));
+  expectRefusal(over, 429, 'RATE_LIMITED', 'RS033');
   expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(sentTo(sendTo)).toHaveLength(2);
   expect((await shown('WELCOME')).status).toBe(200);

@@ -2,9 +2,7 @@ import { PROJECTION_NAMES } from '../../src/process/start-followers.js';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  groupsIn,
   metricsIn,
-  OF_PROMETHEUS,
   readAlerts,
   readDashboard,
 } from '../support/monitoring-files.js';
@@ -159,48 +157,6 @@ describe('docker/monitoring', () => {
     );
     expect(unknown).toEqual([]);
     expect(expressions().filter(([, expr]) => metricsIn(expr).length === 0)).toEqual([]);
-  });
-
-  it('shows each metric of ours', () => {
-    const used = new Set(
-      expressions().flatMap(([, expr]) => metricsIn(expr).map(({ name }) => name)),
-    );
-    const unused = [...metrics.names].filter(
-      (name) =>
-        /^(ledger|http)_/.test(name) &&
-        ![
-          name,
-          ...['bucket', 'sum', 'count'].map((end) => name.replace(/_[a-z]+$/, `_${end}`)),
-        ].some((one) => used.has(one)),
-    );
-    expect(unused).toEqual([]);
-  });
-
-  it('selects and groups by labels and values that the service shows', () => {
-    const wrong = expressions().flatMap(([where, expr]) => {
-      const used = metricsIn(expr);
-      const labels = new Set(
-        used.flatMap(({ name }) =>
-          metrics.seriesOf(name).flatMap((series) => Object.keys(series.labels)),
-        ),
-      );
-      const selected = used.flatMap(({ name, selectors }) =>
-        selectors
-          .filter(({ label }) => !OF_PROMETHEUS.has(label))
-          .flatMap(({ label, values }) =>
-            values
-              .filter((value) =>
-                metrics.seriesOf(name).every((series) => series.labels[label] !== value),
-              )
-              .map((value) => `${where}: ${name}{${label}="${value}"}`),
-          ),
-      );
-      const grouped = groupsIn(expr)
-        .filter((label) => !OF_PROMETHEUS.has(label) && !labels.has(label))
-        .map((label) => `${where}: by (${label})`);
-      return [...selected, ...grouped];
-    });
-    expect(wrong).toEqual([]);
   });
 
   it('names for each alert how urgent it is, and a runbook that exists', () => {

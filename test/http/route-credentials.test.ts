@@ -1,4 +1,5 @@
 import { knownRoutes } from '../support/known-routes.js';
+import { OPERATOR_ROUTES } from '../support/operator-routes.js';
 import {
   errorBody,
   shareService,
@@ -148,52 +149,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /mail/unsubscribe/{tenantAlias}/{token}': ['open', 404],
   'GET /r/{tenantAlias}/{code}': ['open', 404],
   'GET /r/{tenantAlias}/test/{code}': ['open', 404],
-  'GET /operations': ['operator', 200],
-  'GET /operations/runs': ['operator', 200],
-  'GET /operations/runs/{runId}': ['operator', 200],
-  'POST /operations/runs/{runId}/cancel': ['operator', 200],
-  'GET /operations/projections': ['operator', 200],
-  'GET /operations/projections/history': ['operator', 200],
-  'GET /operations/projections/parked': ['operator', 200],
-  'POST /operations/projections/rebuild': ['operator', 200],
-  'POST /operations/projections/swap': ['operator', 200],
-  'POST /operations/projections/retry-parked': ['operator', 200],
-  'GET /operations/exports/{tenant}': ['operator', 200],
-  'DELETE /operations/exports/{tenant}/{exportId}': ['operator', 200],
-  'GET /operations/mails/{tenant}/deliveries': ['operator', 200],
-  'POST /operations/mails/{tenant}/resend': ['operator', 200],
-  'GET /operations/themes/{tenant}': ['operator', 200],
-  'PUT /operations/themes/{tenant}': ['operator', 200],
-  'GET /operations/themes/{tenant}/history': ['operator', 200],
-  'POST /operations/themes/{tenant}/rollback': ['operator', 200],
-  'GET /operations/webhooks/{tenant}': ['operator', 200],
-  'GET /operations/webhooks/{tenant}/deliveries': ['operator', 200],
-  'GET /operations/webhooks/{tenant}/deliveries/{delivery}': ['operator', 200],
-  'POST /operations/webhooks/rotate-signing-key': ['operator', 200],
-  'POST /operations/webhooks/{tenant}/resend': ['operator', 200],
-  'POST /operations/webhooks/{tenant}/enable': ['operator', 200],
-  'POST /operations/webhooks/{tenant}/rotate-secret': ['operator', 200],
-  'GET /operations/payments/{tenant}': ['operator', 200],
-  'POST /operations/payments/{tenant}/connect': ['operator', 200],
-  'POST /operations/payments/{tenant}/disconnect': ['operator', 200],
-  'POST /operations/payments/{tenant}/reconciliation': ['operator', 200],
-  'POST /operations/payments/{tenant}/sync': ['operator', 200],
-  'GET /operations/policies/parked': ['operator', 200],
-  'POST /operations/policies/retry': ['operator', 200],
-  'POST /operations/projections/{projection}/diff': ['operator', 200],
-  'POST /operations/projections/{projection}/rollback': ['operator', 200],
-  'GET /operations/ledger/{tenant}/statement': ['operator', 200],
-  'GET /operations/ledger/{tenant}/tenant-statement': ['operator', 200],
-  'POST /operations/ledger/{tenant}/replay': ['operator', 200],
-  'POST /operations/ledger/{tenant}/reconciliation': ['operator', 200],
-  'POST /operations/ledger/{tenant}/close': ['operator', 200],
-  'POST /operations/ledger/{tenant}/reopen': ['operator', 200],
-  'POST /operations/ledger/{tenant}/adjustment': ['operator', 200],
-  'GET /operations/ledger/{tenant}/proposals': ['operator', 200],
-  'POST /operations/ledger/{tenant}/proposals': ['operator', 200],
-  'POST /operations/ledger/{tenant}/proposals/{proposal}/approval': ['operator', 200],
-  'POST /operations/ledger/{tenant}/digest': ['operator', 200],
-  'POST /operations/ledger/{tenant}/verification': ['operator', 200],
+  ...Object.fromEntries(
+    Object.keys(OPERATOR_ROUTES).map((route): [string, Row] => [route, ['operator', 200]]),
+  ),
   'GET /health/live': ['open', 200],
   'GET /health/ready': ['open', 200],
   'GET /metrics': ['open', 200],
@@ -271,16 +229,22 @@ test('every route of the router has a row, and no other', () => {
   );
 });
 
-/** Where credentials or the switch mean nothing, a few kinds show it. */
-const A_FEW: readonly Kind[] = [
+/** For all routes but one of each access and state of the switch, which gets every kind. */
+const SOME_KINDS: readonly Kind[] = [
   'none',
   'live key',
   'wrong key',
+  'live read token',
   'live write token',
+  "another user's token",
+  'anonymous token',
   'expired token',
 ];
-const kindsFor = ([access]: Row, isOn: boolean): readonly Kind[] =>
-  access === 'open' || (['key', 'operator'].includes(access) && !isOn) ? A_FEW : KINDS;
+const seen = new Set<string>();
+function kindsFor([access]: Row, open: string): readonly Kind[] {
+  const known = seen.size;
+  return seen.add(`${access} ${open}`).size > known ? KINDS : SOME_KINDS;
+}
 
 const expected = ([access, answer]: Row, kind: Kind, isOn: boolean): number => {
   const verdict = VERDICTS[access][KINDS.indexOf(kind)];
@@ -290,8 +254,38 @@ const expected = ([access, answer]: Row, kind: Kind, isOn: boolean): number => {
   return isClosed ? 403 : verdict === '-' ? answer : verdict;
 };
 
+const SECURITY: Readonly<Record<Access, readonly object[]>> = {
+  open: [],
+  operator: [{ operatorKey: [] }],
+  key: [{ apiKey: [] }],
+  keyOpen: [{ apiKey: [] }],
+  reading: [{ apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
+  writing: [{ apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
+  visiting: [{ apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
+  anybody: [{}, { apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
+};
+
+test('the description has every route but its own, and states who may call it', () => {
+  const described = Object.entries(service.description.paths).flatMap(([template, item]) =>
+    Object.entries(item as Record<string, { security: unknown }>).map(
+      ([method, { security }]): [string, unknown] => [
+        `${method.toUpperCase()} ${template}`,
+        security,
+      ],
+    ),
+  );
+  const expected = Object.entries(ROWS).flatMap(([route, [access]]) =>
+    /^GET \/(docs.*|openapi\.json)?$/.test(route) ? [] : [[route, SECURITY[access]]],
+  );
+  expect(Object.fromEntries(described)).toStrictEqual(Object.fromEntries(expected));
+});
+
 describe.each(['on', 'off'] as const)('with the open endpoints %s', (open) => {
-  test.each(Object.entries(ROWS))('%s', async (route, row) => {
+  // Without credentials of a tenant the switch means nothing.
+  const rows = Object.entries(ROWS).filter(
+    ([, [access]]) => open === 'on' || !['open', 'operator'].includes(access),
+  );
+  test.each(rows)('%s', async (route, row) => {
     const [method = '', template = ''] = route.split(' ');
     const tenant = tenants[open];
     const fields = fieldsOf(tenant, other);
@@ -320,7 +314,7 @@ describe.each(['on', 'off'] as const)('with the open endpoints %s', (open) => {
       }
       return [kind, response.status];
     };
-    const kinds = kindsFor(row, open === 'on');
+    const kinds = kindsFor(row, open);
     const answers = await Promise.all(kinds.map(call));
     expect(answers).toStrictEqual(kinds.map((kind) => [kind, expected(row, kind, open === 'on')]));
   });

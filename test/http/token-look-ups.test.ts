@@ -1,4 +1,4 @@
-import { outcome, refusal, shareService } from '../support/running-service.js';
+import { shareService, expectRefusal } from '../support/running-service.js';
 import { token } from '../support/user-tokens.js';
 
 /**
@@ -19,9 +19,8 @@ test('a refused token is verified again on the tenant as the log has it', async 
   const lookUps: number[][] = [];
   const refused = async (one: string): Promise<number> => {
     read.mockClear();
-    expect(
-      outcome(await tenant.live.as({ token: one }).get('/open/account/a/user/u')),
-    ).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
+    const to = '/open/account/a/user/u';
+    expectRefusal(await tenant.live.as({ token: one }).get(to), 401, 'UNAUTHORIZED', 'RS032');
     return read.mock.calls.length;
   };
   for (const one of [bad, 'x']) {

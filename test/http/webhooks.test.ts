@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import {
   resendDeliveries,
@@ -6,17 +5,16 @@ import {
   showDelivery,
   showEndpoints,
 } from '../../src/operations/webhooks/webhook-commands.js';
-import { OPERATOR } from '../../src/operations/audit.js';
 import type { Mode } from '../../src/domain/scope.js';
 import type { Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import {
   outcome,
   personal,
-  refusal,
-  RunningService,
   shareService,
   type TestTenant,
+  expectAnswer,
+  expectRefusal,
 } from '../support/running-service.js';
 import {
   startWebhookReceiver,
@@ -90,9 +88,10 @@ describe('a subscription', () => {
   test('has a secret that is shown at the subscription, and the same URL is the same one', async () => {
     const endpointUrl = receiver.url(aPath());
     const first = await tenant.live.post('/subscription', { endpointUrl, name: 'crm' });
-    expect(outcome(first)).toStrictEqual({
-      status: 201,
-      body: { endpointUrl, name: 'crm', secret: expect.stringMatching(/^whsec_.{32}/) as unknown },
+    expectAnswer(first, 201, {
+      endpointUrl,
+      name: 'crm',
+      secret: expect.stringMatching(/^whsec_.{32}/) as unknown,
     });
     expect(first.headers.get('ledger-position')).toMatch(/./);
     const again = await tenant.live.post('/subscription', { endpointUrl, name: 'crm' });
@@ -108,12 +107,10 @@ describe('a subscription', () => {
   test('ends, in its own mode alone, and is unknown then', async () => {
     const { endpointUrl } = await subscribe(aPath());
     await subscribe(aPath(), tenant.test);
-    expect(outcome(await tenant.test.call('DELETE', at(endpointUrl)))).toStrictEqual(
-      refusal(404, 'SUBSCRIPTION_NOT_FOUND'),
-    );
+    expectRefusal(await tenant.test.call('DELETE', at(endpointUrl)), 404, 'SUBSCRIPTION_NOT_FOUND');
     const key = 'ended once';
     const ended = await tenant.live.call('DELETE', at(endpointUrl), undefined, { key });
-    expect(outcome(ended)).toStrictEqual({ status: 204, body: undefined });
+    expectAnswer(ended, 204, undefined);
     const repeated = await tenant.live.call('DELETE', at(endpointUrl), undefined, { key });
     expect([repeated.status, repeated.headers.get('idempotency-replayed')]).toEqual([204, 'true']);
     expect((await tenant.live.get('/subscription')).body).toStrictEqual([]);
@@ -121,44 +118,22 @@ describe('a subscription', () => {
       await tenant.live.call('DELETE', at(endpointUrl, '/')),
       await tenant.live.post(at(endpointUrl, '/test')),
     ])
-      expect(outcome(again)).toStrictEqual(refusal(404, 'SUBSCRIPTION_NOT_FOUND'));
+      expectRefusal(again, 404, 'SUBSCRIPTION_NOT_FOUND');
     expect((await tenant.test.get<Json[]>('/subscription')).body).toHaveLength(1);
   });
 
   test.each([
-    ['no URL', 'nope'],
-    ['another scheme', 'ftp://example.com/'],
-    ['credentials', 'https://user:secret@example.com/'],
-    ['a fragment', 'https://example.com/#here'],
-    ['more than 2000 characters', `https://example.com/${'x'.repeat(2_000)}`],
-    ['no text', 7],
-    ['nothing', undefined],
-  ])('with %s is refused', async (_, endpointUrl) => {
-    expect(outcome(await tenant.live.post('/subscription', { endpointUrl }))).toStrictEqual(
-      refusal(400, 'BAD_REQUEST'),
-    );
+    ['nope', 'BAD_REQUEST'],
+    [undefined, 'BAD_REQUEST'],
+    ['http://169.254.169.254/latest', 'ENDPOINT_NOT_ALLOWED'],
+  ])('to %s is refused: %s', async (endpointUrl, code) => {
+    expectRefusal(await tenant.live.post('/subscription', { endpointUrl }), 400, code);
   });
 
-  test.each(['http://10.1.2.3/', 'http://[::ffff:10.0.0.1]/', 'http://169.254.169.254/latest'])(
-    'to %s is not allowed',
-    async (endpointUrl) => {
-      expect(outcome(await tenant.live.post('/subscription', { endpointUrl }))).toStrictEqual(
-        refusal(400, 'ENDPOINT_NOT_ALLOWED'),
-      );
-    },
-  );
-
-  test('of 2000 characters can be named in a path; there are 50 of a mode at most', async () => {
-    const long = receiver.url(`/${'%20'.repeat(600)}`);
-    await tenant.live.post('/subscription', { endpointUrl: `${long}${'y'.repeat(100)}` });
-    expect((await tenant.live.call('DELETE', at(`${long}${'y'.repeat(100)}`))).status).toBe(204);
-    for (let n = 0; n < 50; n++) await subscribe(`/many-${n}`);
-    const endpointUrl = receiver.url('/one-more');
-    expect(outcome(await tenant.live.post('/subscription', { endpointUrl }))).toStrictEqual(
-      refusal(400, 'BAD_REQUEST'),
-    );
-    await subscribe('/many-7');
-    await subscribe('/many-7', tenant.test);
+  test('of 2000 characters can be named in a path', async () => {
+    const endpointUrl = `${receiver.url(`/${'%20'.repeat(600)}`)}${'y'.repeat(100)}`;
+    await tenant.live.post('/subscription', { endpointUrl });
+    expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
   });
 });
 
@@ -189,6 +164,15 @@ test('what happens arrives signed, the same bytes at every endpoint, from the su
   const bodies = (requests: readonly ReceivedRequest[]): string[] =>
     requests.map(({ body }) => body.toString()).sort();
   expect(bodies(await receiver.requests(two, 4))).toEqual(bodies(received));
+
+  // Bodies are made when they are sent: rows name no person.
+  const { rows } = await core().pool.query<{ row: string }>(
+    'select d::text as row from ledger.webhook_deliveries d where tenant = $1',
+    [tenant.alias],
+  );
+  expect(rows.length).toBeGreaterThan(3);
+  expect(JSON.stringify(rows)).not.toContain(user.accountId);
+  expect(JSON.stringify(rows)).not.toContain(user.id);
 
   await aUser(tenant.test);
   const ofTest = await receiver.requests(other, 2);
@@ -229,7 +213,7 @@ test('test events are limited for a tenant, with a key and in both modes', async
   expect([(await send(tenant.test)).status, (await send()).status]).toEqual([204, 204]);
   for (const client of [tenant.live, tenant.test]) {
     const over = await send(client);
-    expect(outcome(over)).toStrictEqual(refusal(429, 'RATE_LIMITED', 'RS033'));
+    expectRefusal(over, 429, 'RATE_LIMITED', 'RS033');
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
   }
   await receiver.requests(path, 3);
@@ -261,7 +245,7 @@ test('changes of subscriptions are limited for a tenant and mode, with a key', a
   const before = await running.service.eventsOf(tenant);
   for (const change of [again, end]) {
     const over = await change();
-    expect(outcome(over)).toStrictEqual(refusal(429, 'RATE_LIMITED', 'RS033'));
+    expectRefusal(over, 429, 'RATE_LIMITED', 'RS033');
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
   }
   expect(await running.service.eventsOf(tenant)).toBe(before);
@@ -328,26 +312,6 @@ test('410 disables the endpoint: it is shown, gets nothing, and a subscription e
   await receiver.requests(path, 3);
 });
 
-test('a late 410 to an endpoint that was subscribed anew disables nothing', async () => {
-  const { webhooks } = core();
-  const path = aPath();
-  const { endpointUrl } = await subscribe(path);
-  const old = await webhooks.find(scope(), endpointUrl);
-  expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
-  await subscribe(path);
-  const meta = {
-    scope: scope(),
-    commandId: randomUUID(),
-    correlationId: 'c',
-    causationId: 'c',
-    actor: OPERATOR,
-    idempotency: null,
-  };
-  const { endpointId = '', activeSince = 0 } = old ?? {};
-  await webhooks.disable(meta, { endpointId, activeSince, because: 'GONE' });
-  expect((await webhooks.find(scope(), endpointUrl))?.disabled).toBeNull();
-});
-
 test('another name is no relief for a failing endpoint', async () => {
   const path = aPath();
   const { endpointUrl } = await subscribe(path);
@@ -369,59 +333,4 @@ test('another name is no relief for a failing endpoint', async () => {
     WITHIN_MS,
   );
   expect(await state()).toBe('FAILING');
-});
-
-test('whoever is forgotten is in no retry, in no row and in no resend', async () => {
-  const path = aPath();
-  await subscribe(path);
-  await receiver.behave(path, { kind: 'answer', status: 503 });
-  const user = await aUser();
-  await receiver.requests(path, 2);
-  expect(
-    (await tenant.live.call('DELETE', `/open/account/${user.accountId}/user/${user.id}`)).status,
-  ).toBe(204);
-  await receiver.behave(path, { kind: 'answer' });
-  const before = receiver.receivedAt(path).length;
-  const waiting = async () =>
-    (await showDeliveries(core(), scope(), { limit: 100 })) as readonly {
-      id: string;
-      state: string;
-    }[];
-  for (const { id } of await waiting()) await resendDeliveries(core(), scope(), { id });
-  await until(async () => (await waiting()).every(({ state }) => state !== 'PENDING'), WITHIN_MS);
-  const { endpointUrl } = await subscribe(path);
-  await tenant.live.post(at(endpointUrl, '/test'));
-  await receiver.until((all) => all.filter((request) => request.path === path).length > before);
-  expect(
-    receiver
-      .receivedAt(path)
-      .slice(before)
-      .map((request) => told(request).type),
-  ).toEqual(['test']);
-  const { rows } = await core().pool.query<{ row: string }>(
-    "select d::text || coalesce(a::text, '') as row from ledger.webhook_deliveries d left join ledger.webhook_attempts a on a.delivery_id = d.id",
-  );
-  expect(rows.filter(({ row }) => row.includes(user.id) || row.includes(user.accountId))).toEqual(
-    [],
-  );
-});
-
-test('a second process on the same stores sends no webhook twice, and may end', async () => {
-  const path = aPath();
-  await subscribe(path);
-  await aUser();
-  await receiver.requests(path, 2);
-  const second = await RunningService.start(running.stores, {
-    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-  });
-  try {
-    for (let n = 0; n < 5; n++) await aUser();
-    const all = await receiver.requests(path, 12);
-    expect(new Set(all.map((request) => told(request).id)).size).toBe(12);
-  } finally {
-    await second.stop();
-  }
-  await aUser();
-  await receiver.requests(path, 14);
-  expect(receiver.receivedAt(path)).toHaveLength(14);
 });

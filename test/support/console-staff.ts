@@ -4,6 +4,7 @@ import {
   type OperatorEntry,
   type OperatorRole,
 } from '../../src/config/operators.js';
+import { pollPause } from './poll-pause.js';
 import { personal, shareService, type TestTenant } from './running-service.js';
 
 /** Four members of staff in the console of the shared service. */
@@ -73,6 +74,16 @@ export async function signedIn(name: string): Promise<string> {
 export const csrfIn = ({ text }: Page): string =>
   /name="csrf" value="([^"]+)"/.exec(text)?.[1] ?? '';
 
+/** Tokens by session: they last as long. */
+const tokens = new Map<string, string>();
+
+export async function csrfOf(who: Name): Promise<string> {
+  const cookie = cookies.get(who) ?? '';
+  const token = tokens.get(cookie) ?? csrfIn(await get(who, '/console'));
+  tokens.set(cookie, token);
+  return token;
+}
+
 /** Sends a form as a browser does that has opened the page. */
 export async function post(
   who: Name,
@@ -80,7 +91,7 @@ export async function post(
   fields: Readonly<Record<string, string>>,
   files: Readonly<Record<string, string>> = {},
 ): Promise<Page> {
-  const csrf = csrfIn(await get(who, '/console'));
+  const csrf = await csrfOf(who);
   const form = new FormData();
   for (const [name, value] of Object.entries({ csrf, ...fields })) form.append(name, value);
   for (const [name, value] of Object.entries(files)) form.append(name, new Blob([value]), 'file');
@@ -104,10 +115,11 @@ export const ofTenant = (path = ''): string => `/console/tenants/${tenant.alias}
 
 /** Opens the page of a run until it is over. */
 export async function ended(who: Name, path: string): Promise<Page> {
-  for (;;) {
+  for (let looks = 0; ; looks += 1) {
     const page = await get(who, path);
     expect(page.status).toBe(200);
     if (!page.text.includes('data-run=')) return page;
+    await pollPause(looks);
   }
 }
 

@@ -397,3 +397,11 @@ export const refusal = (status: number, apiErrorCode: string, rsCode: string | n
   status,
   body: errorBody(status, apiErrorCode, rsCode),
 });
+
+export const expectAnswer = (answer: Answer<unknown>, status: number, body: unknown): void =>
+  expect(outcome(answer)).toStrictEqual({ status, body });
+
+export const expectRefusal = (
+  answer: Answer<unknown>,
+  ...refused: Parameters<typeof refusal>
+): void => expect(outcome(answer)).toStrictEqual(refusal(...refused));

@@ -9,18 +9,16 @@ import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { Faults, type IncomingCall, type MethodName } from './faults.js';
-import { answersFeatures, readGossip, supportedMethods } from './node-calls.js';
+import { readGossip, supportedMethods } from './node-calls.js';
 import { type ClusterView, type Endpoint, type ServedNode } from './node.js';
 import { type OutgoingEvents } from './outgoing-events.js';
 import { read, type ReadCall } from './read-calls.js';
 import { EventStore } from './store.js';
 import { proposedEvent } from './stored-event.js';
-import { TcpFront } from './tcp-front.js';
+import { TcpProxy } from '../tcp-proxy.js';
 import { append, type AppendAnswer, type AppendCall } from './write-calls.js';
 
 export interface DoubleOptions {
-  /** What it says it is; below 21.10 it does not say. */
-  readonly version?: string;
   /**
    * Names and passwords; without this everybody may do everything, which is what a server without
    * TLS does.
@@ -62,14 +60,14 @@ export class EventStoreDbDouble {
   readonly #requests: IncomingCall[] = [];
   readonly #open = new Set<OutgoingEvents>();
   readonly #server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_SIZE });
-  readonly #front: TcpFront;
+  readonly #front: TcpProxy;
   readonly #tls: boolean;
   #behind = 0;
 
   constructor(private readonly options: DoubleOptions) {
     this.store = options.store ?? new EventStore();
     this.#tls = options.tls !== undefined;
-    this.#front = new TcpFront(() => this.#behind);
+    this.#front = new TcpProxy(() => ({ host: HOST, port: this.#behind }));
     this.faults = new Faults(options.random ?? Math.random, (name, on) => {
       if (name === 'hung') this.#front[on ? 'freeze' : 'thaw']();
     });
@@ -139,7 +137,7 @@ export class EventStoreDbDouble {
         error ? reject(error) : resolve(port),
       );
     });
-    await this.#front.listen(0);
+    await this.#front.listen();
   }
 
   /**
@@ -212,13 +210,11 @@ export class EventStoreDbDouble {
   }
 
   #node(cluster: ClusterView): ServedNode {
-    const { version = '23.10.8', users } = this.options;
+    const { users } = this.options;
     return {
       store: this.store,
       faults: this.faults,
       cluster,
-      version,
-      answersFeatures: answersFeatures(version),
       users: users && new Map(Object.entries(users)),
       alive: () => this.running,
       cutConnections: () => this.#front.cut(),

@@ -10,7 +10,6 @@ import {
   type NodeState,
   type ServedNode,
 } from './node.js';
-import { unimplemented } from './rpc-errors.js';
 
 /** What a node says of its cluster: the members, as it sees them. */
 export async function readGossip(
@@ -60,9 +59,6 @@ const METHODS = [
   },
 ];
 
-/** Servers before 21.10 do not know this question. */
-const FIRST_WITH_FEATURES = [21, 10] as const;
-
 export async function supportedMethods(
   node: ServedNode,
   call: ServerUnaryCall<shared.Empty, features.SupportedMethods>,
@@ -73,7 +69,6 @@ export async function supportedMethods(
   if (admission.kind === 'dropped') return;
   if (admission.kind === 'refused') return answer(admission.error);
   await waitFor(node.faults.strike('answer-late', incoming));
-  if (!node.answersFeatures) return answer(unimplemented());
   const methods = METHODS.map(({ service, name, features: known }) =>
     new features.SupportedMethod()
       .setServiceName(service)
@@ -82,15 +77,6 @@ export async function supportedMethods(
   );
   answer(
     null,
-    new features.SupportedMethods()
-      .setEventStoreServerVersion(node.version)
-      .setMethodsList(methods),
+    new features.SupportedMethods().setEventStoreServerVersion('23.10.8').setMethodsList(methods),
   );
-}
-
-/** Whether a server of this version answers at all when it is asked what it can do. */
-export function answersFeatures(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [firstMajor, firstMinor] = FIRST_WITH_FEATURES;
-  return major > firstMajor || (major === firstMajor && minor >= firstMinor);
 }

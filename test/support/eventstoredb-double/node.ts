@@ -38,9 +38,6 @@ export interface ServedNode {
   readonly store: EventStore;
   readonly faults: Faults;
   readonly cluster: ClusterView;
-  readonly version: string;
-  /** Whether it says what it can do when asked; servers before 21.10 do not know the question. */
-  readonly answersFeatures: boolean;
   readonly users: ReadonlyMap<string, string> | undefined;
   /** False after a kill: what still arrives is not carried out. */
   alive(): boolean;

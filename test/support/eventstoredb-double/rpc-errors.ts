@@ -60,6 +60,3 @@ export const unauthenticated = (): ServiceError =>
 /** The error of an unexpected exception. */
 export const unknown = (details = 'Exception was thrown by handler.'): ServiceError =>
   rpcError(status.UNKNOWN, details);
-
-export const unimplemented = (): ServiceError =>
-  rpcError(status.UNIMPLEMENTED, 'Service is unimplemented.');
