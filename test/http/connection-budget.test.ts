@@ -7,6 +7,7 @@ import { ConfigError, loadConfig } from '../../src/config/config.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { basic } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
+import { pollPause } from '../support/poll-pause.js';
 import { personal, startWithStores } from '../support/running-service.js';
 
 /**
@@ -72,13 +73,14 @@ describe('with 24 connections', () => {
   async function mostDuring(names: string, work: Promise<unknown>): Promise<number> {
     let [isOver, most] = [false, 0];
     void work.finally(() => (isOver = true)).catch(() => undefined);
-    while (!isOver) {
+    for (let looks = 0; !isOver; looks += 1) {
       const { rows } = await sql.query<{ open: number }>(
         `select count(*)::int as open from pg_stat_activity
           where datname = current_database() and application_name like $1`,
         [names],
       );
       most = Math.max(most, rows[0]?.open ?? 0);
+      await pollPause(looks);
     }
     return most;
   }

@@ -3,6 +3,7 @@ import { Pool } from 'pg';
 import { makeOperatorKey, NO_OPERATORS, type OperatorRole } from '../../src/config/operators.js';
 import { OperatorSessions } from '../../src/operations/sessions/operator-sessions.js';
 import { consoleRoutes } from '../support/known-routes.js';
+import { pollPause } from '../support/poll-pause.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 
 import {
@@ -167,9 +168,10 @@ describe('refused visits', () => {
       .map((record) => JSON.stringify(record))
       .filter((record) => record.includes('"console refused"') && record.includes(`"${name}"`));
   const recorded = async (name: string, count: number): Promise<readonly string[]> => {
-    for (;;) {
+    for (let looks = 0; ; looks += 1) {
       const found = await recordsOf(name);
       if (found.length >= count) return found;
+      await pollPause(looks);
     }
   };
   const visitor = async (name: string, roles: readonly OperatorRole[]): Promise<string> => {

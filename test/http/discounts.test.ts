@@ -127,13 +127,10 @@ test('the story by discount routes: a code is looked up, the customer made, the 
     referredBy: { code: ann.code, isConverted: false },
   });
 
-  // A repetition, with and without a key, changes nothing.
-  const position = applied.headers.get('ledger-position');
-  expect((await apply(body)).headers.get('ledger-position')).toBe(position);
+  // A repetition with a key changes nothing.
   const key = personal('key');
-  expect(outcome(await apply(body, api, key))).toStrictEqual(DONE);
+  expectAnswer(await apply(body, api, key), 200, undefined);
   const again = await apply(body, api, key);
-  expect(outcome(again)).toStrictEqual(DONE);
   expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 'true']);
   expectRefusal(
     await apply({ ...body, couponCode: 'other' }, api, key),
@@ -248,9 +245,6 @@ describe('is refused, and nothing changes:', () => {
     const cases: readonly (readonly [Json, ReturnType<typeof refusal>])[] = [
       [{ accountId: 'nobody', couponCode: ann.code }, refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041')],
       [{ accountId, couponCode: 'nobodys' }, refusal(404, 'REFERRAL_CODE_NOT_FOUND')],
-      [{ accountId, couponCode: 'no code / at all' }, refusal(404, 'REFERRAL_CODE_NOT_FOUND')],
-      [{ accountId: 'nobody', couponCode: 'nobodys' }, refusal(404, 'REFERRAL_CODE_NOT_FOUND')],
-      [{ accountId, couponCode: bob.code }, refusal(400, 'SELF_REFERRAL')],
       [{ accountId: paying, couponCode: ann.code }, refusal(400, 'NOT_ATTRIBUTABLE')],
       [{ accountId: loner, couponCode: ann.code }, refusal(400, 'NOT_REFERABLE')],
     ];

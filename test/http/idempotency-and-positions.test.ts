@@ -9,6 +9,7 @@ import {
   type Json,
 } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
+import { aPerson, PAID, TRIAL, type Person } from '../support/people.js';
 import { until } from '../support/projected-ledger.js';
 import { sendRaw } from '../support/raw-http.js';
 import {
@@ -46,28 +47,9 @@ afterAll(async () => {
   await running.end();
 });
 
-const TRIAL = { status: 'TRIAL' };
-const PAID = { status: 'PAID', value: 1, billingIntervalType: 'DAY', billingIntervalValue: 1 };
 const CREDIT = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 };
 
-interface Person {
-  readonly accountId: string;
-  readonly id: string;
-  readonly code: string;
-  readonly at: string;
-}
-
-async function person(account: Json = {}): Promise<Person> {
-  const [accountId, id] = [personal('acc'), personal('user')];
-  await api.post('/accountsync', { id: accountId, subscription: TRIAL, ...account });
-  const { body } = await api.post('/user', { id, accountId });
-  return {
-    accountId,
-    id,
-    code: String(body['referralCode']),
-    at: `/account${path(accountId)}/user${path(id)}`,
-  };
-}
+const person = (account: Json = {}): Promise<Person> => aPerson(api, {}, account);
 
 async function reward(): Promise<string> {
   return String((await api.post(`/rewards${(await person()).at}`, CREDIT)).body['id']);

@@ -1,11 +1,8 @@
 import { PROJECTION_NAMES } from '../../src/process/start-followers.js';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  metricsIn,
-  readAlerts,
-  readDashboard,
-} from '../support/monitoring-files.js';
+import { metricsIn, readAlerts, readDashboard } from '../support/monitoring-files.js';
+import { eventually } from '../support/embedded.js';
 import { parseMetrics, type Metrics } from '../support/metrics-text.js';
 import { startWithStores, personal, type RunningService } from '../support/running-service.js';
 
@@ -77,10 +74,8 @@ it('names what this process leads', async () => {
       .seriesOf('ledger_follower_leads')
       .flatMap(({ labels, value }) => (value === 1 ? [labels['follower'] ?? ''] : []))
       .sort();
-  let found: readonly string[];
-  do found = await leads();
-  while (found.length < FOLLOWERS.length);
-  expect(found).toEqual(FOLLOWERS);
+  await eventually(async () => (await leads()).length >= FOLLOWERS.length);
+  expect(await leads()).toEqual(FOLLOWERS);
 });
 
 it('shows reads that wait for read models', async () => {
@@ -108,14 +103,13 @@ it('shows the queue of jobs, and the runs of each task', async () => {
   );
   expect((await scrape()).value('ledger_jobs', { state: 'due' })).toBe(0);
   await core.pool.query(`select graphile_worker.add_job('purge-idempotency-keys')`);
-  let runs: number | undefined;
-  do
-    runs = (await scrape()).value('ledger_job_duration_seconds_count', {
+  const runs = async () =>
+    (await scrape()).value('ledger_job_duration_seconds_count', {
       task: 'purge-idempotency-keys',
       outcome: 'done',
     });
-  while (runs === undefined);
-  expect(runs).toBe(1);
+  await eventually(async () => (await runs()) !== undefined);
+  expect(await runs()).toBe(1);
 });
 
 it('counts the refusals of decisions, and kept ones again', async () => {
@@ -130,10 +124,8 @@ it('counts the refusals of decisions, and kept ones again', async () => {
     expect((await tenant.live.post(path, { id, accountId: id }, { key: 'again' })).status).toBe(
       400,
     );
-  let counted: number | undefined;
-  do counted = await refused();
-  while (counted === before + 1);
-  expect(counted).toBe(before + 2);
+  await eventually(async () => (await refused()) !== before + 1);
+  expect(await refused()).toBe(before + 2);
   const lines = running.logText.split('\n').filter((line) => line.includes('USER_EXISTS'));
   expect(lines.length).toBe(2);
 });
@@ -153,7 +145,7 @@ describe('docker/monitoring', () => {
 
   it('uses metrics that the service shows', () => {
     const unknown = expressions().flatMap(([where, expr]) =>
-      metricsIn(expr).flatMap(({ name }) => (metrics.names.has(name) ? [] : [`${where}: ${name}`])),
+      metricsIn(expr).flatMap((name) => (metrics.names.has(name) ? [] : [`${where}: ${name}`])),
     );
     expect(unknown).toEqual([]);
     expect(expressions().filter(([, expr]) => metricsIn(expr).length === 0)).toEqual([]);

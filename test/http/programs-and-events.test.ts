@@ -1,5 +1,6 @@
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import { path, type ApiClient, type Answer, type Json } from '../support/api-client.js';
+import { aPerson, PAID, type Person } from '../support/people.js';
 import {
   personal,
   shareService,
@@ -13,27 +14,11 @@ beforeAll(async () => {
 });
 afterAll(() => running.end());
 
-interface Person {
-  readonly accountId: string;
-  readonly id: string;
-  readonly code: string;
-}
-
 const CENTS = (assignedCredit: number) => ({ type: 'CREDIT', unit: 'CENTS', assignedCredit });
 
-async function person(
-  api: ApiClient,
-  over: Json = {},
-  codes: readonly string[] = [],
-): Promise<Person> {
-  const [accountId, id] = [personal('acc'), personal('user')];
-  await api.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
-  const { body } = await api.post('/user', { id, accountId, referredByCodes: codes, ...over });
-  return { accountId, id, code: String(body['referralCode']) };
-}
-
-const referred = (api: ApiClient, by: Person, over: Json = {}): Promise<Person> =>
-  person(api, over, [by.code]);
+const person = (api: ApiClient): Promise<Person> => aPerson(api);
+const referred = (api: ApiClient, by: Person): Promise<Person> =>
+  aPerson(api, { referredByCodes: [by.code] });
 
 const eventsPath = ({ accountId, id }: Person): string =>
   `/open${path('account', accountId, 'user', id)}/events`;
@@ -50,15 +35,7 @@ function happened(
 }
 
 const pay = (api: ApiClient, { accountId }: Person) =>
-  api.post('/accountsync', {
-    id: accountId,
-    subscription: {
-      status: 'PAID',
-      value: 9,
-      billingIntervalType: 'MONTH',
-      billingIntervalValue: 1,
-    },
-  });
+  api.post('/accountsync', { id: accountId, subscription: PAID });
 
 async function referralOf(api: ApiClient, { id }: Person): Promise<Json> {
   const { body } = await api.get<{ referrals: readonly Json[] }>(

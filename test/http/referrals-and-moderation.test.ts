@@ -1,8 +1,8 @@
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { path, query, type ApiClient, type Json } from '../support/api-client.js';
+import { aPerson, PAID, type Person } from '../support/people.js';
 import {
   errorBody,
-  personal,
   shareService,
   type TestTenant,
   expectRefusal,
@@ -14,16 +14,6 @@ beforeAll(async () => {
   running = await shareService();
 });
 afterAll(() => running.end());
-
-const TRIAL = { status: 'TRIAL' };
-const PAID = { status: 'PAID', value: 1, billingIntervalType: 'DAY', billingIntervalValue: 1 };
-
-interface Person {
-  readonly accountId: string;
-  readonly id: string;
-  readonly code: string;
-  readonly at: string;
-}
 
 type Friend = Person & { readonly referralId: string };
 
@@ -41,17 +31,8 @@ type Referral = Json & {
 class Scene {
   constructor(readonly api: ApiClient) {}
 
-  async person(more: Json = {}, account: Json = {}): Promise<Person> {
-    const [accountId, id] = [personal('acc'), personal('user')];
-    await this.api.post('/accountsync', { id: accountId, subscription: TRIAL, ...account });
-    const { status, body } = await this.api.post('/user', { id, accountId, ...more });
-    expect(status).toBe(200);
-    return {
-      accountId,
-      id,
-      code: String(body['referralCode']),
-      at: `/account${path(accountId)}/user${path(id)}`,
-    };
+  person(more: Json = {}, account: Json = {}): Promise<Person> {
+    return aPerson(this.api, more, account);
   }
 
   async friendOf(referrer: Person): Promise<Friend> {

@@ -1,5 +1,6 @@
 import { path, query, type ApiClient, type Json } from '../support/api-client.js';
 import { creditBalance } from '../support/expected-answers.js';
+import { aPerson, type Person } from '../support/people.js';
 import { personal, shareService, expectRefusal } from '../support/running-service.js';
 
 let running: Awaited<ReturnType<typeof shareService>>;
@@ -10,22 +11,12 @@ beforeAll(async () => {
 });
 afterAll(() => running.end());
 
-interface Owner {
-  readonly accountId: string;
-  readonly userId: string;
-  readonly at: string;
-}
+const owner = () => aPerson(api);
 
-async function owner(inAccount?: string): Promise<Owner> {
-  const accountId = inAccount ?? personal('acc');
-  const userId = personal('user');
-  if (inAccount === undefined)
-    await api.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
-  expect((await api.post('/user', { id: userId, accountId })).status).toBe(200);
-  return { accountId, userId, at: `/account${path(accountId)}/user${path(userId)}` };
-}
-
-async function give({ at }: Owner, reward: Json): Promise<Json & { readonly id: string }> {
+async function give(
+  { at }: Pick<Person, 'at'>,
+  reward: Json,
+): Promise<Json & { readonly id: string }> {
   const { status, body } = await api.post<Json & { readonly id: string }>(`/rewards${at}`, reward);
   expect([status, body]).toEqual([201, expect.anything()]);
   return body;
@@ -71,8 +62,8 @@ describe('redeeming one', () => {
   });
 
   test('finds no unknown reward or account, for any request', async () => {
-    const { accountId, at } = await owner();
-    const { id } = await give({ accountId, at, userId: '' }, credit('CENTS', 5));
+    const { at } = await owner();
+    const { id } = await give({ at }, credit('CENTS', 5));
     for (const unknown of ['x', '0'.repeat(48), id.toUpperCase(), 'a/b', 'x'.repeat(2000)]) {
       const answers = [
         await redeem(unknown, 0, 'CENTS'),

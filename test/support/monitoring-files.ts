@@ -36,38 +36,14 @@ const dashboard = z.object({
 export const readDashboard = (): z.infer<typeof dashboard>['panels'] =>
   dashboard.parse(JSON.parse(read('dashboard.json'))).panels.filter(({ type }) => type !== 'row');
 
-/** Labels that Prometheus adds; `le` is of histograms. */
-export const OF_PROMETHEUS: ReadonlySet<string> = new Set(['instance', 'job', 'le']);
-
 const KEYWORDS = new Set(['and', 'or', 'unless', 'bool', 'offset']);
-const GROUPS = /\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g;
 
-interface Selector {
-  readonly label: string;
-  /** Of a regular expression those that are plain texts. */
-  readonly values: readonly string[];
+/** The metrics of a PromQL expression. */
+export function metricsIn(expr: string): readonly string[] {
+  const plain = expr
+    .replace(/\b(?:by|without|on|ignoring)\s*\([^)]*\)/g, ' ')
+    .replace(/\{[^}]*\}|\[[^\]]*\]/g, ' ');
+  return [...plain.matchAll(/\b([a-z_][a-z0-9_]*)\b(?!\s*\()/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => name.includes('_') || !KEYWORDS.has(name));
 }
-
-/** The metrics of a PromQL expression, with what their selectors demand. */
-export function metricsIn(
-  expr: string,
-): readonly { readonly name: string; readonly selectors: readonly Selector[] }[] {
-  const plain = expr.replace(GROUPS, ' ').replace(/\[[^\]]*\]/g, ' ');
-  const found = plain.matchAll(/\b([a-z_][a-z0-9_]*)\b(?:\{([^}]*)\})?(?!\s*\()/g);
-  return [...found]
-    .filter(([, name = '']) => name.includes('_') || !KEYWORDS.has(name))
-    .map(([, name = '', selectors = '']) => ({ name, selectors: selectorsIn(selectors) }));
-}
-
-function selectorsIn(text: string): readonly Selector[] {
-  return [...text.matchAll(/(\w+)(=~|=)"([^"]*)"/g)].map(([, label = '', , pattern = '']) => ({
-    label,
-    values: pattern.split('|').filter((value) => /^[\w-]+$/.test(value)),
-  }));
-}
-
-/** The labels by which the expression groups. */
-export const groupsIn = (expr: string): readonly string[] =>
-  [...expr.matchAll(GROUPS)].flatMap(([, labels = '']) =>
-    labels.split(',').map((one) => one.trim()),
-  );

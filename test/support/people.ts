@@ -1,0 +1,32 @@
+import { path, type ApiClient, type Json } from './api-client.js';
+import { personal } from './running-service.js';
+
+export const TRIAL = { status: 'TRIAL' };
+export const PAID = {
+  status: 'PAID',
+  value: 1,
+  billingIntervalType: 'DAY',
+  billingIntervalValue: 1,
+};
+
+export interface Person {
+  readonly accountId: string;
+  readonly id: string;
+  readonly code: string;
+  /** The path of the user. */
+  readonly at: string;
+}
+
+/** A user in an account of its own. @param user, account what their requests hold as well. */
+export async function aPerson(
+  api: ApiClient,
+  user: Json = {},
+  account: Json = {},
+): Promise<Person> {
+  const [accountId, id] = [personal('acc'), personal('user')];
+  await api.post('/accountsync', { id: accountId, subscription: TRIAL, ...account });
+  const { status, body } = await api.post('/user', { id, accountId, ...user });
+  expect(status).toBe(200);
+  const at = `/account${path(accountId)}/user${path(id)}`;
+  return { accountId, id, code: String(body['referralCode']), at };
+}
