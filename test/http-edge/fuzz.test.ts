@@ -1,13 +1,11 @@
-import { DescribedOperations } from '../../bench/fuzz/described-operations.js';
 import { LedgerValues, type Ledger } from '../../bench/fuzz/ledger-values.js';
 import { OpenApiValidator } from '../harness/openapi-validator.js';
 import { Oracle } from '../../bench/fuzz/oracle.js';
-import { RequestPlans } from '../../bench/fuzz/request-plans.js';
-import { asCurl, RequestWriter, tenantRequest } from '../../bench/fuzz/requests.js';
+import { tenantRequest } from '../../bench/fuzz/requests.js';
 import { describeInterface } from '../../src/http/shapes/openapi.js';
 import { startSampleApp, type SampleApp } from './sample-app.js';
 
-/** The parts of `npm run soak:fuzz`; the whole runs in `test/http/bad-input.test.ts`. */
+/** What `npm run soak:fuzz` reports; the whole runs in `test/http/bad-input.test.ts`. */
 
 let it_: SampleApp;
 let validator: OpenApiValidator;
@@ -26,32 +24,6 @@ const ledgerOf = (tenant: string, mark: string): Ledger => ({
 });
 const own = ledgerOf('acme', 'qzx0j7');
 const other = ledgerOf('other', 'qzx1j7');
-
-/** The first requests of every operation. */
-function requestsOf(seed: number, count: number) {
-  const described = new DescribedOperations(validator.document);
-  const plans = new RequestPlans(described);
-  const ledgers = [own, other];
-  const world = { origin: it_.origin, ledgers, operators: [{ name: 'fay', key: 'key' }] };
-  const writer = new RequestWriter(
-    world,
-    ledgers.map((ledger) => new LedgerValues(ledger)),
-  );
-  return described.operations.flatMap((operation) =>
-    plans
-      .generate(operation, count, seed)
-      .map((plan) => ({ plan, described, request: writer.write(plan) })),
-  );
-}
-
-describe('generated requests', () => {
-  test('are the same for the same seed, byte for byte, and others for another', () => {
-    const bytes = (seed: number) =>
-      requestsOf(seed, 5).map(({ request }) => [asCurl(request, ''), [...request.texts]]);
-    expect(bytes(7)).toEqual(bytes(7));
-    expect(bytes(8)).not.toEqual(bytes(7));
-  });
-});
 
 describe('the oracle', () => {
   const account = {

@@ -128,14 +128,9 @@ test('a page of another site, or a body without its content type, is refused', a
     await response.arrayBuffer();
     return response.status;
   };
-  for (const site of ['cross-site', 'same-site'])
-    expect(await send({ 'sec-fetch-site': site })).toBe(403);
-  expect(await send({}, Buffer.from('{}'))).toBe(415);
+  expect(await send({ 'sec-fetch-site': 'cross-site' })).toBe(403);
   expect(await send({ 'content-type': 'text/plain' }, Buffer.from('{}'))).toBe(415);
-  expect(await send({ 'content-type': 'text/plain' }, Buffer.from('{}'), 'runs/x/cancel')).toBe(
-    415,
-  );
-  expect(await send({ 'content-type': 'application/json' }, Buffer.from('{}'))).toBe(400);
+  expect(await send({}, Buffer.from('{}'), 'runs/x/cancel')).toBe(415);
   // The body of a GET is not read.
   const [read] = await sendRaw(
     Number(new URL(running.service.origin).port),

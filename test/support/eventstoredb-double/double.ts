@@ -15,7 +15,7 @@ import { type OutgoingEvents } from './outgoing-events.js';
 import { read, type ReadCall } from './read-calls.js';
 import { EventStore } from './store.js';
 import { proposedEvent } from './stored-event.js';
-import { TcpProxy } from '../tcp-proxy.js';
+import { TcpFront } from './tcp-front.js';
 import { append, type AppendAnswer, type AppendCall } from './write-calls.js';
 
 export interface DoubleOptions {
@@ -60,14 +60,14 @@ export class EventStoreDbDouble {
   readonly #requests: IncomingCall[] = [];
   readonly #open = new Set<OutgoingEvents>();
   readonly #server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_SIZE });
-  readonly #front: TcpProxy;
+  readonly #front: TcpFront;
   readonly #tls: boolean;
   #behind = 0;
 
   constructor(private readonly options: DoubleOptions) {
     this.store = options.store ?? new EventStore();
     this.#tls = options.tls !== undefined;
-    this.#front = new TcpProxy(() => ({ host: HOST, port: this.#behind }));
+    this.#front = new TcpFront(() => this.#behind);
     this.faults = new Faults(options.random ?? Math.random, (name, on) => {
       if (name === 'hung') this.#front[on ? 'freeze' : 'thaw']();
     });
@@ -137,7 +137,7 @@ export class EventStoreDbDouble {
         error ? reject(error) : resolve(port),
       );
     });
-    await this.#front.listen();
+    await this.#front.listen(0);
   }
 
   /**
