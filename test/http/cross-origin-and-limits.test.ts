@@ -1,4 +1,5 @@
 import { eventually } from '../support/embedded.js';
+import { sendRaw } from '../support/raw-http.js';
 import {
   errorBody,
   personal,
@@ -331,4 +332,15 @@ describe('calls of clients', () => {
     expect(counted).toMatchObject({ state: { followed: 3 }, revision: 0n });
     expect(await running.service.eventsOf(tenant)).toBe(before + 1);
   });
+});
+
+test('a token of three megabytes is refused like any other bad one', async () => {
+  const tenant = await running.service.createTenant();
+  const head = `GET /api/v1/${tenant.alias}/open/account/a/user/u HTTP/1.1\r\nHost: x\r\n`;
+  const parts = [`${head}X-SaaSquatch-User-Token: `, 'x'.repeat(3 * 1024 * 1024), '\r\n\r\n'];
+  const [answer] = await sendRaw(Number(new URL(origin()).port), parts);
+  expect([answer?.status, answer?.json]).toStrictEqual([
+    401,
+    errorBody(401, 'UNAUTHORIZED', 'RS032'),
+  ]);
 });
