@@ -22,6 +22,7 @@ import {
 
 /**
  * Whatever comes: a JSON answer with every member of an error, never a 500, and nothing changed.
+ * Over 5 s: a drawn request of every operation.
  */
 
 const operators = (['fay', 'sam'] as const).map((name) => ({

@@ -10,6 +10,8 @@ import { eventually } from '../support/embedded.js';
 import { pollPause } from '../support/poll-pause.js';
 import { personal, startWithStores } from '../support/running-service.js';
 
+/* Over 5 s: a service under load, and a rebuild of all read models. */
+
 /**
  * On a busy machine a service may say 503, and 409 while the first try still runs: then a client
  * asks again.

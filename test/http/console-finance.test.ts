@@ -16,7 +16,7 @@ import {
   tenant,
 } from '../support/console-staff.js';
 
-/** What finance does in the console. */
+/** What finance does in the console. Over 5 s: replays, reconciliations and verifications run. */
 
 setUpConsole();
 

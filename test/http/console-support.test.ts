@@ -17,7 +17,7 @@ import {
   tenant,
 } from '../support/console-staff.js';
 
-/** What support does in the console. */
+/** What support does in the console. Over 5 s: read models are rebuilt and compared. */
 
 setUpConsole();
 

@@ -9,7 +9,10 @@ import {
   expectRefusal,
 } from '../support/running-service.js';
 
-/** Exports over HTTP: from the request to the file, its life and its end. */
+/**
+ * Exports over HTTP: from the request to the file, its life and its end. Over 5 s: files are
+ * written.
+ */
 
 interface Shown extends Json {
   readonly id: string;

@@ -9,7 +9,10 @@ import {
   expectRefusal,
 } from '../support/running-service.js';
 
-/** Previews of mails, shown and sent to a real SMTP server. */
+/**
+ * Previews of mails, shown and sent to a real SMTP server. Over 5 s: a service of its own, with that
+ * server.
+ */
 
 let server: MailServer;
 let running: Awaited<ReturnType<typeof startWithStores>>;

@@ -6,6 +6,8 @@ import { eventually } from '../support/embedded.js';
 import { parseMetrics, type Metrics } from '../support/metrics-text.js';
 import { startWithStores, personal, type RunningService } from '../support/running-service.js';
 
+/* Over 5 s: a service of its own, whose followers all have to lead. */
+
 const root = join(__dirname, '..', '..');
 const FOLLOWERS = [...PROJECTION_NAMES, 'chain', 'policies', 'webhooks'].sort();
 

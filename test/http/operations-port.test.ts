@@ -11,6 +11,8 @@ import {
   type TestTenant,
 } from '../support/running-service.js';
 
+/* Over 5 s: a service of its own, with two listeners. */
+
 const OPERATIONS_ONLY = ['/health/ready', '/metrics'];
 const OF_OPERATORS = ['/operations/projections', '/console', '/console/sign-in'];
 const BOTH = ['/health/live', '/docs', '/docs/start.js', '/docs/reference.css', '/openapi.json'];

@@ -12,7 +12,10 @@ import {
   type TestTenant,
 } from '../support/running-service.js';
 
-/** Events of a payment provider, signed by the package's own helper, and what comes of them. */
+/**
+ * Events of a payment provider, signed by the package's own helper, and their effects. Over 5 s: a
+ * service of its own, which limits wrong signatures.
+ */
 
 const SECRETS = { live: 'whsec_eventslive01', test: 'whsec_eventstest01' } as const;
 

@@ -11,7 +11,7 @@ import { token } from '../support/user-tokens.js';
 
 /**
  * Who may call what: every route that the router knows, with every kind of credentials, with the
- * open endpoints on and off. A route without a row fails.
+ * open endpoints on and off. A route without a row fails. Over 5 s: some 1,500 requests.
  */
 
 /**

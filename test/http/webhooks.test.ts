@@ -22,7 +22,10 @@ import {
   type WebhookReceiver,
 } from '../support/webhook-receiver.js';
 
-/** Webhooks from the routes to a receiver: subscriptions, deliveries, retries. */
+/**
+ * Webhooks from the routes to a receiver: subscriptions, deliveries, retries. Over 5 s: retries are
+ * waited for.
+ */
 
 interface Told extends Json {
   readonly id: string;
