@@ -9,7 +9,7 @@ it('webhooks arrive whatever is killed, with the same ids and bodies, and nothin
   try {
     const { violations, deliveries } = await webhookRounds({
       dataDir,
-      rounds: 3,
+      rounds: 2,
       random: new SeededRandom(seed),
       tenants: 2,
       eventsPerSecond: 50,
