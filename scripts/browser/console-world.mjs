@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { buildOrExit } from '../build-if-stale.mjs';
@@ -119,6 +120,8 @@ async function caughtUp(service) {
     const { checks } = await (await fetch(`${service.url}/health/ready`)).json();
     const followers = Object.values(checks).filter(({ lagEvents }) => lagEvents !== undefined);
     if (followers.length > 0 && followers.every(({ lagEvents }) => lagEvents === 0)) return;
+    // Without a pause the service answers this question instead of reading.
+    await delay(200);
   }
 }
 
