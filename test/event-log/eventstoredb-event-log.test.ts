@@ -1,3 +1,4 @@
+// Over 5 s: the whole contract over a proxy that breaks and freezes connections.
 import {
   EventStoreDbEventLog,
   type EventStoreDbEventLogOptions,

@@ -1,3 +1,4 @@
+// Over 5 s: the whole contract over a proxy that breaks and freezes connections.
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { InvalidAppend } from '../../src/event-log/append-checks.js';

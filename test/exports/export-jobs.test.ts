@@ -1,3 +1,4 @@
+// Over 5 s: a process that writes exports is started for each test.
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { loadConfig } from '../../src/config/config.js';
 import { makeOperatorKey } from '../../src/config/operators.js';

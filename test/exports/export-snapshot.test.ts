@@ -1,3 +1,4 @@
+// Over 5 s: a database for each test.
 import { stringify } from 'csv-stringify/sync';
 import type { ExportOrder } from '../../src/exports/export-order.js';
 import { xlsxFile } from '../../src/exports/files/xlsx-file.js';

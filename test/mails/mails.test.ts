@@ -1,3 +1,4 @@
+// Over 5 s: mails of a real server, refused and tried again.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Over 5 s: commands on a service of its own, which each open the stores.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Over 5 s: commands without and with services, two of them in a process of their own.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';

@@ -1,3 +1,4 @@
+// Over 5 s: whole logs are copied between two stores.
 import { randomUUID } from 'node:crypto';
 import {
   APPEND_BYTES_MAX,

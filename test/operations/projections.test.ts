@@ -1,3 +1,4 @@
+// Over 5 s: rebuilds of all read models, and commands that each open the stores.
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import {

@@ -1,3 +1,4 @@
+// Over 5 s: a service with operators of its own.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Over 5 s: some forty commands, which each open the stores.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

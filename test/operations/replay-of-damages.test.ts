@@ -1,3 +1,4 @@
+// Over 5 s: a replay for each kind of damage.
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';

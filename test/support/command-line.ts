@@ -10,8 +10,9 @@ export interface Ran {
 }
 
 type Variables = Readonly<Record<string, string>>;
+type Stores = Pick<TestStores, 'databaseUrl' | 'masterKeyFile'>;
 
-const environmentOf = ({ databaseUrl, masterKeyFile }: TestStores, more: Variables): Variables => ({
+const environmentOf = ({ databaseUrl, masterKeyFile }: Stores, more: Variables): Variables => ({
   DATABASE_URL: databaseUrl,
   MASTER_KEY_FILE: masterKeyFile,
   ...more,
@@ -19,13 +20,17 @@ const environmentOf = ({ databaseUrl, masterKeyFile }: TestStores, more: Variabl
 
 /** Runs a command in this process: faster than in a process of its own. */
 export async function runHere(
-  stores: TestStores,
+  stores: Stores,
   words: readonly string[],
   more: Variables = {},
 ): Promise<Ran> {
   Object.assign(process.env, environmentOf(stores, more));
   const [out, err] = [process.stdout, process.stderr].map((stream) =>
-    jest.spyOn(stream, 'write').mockReturnValue(true),
+    jest.spyOn(stream, 'write').mockImplementation((...of: readonly unknown[]) => {
+      const last = of.at(-1);
+      if (typeof last === 'function') (last as () => void)();
+      return true;
+    }),
   );
   const written = (spy: typeof out): string =>
     (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');

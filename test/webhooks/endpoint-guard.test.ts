@@ -1,3 +1,4 @@
+// Over 5 s: name servers that are silent are waited for.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

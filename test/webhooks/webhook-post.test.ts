@@ -1,3 +1,4 @@
+// Over 5 s: answers that do not end are waited for, each for its time.
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { findAddressesFrom } from '../../src/webhooks/sending/find-addresses.js';
 import { WebhookPost, type Posted } from '../../src/webhooks/sending/webhook-post.js';

@@ -1,3 +1,4 @@
+// Over 5 s: a database for each test.
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
