@@ -65,19 +65,6 @@ test('the first download by an actor is recorded at once, the next ones of an ho
   expect(sent.slice(3)).toEqual([['e', 'live-1', 499, 1_000]]);
 });
 
-test('a day of downloads is at most 25 events', async () => {
-  const { records, sent } = recording();
-  const began = now;
-  for (; now < began + 24 * SUMMED_MS; now += 60_000) {
-    records.note(download());
-    await records.write();
-  }
-  await records.stop();
-  expect(sent.length).toBeLessThanOrEqual(25);
-  const sum = (sent as number[][]).reduce((all, [, , downloads = 0]) => all + downloads, 0);
-  expect(sum).toBe(24 * 60);
-});
-
 test('after an hour without downloads the next one is recorded at once', async () => {
   const { records, sent } = recording();
   records.note(download());

@@ -42,30 +42,6 @@ test('the description names the checks that every route shares', () => {
   }
 });
 
-describe('keys', () => {
-  test('that were replaced are valid until their time is over', async () => {
-    const made = await running.service.createTenant();
-    const { tenantCommands } = running.service.service.core;
-    const rotate = async (graceMs: number) => {
-      const rotated = await tenantCommands.rotateKeys(made.alias, ['live'], graceMs);
-      if ('refused' in rotated) throw new Error(rotated.refused);
-      return made.live.as(`:${rotated.live}`);
-    };
-    const second = await rotate(3_600_000);
-    expect([
-      (await made.live.get('/users')).status,
-      (await second.get('/users')).status,
-    ]).toStrictEqual([200, 200]);
-    const third = await rotate(0);
-    for (const old of [made.live, second])
-      expectRefusal(await old.get('/users'), 401, 'UNAUTHORIZED');
-    expect([
-      (await third.get('/users')).status,
-      (await made.test.get('/users')).status,
-    ]).toStrictEqual([200, 200]);
-  });
-});
-
 describe('switches', () => {
   test('open endpoints are on or off from the next request, and bad credentials are 401 either way', async () => {
     const switchTo = (openEndpoints: boolean) =>
