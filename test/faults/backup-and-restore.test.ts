@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import {
-  projectRoot,
-  startServiceProcess,
-  type ServiceProcess,
-} from '../harness/service-process.js';
+import { startServiceProcess, type ServiceProcess } from '../harness/service-process.js';
 import { ApiClient } from '../support/api-client.js';
+import { runHere, type Ran } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import { configure, startOwnPostgres, type OwnPostgres } from '../support/own-postgres.js';
 
@@ -16,7 +12,7 @@ import { configure, startOwnPostgres, type OwnPostgres } from '../support/own-po
 
 let server: OwnPostgres;
 let service: ServiceProcess | undefined;
-let env: Readonly<Record<string, string>>;
+let env: Readonly<Record<'DATABASE_URL' | 'MASTER_KEY_FILE', string>>;
 const wal = () => join(server.folder, 'archive');
 
 beforeAll(async () => {
@@ -41,17 +37,8 @@ afterAll(async () => {
   await server.remove();
 });
 
-function cli(
-  ...words: readonly string[]
-): Promise<{ readonly code: number; readonly out: string }> {
-  const program = join(projectRoot(), 'dist/bin/cli.js');
-  const environment = { PATH: process.env.PATH, ...env };
-  return new Promise((done) => {
-    execFile(process.execPath, [program, ...words], { env: environment }, (error, out) =>
-      done({ code: error === null ? 0 : Number(error.code), out }),
-    );
-  });
-}
+const cli = (...words: readonly string[]): Promise<Ran> =>
+  runHere({ databaseUrl: env.DATABASE_URL, masterKeyFile: env.MASTER_KEY_FILE }, words);
 
 async function start(): Promise<ServiceProcess> {
   service = await startServiceProcess({ env });

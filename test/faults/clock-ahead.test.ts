@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process';
 import { eventually } from '../support/embedded.js';
+import { runHere, type Ran } from '../support/command-line.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import {
   createStores,
@@ -29,21 +29,7 @@ afterAll(async () => {
   await stores.remove();
 });
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-function cli(...words: readonly string[]): Promise<Ran> {
-  const { databaseUrl, masterKeyFile } = stores;
-  const env = { ...process.env, DATABASE_URL: databaseUrl, MASTER_KEY_FILE: masterKeyFile };
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-    );
-  });
-}
+const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
 
 const grant = async (): Promise<number> => {
   const { accountId, userId } = account;

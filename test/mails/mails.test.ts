@@ -38,8 +38,6 @@ let folder: string;
 const operator = makeOperatorKey('sam', ['support']);
 
 beforeAll(async () => {
-  // Each command listens for the end of its reader.
-  process.stdout.setMaxListeners(0);
   folder = await mkdtemp(join(tmpdir(), 'ledger-mails-'));
   const operators = join(folder, 'operators.json');
   await writeFile(operators, JSON.stringify([operator.entry]));

@@ -29,8 +29,6 @@ let folder: string;
 const key = makeOperatorKey('sam', ['support']);
 
 beforeAll(async () => {
-  // Each command listens for the end of its reader.
-  process.stdout.setMaxListeners(0);
   folder = await mkdtemp(join(tmpdir(), 'ledger-themes-'));
   const operators = join(folder, 'operators.json');
   await writeFile(operators, JSON.stringify([key.entry]));

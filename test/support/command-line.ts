@@ -25,6 +25,8 @@ export async function runHere(
   more: Variables = {},
 ): Promise<Ran> {
   Object.assign(process.env, environmentOf(stores, more));
+  // Each command listens for the end of its reader.
+  process.stdout.setMaxListeners(0);
   const [out, err] = [process.stdout, process.stderr].map((stream) =>
     jest.spyOn(stream, 'write').mockImplementation((...of: readonly unknown[]) => {
       const last = of.at(-1);
