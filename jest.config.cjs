@@ -28,6 +28,7 @@ const unit = [
   'mails/content/',
   'operations/owed-rewards',
   'operations/payment-comparison',
+  'payments/payment-connections',
   'payments/stripe-events',
   'policies/policy-trail',
   'policies/reaction-flow',
