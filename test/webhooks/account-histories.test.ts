@@ -9,6 +9,7 @@ import {
   HistoryMustWait,
 } from '../../src/webhooks/payloads/account-histories.js';
 import { namelessCodec } from '../../src/webhooks/payloads/nameless-codec.js';
+import { OpenedEvents } from '../../src/webhooks/payloads/opened-events.js';
 import type { Announcement } from '../../src/webhooks/payloads/payloads.js';
 import {
   accountOpened,
@@ -113,6 +114,17 @@ test('a log that is away is an error, and the next call goes on', async () => {
   await expect(payloads.data(made)).rejects.toThrow('the log is away');
   log.comeBack();
   expect(await payloads.data(made)).toMatchObject({ kind: 'made', data: { id: 'ann' } });
+});
+
+test('an append of which the memory has not all events is read from the log', async () => {
+  const events = [accountOpened(ACCOUNT), identified('ann'), identified('bob')];
+  const { first, ids } = await append('no-stream', ...events);
+  const stored = { end: { revision: 2n }, storedAt: () => undefined, store: () => undefined };
+  const found = await new OpenedEvents(log, codec).append(STREAM, first, {
+    eventId: ids[0] ?? '',
+    stored,
+  });
+  expect(found).toMatchObject({ first: 0n, last: 2n, event: { id: ids[0] } });
 });
 
 describe('a history', () => {
