@@ -36,6 +36,7 @@ const KINDS = [
     'token signed with the key',
     'bearer token',
     "another user's token",
+    "another account's token",
     'anonymous token',
     'expired token',
   ] as const),
@@ -54,21 +55,21 @@ type Kind = (typeof KINDS)[number];
 /** One column per kind, in their order. */
 const VERDICTS = {
   // prettier-ignore
-  open:     ['-', '-', '-', '-', '-',   '-', '-', '-', '-',   '-', '-', '-', '-',   '-', '-', '-', '-', '-', '-'],
+  open:     ['-', '-', '-', '-', '-',   '-', '-', '-', '-',   '-', '-', '-', '-', '-',   '-', '-', '-', '-', '-', '-'],
   // prettier-ignore
-  operator: [401, 401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
+  operator: [401, 401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
   // prettier-ignore
-  key:      [401, '-', '-', 401, 401,   401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
+  key:      [401, '-', '-', 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
   // prettier-ignore
-  keyOpen:  [401, '-', '-', 401, 401,   401, 401, 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
+  keyOpen:  [401, '-', '-', 401, 401,   401, 401, 401, 401,   401, 401, 401, 401, 401,   401, 401, 401, 401, 401, 401],
   // prettier-ignore
-  reading:  [401, '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', 403, 403,   401, 401, 401, 401, 401, 401],
+  reading:  [401, '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', 403, 403, 403,   401, 401, 401, 401, 401, 401],
   // prettier-ignore
-  writing:  [401, '-', '-', 401, 401,   403, '-', 403, '-',   '-', '-', 403, 403,   401, 401, 401, 401, 401, 401],
+  writing:  [401, '-', '-', 401, 401,   403, '-', 403, '-',   '-', '-', 403, 403, 403,   401, 401, 401, 401, 401, 401],
   // prettier-ignore
-  visiting: [401, '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', '-', '-',   401, 401, 401, 401, 401, 401],
+  visiting: [401, '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', '-', '-', '-',   401, 401, 401, 401, 401, 401],
   // prettier-ignore
-  anybody:  ['-', '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', '-', 403,   401, 401, 401, 401, 401, 401],
+  anybody:  ['-', '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', '-', '-', 403,   401, 401, 401, 401, 401, 401],
 } as const satisfies Record<string, readonly Verdict[]>;
 type Access = keyof typeof VERDICTS;
 
@@ -188,6 +189,7 @@ function fieldsOf(
     'token signed with the key': own(token(tenant.liveKey, writing)),
     'bearer token': { authorization: `Bearer ${live(writing)}` },
     "another user's token": own(live({ user: { ...writing.user, id: 'somebody' } })),
+    "another account's token": own(live({ user: { ...writing.user, accountId: 'other' } })),
     'anonymous token': own(live({ authentication: 'unauthenticated' })),
     'expired token': own(live({ ...writing, exp: 1 })),
     "another tenant's token": own(token(other.liveSecret, writing)),
