@@ -82,6 +82,15 @@ test('a change whose answer was lost is found in an earlier chapter, and not mad
   });
 });
 
+test('a change to the values that are there changes nothing, and answers with them', async () => {
+  accepted(await here.theme(put('pt', { v: 1 })));
+  expect(accepted(await here.theme(put('pt', { v: 1 })))).toMatchObject({
+    before: { v: 1 },
+    after: { v: 1 },
+    changed: false,
+  });
+});
+
 test('a version is restored as a new one, a removal too', async () => {
   accepted(await here.theme(put('es', { v: 1 })));
   accepted(await here.theme(put('es', { v: 2 })));
