@@ -83,6 +83,19 @@ test('an operator gets the name and roles of the key', async () => {
   });
 });
 
+test.each([
+  '/%6fperations',
+  '/%6fperations/projections',
+  '/operations/projection%73',
+  '/%63onsole',
+  '/%63onsole/sign-in',
+])('%s is no route, also with a key of an operator', async (path) => {
+  expect(await call('GET', path, `:${keys.both}`)).toMatchObject({
+    status: 404,
+    body: { apiErrorCode: 'NOT_FOUND' },
+  });
+});
+
 test('every route for operators is in the table', () => {
   const known = knownRoutes(running.service).filter((route) => route.includes(' /operations'));
   expect(Object.keys(OPERATOR_ROUTES).sort()).toEqual([...known].sort());

@@ -9,6 +9,7 @@ import { wrongTypeTolerated } from './json-body.js';
 import { noteFacts } from './request-facts.js';
 import { isError, loggedError, routeOf } from './request-log.js';
 import { traceIdOf } from './request-span.js';
+import { isLiteral } from './route-table.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -61,7 +62,10 @@ export function answerWithError(
   // The controller set these headers for another answer.
   reply.removeHeader('content-length');
   void reply.code(error.body.statusCode).headers(error.headers);
-  const { page = mapping.pageOfUnmatched } = request.routeOptions.config?.access ?? {};
+  const { url = '', config } = request.routeOptions;
+  // A target with an encoded segment is no route: it has the page of none.
+  const access = isLiteral(url, request.raw.url ?? '') ? config?.access : undefined;
+  const { page = mapping.pageOfUnmatched } = access ?? {};
   const shown = page?.(request, reply, error.body);
   if (shown !== undefined) return void reply.send(shown);
   const body = completedError(error.body, request, error.headers);
