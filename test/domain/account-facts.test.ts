@@ -1,7 +1,6 @@
 import { accountFacts, rewardFacts, userFacts } from '../../src/domain/account/account.facts.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
-import { personal } from '../../src/domain/personal.js';
 import {
   accountAttributed,
   accountOpened,
@@ -18,6 +17,7 @@ import {
   subscriptionChanged,
   tankCode,
   userIdentified,
+  paymentProviderIdSet,
 } from '../support/account-events.js';
 import { ACME, ANN, BOB, fold, opened } from './support/account-scenario.js';
 
@@ -56,11 +56,7 @@ it.each(['constructor', '__proto__'])('a user has its code of the program %s', (
 
 it('a user has its profile, its codes, and the provider’s id of its account', () => {
   expect(
-    factsOf(referralCodeAssigned(ACME, 'bob', 'BOB'), {
-      type: 'PaymentProviderIdSet',
-      at: 60,
-      paymentProviderId: personal(ACME.accountRef, 'cus_1'),
-    }),
+    factsOf(referralCodeAssigned(ACME, 'bob', 'BOB'), paymentProviderIdSet(ACME, 'cus_1')),
   ).toMatchObject({
     accountRef: ACME.accountRef,
     person: BOB.person,

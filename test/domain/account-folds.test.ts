@@ -35,34 +35,6 @@ it('lapses are counted before the account is open, while it is, and after its de
   });
 });
 
-it('who wants no mails is known by it', () => {
-  const wish: AccountEvent = { type: 'MailsUnsubscribed', at: 5, person: BOB.person };
-  expect(opened(fold([...HERE, wish])).users.get(BOB.person)).toMatchObject({
-    wantsNoMails: true,
-    profile: { id: 'bob' },
-  });
-});
-
-it('an erasure forgets the persons, and the account when it says so', () => {
-  const remains = (account: string | null) => {
-    const { forgotten } = fold([...HERE, erasureRequested([BOB.person], { account })]).remains;
-    return [...forgotten].sort();
-  };
-  expect(remains(null)).toEqual([BOB.person]);
-  expect(remains(ACME.accountRef)).toEqual([ACME.accountRef, BOB.person].sort());
-});
-
-it('a reward that stays in the ledger names nobody who pays it', () => {
-  const [kept, paid] = [
-    rewardGranted('w1', BOB, credit(5)),
-    rewardGranted('w2', BOB, credit(5), { payTo: 'provider' }),
-  ];
-  const { rewards, toPush } = opened(fold([...HERE, kept, paid]));
-  expect([rewards.get('w1'), rewards.get('w2')]).toMatchObject([{}, { payTo: 'provider' }]);
-  expect(rewards.get('w1')).not.toHaveProperty('payTo');
-  expect([...toPush]).toEqual(['w2']);
-});
-
 const key = (rewardId: string, referralId: string | null, rule: string) =>
   withheldKey({ rewardId, referralId, rule });
 
@@ -89,14 +61,6 @@ const flagged: AccountEvent = {
   fraudSignals: { rate: { message: 'm', score: 1 } },
 };
 const types = (...events: readonly AccountEvent[]) => given(events).when(flag).types();
-
-it('a referral that is flagged is so once, also before it starts', () => {
-  expect(types(...HERE)).toEqual(['ReferralFlagged']);
-  expect(types(...HERE, flagged)).toEqual([]);
-  const started = referralStarted('referral', BOB, ANN);
-  expect(types(...HERE, started)).toEqual(['ReferralFlagged']);
-  expect(types(...HERE, started, flagged)).toEqual([]);
-});
 
 it('a referral that is flagged is not, where neither it nor the account is there', () => {
   expect(types()).toEqual([]);

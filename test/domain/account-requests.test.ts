@@ -24,6 +24,7 @@ import {
   rewardGranted,
   subscriptionChanged,
   userIdentified,
+  paymentProviderIdSet,
 } from '../support/account-events.js';
 import { ACME, ANN, BOB, NOW, TEN_DOLLARS } from './support/account-scenario.js';
 import {
@@ -46,11 +47,7 @@ const HERE = [...EMPTY, userIdentified(ACME, 'bob', { firstName: 'Bob', lastName
 const OWN_CODE = [...HERE, referralCodeAssigned(ACME, 'bob', 'MINE')];
 const TWO = [...HERE, userIdentified(ACME, 'eve')];
 const WITH_CREDIT = [...HERE, rewardGranted('w1', BOB, credit(100))];
-const CUSTOMER: AccountEvent = {
-  type: 'PaymentProviderIdSet',
-  at: 5,
-  paymentProviderId: personal(SUBJECT, 'cus_1'),
-};
+const CUSTOMER = paymentProviderIdSet(ACME, 'cus_1');
 const LINKED = [...HERE, CUSTOMER];
 const TO_PAY = [...LINKED, rewardGranted('w1', BOB, credit(500), { payTo: 'provider' })];
 const ATTRIBUTED = [...HERE, accountAttributed('ANNLEE', ANN)];

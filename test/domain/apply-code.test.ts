@@ -10,6 +10,7 @@ import {
   rewardGranted,
   subscriptionChanged,
   userIdentified,
+  erasureRequested,
 } from '../support/account-events.js';
 import {
   aCode,
@@ -24,6 +25,7 @@ import {
   NOW,
   TEN_PERCENT,
 } from './support/account-scenario.js';
+import { PAID } from './support/commands.js';
 
 const apply = (context: ReferralContext, userId = 'bob'): ApplyCode => ({
   type: 'ApplyCode',
@@ -31,22 +33,18 @@ const apply = (context: ReferralContext, userId = 'bob'): ApplyCode => ({
   context,
 });
 
+const CODE = annsCode();
 const here = [
   accountOpened(ACME),
   subscriptionChanged({ status: 'TRIAL' }),
   userIdentified(ACME, 'bob'),
 ];
 const ownCode = aCode('BOB', BOB);
-const paid = subscriptionChanged({
-  status: 'PAID',
-  value: 1,
-  billingIntervalType: 'MONTH',
-  billingIntervalValue: 1,
-});
+const paid = subscriptionChanged(PAID);
 
 it('applying a code attributes the account, starts the referral with this user and grants what the start earns', () => {
   given(here)
-    .when(apply(annsCode()))
+    .when(apply(CODE))
     .then(
       accountAttributed('ANNLEE', ANN, NOW),
       referralStarted('referral', BOB, ANN, {
@@ -65,7 +63,7 @@ it('applying a code attributes the account, starts the referral with this user a
 });
 
 it('applying a code refers the user it was applied to, not the first one of the account', () => {
-  const { decision } = given(here, userIdentified(ACME, 'cat')).when(apply(annsCode(), 'cat'));
+  const { decision } = given(here, userIdentified(ACME, 'cat')).when(apply(CODE, 'cat'));
   expect('events' in decision && decision.events[1]).toMatchObject({
     type: 'ReferralStarted',
     referred: partyOf(ACME, 'cat'),
@@ -97,9 +95,9 @@ it('applying a code is refused for the first of several reasons, in this order',
   given(referredToo)
     .when(apply(annsCode({ codeOwner: ownCode })))
     .refused('SELF_REFERRAL');
-  given(referredToo).when(apply(annsCode())).refused('ALREADY_REFERRED');
-  given(paidToo).when(apply(annsCode())).refused('NOT_ATTRIBUTABLE');
-  given(notReferable).when(apply(annsCode())).refused('NOT_REFERABLE');
+  given(referredToo).when(apply(CODE)).refused('ALREADY_REFERRED');
+  given(paidToo).when(apply(CODE)).refused('NOT_ATTRIBUTABLE');
+  given(notReferable).when(apply(CODE)).refused('NOT_REFERABLE');
 });
 
 it('applying a code treats a code of another user of the same account as an own one', () => {
@@ -110,14 +108,8 @@ it('applying a code treats a code of another user of the same account as an own 
 });
 
 const bobReferredAnn = annsCode({ codeOwner: aCode('ANNLEE', ANN, { referredBy: BOB }) });
-const forgetting = (account: string | null): AccountEvent => ({
-  type: 'ErasureRequested',
-  at: 2_000,
-  erasureId: 'erasure',
-  persons: [BOB.person],
-  account,
-  suppressed: [],
-});
+const forgetting = (account: string | null) =>
+  erasureRequested([BOB.person], { at: 2_000, account });
 const announcing = (over: Partial<AccountEventOf<'ReferralAnnounced'>> = {}): AccountEvent => ({
   type: 'ReferralAnnounced',
   at: NOW - 119_999,
@@ -151,7 +143,7 @@ it('a code of an account that this account has referred is refused while that re
     announcing({ account: 'e'.repeat(32) }),
   ] as const;
   for (const event of settled)
-    expect(given(here, event).when(apply(annsCode())).decision).toHaveProperty('events');
+    expect(given(here, event).when(apply(CODE)).decision).toHaveProperty('events');
   const deletedSince = aCode('ANNLEE', ANN, { formerReferrals: ['of ann'] });
   const context = annsCode({ codeOwner: deletedSince, provided: NOTHING_PROVIDED });
   expect(given(here, announcing()).when(apply(context)).decision).toHaveProperty('needs');
@@ -185,6 +177,6 @@ it('a code of an account that this account has referred is refused when the anno
 
 it('applying a code is not possible for an account that has ever paid', () => {
   given(here, paid, subscriptionChanged({ status: 'CANCELLED' }))
-    .when(apply(annsCode()))
+    .when(apply(CODE))
     .refused('NOT_ATTRIBUTABLE');
 });

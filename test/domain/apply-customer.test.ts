@@ -24,16 +24,10 @@ import {
   NOW,
   TEN_DOLLARS,
 } from './support/account-scenario.js';
+import { NO_PICTURE } from './support/commands.js';
 
 /** An account follows the customer of its payment provider. */
 
-const NOTHING: CustomerPicture = {
-  firstPaid: null,
-  newestPaid: null,
-  status: null,
-  refundedAt: null,
-  isGone: false,
-};
 const INVOICE = {
   created: NOW - DAY_MS,
   amountPaid: 1999,
@@ -41,7 +35,7 @@ const INVOICE = {
   interval: { type: 'MONTH', value: 3 },
 } as const;
 const PAID: CustomerPicture = {
-  ...NOTHING,
+  ...NO_PICTURE,
   firstPaid: INVOICE,
   newestPaid: INVOICE,
   status: 'PAID',

@@ -1,7 +1,5 @@
-import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import type { NeededReservation } from '../../src/domain/need.js';
-import { personal } from '../../src/domain/personal.js';
 import { codesKey } from '../../src/domain/need.js';
 import {
   accountAttributed,
@@ -13,6 +11,7 @@ import {
   rewardGranted,
   subscriptionChanged,
   userIdentified,
+  paymentProviderIdSet,
 } from '../support/account-events.js';
 import {
   ACME,
@@ -24,6 +23,7 @@ import {
   NOW,
   TEN_PERCENT,
 } from './support/account-scenario.js';
+import { PAID } from './support/commands.js';
 import { asked, ownedByAnn, ownedByNobody, reservedAs } from './support/request-scenario.js';
 
 const request: AccountRequest = {
@@ -45,17 +45,8 @@ const wasAnnounced = { announced: { [REFERRAL]: announced().announced['referral'
 
 const opened = accountOpened(ACME);
 const here = [opened, subscriptionChanged({ status: 'TRIAL' }), userIdentified(ACME, 'bob')];
-const providerIdSet = (id: string, at = NOW): AccountEvent => ({
-  type: 'PaymentProviderIdSet',
-  at,
-  paymentProviderId: personal(SUBJECT, id),
-});
-const paid = subscriptionChanged({
-  status: 'PAID',
-  value: 1,
-  billingIntervalType: 'MONTH',
-  billingIntervalValue: 1,
-});
+const providerIdSet = (id: string, at = NOW) => paymentProviderIdSet(ACME, id, at);
+const paid = subscriptionChanged(PAID);
 const started = referralStarted(REFERRAL, BOB, ANN, {
   at: NOW,
   code: { subject: ANN.person, value: 'ANNLEE' },

@@ -11,24 +11,14 @@ import {
   rewardCancelled,
   rewardGranted,
   userIdentified,
+  moderationPrepared,
 } from '../support/account-events.js';
 import { ACME, BOB, given, NOW, opened } from './support/account-scenario.js';
+import { createReward, redeemAccountCredit, redeemCredit } from './support/commands.js';
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-const create = (over: Partial<CreateReward> = {}): CreateReward => ({
-  type: 'CreateReward',
-  userId: 'bob',
-  rewardId: 'reward',
-  value: credit(500),
-  name: null,
-  description: null,
-  cancellable: true,
-  dateScheduledFor: null,
-  dateExpires: null,
-  redeemsAutomatically: true,
-  now: NOW,
-  ...over,
-});
+const create = (over: Partial<CreateReward> = {}) =>
+  createReward({ redeemsAutomatically: true, ...over });
 const DUE = NOW + 100;
 const now = rewardGranted('reward', BOB, credit(500), { at: NOW, redeemsAutomatically: true });
 const scheduled = rewardGranted('reward', BOB, credit(500), {
@@ -69,17 +59,10 @@ it('an automatic redemption leaves nothing to spend or to cancel, by the clock',
   expect([DUE - 1, DUE].map((at) => availableCredit(opened(state), 'CENTS', at))).toEqual([0, 0]);
   const at = { now: DUE };
   given(here, scheduled)
-    .when({ type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS', redemptionId: 'r', ...at })
+    .when(redeemAccountCredit(1, at))
     .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 CENTS');
   given(here, scheduled)
-    .when({
-      type: 'RedeemCredit',
-      rewardId: 'reward',
-      amount: 1,
-      unit: 'CENTS',
-      redemptionId: 'r',
-      ...at,
-    })
+    .when(redeemCredit('reward', 1, at))
     .refused('REDEMPTION_NOT_POSSIBLE', 'The reward has already been redeemed');
   given(here, scheduled)
     .when({ type: 'CancelReward', rewardId: 'reward', ...at })
@@ -95,16 +78,11 @@ it('an automatic redemption leaves nothing to spend or to cancel, by the clock',
 it('an automatic redemption leaves other credit of the account redeemable', () => {
   const other = rewardGranted('other', BOB, credit(20), { at: 1 });
   given(here, other, scheduled)
-    .when({ type: 'RedeemAccountCredit', amount: 20, unit: 'CENTS', redemptionId: 'r', now: DUE })
+    .when(redeemAccountCredit(20, { now: DUE }))
     .then(creditRedeemed(other, 'r-0', 20, DUE));
 });
 
-const held: AccountEvent = {
-  type: 'ModerationPrepared',
-  at: NOW,
-  moderationId: 'm',
-  referralIds: ['referral'],
-};
+const held = moderationPrepared('m', NOW, 'referral');
 const changes = [{ referralId: 'referral', referred: undefined, referrer: 'DENIED' as const }];
 
 it('an automatic redemption with a moderation under way does not happen when it denies: a reward that was held before its time is cancelled', () => {

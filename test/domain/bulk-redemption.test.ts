@@ -18,6 +18,7 @@ import {
   partyOf,
   rewardGranted,
   userIdentified,
+  erasureRequested,
 } from '../support/account-events.js';
 import { ACME, BOB, fold, NOW, opened } from './support/account-scenario.js';
 
@@ -129,14 +130,7 @@ it('a list changes no decision, and no reward is listed twice', () => {
 });
 
 it('a redemption of many rewards continues its list when the account is deleted in between', () => {
-  const erased: AccountEvent = {
-    type: 'ErasureRequested',
-    at: NOW,
-    erasureId: 'e',
-    persons: [BOB.person, CAT.person],
-    account: ACME.accountRef,
-    suppressed: [],
-  };
+  const erased = erasureRequested([BOB.person, CAT.person], { account: ACME.accountRef });
   expect(listedAfter(evolve(after, erased))).toEqual(rest);
 });
 

@@ -310,7 +310,7 @@ describe('what is remembered of repetitions', () => {
 
 describe('a customer with very many events', () => {
   const DAY = 24 * 3_600_000;
-  const [DAYS, OF_DAY] = [150, 200];
+  const [DAYS, OF_DAY] = [100, 100];
   const kinds: readonly ProviderFact[] = [
     invoice(10),
     invoice(0),

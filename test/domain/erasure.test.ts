@@ -1,4 +1,4 @@
-import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
 import { isSuppressed, type ForgetUser } from '../../src/domain/account/erasure.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { isLimitReached } from '../../src/domain/account/rule-counts.js';
@@ -15,16 +15,13 @@ import {
   rewardGranted,
   subscriptionChanged,
   userIdentified,
+  erasureCompleted,
+  erasureRequested,
 } from '../support/account-events.js';
 import { ACME, ANN, annStands, BOB, fold, given, NOW, opened } from './support/account-scenario.js';
+import { PAID, redeemAccountCredit, redeemCredit, syncAccount } from './support/commands.js';
 
 const CAT = personOf(ACME, 'cat');
-const PAID = {
-  status: 'PAID',
-  value: 9,
-  billingIntervalType: 'MONTH',
-  billingIntervalValue: 1,
-} as const;
 const bobAndCat = [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentified(ACME, 'cat')];
 
 const forgetBob = ({
@@ -44,24 +41,10 @@ const forgetAccount = (
   suppressed: Readonly<Record<string, string>> = {},
   customer: string | null = null,
 ) => ({ type: 'ForgetAccount', erasureId: 'erasure', suppressed, customer, now: NOW }) as const;
-const requested = (
-  over: Partial<Extract<AccountEvent, { type: 'ErasureRequested' }>> = {},
-): AccountEvent => ({
-  type: 'ErasureRequested',
-  at: NOW,
-  erasureId: 'erasure',
-  persons: [BOB.person],
-  account: null,
-  suppressed: [],
-  ...over,
-});
-const completed: AccountEvent = {
-  type: 'ErasureCompleted',
-  at: NOW,
-  erasureId: 'erasure',
-  persons: [BOB.person],
-  account: null,
-};
+const requested = (over: Partial<AccountEventOf<'ErasureRequested'>> = {}) =>
+  erasureRequested([BOB.person], { at: NOW, ...over });
+const completed = (over: Partial<AccountEventOf<'ErasureCompleted'>> = {}) =>
+  erasureCompleted([BOB.person], { at: NOW, ...over });
 const account = ACME.accountRef;
 
 test('forgetting a user is recorded before any key is destroyed', () =>
@@ -99,7 +82,7 @@ test("forgetting an account forgets the customer's ids, and the completion says 
   given(bobAndCat).when(forgetAccount({}, 'customer')).then(all);
   given(bobAndCat, all)
     .when({ type: 'CompleteErasure', erasureId: 'erasure', now: NOW })
-    .then({ ...completed, persons: [BOB.person, CAT], account, customer: 'customer' });
+    .then(completed({ persons: [BOB.person, CAT], account, customer: 'customer' }));
 });
 test('forgetting an account forgets all its users', () =>
   given(bobAndCat)
@@ -128,9 +111,9 @@ test('forgetting an account leaves no account, and the next one under its id sta
 
 const complete = { type: 'CompleteErasure', erasureId: 'erasure', now: NOW } as const;
 test('the tombstone names the destroyed keys', () =>
-  given(bobAndCat, requested()).when(complete).then(completed));
+  given(bobAndCat, requested()).when(complete).then(completed()));
 test('the tombstone is appended once', () =>
-  given(bobAndCat, requested(), completed).when(complete).then());
+  given(bobAndCat, requested(), completed()).when(complete).then());
 test('the tombstone is not written without a request', () =>
   given(bobAndCat).when(complete).then());
 
@@ -173,10 +156,9 @@ test('an erasure leaves the reward in the ledger, neither seen nor spent', () =>
   expect(availableCredit(state, 'CENTS', NOW)).toBe(0);
   const then = given(history, requested());
   then.when({ type: 'CancelReward', rewardId: 'reward', now: NOW }).refused('REWARD_NOT_FOUND');
-  const redeem = { redemptionId: 'redemption', amount: 1, unit: 'CENTS', now: NOW } as const;
-  then.when({ type: 'RedeemCredit', rewardId: 'reward', ...redeem }).refused('REWARD_NOT_FOUND');
+  then.when(redeemCredit('reward')).refused('REWARD_NOT_FOUND');
   then
-    .when({ type: 'RedeemAccountCredit', ...redeem })
+    .when(redeemAccountCredit())
     .refused('REDEMPTION_NOT_POSSIBLE', 'The amount 1 exceeds the available credit 0 CENTS');
 });
 
@@ -246,13 +228,6 @@ test('an erasure leaves the referral, which converts for the referrer and gives 
     accountAttributed('ANNLEE', ANN),
     referralStarted('referral', BOB, ANN),
   ];
-  const sync = {
-    type: 'SyncAccount',
-    accountId: 'acme',
-    newAccount: 'new',
-    subscription: PAID,
-    currency: undefined,
-  } as const;
-  const after = given(started, requested()).when({ ...sync, context: annStands() });
+  const after = given(started, requested()).when(syncAccount(PAID));
   expect(after.types()).toStrictEqual(['SubscriptionChanged', 'ReferralConverted']);
 });

@@ -21,6 +21,7 @@ import {
   NOW,
   opened,
 } from './support/account-scenario.js';
+import { upsertUser } from './support/commands.js';
 
 const NOBODY: Likeness = {
   firstName: null,
@@ -79,15 +80,9 @@ function start(
   { likeness = {}, profile = {}, provided = announced(), over = {} } = {},
 ) {
   const referrer = { ...A_FRIEND, likeness: { ...NOBODY, ...likeness }, ...over };
-  const { decision } = given(here, bob(profile)).when({
-    type: 'UpsertUser',
-    userId: 'bob',
-    newPerson: BOB.person,
-    changes: {},
-    codes: [],
-    paymentProviderId: undefined,
-    context: annStands({ program, referrer, provided }),
-  });
+  const { decision } = given(here, bob(profile)).when(
+    upsertUser('bob', { context: annStands({ program, referrer, provided }) }),
+  );
   const [started] = 'events' in decision ? decision.events : [];
   if (started?.type !== 'ReferralStarted') throw new Error('nothing started');
   return started;
@@ -170,15 +165,7 @@ it('the rate follows the program', () => {
 
 it('the rate needs the referrer’s account to know of the referral before it starts', () => {
   given(here, bob({}))
-    .when({
-      type: 'UpsertUser',
-      userId: 'bob',
-      newPerson: BOB.person,
-      changes: {},
-      codes: [],
-      paymentProviderId: undefined,
-      context: annStands({ provided: NOTHING_PROVIDED }),
-    })
+    .when(upsertUser('bob', { context: annStands({ provided: NOTHING_PROVIDED }) }))
     .needs({ kind: 'announcement', referralId: 'referral', referrer: ANN });
 });
 
@@ -239,15 +226,11 @@ it('the rate flags an announced referral, which starts with the signal and its o
     referralId: 'referral',
     fraudSignals: { rate: { message: 'many', score: 50 } },
   };
-  const { decision } = given(here, bob({}), flagged).when({
-    type: 'UpsertUser',
-    userId: 'bob',
-    newPerson: BOB.person,
-    changes: {},
-    codes: [],
-    paymentProviderId: undefined,
-    context: annStands({ program: aProgram({ fraud: fraud({ rate: 'deny' }) }) }),
-  });
+  const { decision } = given(here, bob({}), flagged).when(
+    upsertUser('bob', {
+      context: annStands({ program: aProgram({ fraud: fraud({ rate: 'deny' }) }) }),
+    }),
+  );
   expect('events' in decision && decision.events[0]).toMatchObject({
     fraudSignals: { rate: {} },
     referredStatus: 'APPROVED',

@@ -8,6 +8,7 @@ import {
   rewardGranted,
   rewardWithheld,
   userIdentified,
+  erasureRequested,
 } from '../support/account-events.js';
 import { ANN, ANNS, given, terms } from './support/account-scenario.js';
 
@@ -49,14 +50,7 @@ const denied: AccountEvent = {
   referralId: 'referral',
   status: 'DENIED',
 };
-const gone = (account: string | null): AccountEvent => ({
-  type: 'ErasureRequested',
-  at: 4_000,
-  erasureId: 'erasure',
-  persons: [ANN.person],
-  account,
-  suppressed: [],
-});
+const gone = (account: string | null) => erasureRequested([ANN.person], { at: 4_000, account });
 
 it('granting the reward of an event grants what an event of the referred user has earned, once, apart from the rewards of the referral', () => {
   given(here).when(grant).then(granted);

@@ -3,7 +3,6 @@ import {
   type ProfileChanges,
   type UpsertUser,
 } from '../../src/domain/account/identify-user.js';
-import { personal } from '../../src/domain/personal.js';
 import type { Profile } from '../../src/domain/account/account.events.js';
 import {
   accountOpened,
@@ -11,7 +10,7 @@ import {
   referralCodeAssigned,
   userIdentified,
   userProfileChanged,
-  type TestAccount,
+  paymentProviderIdSet,
 } from '../support/account-events.js';
 import { ACME, given, noCode, NOW } from './support/account-scenario.js';
 
@@ -185,17 +184,10 @@ it('an existing user keeps every code it ever had', () => {
   expect(user?.primaryCodes.toObject()).toEqual({ default: 'bobby' });
 });
 
-const set = (account: TestAccount, id: string, at = NOW) =>
-  ({
-    type: 'PaymentProviderIdSet',
-    at,
-    paymentProviderId: personal(account.accountRef, id),
-  }) as const;
-
 it('the payment provider id belongs to the account and is set once', () => {
   given(here, userIdentified(ACME, 'bob'))
     .when(upsert('bob', {}, { paymentProviderId: 'cus_1' }))
-    .then(set(ACME, 'cus_1'));
+    .then(paymentProviderIdSet(ACME, 'cus_1', NOW));
 });
 
 it('the payment provider id may be sent again, by any user, but not changed', () => {
@@ -203,7 +195,7 @@ it('the payment provider id may be sent again, by any user, but not changed', ()
     here,
     userIdentified(ACME, 'bob'),
     userIdentified(ACME, 'cat'),
-    set(ACME, 'cus_1', 5),
+    paymentProviderIdSet(ACME, 'cus_1'),
   ];
   given(events)
     .when(upsert('cat', {}, { paymentProviderId: 'cus_1' }))

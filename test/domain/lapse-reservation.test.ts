@@ -1,6 +1,5 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { Reserved } from '../../src/domain/account/lapse-reservation.js';
-import { personal } from '../../src/domain/personal.js';
 import {
   accountOpened,
   personOf,
@@ -8,6 +7,8 @@ import {
   rewardGranted,
   tankCode,
   userIdentified,
+  erasureRequested,
+  paymentProviderIdSet,
 } from '../support/account-events.js';
 import { ACME, BOB, given, NOW } from './support/account-scenario.js';
 
@@ -21,14 +22,7 @@ const lapsed = (kind: Reserved['kind'], holder: string | null): AccountEvent => 
   holder,
 });
 const bobAndCat = [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentified(ACME, 'cat')];
-const forgotten = (account: string | null): AccountEvent => ({
-  type: 'ErasureRequested',
-  at: 1,
-  erasureId: 'erasure',
-  persons: [BOB.person],
-  account,
-  suppressed: [],
-});
+const forgotten = (account: string | null) => erasureRequested([BOB.person], { account });
 
 const bobs = referralCodeAssigned(ACME, 'bob', 'LUCKY');
 
@@ -51,11 +45,7 @@ it('the reservation of a code lapses where there is no such account or person', 
 });
 
 it('the reservation of a payment provider id lapses unless the account has that id', () => {
-  const own: AccountEvent = {
-    type: 'PaymentProviderIdSet',
-    at: 1,
-    paymentProviderId: personal(ACME.accountRef, 'cus_1'),
-  };
+  const own = paymentProviderIdSet(ACME, 'cus_1');
   const id = (key: string) => lapse({ kind: 'payment-provider-id', key, person: null });
   given(accountOpened(ACME), own).when(id('cus_1')).then();
   given(accountOpened(ACME), own).when(id('cus_2')).then(lapsed('payment-provider-id', null));

@@ -14,6 +14,8 @@ import {
   subscriptionChanged,
   tankCode,
   userIdentified,
+  paymentProviderIdSet,
+  moderationPrepared,
 } from '../support/account-events.js';
 import {
   ACME,
@@ -29,18 +31,20 @@ import {
   TEN_PERCENT,
   terms,
 } from './support/account-scenario.js';
+import {
+  NO_PICTURE,
+  PAID,
+  redeemAccountCredit,
+  redeemCredit,
+  syncAccount,
+  upsertUser,
+} from './support/commands.js';
 
 /**
  * What every command does while a moderation holds something: a referral of this account that has
  * started and is not converted, its reward, and a referral that this account made. A new command
  * does not compile until it says here whether it waits.
  */
-const PAID = {
-  status: 'PAID',
-  value: 9,
-  billingIntervalType: 'MONTH',
-  billingIntervalValue: 1,
-} as const;
 const ofReferral = { referralId: 'referral', source: 'REFERRED' } as const;
 const scheduled = rewardGranted('held', BOB, credit(500), {
   ...ofReferral,
@@ -61,12 +65,7 @@ const BEFORE: readonly AccountEvent[] = [
   ofMade,
   byHand,
 ];
-const HOLD: AccountEvent = {
-  type: 'ModerationPrepared',
-  at: NOW - 1,
-  moderationId: 'm',
-  referralIds: ['referral', 'made'],
-};
+const HOLD = moderationPrepared('m', NOW - 1, 'referral', 'made');
 
 const onEvent = aProgram({
   conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: false, minimum: null },
@@ -86,25 +85,6 @@ const onEvent = aProgram({
   ],
 });
 
-const sync = (
-  subscription: Extract<AccountCommand, { type: 'SyncAccount' }>['subscription'],
-): AccountCommand => ({
-  type: 'SyncAccount',
-  accountId: 'acme',
-  newAccount: 'unused',
-  subscription,
-  currency: undefined,
-  context: annStands(),
-});
-const upsert = (userId: string): AccountCommand => ({
-  type: 'UpsertUser',
-  userId,
-  newPerson: personOf(ACME, userId),
-  changes: {},
-  codes: [],
-  paymentProviderId: undefined,
-  context: annStands(),
-});
 const did = (key: string): AccountCommand => ({
   type: 'ReceiveUserEvents',
   userId: 'bob',
@@ -135,11 +115,21 @@ const earned = {
   programVersion: 1,
   earnedAt: NOW,
   provided: NOTHING_PROVIDED,
+  rewardId: 'granted',
+  terms: TEN_DOLLARS,
 };
 const part = {
   moderationId: 'm',
+  side: 'referred',
   changes: [{ referralId: 'referral', referred: 'DENIED', referrer: undefined }],
   now: NOW,
+} as const;
+const prepare = { type: 'PrepareModeration', ...part } as const;
+const apply = {
+  type: 'ApplyModeration',
+  ...part,
+  rewardIds: {},
+  provided: NOTHING_PROVIDED,
 } as const;
 
 interface Said {
@@ -148,20 +138,13 @@ interface Said {
   /** On top of what was before. */
   readonly given?: readonly AccountEvent[];
 }
-const NO_PICTURE: CustomerPicture = {
-  firstPaid: null,
-  newestPaid: null,
-  status: null,
-  refundedAt: null,
-  isGone: false,
-};
 const INVOICE = { created: 1, amountPaid: 1999, currency: 'USD', interval: null };
-const PAID_PICTURE: CustomerPicture = {
+const PAID_PICTURE = {
   ...NO_PICTURE,
   firstPaid: INVOICE,
   newestPaid: INVOICE,
   status: 'PAID',
-};
+} as const;
 const applied = (picture: CustomerPicture): AccountCommand => ({
   type: 'ApplyCustomer',
   picture,
@@ -184,11 +167,7 @@ const pushed: AccountCommand = {
   outcome: { kind: 'pushed', reference: 'cbtxn_1' },
   now: NOW,
 };
-const customer: AccountEvent = {
-  type: 'PaymentProviderIdSet',
-  at: NOW - 9,
-  paymentProviderId: personal(ACME.accountRef, 'cus_1'),
-};
+const customer = paymentProviderIdSet(ACME, 'cus_1');
 const paid = (over: Parameters<typeof rewardGranted>[3] = {}) =>
   rewardGranted('paid', BOB, credit(500), { payTo: 'provider', ...over });
 const pushStarted: AccountEvent = {
@@ -230,9 +209,9 @@ const WHILE_HELD: {
   RepeatErasure: [],
   CompleteErasure: [],
   SyncAccount: [
-    waits('converts', sync(PAID)),
-    waits('ends', sync({ status: 'CANCELLED' })),
-    goesOn('changes the subscription', sync({ status: 'FREE' })),
+    waits('converts', syncAccount(PAID)),
+    waits('ends', syncAccount({ status: 'CANCELLED' })),
+    goesOn('changes the subscription', syncAccount({ status: 'FREE' })),
   ],
   ApplyCustomer: [
     waits('converts', applied(PAID_PICTURE)),
@@ -240,65 +219,29 @@ const WHILE_HELD: {
     goesOn('changes the subscription', applied({ ...NO_PICTURE, status: 'TRIAL' })),
   ],
   CancelRefundedRewards: [
-    waits('the referral', {
-      type: 'CancelRefundedRewards',
-      referralId: 'referral',
-      now: NOW,
-    }),
+    waits('the referral', { type: 'CancelRefundedRewards', referralId: 'referral', now: NOW }),
     goesOn('another one', { type: 'CancelRefundedRewards', referralId: 'next', now: NOW }),
   ],
   UpsertUser: [
     waits(
       'converts what was paid before its program converted on PAID',
-      upsert('cat'),
+      upsertUser('cat'),
       subscriptionChanged(PAID),
     ),
-    goesOn('adds a user', upsert('cat')),
+    goesOn('adds a user', upsertUser('cat')),
   ],
   CancelReward: [
     waits('of the referral', { type: 'CancelReward', rewardId: 'held', now: NOW }),
     goesOn('of another reward', { type: 'CancelReward', rewardId: 'by-hand', now: NOW }),
   ],
   RedeemCredit: [
-    waits('of the referral', {
-      type: 'RedeemCredit',
-      rewardId: 'held',
-      amount: 1,
-      unit: 'CENTS',
-      redemptionId: 'r',
-      now: NOW,
-    }),
-    goesOn('of another reward', {
-      type: 'RedeemCredit',
-      rewardId: 'by-hand',
-      amount: 1,
-      unit: 'MILES',
-      redemptionId: 'r',
-      now: NOW,
-    }),
+    waits('of the referral', redeemCredit('held')),
+    goesOn('of another reward', redeemCredit('by-hand', 1, { unit: 'MILES' })),
   ],
   RedeemAccountCredit: [
-    waits('of its unit', {
-      type: 'RedeemAccountCredit',
-      amount: 1,
-      unit: 'CENTS',
-      redemptionId: 'r',
-      now: NOW,
-    }),
-    waits('of the made one’s unit', {
-      type: 'RedeemAccountCredit',
-      amount: 1,
-      unit: 'POINTS',
-      redemptionId: 'r',
-      now: NOW,
-    }),
-    goesOn('of another unit', {
-      type: 'RedeemAccountCredit',
-      amount: 1,
-      unit: 'MILES',
-      redemptionId: 'r',
-      now: NOW,
-    }),
+    waits('of its unit', redeemAccountCredit(1, { unit: 'CENTS' })),
+    waits('of the made one’s unit', redeemAccountCredit(1, { unit: 'POINTS' })),
+    goesOn('of another unit', redeemAccountCredit(1, { unit: 'MILES' })),
   ],
   AdjustCredit: [waits('takes away', adjust(-1)), goesOn('adds', adjust(1))],
   ReceiveUserEvents: [
@@ -307,38 +250,22 @@ const WHILE_HELD: {
     goesOn('of which no rule makes anything', did('other')),
   ],
   GrantReferrerReward: [
-    waits('of what this account made', {
-      type: 'GrantReferrerReward',
-      ...earned,
-      rewardId: 'granted',
-      terms: TEN_DOLLARS,
-    }),
+    waits('of what this account made', { type: 'GrantReferrerReward', ...earned }),
     goesOn('that is granted already', {
       type: 'GrantReferrerReward',
       ...earned,
       rewardId: 'of-made',
-      terms: TEN_DOLLARS,
     }),
   ],
   GrantEventReward: [
-    waits('of what this account made', {
-      type: 'GrantEventReward',
-      ...earned,
-      rewardId: 'g',
-      terms: TEN_DOLLARS,
-      rule: 'visit',
-    }),
+    waits('of what this account made', { type: 'GrantEventReward', ...earned, rule: 'visit' }),
   ],
   FlagReferral: [
     waits('the referral', { type: 'FlagReferral', referralId: 'referral', now: NOW }),
     goesOn('one that has not started', { type: 'FlagReferral', referralId: 'next', now: NOW }),
   ],
   SettleReward: [
-    waits('of the referral, when its time has come', {
-      type: 'SettleReward',
-      rewardId: 'held',
-      now: NOW,
-    }),
+    waits('of the referral, when due', { type: 'SettleReward', rewardId: 'held', now: NOW }),
     goesOn('of the referral, before', { type: 'SettleReward', rewardId: 'held', now: NOW - 3 }),
     goesOn(
       'of another reward',
@@ -356,30 +283,12 @@ const WHILE_HELD: {
     goesOn('has paid another reward', pushed, customer, paid(), pushStarted),
   ],
   PrepareModeration: [
-    goesOn('again', { type: 'PrepareModeration', side: 'referred', ...part }),
-    waits('another one', {
-      type: 'PrepareModeration',
-      side: 'referred',
-      ...part,
-      moderationId: 'other',
-    }),
+    goesOn('again', prepare),
+    waits('another one', { ...prepare, moderationId: 'other' }),
   ],
   ApplyModeration: [
-    goesOn('its own', {
-      type: 'ApplyModeration',
-      side: 'referred',
-      ...part,
-      rewardIds: {},
-      provided: NOTHING_PROVIDED,
-    }),
-    goesOn('another one, which holds nothing here', {
-      type: 'ApplyModeration',
-      side: 'referred',
-      ...part,
-      moderationId: 'other',
-      rewardIds: {},
-      provided: NOTHING_PROVIDED,
-    }),
+    goesOn('its own', apply),
+    goesOn('another one, which holds nothing here', { ...apply, moderationId: 'other' }),
   ],
   ReleaseModeration: [
     goesOn('its own', { type: 'ReleaseModeration', moderationId: 'm', now: NOW }),
@@ -446,8 +355,7 @@ it.each(cases.filter((one) => !one.waits && !one.type.endsWith('Moderation')))(
 it('a referral that starts in the same decision is not held', () => {
   const paid = [accountOpened(ANNS), userIdentified(ANNS, 'ann'), HOLD];
   const decision = decide(fold(paid), {
-    ...(sync(PAID) as Extract<AccountCommand, { type: 'SyncAccount' }>),
-    context: noCode(),
+    ...syncAccount(PAID, { context: noCode() }),
   });
   expect(decision).toHaveProperty('events');
 });

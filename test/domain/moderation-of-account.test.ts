@@ -22,6 +22,8 @@ import {
   rewardCancelled,
   rewardGranted,
   userIdentified,
+  erasureRequested,
+  moderationPrepared,
 } from '../support/account-events.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import {
@@ -61,12 +63,12 @@ const change = (over: Partial<SideChanges>): SideChanges => ({
   referrer: undefined,
   ...over,
 });
-const held = (moderationId = 'm', ...referralIds: readonly string[]): AccountEvent => ({
-  type: 'ModerationPrepared',
-  at: NOW,
-  moderationId,
-  referralIds: referralIds.length > 0 ? referralIds : ['referral'],
-});
+const DENY = change({ referred: 'DENIED' });
+const APPROVE = change({ referred: 'APPROVED' });
+const DENY_REFERRER = change({ referrer: 'DENIED' });
+const APPROVE_REFERRER = change({ referrer: 'APPROVED' });
+const held = (moderationId = 'm', ...referralIds: readonly string[]) =>
+  moderationPrepared(moderationId, NOW, ...(referralIds.length > 0 ? referralIds : ['referral']));
 const moderated = (over: Partial<AccountEventOf<'ReferralModerated'>>) =>
   referralModerated('referral', ANN, { at: NOW, moderationId: 'm', ...over });
 
@@ -127,15 +129,11 @@ it.each([
 );
 
 it('preparing the referred account holds the referral', () => {
-  given(referred, ofReferral(BOB))
-    .when(prepare('referred', change({ referred: 'DENIED' })))
-    .then(held());
+  given(referred, ofReferral(BOB)).when(prepare('referred', DENY)).then(held());
 });
 
 it('preparing the referred account is done once', () => {
-  given(referred, held())
-    .when(prepare('referred', change({ referred: 'DENIED' })))
-    .then();
+  given(referred, held()).when(prepare('referred', DENY)).then();
 });
 
 it('preparing the referred account does not find an unknown referral', () => {
@@ -150,7 +148,7 @@ it('preparing the referred account does not find an unknown referral', () => {
 
 it('preparing the referred account is refused for a reward that is not cancellable', () => {
   given(referred, ofReferral(BOB, discount(10), { cancellable: false }))
-    .when(prepare('referred', change({ referred: 'DENIED' })))
+    .when(prepare('referred', DENY))
     .refused('MODERATION_NOT_POSSIBLE', "referral: the referred side's reward is not cancellable");
 });
 
@@ -158,11 +156,9 @@ it('preparing the referred account refuses to deny a partly redeemed reward, and
   const reward = ofReferral(BOB);
   const events = [...referred, reward, creditRedeemed(reward, 'r', 1, 3_000)];
   given(events)
-    .when(prepare('referred', change({ referred: 'DENIED' })))
+    .when(prepare('referred', DENY))
     .refused('MODERATION_NOT_POSSIBLE', "referral: the referred side's reward has been redeemed");
-  given(events)
-    .when(prepare('referred', change({ referred: 'APPROVED' })))
-    .then(held());
+  given(events).when(prepare('referred', APPROVE)).then(held());
 });
 
 it('preparing the referred account is refused when somebody decided since it was looked at', () => {
@@ -183,15 +179,13 @@ it('preparing the referred account is refused when somebody decided since it was
 
 it('preparing the referred account checks its own side only', () => {
   const reward = ofReferral(BOB, credit(5), { cancellable: false });
-  given(referred, reward)
-    .when(prepare('referred', change({ referrer: 'DENIED' })))
-    .then(held());
+  given(referred, reward).when(prepare('referred', DENY_REFERRER)).then(held());
 });
 
 it('preparing the referred account may deny a side whose reward was cancelled by request', () => {
   const reward = ofReferral(BOB);
   given(referred, reward, rewardCancelled(reward, 500, 3_000))
-    .when(prepare('referred', change({ referred: 'DENIED' })))
+    .when(prepare('referred', DENY))
     .then(held());
 });
 
@@ -229,21 +223,15 @@ it('preparing the referrer’s account has nothing to hold when the account is g
 });
 
 it('applying in the referred account needs the hold: without it the moderation was applied before', () => {
-  given(referred, ofReferral(BOB))
-    .when(apply('referred', change({ referred: 'DENIED' })))
-    .then();
-  given(referred, ofReferral(BOB), held('other'))
-    .when(apply('referred', change({ referred: 'DENIED' })))
-    .then();
-  given()
-    .when(apply('referred', change({ referred: 'DENIED' })))
-    .then();
+  given(referred, ofReferral(BOB)).when(apply('referred', DENY)).then();
+  given(referred, ofReferral(BOB), held('other')).when(apply('referred', DENY)).then();
+  given().when(apply('referred', DENY)).then();
 });
 
 it('applying in the referred account denying cancels the reward', () => {
   const reward = ofReferral(BOB);
   given(referred, reward, held())
-    .when(apply('referred', change({ referred: 'DENIED' })))
+    .when(apply('referred', DENY))
     .then(moderated({ referredStatus: 'DENIED' }), rewardCancelled(reward, 500, NOW, 'MODERATION'));
 });
 
@@ -256,7 +244,7 @@ it('applying in the referred account restores a reward that a moderation cancell
     moderated({ at: 3_000, referredStatus: 'DENIED' }),
     held(),
   )
-    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .when(apply('referred', APPROVE))
     .then(moderated({}), aboutReward('RewardRestored', reward, 500, NOW));
 });
 
@@ -264,19 +252,15 @@ it('applying in the referred account leaves a reward that was cancelled by reque
   const reward = ofReferral(BOB);
   const cancelled = [reward, rewardCancelled(reward, 500, 3_000)];
   given(referred, cancelled, held())
-    .when(apply('referred', change({ referred: 'DENIED' })))
+    .when(apply('referred', DENY))
     .then(moderated({ referredStatus: 'DENIED' }));
-  given(referred, cancelled, held())
-    .when(apply('referred', change({ referred: 'APPROVED' })))
-    .then(moderated({}));
+  given(referred, cancelled, held()).when(apply('referred', APPROVE)).then(moderated({}));
   const pinned = [
     reward,
     rewardCancelled(reward, 500, 3_000, 'MODERATION'),
     rewardCancelled(reward, 0, 3_100),
   ];
-  given(referred, pinned, held())
-    .when(apply('referred', change({ referred: 'APPROVED' })))
-    .then(moderated({}));
+  given(referred, pinned, held()).when(apply('referred', APPROVE)).then(moderated({}));
 });
 
 it('applying in the referred account a denial that changes nothing is recorded all the same: it has a date', () => {
@@ -287,9 +271,7 @@ it('applying in the referred account a denial that changes nothing is recorded a
     moderated({ at: 3_000, referredStatus: 'DENIED' }),
   ];
   const scenario = given(referred, denied, held());
-  scenario
-    .when(apply('referred', change({ referred: 'DENIED' })))
-    .then(moderated({ referredStatus: 'DENIED' }));
+  scenario.when(apply('referred', DENY)).then(moderated({ referredStatus: 'DENIED' }));
   const after = given(referred, denied, held(), moderated({ referredStatus: 'DENIED' }));
   expect(opened(after.state).referral).toMatchObject({ dateStarted: 2_000, dateModerated: NOW });
 });
@@ -306,7 +288,7 @@ it("applying in the referred account records the referrer's earned reward, under
     converted,
     held(),
   )
-    .when(apply('referred', change({ referrer: 'APPROVED' })))
+    .when(apply('referred', APPROVE_REFERRER))
     .then(moderated({ referrerReward: TEN_DOLLARS }));
   given(
     accountOpened(ACME),
@@ -314,7 +296,7 @@ it("applying in the referred account records the referrer's earned reward, under
     started({ referrerStatus: 'PENDING' }),
     held(),
   )
-    .when(apply('referred', change({ referrer: 'APPROVED' })))
+    .when(apply('referred', APPROVE_REFERRER))
     .then(moderated({ referrerReward: null }));
 });
 
@@ -327,11 +309,9 @@ it('applying in the referred account approving later grants what the start earne
     userIdentified(ACME, 'bob'),
     started({ referredStatus: 'PENDING' }),
   ];
-  given(waiting, held())
-    .when(apply('referred', change({ referred: 'APPROVED' })))
-    .then(moderated({}), granted());
+  given(waiting, held()).when(apply('referred', APPROVE)).then(moderated({}), granted());
   given(waiting, held(), moderated({}), granted(), held())
-    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .when(apply('referred', APPROVE))
     .then(moderated({}));
 });
 
@@ -342,15 +322,13 @@ it('applying in the referred account approving later grants what the conversion 
     userIdentified(ACME, 'bob'),
     started({ referredStatus: 'PENDING', referredReward: null }),
   ];
-  given(waiting, held())
-    .when(apply('referred', change({ referred: 'APPROVED' })))
-    .then(moderated({}));
+  given(waiting, held()).when(apply('referred', APPROVE)).then(moderated({}));
   const converted = referralConverted('referral', ANN, {
     referredStatus: 'PENDING',
     referredReward: reward,
   });
   given(waiting, converted, held())
-    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .when(apply('referred', APPROVE))
     .then(
       moderated({}),
       granted(credit(700), { cancellable: false, dateExpires: NOW + 86_400_000 }),
@@ -360,7 +338,7 @@ it('applying in the referred account approving later grants what the conversion 
 it('applying in the referred account records due dates: a reward that is restored after its time is expired', () => {
   const reward = ofReferral(BOB, credit(500), { dateScheduledFor: 3_000, dateExpires: 4_000 });
   given(referred, reward, held())
-    .when(apply('referred', change({ referred: 'DENIED' })))
+    .when(apply('referred', DENY))
     .then(
       moderated({ referredStatus: 'DENIED' }),
       aboutReward('RewardBecameAvailable', reward, 500, 3_000),
@@ -368,7 +346,7 @@ it('applying in the referred account records due dates: a reward that is restore
       rewardCancelled(reward, 500, NOW, 'MODERATION'),
     );
   given(referred, reward, rewardCancelled(reward, 500, 2_900, 'MODERATION'), held())
-    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .when(apply('referred', APPROVE))
     .then(
       moderated({}),
       aboutReward('RewardRestored', reward, 500, NOW),
@@ -378,12 +356,10 @@ it('applying in the referred account records due dates: a reward that is restore
 });
 
 it('applying in the referred account ends the hold', () => {
-  const { decision } = given(referred, held()).when(
-    apply('referred', change({ referred: 'DENIED' })),
-  );
+  const { decision } = given(referred, held()).when(apply('referred', DENY));
   const after = given(referred, held(), 'events' in decision ? decision.events : []);
   expect(opened(after.state).holds.size).toBe(0);
-  after.when(apply('referred', change({ referred: 'DENIED' }))).then();
+  after.when(apply('referred', DENY)).then();
 });
 
 const side = (status: 'APPROVED' | 'DENIED', referralId = 'referral', at = NOW): AccountEvent => ({
@@ -444,14 +420,7 @@ it('releasing changes nothing the second time, or without a hold', () => {
   given().when(release).then();
 });
 
-const erased: AccountEvent = {
-  type: 'ErasureRequested',
-  at: 3_000,
-  erasureId: 'e',
-  persons: [BOB.person],
-  account: ACME.accountRef,
-  suppressed: [],
-};
+const erased = erasureRequested([BOB.person], { at: 3_000, account: ACME.accountRef });
 const nameless = (party: Party): Party => ({
   ...party,
   ids: { subject: party.ids.subject, value: null },
@@ -484,9 +453,7 @@ it.each([
     given(events)
       .when(prepare('referred', change({ referrer: 'DENIED', referred: 'DENIED' })))
       .then(held());
-    given(events, held('other'))
-      .when(prepare('referred', change({ referrer: 'DENIED' })))
-      .heldBy('other');
+    given(events, held('other')).when(prepare('referred', DENY_REFERRER)).heldBy('other');
     given(events, held())
       .when(apply('referred', change({ referrer: 'DENIED', referred: 'DENIED' })))
       .then(
@@ -497,7 +464,7 @@ it.each([
         }),
       );
     given(events, held(), formerModerated({ referrerStatus: 'DENIED' }))
-      .when(apply('referred', change({ referrer: 'DENIED' })))
+      .when(apply('referred', DENY_REFERRER))
       .then();
     given(
       events,
@@ -505,7 +472,7 @@ it.each([
       formerModerated({ referredStatus: 'DENIED', referrerStatus: 'DENIED' }),
       held('next'),
     )
-      .when({ ...apply('referred', change({ referrer: 'APPROVED' })), moderationId: 'next' })
+      .when({ ...apply('referred', APPROVE_REFERRER), moderationId: 'next' })
       .then(
         formerModerated({
           moderationId: 'next',
@@ -517,13 +484,13 @@ it.each([
       .when(release)
       .then({ type: 'ModerationReleased', at: NOW, moderationId: 'm' });
     given(events, held(), { type: 'ModerationReleased', at: NOW, moderationId: 'm' })
-      .when(apply('referred', change({ referrer: 'DENIED' })))
+      .when(apply('referred', DENY_REFERRER))
       .then();
   },
 );
 
 it('a referral from before the account was deleted stays held when an erasure is replayed on a restored log', () => {
   given(referred, held(), erased)
-    .when(apply('referred', change({ referrer: 'DENIED' })))
+    .when(apply('referred', DENY_REFERRER))
     .then(formerModerated({ referrerStatus: 'DENIED' }));
 });

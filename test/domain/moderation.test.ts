@@ -9,6 +9,7 @@ import {
   type ModerationItem,
 } from '../../src/domain/moderation/moderation.decider.js';
 import { NOW } from './support/account-scenario.js';
+import { scenarioOf } from './support/scenario.js';
 
 const items: readonly ModerationItem[] = [
   {
@@ -41,33 +42,33 @@ const REFUSE: ModerationCommand = {
 const COMPLETE: ModerationCommand = { type: 'CompleteModeration', moderationId, now: NOW };
 
 const fold = (events: readonly ModerationEvent[]) => events.reduce(evolve, initialState);
+const given = scenarioOf({ decide, evolve, initialState });
 
-// Every command at every stage: one leads on, the others find their step taken, or another outcome
-// standing.
-it.each<[string, readonly ModerationEvent[], ModerationCommand, readonly ModerationEvent[]]>([
-  ['nothing', [], REQUEST, [{ ...requested, at: NOW }]],
-  ['nothing', [], AGREE, []],
-  ['nothing', [], REFUSE, []],
-  ['nothing', [], COMPLETE, []],
-  ['requested', [requested], REQUEST, []],
-  ['requested', [requested], AGREE, [{ ...agreed, at: NOW }]],
-  ['requested', [requested], REFUSE, [{ ...refusedFor, at: NOW }]],
-  ['requested', [requested], COMPLETE, []],
-  ['agreed', [requested, agreed], REQUEST, []],
-  ['agreed', [requested, agreed], AGREE, []],
-  ['agreed', [requested, agreed], REFUSE, []],
-  ['agreed', [requested, agreed], COMPLETE, [{ ...completed, at: NOW }]],
-  ['refused', [requested, refusedFor], REQUEST, []],
-  ['refused', [requested, refusedFor], AGREE, []],
-  ['refused', [requested, refusedFor], REFUSE, []],
-  ['refused', [requested, refusedFor], COMPLETE, []],
-  ['completed', [requested, agreed, completed], REQUEST, []],
-  ['completed', [requested, agreed, completed], AGREE, []],
-  ['completed', [requested, agreed, completed], REFUSE, []],
-  ['completed', [requested, agreed, completed], COMPLETE, []],
-])('%s: %#', (_, events, command, expected) => {
-  expect(decide(fold(events), command)).toStrictEqual({ events: expected });
-});
+const STAGES = {
+  nothing: [],
+  requested: [requested],
+  agreed: [requested, agreed],
+  refused: [requested, refusedFor],
+  completed: [requested, agreed, completed],
+};
+const STEPS: Readonly<Record<string, ModerationEvent>> = {
+  'nothing RequestModeration': requested,
+  'requested AgreeToModeration': agreed,
+  'requested RefuseModeration': refusedFor,
+  'agreed CompleteModeration': completed,
+};
+
+it.each(Object.entries(STAGES))(
+  'of a moderation with %s, one command leads on, and the others find their step taken',
+  (stage, events) => {
+    for (const command of [REQUEST, AGREE, REFUSE, COMPLETE]) {
+      const step = STEPS[`${stage} ${command.type}`];
+      given(events)
+        .when(command)
+        .then(...(step ? [{ ...step, at: NOW }] : []));
+    }
+  },
+);
 
 it('a moderation records its request, time and outcome', () => {
   expect(fold([])).toEqual({ status: 'absent' });

@@ -6,6 +6,8 @@ import {
   programsOf,
   toProgram,
 } from '../../src/domain/tenant/program-document.js';
+import { credit, discount } from '../support/account-events.js';
+import { terms } from './support/account-scenario.js';
 import {
   evolve,
   initialState,
@@ -24,28 +26,8 @@ it('the default program pays ten percent at the start and a thousand cents at co
     name: 'default',
     isDefault: true,
     landingPage: null,
-    referredReward: {
-      value: { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null },
-      when: 'STARTED',
-      name: null,
-      description: null,
-      cancellable: true,
-      validDays: null,
-      delayDays: 0,
-      limit: null,
-      redeemsAutomatically: false,
-    },
-    referrerReward: {
-      value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000, currency: null },
-      when: 'CONVERTED',
-      name: null,
-      description: null,
-      cancellable: true,
-      validDays: null,
-      delayDays: 0,
-      limit: null,
-      redeemsAutomatically: false,
-    },
+    referredReward: terms(discount(10)),
+    referrerReward: terms(credit(1000), { when: 'CONVERTED' }),
     conversion: { on: 'PAID' },
     eventRewards: [],
     moderation: { referred: 'APPROVED', referrer: 'APPROVED' },
@@ -103,46 +85,20 @@ it('what the payment provider pays is not redeemed automatically', () => {
 });
 
 it('every given member has its effect', () => {
+  const said = { when: 'CONVERTED', name: 'Welcome', description: 'Nice' } as const;
+  const dates = { cancellable: false, validDays: 30, delayDays: 2 };
+  const percent = { ...discount(15), monthsDiscountIsValid: 3 } as const;
+  const document = { id: 'partners', name: 'Partners', landingPage: 'https://example.com/join' };
   const program = parse({
-    id: 'partners',
-    name: 'Partners',
-    landingPage: 'https://example.com/join',
-    referredReward: {
-      type: 'CREDIT',
-      unit: 'POINTS',
-      assignedCredit: 5,
-      currency: 'EUR',
-      when: 'CONVERTED',
-      name: 'Welcome',
-      description: 'Nice',
-      cancellable: false,
-      validDays: 30,
-      delayDays: 2,
-    },
-    referrerReward: {
-      type: 'PCT_DISCOUNT',
-      discountPercent: 15,
-      monthsDiscountIsValid: 3,
-      when: 'STARTED',
-    },
+    ...document,
+    referredReward: { ...credit(5, 'POINTS', 'EUR'), ...said, ...dates },
+    referrerReward: { ...percent, when: 'STARTED' },
     moderation: { referrer: 'PENDING' },
   });
   expect(program).toMatchObject({
-    name: 'Partners',
-    landingPage: 'https://example.com/join',
-    referredReward: {
-      value: { type: 'CREDIT', unit: 'POINTS', assignedCredit: 5, currency: 'EUR' },
-      when: 'CONVERTED',
-      name: 'Welcome',
-      description: 'Nice',
-      cancellable: false,
-      validDays: 30,
-      delayDays: 2,
-    },
-    referrerReward: {
-      value: { type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 3 },
-      when: 'STARTED',
-    },
+    ...document,
+    referredReward: terms(credit(5, 'POINTS', 'EUR'), { ...said, ...dates }),
+    referrerReward: terms(percent, { when: 'STARTED' }),
     moderation: { referred: 'APPROVED', referrer: 'PENDING' },
   });
 });

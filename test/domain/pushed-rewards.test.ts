@@ -7,11 +7,11 @@ import {
   discount,
   erasureCompleted,
   erasureRequested,
-  forgotten,
   refOf,
   rewardCancelled,
   rewardGranted,
   userIdentified,
+  paymentProviderIdSet,
 } from '../support/account-events.js';
 import { ACME, BOB, fold, NOW, opened } from './support/account-scenario.js';
 
@@ -21,7 +21,7 @@ const SUBJECT = ACME.accountRef;
 const LINKED: readonly AccountEvent[] = [
   accountOpened(ACME),
   userIdentified(ACME, 'bob'),
-  { type: 'PaymentProviderIdSet', at: 5, paymentProviderId: personal(SUBJECT, 'cus_1') },
+  paymentProviderIdSet(ACME, 'cus_1'),
 ];
 type Granted = AccountEventOf<'RewardGranted'>;
 const granted = (rewardId: string, over: Partial<Granted> = {}): Granted =>
@@ -58,100 +58,10 @@ const refused = (of: Granted, over: Partial<AccountEventOf<'RewardPushRefused'>>
 
 const stateOf = (...events: readonly AccountEvent[]) => opened(fold([...LINKED, ...events]));
 const R = granted('r');
-const pushOf = (...events: readonly AccountEvent[]) =>
-  stateOf(R, ...events).rewards.get('r')?.pushed;
-
-it('a start is kept with its calls, and what has the discount already', () => {
-  expect(pushOf(started(R))).toStrictEqual({
-    push: 1,
-    status: 'STARTED',
-    at: 200,
-    amount: 500,
-    calls: [CALL],
-    done: ['sub_1'],
-    reason: null,
-    mayBePaid: false,
-    reference: null,
-  });
-});
-
-it('a start whose calls are erased is kept without them', () => {
-  expect(pushOf(started(R, { body: forgotten(SUBJECT) }))).toMatchObject({
-    calls: null,
-    done: [],
-  });
-});
-
-it('a start behind a refusal keeps the id that was told', () => {
-  const reference = personal(SUBJECT, 'di_1');
-  expect(pushOf(started(R), refused(R, { reference }), started(R, { push: 2 }))).toMatchObject({
-    push: 2,
-    status: 'STARTED',
-    reason: null,
-    reference: 'di_1',
-  });
-});
-
-it('an outcome of a payment has the provider’s id, and no reason any more', () => {
-  expect(pushOf(started(R), refused(R), pushed(R))).toMatchObject({
-    status: 'PUSHED',
-    reason: null,
-    reference: 'cbtxn_1',
-    at: 200,
-  });
-});
-
-it('an outcome of a refusal adds to what has the discount, once each', () => {
-  const done = personal(SUBJECT, ['sub_1', 'sub_2']);
-  expect(pushOf(started(R), refused(R, { done, mayBePaid: true }))).toMatchObject({
-    status: 'PARKED',
-    reason: 'no',
-    done: ['sub_1', 'sub_2'],
-    mayBePaid: true,
-    reference: null,
-  });
-  expect(pushOf(started(R), refused(R, { done: forgotten(SUBJECT) }))).toMatchObject({
-    done: ['sub_1'],
-    mayBePaid: false,
-  });
-});
-
-it('an outcome without a start stands on none', () => {
-  expect(pushOf(refused(R))).toStrictEqual({
-    push: 0,
-    status: 'PARKED',
-    at: 300,
-    amount: 0,
-    calls: null,
-    done: [],
-    reason: 'no',
-    mayBePaid: false,
-    reference: null,
-  });
-  expect(pushOf(pushed(R, 'di_1', 0))).toStrictEqual({
-    push: 0,
-    status: 'PUSHED',
-    at: 300,
-    amount: 0,
-    calls: null,
-    done: [],
-    reason: null,
-    mayBePaid: false,
-    reference: 'di_1',
-  });
-});
 
 it('an outcome of what a deleted account had on its way is learned once, and nothing else is', () => {
   const other = granted('other');
-  const deleted = fold([
-    ...LINKED,
-    R,
-    other,
-    started(R),
-    erasureRequested([BOB.person], { account: SUBJECT }),
-    erasureCompleted([BOB.person], { account: SUBJECT }),
-  ]);
-  expect([...deleted.remains.pushing]).toEqual([
+  expect([...fold(EVENTS).remains.pushing]).toEqual([
     ['r', { reward: refOf(R), subject: SUBJECT, push: 1, at: 200, amount: 500 }],
   ]);
   const after = (event: AccountEvent) => [...fold([...EVENTS, event]).remains.pushing.keys()];

@@ -6,7 +6,6 @@ import {
   credit,
   discount,
   partyOf,
-  personOf,
   referralConverted,
   referralStarted,
   rewardGranted,
@@ -29,35 +28,14 @@ import {
   TEN_PERCENT,
   terms,
 } from './support/account-scenario.js';
+import { PAID, syncAccount, upsertUser } from './support/commands.js';
 
-const PAID: Subscription = {
-  status: 'PAID',
-  value: 9,
-  billingIntervalType: 'MONTH',
-  billingIntervalValue: 1,
-};
 const CANCELLED: Subscription = { status: 'CANCELLED' };
 
 const sync = (subscription: Subscription, context: ReferralContext = annStands()) =>
-  ({
-    type: 'SyncAccount',
-    accountId: 'acme',
-    newAccount: ACME.accountRef,
-    subscription,
-    currency: undefined,
-    context,
-  }) as const;
-
+  syncAccount(subscription, { context });
 const upsert = (userId: string, context: ReferralContext = annStands(), changes = {}) =>
-  ({
-    type: 'UpsertUser',
-    userId,
-    newPerson: personOf(ACME, userId),
-    changes,
-    codes: [],
-    paymentProviderId: undefined,
-    context,
-  }) as const;
+  upsertUser(userId, { context, changes });
 
 const here = [accountOpened(ACME), subscriptionChanged({ status: 'TRIAL' })];
 const attributed = accountAttributed('ANNLEE', ANN);

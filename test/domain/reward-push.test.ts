@@ -22,17 +22,16 @@ import {
   rewardCancelled,
   rewardGranted,
   userIdentified,
+  paymentProviderIdSet,
+  moderationPrepared,
 } from '../support/account-events.js';
 import { ACME, BOB, fold, given, NOW } from './support/account-scenario.js';
+import { redeemAccountCredit, redeemCredit } from './support/commands.js';
 
 /** Rewards that the payment provider pays. */
 
 const SUBJECT = ACME.accountRef;
-const customer: AccountEvent = {
-  type: 'PaymentProviderIdSet',
-  at: NOW - 9,
-  paymentProviderId: personal(SUBJECT, 'cus_1'),
-};
+const customer = paymentProviderIdSet(ACME, 'cus_1');
 const reward = (
   value: Parameters<typeof rewardGranted>[2],
   over: Partial<AccountEventOf<'RewardGranted'>> = {},
@@ -61,6 +60,7 @@ const record = (outcome: PushOutcome, push = 1, now = NOW): AccountCommand => ({
   outcome,
   now,
 });
+const AGAIN = start({ replaces: 1 });
 const PAID: PushOutcome = { kind: 'pushed', reference: 'cbtxn_1' };
 const REFUSED: PushOutcome = { kind: 'refused', reason: 'the provider answered 404', done: [] };
 
@@ -162,12 +162,11 @@ it('credit is not paid before its date, nor after it expired', () => {
 
 it('credit cannot be redeemed while its call is under way', () => {
   const { when } = given(LINKED, CREDIT, STARTED);
-  const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
-  when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
+  when(redeemCredit('r')).refused(
     'REDEMPTION_NOT_POSSIBLE',
     'The payment provider is paying the reward: redeem another one',
   );
-  when({ type: 'RedeemAccountCredit', ...redeem }).refused(
+  when(redeemAccountCredit()).refused(
     'REDEMPTION_NOT_POSSIBLE',
     'The amount 1 exceeds the available credit 0 CENTS',
   );
@@ -211,20 +210,13 @@ const events = [...LINKED, CREDIT, STARTED, refused()];
 it('a refused reward is parked, and its credit can be redeemed again', () => {
   given(LINKED, CREDIT, STARTED).when(record(REFUSED)).then(refused());
   given(events)
-    .when({
-      type: 'RedeemCredit',
-      rewardId: 'r',
-      amount: 500,
-      unit: 'CENTS',
-      redemptionId: 'x',
-      now: NOW,
-    })
-    .then(creditRedeemed(CREDIT, 'x', 500, NOW));
+    .when(redeemCredit('r', 500))
+    .then(creditRedeemed(CREDIT, 'r', 500, NOW));
 });
 
 it('a refused reward is tried again under another key', () => {
   given(events)
-    .when(start({ replaces: 1 }))
+    .when(AGAIN)
     .then(started(CREDIT, [balanceCredit(500, 'EUR', 'reward:r:2')], { push: 2 }));
 });
 
@@ -235,12 +227,11 @@ it('a refused reward that may be paid is nobody else’s, until the provider say
     .when(record({ ...REFUSED, mayBePaid: true }))
     .then({ ...refused(short), mayBePaid: true });
   const { when } = given(LINKED, CREDIT, STARTED, unsure);
-  const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
-  when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
+  when(redeemCredit('r')).refused(
     'REDEMPTION_NOT_POSSIBLE',
     'The payment provider is paying the reward: redeem another one',
   );
-  when({ type: 'RedeemAccountCredit', ...redeem }).refused(
+  when(redeemAccountCredit()).refused(
     'REDEMPTION_NOT_POSSIBLE',
     'The amount 1 exceeds the available credit 0 CENTS',
   );
@@ -369,17 +360,13 @@ describe('a push whose owner was forgotten, and which was looked for', () => {
 
   it('ends when its call had no effect, and is due no more', () => {
     const ended = { ...refused(), reason };
-    given(events)
-      .when(start({ replaces: 1 }))
-      .then(ended);
+    given(events).when(AGAIN).then(ended);
     const state = fold([...events, ended]);
     expect(duePushes(state, { now: NOW, retriesParked: true }).rewards).toEqual([]);
     given(events, { ...refused(), mayBePaid: true })
-      .when(start({ replaces: 1 }))
+      .when(AGAIN)
       .then(ended);
-    given(events, ended)
-      .when(start({ replaces: 1 }))
-      .then();
+    given(events, ended).when(AGAIN).then();
   });
 
   it('is paid where one of its subscriptions has the discount', () => {
@@ -418,13 +405,7 @@ it.each([false, true])('cancelling by a moderation likewise: with a customer %s'
       'MODERATION_NOT_POSSIBLE',
       "made: the referrer side's reward is not cancellable",
     );
-  else
-    outcome.then({
-      type: 'ModerationPrepared',
-      at: NOW,
-      moderationId: 'm',
-      referralIds: ['made'],
-    });
+  else outcome.then(moderationPrepared('m', NOW, 'made'));
 });
 
 const of = { referralId: 'made', source: 'FRIEND_SIGNUP' } as const;
@@ -486,8 +467,7 @@ it.each([
     when(record(REFUSED)).then(refused(granted), cancelled);
     when(record(PAID)).then(pushed(granted), redeemed());
     when(record({ ...REFUSED, mayBePaid: true })).then(unsure);
-    const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
-    when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
+    when(redeemCredit('r')).refused(
       'REDEMPTION_NOT_POSSIBLE',
       'The payment provider is paying the reward: redeem another one',
     );
@@ -502,7 +482,7 @@ it.each([
   (_, events) => {
     const reason = 'the first invoice was refunded';
     given(LINKED, granted, events, side)
-      .when(start({ replaces: 1 }))
+      .when(AGAIN)
       .then({ ...refused(granted), reason }, cancelled);
   },
 );

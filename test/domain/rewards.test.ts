@@ -1,5 +1,5 @@
 import { personal } from '../../src/domain/personal.js';
-import { AMOUNT_MAX, underTerms, type CreateReward } from '../../src/domain/account/rewards.js';
+import { AMOUNT_MAX, underTerms } from '../../src/domain/account/rewards.js';
 import {
   aboutReward,
   accountOpened,
@@ -12,29 +12,15 @@ import {
   userIdentified,
 } from '../support/account-events.js';
 import { ACME, BOB, DAY_MS, given, NOW, refOf, terms } from './support/account-scenario.js';
+import { createReward } from './support/commands.js';
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-
-const create = (over: Partial<CreateReward> = {}): CreateReward => ({
-  type: 'CreateReward',
-  userId: 'bob',
-  rewardId: 'reward',
-  value: credit(500),
-  name: null,
-  description: null,
-  cancellable: true,
-  dateScheduledFor: null,
-  dateExpires: null,
-  redeemsAutomatically: false,
-  now: NOW,
-  ...over,
-});
 
 it.each([credit(500), discount(20), tankCode('TANK-1')])(
   'a manual reward of $type is granted now',
   (value) => {
     given(here)
-      .when(create({ value, name: 'Thanks', description: 'for all', cancellable: false }))
+      .when(createReward({ value, name: 'Thanks', description: 'for all', cancellable: false }))
       .then(
         rewardGranted('reward', BOB, value, {
           at: NOW,
@@ -48,16 +34,16 @@ it.each([credit(500), discount(20), tankCode('TANK-1')])(
 it('a manual reward may be scheduled and expire; both at the same time is just possible', () => {
   const dates = { dateScheduledFor: NOW + 5, dateExpires: NOW + 5 };
   given(here)
-    .when(create(dates))
+    .when(createReward(dates))
     .then(rewardGranted('reward', BOB, credit(500), { at: NOW, ...dates }));
 });
 
 it('a manual reward that is scheduled for the past, or for now, is available now', () => {
   given(here)
-    .when(create({ dateScheduledFor: NOW - 1 }))
+    .when(createReward({ dateScheduledFor: NOW - 1 }))
     .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
   given(here)
-    .when(create({ dateScheduledFor: NOW }))
+    .when(createReward({ dateScheduledFor: NOW }))
     .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
 });
 
@@ -65,10 +51,10 @@ const EXPIRED = `dateExpires must lie in the future, after ${new Date(NOW).toISO
 
 it('a manual reward does not expire in the past or before it becomes available', () => {
   given(here)
-    .when(create({ dateExpires: NOW }))
+    .when(createReward({ dateExpires: NOW }))
     .refused('REWARD_DATES_INVALID', EXPIRED);
   given(here)
-    .when(create({ dateScheduledFor: NOW + 2, dateExpires: NOW + 1 }))
+    .when(createReward({ dateScheduledFor: NOW + 2, dateExpires: NOW + 1 }))
     .refused(
       'REWARD_DATES_INVALID',
       `dateExpires must not be before dateScheduledFor, ${new Date(NOW + 2).toISOString()}`,
@@ -76,54 +62,54 @@ it('a manual reward does not expire in the past or before it becomes available',
 });
 
 it('a manual reward needs its user', () => {
-  given().when(create()).refused('USER_NOT_FOUND');
+  given().when(createReward()).refused('USER_NOT_FOUND');
   given(here)
-    .when(create({ userId: 'cat' }))
+    .when(createReward({ userId: 'cat' }))
     .refused('USER_NOT_FOUND');
 });
 
 it('a manual reward is refused under the id of another reward', () => {
   given(here, rewardGranted('reward', BOB, credit(1)))
-    .when(create())
+    .when(createReward())
     .refused('REWARD_EXISTS');
 });
 
 it('a manual reward is refused for its dates before its user is checked', () => {
   given()
-    .when(create({ dateExpires: NOW }))
+    .when(createReward({ dateExpires: NOW }))
     .refused('REWARD_DATES_INVALID', EXPIRED);
   given(here)
-    .when(create({ userId: 'cat', dateExpires: NOW }))
+    .when(createReward({ userId: 'cat', dateExpires: NOW }))
     .refused('REWARD_DATES_INVALID', EXPIRED);
 });
 
 it('a manual reward never raises the total ever assigned of a unit beyond the countable maximum', () => {
   const nearly = rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, 'cents'));
   given(here)
-    .when(create({ value: credit(AMOUNT_MAX) }))
+    .when(createReward({ value: credit(AMOUNT_MAX) }))
     .then(rewardGranted('reward', BOB, credit(AMOUNT_MAX), { at: NOW }));
   given(here, nearly)
-    .when(create({ value: credit(10, 'Cents') }))
+    .when(createReward({ value: credit(10, 'Cents') }))
     .then(rewardGranted('reward', BOB, credit(10, 'Cents'), { at: NOW }));
   given(here, nearly)
-    .when(create({ value: credit(11, 'CENTS') }))
+    .when(createReward({ value: credit(11, 'CENTS') }))
     .refused(
       'AMOUNT_TOO_LARGE',
       'All CENTS ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
     );
   given(here, nearly)
-    .when(create({ value: credit(11, 'POINTS') }))
+    .when(createReward({ value: credit(11, 'POINTS') }))
     .then(rewardGranted('reward', BOB, credit(11, 'POINTS'), { at: NOW }));
   for (const unit of ['constructor', '__proto__'])
     given(here, rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, unit)))
-      .when(create({ value: credit(11, unit) }))
+      .when(createReward({ value: credit(11, unit) }))
       .refused(
         'AMOUNT_TOO_LARGE',
         `All ${unit} ever assigned to the account would be more than 9,007,199,254,740,991: assign less`,
       );
   // Assigned is assigned, whatever became of it.
   given(here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
-    .when(create({ value: credit(11) }))
+    .when(createReward({ value: credit(11) }))
     .refused(
       'AMOUNT_TOO_LARGE',
       'All CENTS ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
@@ -135,30 +121,30 @@ const euros = rewardGranted('euros', BOB, money('EUR'));
 
 it('the currency of a unit is that of the first reward with one: another one is refused, none takes it', () => {
   given(here, euros)
-    .when(create({ value: money('USD', 'cents') }))
+    .when(createReward({ value: money('USD', 'cents') }))
     .refused('CURRENCY_DIFFERS', "currency must be EUR, as of the account's other cents, not USD");
   for (const currency of ['EUR', null])
     given(here, euros)
-      .when(create({ value: money(currency) }))
+      .when(createReward({ value: money(currency) }))
       .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
   given(here, euros)
-    .when(create({ value: money('USD', 'POINTS') }))
+    .when(createReward({ value: money('USD', 'POINTS') }))
     .then(rewardGranted('reward', BOB, money('USD', 'POINTS'), { at: NOW }));
 });
 
 it('the currency of a unit is open while no reward has one, and stays when that reward is cancelled', () => {
   given(here, rewardGranted('none', BOB, money(null)))
-    .when(create({ value: money('USD') }))
+    .when(createReward({ value: money('USD') }))
     .then(rewardGranted('reward', BOB, money('USD'), { at: NOW }));
   given(here, euros, rewardCancelled(euros, 10, 3_000))
-    .when(create({ value: money('USD') }))
+    .when(createReward({ value: money('USD') }))
     .refused('CURRENCY_DIFFERS', "currency must be EUR, as of the account's other CENTS, not USD");
 });
 
 it('the currency of a unit of two in an older log is the first', () => {
   const dollars = rewardGranted('dollars', BOB, money('USD'));
   given(here, euros, dollars)
-    .when(create({ value: money(null) }))
+    .when(createReward({ value: money(null) }))
     .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
 });
 

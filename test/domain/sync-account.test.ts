@@ -1,7 +1,5 @@
 import { personal } from '../../src/domain/personal.js';
-import type { ReferralContext } from '../../src/domain/account/referral.js';
-import type { SyncAccount } from '../../src/domain/account/sync-account.js';
-import type { Subscription } from '../../src/domain/account/account.events.js';
+import type { AccountEvent, Subscription } from '../../src/domain/account/account.events.js';
 import {
   accountAttributed,
   accountOpened,
@@ -20,29 +18,13 @@ import {
   noCode,
   NOW,
 } from './support/account-scenario.js';
+import { PAID, syncAccount, TRIAL } from './support/commands.js';
 
 const NEW_ACCOUNT = personOf(ACME, 'the account itself');
-const TRIAL: Subscription = { status: 'TRIAL' };
-const PAID: Subscription = {
-  status: 'PAID',
-  value: 9.99,
-  billingIntervalType: 'MONTH',
-  billingIntervalValue: 1,
-};
+const sync = (subscription: Subscription, context = noCode(), currency?: string) =>
+  syncAccount(subscription, { newAccount: NEW_ACCOUNT, currency, context });
 
-const sync = (
-  subscription: Subscription,
-  context: ReferralContext = noCode(),
-  currency?: string,
-): SyncAccount => ({
-  type: 'SyncAccount',
-  accountId: 'acme',
-  newAccount: NEW_ACCOUNT,
-  subscription,
-  currency,
-  context,
-});
-
+const CODE = annsCode();
 const openedNow = (currency: string) =>
   accountOpened(ACME, {
     at: NOW,
@@ -63,13 +45,13 @@ it('a new account is opened in the given currency, which is not a change of curr
 
 it('a new account shows its code before it has a user', () => {
   given()
-    .when(sync(TRIAL, annsCode()))
+    .when(sync(TRIAL, CODE))
     .then(openedNow('USD'), accountAttributed('ANNLEE', ANN, NOW), subscriptionChanged(TRIAL, NOW));
 });
 
 it('a new account is attributed before it is paid when one call does both', () => {
   given()
-    .when(sync(PAID, annsCode()))
+    .when(sync(PAID, CODE))
     .then(openedNow('USD'), accountAttributed('ANNLEE', ANN, NOW), subscriptionChanged(PAID, NOW));
 });
 
@@ -107,45 +89,22 @@ it('an existing account keeps its currency when none is given, and changes it wh
 
 it('an existing account may be attributed later, while it has not paid', () => {
   given(here)
-    .when(sync(TRIAL, annsCode()))
+    .when(sync(TRIAL, CODE))
     .then(accountAttributed('ANNLEE', ANN, NOW));
 });
 
-describe('a code in the body is ignored', () => {
-  const here = [accountOpened(ACME), subscriptionChanged(TRIAL)];
-
-  it('when it has no owner; a later valid one still counts', () => {
-    given(here).when(sync(TRIAL, noCode())).then();
-    given(here)
-      .when(sync(TRIAL, annsCode()))
-      .then(accountAttributed('ANNLEE', ANN, NOW));
-  });
-
-  it('when it is the account’s own', () => {
-    const own = aCode('BOB', partyOf(ACME, 'bob'));
-    given(here, userIdentified(ACME, 'bob'))
-      .when(sync(TRIAL, annsCode({ codeOwner: own })))
-      .then();
-  });
-
-  it('when the account has ever paid', () => {
-    const free: Subscription = { status: 'FREE' };
-    given(here, subscriptionChanged(PAID), subscriptionChanged(free))
-      .when(sync(free, annsCode()))
-      .then();
-  });
-
-  it('when its owner is deleted', () => {
-    given(here)
-      .when(sync(TRIAL, annsCode({ referrer: null })))
-      .then();
-  });
-
-  it('without an effect on the rest of the call', () => {
-    given(here, subscriptionChanged(PAID))
-      .when(sync({ status: 'FREE' }, annsCode()))
-      .then(subscriptionChanged({ status: 'FREE' }, NOW));
-  });
+const has = (...events: readonly AccountEvent[]) => [...here, ...events];
+const own = aCode('BOB', partyOf(ACME, 'bob'));
+it.each([
+  ['without an owner', here, noCode()],
+  ['of the account itself', has(userIdentified(ACME, 'bob')), annsCode({ codeOwner: own })],
+  ['of a deleted owner', here, annsCode({ referrer: null })],
+  ['for an account that has ever paid', has(subscriptionChanged(PAID), here[1]!), CODE],
+])('a code %s is ignored in the body, and the rest of the call is not', (_, events, context) => {
+  given(events).when(sync(TRIAL, context)).then();
+  given(events)
+    .when(sync({ status: 'FREE' }, context))
+    .then(subscriptionChanged({ status: 'FREE' }, NOW));
 });
 
 it('an attributed account without a user stays without a referral, paid or not', () => {

@@ -33,6 +33,7 @@ import {
   NOW,
   terms,
 } from './support/account-scenario.js';
+import { upsertUser } from './support/commands.js';
 
 const holder = (rewardId: string) => ({ account: 'account', rewardId });
 const reserve = (rewardId: string, ...codes: readonly string[]): TankCodeCommand => ({
@@ -232,15 +233,14 @@ describe('a reward of a tank code', () => {
   const program = aProgram({ referredReward: terms(value), referrerReward: null });
   const here = [accountOpened(ACME), userIdentified(ACME, 'bob'), accountAttributed('ANNLEE', ANN)];
   const start = (tankCodes: Provided['tankCodes']) =>
-    given(here).when({
-      type: 'UpsertUser',
-      userId: 'bob',
-      newPerson: BOB.person,
-      changes: {},
-      codes: [],
-      paymentProviderId: undefined,
-      context: annStands({ program, provided: { ...NOTHING_PROVIDED, ...announced(), tankCodes } }),
-    });
+    given(here).when(
+      upsertUser('bob', {
+        context: annStands({
+          program,
+          provided: { ...NOTHING_PROVIDED, ...announced(), tankCodes },
+        }),
+      }),
+    );
 
   it('needs a code of the pool first', () => {
     const asked = {

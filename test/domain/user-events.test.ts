@@ -3,7 +3,6 @@ import type {
   UserEventContent,
   WithheldReason,
 } from '../../src/domain/account/account.events.js';
-import type { SyncAccount } from '../../src/domain/account/sync-account.js';
 import { Map } from 'immutable';
 import { receiveUserEvents, type ReceiveUserEvents } from '../../src/domain/account/user-events.js';
 import { personal } from '../../src/domain/personal.js';
@@ -33,6 +32,7 @@ import {
   TEN_DOLLARS,
   terms,
 } from './support/account-scenario.js';
+import { PAID, syncAccount } from './support/commands.js';
 
 const content = (over: Partial<UserEventContent> = {}): UserEventContent => ({
   id: 'event',
@@ -427,22 +427,9 @@ describe('a conversion on an event', () => {
   });
 
   it('is the only one in its program: PAID does not convert', () => {
-    const paid = {
-      status: 'PAID',
-      value: 9,
-      billingIntervalType: 'MONTH',
-      billingIntervalValue: 1,
-    } as const;
-    const sync = (of: Program): SyncAccount => ({
-      type: 'SyncAccount',
-      accountId: 'acme',
-      newAccount: ACME.accountRef,
-      subscription: paid,
-      currency: undefined,
-      context: annStands({ program: of }),
-    });
-    given(referred).when(sync(program)).then(subscriptionChanged(paid, NOW));
-    given(referred, subscriptionChanged(paid))
+    const sync = (of: Program) => syncAccount(PAID, { context: annStands({ program: of }) });
+    given(referred).when(sync(program)).then(subscriptionChanged(PAID, NOW));
+    given(referred, subscriptionChanged(PAID))
       .when(receive(program, [purchase]))
       .then(received(0, purchase), converted);
   });

@@ -1,37 +1,22 @@
 import type { DomainEvent } from '../../src/domain/events.js';
-import type { GrantTerms, RewardTerms } from '../../src/domain/program.js';
 import { POLICIES } from '../../src/policies/policies.js';
 import type { Policy, Reaction } from '../../src/policies/policy.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
+import { ACME, ANN, ANNS, BOB, terms } from '../domain/support/account-scenario.js';
 import {
-  anAccount,
   credit,
   erasureRequested,
-  partyOf,
   referralConverted,
   referralModerated,
   referralStarted,
   refOf,
   rewardGranted,
+  accountCreditRedeemed,
 } from '../support/account-events.js';
 
-const ACME = anAccount('acme');
-const ANNS = anAccount('anns');
-const ANN = partyOf(ANNS, 'ann');
-const BOB = partyOf(ACME, 'bob');
 const RECORDED_AT = 50_000;
 
-const TERMS: RewardTerms = {
-  value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000, currency: null },
-  when: 'CONVERTED',
-  name: null,
-  description: null,
-  cancellable: true,
-  validDays: null,
-  delayDays: 0,
-  limit: null,
-  redeemsAutomatically: false,
-};
+const TERMS = terms(credit(1_000), { when: 'CONVERTED' });
 
 /**
  * `given(event).then(reactions)`: what all policies together want done about one event of Acme's
@@ -182,33 +167,14 @@ it('the reward of a referrer is not granted when nothing was earned', () => {
 });
 
 it('the reward of a referrer is granted under the rule of the event that earned it', () => {
-  const {
-    value,
-    name,
-    description,
-    cancellable,
-    validDays,
-    delayDays,
-    limit,
-    redeemsAutomatically,
-  } = TERMS;
-  const terms: GrantTerms = {
-    value,
-    name,
-    description,
-    cancellable,
-    validDays,
-    delayDays,
-    limit,
-    redeemsAutomatically,
-  };
+  const { when: _, ...promised } = TERMS;
   const earned = {
     referralId: 'referral',
     userEventId: 'user-event',
     programId: 'default',
     programVersion: 3,
     rule: 'per-order',
-    terms,
+    terms: promised,
   };
   given({ type: 'ReferrerRewardEarnedByEvent', at: 2_500, referrer: ANN, ...earned }).then({
     kind: 'command',
@@ -300,15 +266,7 @@ it('a reward without dates is not settled', () => {
 });
 
 it('work that a crash may leave unfinished is completed by a command for the list of very many redeemed rewards', () => {
-  given({
-    type: 'AccountCreditRedeemed',
-    at: 2_000,
-    redemptionId: 'redemption',
-    unit: 'CENTS',
-    amount: 5,
-    onlyOf: null,
-    rewards: 1_000,
-  }).then({
+  given(accountCreditRedeemed(5)).then({
     kind: 'command',
     account: ACME.accountRef,
     request: { type: 'ListRedeemedRewards' },

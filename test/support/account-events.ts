@@ -113,6 +113,15 @@ export function userProfileChanged(
   return { type: 'UserProfileChanged', at, person, changes: personal(person, changes) };
 }
 
+export function paymentProviderIdSet(
+  account: TestAccount,
+  id: string,
+  at = 1_350,
+): AccountEventOf<'PaymentProviderIdSet'> {
+  const paymentProviderId = personal(account.accountRef, id);
+  return { type: 'PaymentProviderIdSet', at, paymentProviderId };
+}
+
 export function referralCodeAssigned(
   account: TestAccount,
   userId: string,
@@ -211,6 +220,14 @@ export function referralModerated(
   };
 }
 
+export function moderationPrepared(
+  moderationId: string,
+  at: number,
+  ...referralIds: readonly string[]
+): AccountEvent {
+  return { type: 'ModerationPrepared', at, moderationId, referralIds };
+}
+
 export const credit = (
   assignedCredit: number,
   unit = 'CENTS',
@@ -303,6 +320,24 @@ export function creditRedeemed(
   return { type: 'CreditRedeemed', at, ...refOf(granted), redemptionId, amount };
 }
 
+/** Of several rewards, which further events list. */
+export function accountCreditRedeemed(
+  amount: number,
+  over: Partial<AccountEventOf<'AccountCreditRedeemed'>> = {},
+): AccountEvent {
+  const redemption = { redemptionId: 'd', unit: 'CENTS', amount, onlyOf: null, rewards: 2 };
+  return { type: 'AccountCreditRedeemed', at: 4_000, ...redemption, ...over };
+}
+
+export function redeemedRewardsListed(
+  persons: readonly string[],
+  lines: AccountEventOf<'RedeemedRewardsListed'>['lines'],
+  over: Partial<AccountEventOf<'RedeemedRewardsListed'>> = {},
+): AccountEvent {
+  const redemption = { redemptionId: 'd', unit: 'CENTS', from: 0, persons, lines };
+  return { type: 'RedeemedRewardsListed', at: 4_000, ...redemption, ...over };
+}
+
 export function rewardCancelled(
   granted: AccountEventOf<'RewardGranted'>,
   amount: number,
@@ -315,7 +350,7 @@ export function rewardCancelled(
 export function erasureRequested(
   persons: readonly string[],
   over: Partial<AccountEventOf<'ErasureRequested'>> = {},
-): AccountEvent {
+): AccountEventOf<'ErasureRequested'> {
   return {
     type: 'ErasureRequested',
     at: 9_000,

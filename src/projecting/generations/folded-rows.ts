@@ -28,7 +28,7 @@ export type RowObserver = (table: string, key: readonly string[]) => void;
 /**
  * All rows of a generation in memory, for folding a whole log: no announcing, no loading. At the
  * same position these rows equal those that batches leave in the tables
- * (test/projections/bulk-equals-incremental.test.ts).
+ * (test/projections/rebuild-equals-incremental.test.ts).
  */
 export class FoldedRows implements Rows {
   private readonly tables: ReadonlyMap<string, FoldedTable>;

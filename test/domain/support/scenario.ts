@@ -3,7 +3,7 @@ import type { Need } from '../../../src/domain/need.js';
 import type { Refusal } from '../../../src/domain/refusal.js';
 
 /** Events, one by one or in lists that a test has named. */
-export type History<E> = readonly (E | readonly E[])[];
+type History<E> = readonly (E | readonly E[])[];
 
 /**
  * `given(events).when(command).then(events)`, or `.refused(code)`, or `.heldBy(process)`; all

@@ -1,0 +1,85 @@
+import type { AccountCommand } from '../../../src/domain/account/account.decider.js';
+import type { Subscription } from '../../../src/domain/account/account.events.js';
+import type { CreateReward } from '../../../src/domain/account/rewards.js';
+import type { CustomerPicture } from '../../../src/domain/customer/customer.state.js';
+import { credit, personOf } from '../../support/account-events.js';
+import { ACME, annStands, NOW } from './account-scenario.js';
+
+/** Builders of an account's commands: what a test is about is said, the rest is plausible. */
+
+type Of<T extends AccountCommand['type']> = Extract<AccountCommand, { readonly type: T }>;
+type Over<T extends AccountCommand['type']> = Partial<Of<T>>;
+
+export const TRIAL: Subscription = { status: 'TRIAL' };
+export const PAID: Subscription = {
+  status: 'PAID',
+  value: 9,
+  billingIntervalType: 'MONTH',
+  billingIntervalValue: 1,
+};
+
+export const syncAccount = (
+  subscription: Subscription,
+  over: Over<'SyncAccount'> = {},
+): Of<'SyncAccount'> => ({
+  type: 'SyncAccount',
+  accountId: 'acme',
+  newAccount: ACME.accountRef,
+  subscription,
+  currency: undefined,
+  context: annStands(),
+  ...over,
+});
+
+export const upsertUser = (userId: string, over: Over<'UpsertUser'> = {}): Of<'UpsertUser'> => ({
+  type: 'UpsertUser',
+  userId,
+  newPerson: personOf(ACME, userId),
+  changes: {},
+  codes: [],
+  paymentProviderId: undefined,
+  context: annStands(),
+  ...over,
+});
+
+export const createReward = (over: Partial<CreateReward> = {}): CreateReward => ({
+  type: 'CreateReward',
+  userId: 'bob',
+  rewardId: 'reward',
+  value: credit(500),
+  name: null,
+  description: null,
+  cancellable: true,
+  dateScheduledFor: null,
+  dateExpires: null,
+  redeemsAutomatically: false,
+  now: NOW,
+  ...over,
+});
+
+const REDEMPTION = { unit: 'CENTS', redemptionId: 'r', now: NOW } as const;
+
+export const redeemCredit = (
+  rewardId: string,
+  amount = 1,
+  over: Over<'RedeemCredit'> = {},
+): Of<'RedeemCredit'> => ({ type: 'RedeemCredit', rewardId, amount, ...REDEMPTION, ...over });
+
+export const redeemAccountCredit = (
+  amount = 1,
+  over: Over<'RedeemAccountCredit'> = {},
+): Of<'RedeemAccountCredit'> => ({
+  type: 'RedeemAccountCredit',
+  amount,
+  ...REDEMPTION,
+  ...over,
+});
+
+/** The provider has said nothing of the customer. */
+export const NO_PICTURE: CustomerPicture = {
+  firstPaid: null,
+  newestPaid: null,
+  status: null,
+  refundedAt: null,
+  isGone: false,
+};
