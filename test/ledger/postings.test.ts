@@ -8,6 +8,7 @@ import {
   discount,
   erasureRequested,
   rewardCancelled,
+  accountCreditRedeemed,
 } from '../support/account-events.js';
 import { ANN, BOB, entry, grantOf, rowOf } from './support/entries.js';
 
@@ -43,16 +44,8 @@ beforeEach(() => {
 
 const now = grantOf('now');
 const later = grantOf('later', { dateScheduledFor: 5_000 });
-const takenFromMany = (amount: number, over: object = {}): AccountEvent => ({
-  type: 'AccountCreditRedeemed',
-  at: 6_000,
-  redemptionId: 'bulk',
-  unit: 'Cents',
-  amount,
-  onlyOf: null,
-  rewards: 2,
-  ...over,
-});
+const takenFromMany = (amount: number, over: object = {}) =>
+  accountCreditRedeemed(amount, { at: 6_000, unit: 'Cents', ...over });
 const pushed = {
   rewardId: 'now',
   person: BOB.person,

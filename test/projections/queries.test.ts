@@ -1,6 +1,8 @@
+import { accountProjectors } from '../../projections/account-projectors.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { BalanceFacts } from '../../src/domain/account/account.facts.js';
 import type { ReferralFilter } from '../../projections/referrals/queries.js';
+import { schemaOf } from '../../src/projecting/identifiers.js';
 import {
   aboutReward,
   accountAttributed,
@@ -21,6 +23,7 @@ import {
   subscriptionChanged,
   tankCode,
   userIdentified,
+  paymentProviderIdSet,
 } from '../support/account-events.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 
@@ -33,11 +36,17 @@ const scope = { tenant: 'demo', mode: 'live' } as const;
 const acme = anAccount('acme');
 const shop = anAccount('shop');
 
-beforeEach(async () => {
+beforeAll(async () => {
   projected = await ProjectedLedger.open();
   projected.startRunner();
 });
-afterEach(() => projected.close());
+afterEach(async () => {
+  const tables = accountProjectors.flatMap((projector) =>
+    projector.tables.map((table) => `${schemaOf(projector.name, 1)}.${table.name}`),
+  );
+  await projected.pool.query(`truncate ${tables.join(', ')}`);
+});
+afterAll(() => projected.close());
 
 test('the query of accounts returns subscription, currency and code of attribution, and a trial without a subscription', async () => {
   const subscription = {
@@ -116,11 +125,7 @@ test('the queries of users a user is answered with the profile, codes, the accou
       1_200,
     ),
     referralCodeAssigned(acme, 'ann', 'NEW'),
-    {
-      type: 'PaymentProviderIdSet',
-      at: 1_500,
-      paymentProviderId: { subject: 'x', value: 'cus_1' },
-    },
+    paymentProviderIdSet(acme, 'cus_1'),
     { type: 'UserBlocked', at: 1_600, person },
     userIdentified(acme, 'bob', {}, 1_700),
     referralStarted('r1', partyOf(acme, 'ann'), partyOf(shop, 'eve')),

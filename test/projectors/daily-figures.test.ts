@@ -16,6 +16,8 @@ import {
   referralConverted,
   rewardCancelled,
   rewardGranted,
+  accountCreditRedeemed,
+  redeemedRewardsListed,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
 
@@ -170,16 +172,7 @@ describeProjector(dailyFiguresProjector, (given) => {
       ACME,
       reward,
       rewardGranted('w2', ANN, credit(10, 'Cents'), { dateScheduledFor: 3_000 }),
-      {
-        type: 'AccountCreditRedeemed',
-        at: 4_000,
-        redemptionId: 'd',
-        unit: 'CENTS',
-        amount: 104,
-        onlyOf: null,
-        rewards: 2,
-        owners: [[ANN.person, 104]],
-      },
+      accountCreditRedeemed(104, { owners: [[ANN.person, 104]] }),
     );
     await redeemed.then({
       daily_counts: [counted({ rewards_granted: 2 })],
@@ -196,19 +189,17 @@ describeProjector(dailyFiguresProjector, (given) => {
       ],
       credit_holders: [holder(-4)],
     });
-    const list = redeemed.and(ACME, {
-      type: 'RedeemedRewardsListed',
-      at: 4_000,
-      redemptionId: 'd',
-      unit: 'CENTS',
-      from: 0,
-      persons: [ANN.person],
-      lines: [
-        ['w1', 0, 100],
-        ['w2', 0, 4],
-      ],
-      posted: true,
-    });
+    const list = redeemed.and(
+      ACME,
+      redeemedRewardsListed(
+        [ANN.person],
+        [
+          ['w1', 0, 100],
+          ['w2', 0, 4],
+        ],
+        { posted: true },
+      ),
+    );
     await list.then({
       daily_counts: [counted({ rewards_granted: 2 })],
       daily_credit: [moved({ issued: '110', redeemed: '104' })],

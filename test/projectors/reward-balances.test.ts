@@ -1,4 +1,10 @@
-import { NOTHING } from '../../projections/reward-balances/contribution.js';
+import fc from 'fast-check';
+import {
+  atTime,
+  contribution,
+  NOTHING,
+  type BalanceItem,
+} from '../../projections/reward-balances/contribution.js';
 import { rewardBalancesProjector } from '../../projections/reward-balances/projector.js';
 import type { BalanceItemRow, BalanceRow } from '../../projections/reward-balances/table.js';
 import {
@@ -14,6 +20,8 @@ import {
   rewardCancelled,
   rewardGranted,
   tankCode,
+  accountCreditRedeemed,
+  redeemedRewardsListed,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
 
@@ -218,19 +226,17 @@ describeProjector(rewardBalancesProjector, (given) => {
   });
 
   test('a redemption that names its owners counts with its event, and its list adds nothing', async () => {
-    const fromMany = given(ACME, reward, rewardGranted('w2', BOB, credit(50)), {
-      type: 'AccountCreditRedeemed',
-      at: 4_000,
-      redemptionId: 'd',
-      unit: 'Cents',
-      amount: 130,
-      onlyOf: null,
-      rewards: 2,
-      owners: [
-        [ANN.person, 100],
-        [BOB.person, 30],
-      ],
-    });
+    const fromMany = given(
+      ACME,
+      reward,
+      rewardGranted('w2', BOB, credit(50)),
+      accountCreditRedeemed(130, {
+        owners: [
+          [ANN.person, 100],
+          [BOB.person, 30],
+        ],
+      }),
+    );
     const counted = inOrder(
       balance({ count: 1, redeemed_credit: 100 }),
       balance({
@@ -246,19 +252,17 @@ describeProjector(rewardBalancesProjector, (given) => {
       reward_balances: counted,
     });
     await fromMany
-      .and(ACME, {
-        type: 'RedeemedRewardsListed',
-        at: 4_000,
-        redemptionId: 'd',
-        unit: 'CENTS',
-        from: 0,
-        persons: [ANN.person, BOB.person],
-        lines: [
-          ['w1', 0, 100],
-          ['w2', 1, 30],
-        ],
-        posted: true,
-      })
+      .and(
+        ACME,
+        redeemedRewardsListed(
+          [ANN.person, BOB.person],
+          [
+            ['w1', 0, 100],
+            ['w2', 1, 30],
+          ],
+          { posted: true },
+        ),
+      )
       .then({
         balance_items: [
           item('w1', { redeemed: 100 }),
@@ -287,6 +291,34 @@ describeProjector(rewardBalancesProjector, (given) => {
     await granted.and(ACME, erasureRequested([ANN.person])).then(left);
     await granted.and(ACME, erasureCompleted([ANN.person])).then(left);
   });
+});
+
+it('a balance that moves with the clock loses nothing, and has nothing of what has expired', () => {
+  const anyItem = fc.record<BalanceItem>({
+    type: fc.constantFrom('CREDIT', 'PCT_DISCOUNT', 'FUELTANK'),
+    source: fc.constantFrom('REFERRED', 'FRIEND_SIGNUP', 'MANUAL'),
+    phase: fc.constantFrom('PENDING', 'AVAILABLE', 'EXPIRED'),
+    cancelled: fc.boolean(),
+    assigned: fc.integer({ min: 10, max: 20 }),
+    redeemed: fc.nat(10),
+    percent: fc.nat(100),
+    date_scheduled_for: fc.option(fc.nat(10)),
+    date_expires: fc.option(fc.integer({ min: 10, max: 20 })),
+    redeems_automatically: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(anyItem, fc.nat(30), (one, now) => {
+      const figures = contribution(atTime(one, now));
+      expect(
+        Object.values(figures).every((figure) => Number.isInteger(figure) && figure >= 0),
+      ).toBe(true);
+      if (one.type !== 'CREDIT') return;
+      const { available_credit: available, pending_credit: pending } = figures;
+      const elsewhere = figures.redeemed_credit + figures.expired_credit + figures.cancelled_credit;
+      expect(elsewhere + available + pending).toBe(one.assigned);
+      if (one.date_expires !== null && one.date_expires <= now) expect(available + pending).toBe(0);
+    }),
+  );
 });
 
 /** Rows come in the order of their keys, and ids of people in that of their hashes. */

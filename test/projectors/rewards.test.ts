@@ -15,6 +15,8 @@ import {
   rewardCancelled,
   rewardGranted,
   tankCode,
+  accountCreditRedeemed,
+  redeemedRewardsListed,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
 
@@ -204,27 +206,15 @@ describeProjector(rewardsProjector, (given) => {
       ACME,
       ofAnn('w1'),
       rewardGranted('w2', BOB, credit(50), { at: 10 }),
-      {
-        type: 'AccountCreditRedeemed',
-        at: 40,
-        redemptionId: 'd',
-        unit: 'CENTS',
-        amount: 110,
-        onlyOf: null,
-        rewards: 2,
-      },
-      {
-        type: 'RedeemedRewardsListed',
-        at: 40,
-        redemptionId: 'd',
-        unit: 'CENTS',
-        from: 0,
-        persons: [ANN.person, BOB.person],
-        lines: [
+      accountCreditRedeemed(110, { at: 40 }),
+      redeemedRewardsListed(
+        [ANN.person, BOB.person],
+        [
           ['w1', 0, 100],
           ['w2', 1, 10],
         ],
-      },
+        { at: 40 },
+      ),
     ).then({
       rewards: [
         reward('w1', { redeemed_credit: 100, redeemed_times: 1, date_changed: 40 }),

@@ -13,6 +13,7 @@ import {
   referralStarted,
   userIdentified,
   userProfileChanged,
+  paymentProviderIdSet,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
 
@@ -129,11 +130,7 @@ describeProjector(usersProjector, (given) => {
     const started = given(
       ACME,
       accountOpened(ACME),
-      {
-        type: 'PaymentProviderIdSet',
-        at: 1_500,
-        paymentProviderId: { subject: 'x', value: 'cus_1' },
-      },
+      paymentProviderIdSet(ACME, 'cus_1'),
       referralStarted('r1', ANN, EVE),
     );
     const referred = {

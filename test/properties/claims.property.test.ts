@@ -184,7 +184,7 @@ it('every shown code and payment provider id belongs to its holder only, and no 
         }
       },
     ),
-    { numRuns: runs(15) },
+    { numRuns: runs(25) },
   );
 });
 

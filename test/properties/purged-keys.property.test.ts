@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import type { Pool } from 'pg';
-import { AccountCommandEnvelope, type Commands } from '../../src/command-handling/commands.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { PostgresAnswerRows } from '../../src/kept-answers/answer-rows.js';
 import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
@@ -9,11 +8,12 @@ import { purgeAnswers } from '../../src/kept-answers/purge-answers.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
+import { credit } from '../support/account-events.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import {
   aRequest,
-  refOf,
+  aReward,
   SharedLedger,
   type TestProcess,
 } from '../command-handling/support/processes.js';
@@ -165,23 +165,10 @@ class Run {
     meta: { commandId: string; askedAt: number; key: string; fingerprint: string },
   ) {
     const { commandId, askedAt, ...idempotency } = meta;
-    const actor = { kind: 'api-key' as const, id: 'key' };
-    const cause = { correlationId: commandId, causationId: commandId };
-    const command = new AccountCommandEnvelope(
-      { scope: SCOPE, commandId, askedAt, ...cause, actor, idempotency },
-      refOf('acme'),
-      {
-        type: 'CreateReward',
-        userId: 'ann',
-        value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: amount, currency: null },
-        name: null,
-        description: null,
-        cancellable: true,
-        dateScheduledFor: null,
-        dateExpires: null,
-      },
-    );
-    const outcome = await commandsOf(this.processes, process).execute(command);
+    const to = this.processes[process];
+    if (!to) throw new Error('there is no such process');
+    const asked = { ...aRequest(), commandId, askedAt, idempotency };
+    const outcome = await to.send('acme', aReward('ann', credit(amount)), asked);
     if (outcome.kind === 'refused') {
       expect(outcome.refused).toBe('IDEMPOTENCY_KEY_REUSED');
       return 'IDEMPOTENCY_KEY_REUSED' as const;
@@ -207,12 +194,6 @@ class Run {
   private effectsOf(key: string): readonly Effect[] {
     return this.effects.get(key) ?? [];
   }
-}
-
-function commandsOf(processes: readonly TestProcess[], index: number): Commands {
-  const process = processes[index];
-  if (!process) throw new Error('there is no such process');
-  return process.commands;
 }
 
 it('a key has one effect in seven days through purges, losses and crashes, and every effect is in the balance', async () => {

@@ -1,22 +1,13 @@
 import fc from 'fast-check';
 import type pg from 'pg';
-import { openPool } from '../../src/postgres/database.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { NEW_FACT, OLD_FACT, OTHER_FACT, streamOf, TestReleases } from '../support/releases.js';
 import { runs } from '../support/property-runs.js';
 
-let database: TestDatabase;
 let pool: pg.Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 6, applicationName: 'test' });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+useDatabase(6, (opened) => (pool = opened));
 
 const happening = fc.record({
   kind: fc.constant('facts' as const),

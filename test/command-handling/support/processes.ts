@@ -272,16 +272,7 @@ export class TestProcess {
   }
 
   async reward(accountId: string, userId: string, value: RewardValue): Promise<string> {
-    const reward = {
-      name: null,
-      description: null,
-      cancellable: true,
-      dateScheduledFor: null,
-      dateExpires: null,
-    };
-    const [granted] = accepted(
-      await this.send(accountId, { type: 'CreateReward', userId, value, ...reward }),
-    ).events;
+    const [granted] = accepted(await this.send(accountId, aReward(userId, value))).events;
     if (granted?.type !== 'RewardGranted') throw new Error('no reward was given');
     return granted.rewardId;
   }
@@ -331,6 +322,18 @@ export class TestProcess {
     return this.codec.decodeAll(await arrayOf(this.log.readStream(stream)));
   }
 }
+
+export const aReward = (userId: string, value: RewardValue) =>
+  ({
+    type: 'CreateReward',
+    userId,
+    value,
+    name: null,
+    description: null,
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires: null,
+  }) as const;
 
 export const refOf = (accountId: string): string => NAMES.accountRef(SCOPE, accountId);
 

@@ -73,7 +73,7 @@ async function oneByOne(
   events: readonly LedgerEvent[],
   effective: Set<string>,
 ): Promise<RowsOfTables> {
-  const generation = new InMemoryGeneration((projector), 1);
+  const generation = new InMemoryGeneration(projector, 1);
   for (const event of handledBy(projector, events)) {
     const before = JSON.stringify(generation.rows());
     await generation.apply([event]);

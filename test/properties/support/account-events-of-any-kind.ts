@@ -115,11 +115,22 @@ const moderationId = id('moderation');
 const rule = fc.constantFrom('referredReward', 'referrerReward', 'eventRewards/USER/visit');
 const program = { programId: id('program'), programVersion: fc.nat(3) };
 const statuses = { referredStatus: side, referrerStatus: side };
+const ofReferral = { referralId, referrer: party, ...program, ...statuses };
+const earnedRewards = { referredReward: orNull(terms), referrerReward: orNull(terms) };
 const rewardRef = {
   rewardId: id('reward'),
   person,
   rewardType: fc.constantFrom('CREDIT' as const, 'PCT_DISCOUNT' as const),
   unit: orNull(unit),
+};
+
+const ofGrant = {
+  rewardId: rewardRef.rewardId,
+  person,
+  referralId: orNull(referralId),
+  programId: orNull(program.programId),
+  programVersion: orNull(fc.nat(3)),
+  rule: orNull(rule),
 };
 
 const push = fc.nat(2);
@@ -150,12 +161,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   AccountOpened: { account: person, accountId: hidden(text), currency: text },
   SubscriptionChanged: {
     subscription: fc.record({
-      status: fc.constantFrom(
-        'PAID' as const,
-        'TRIAL' as const,
-        'FREE' as const,
-        'CANCELLED' as const,
-      ),
+      status: fc.constantFrom(...(['PAID', 'TRIAL', 'FREE', 'CANCELLED'] as const)),
     }),
   },
   CurrencyChanged: { currency: text },
@@ -168,26 +174,15 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   UserUnblocked: { person },
   MailsUnsubscribed: { person },
   ReferralStarted: {
-    referralId,
-    ...program,
+    ...ofReferral,
+    ...earnedRewards,
     code: hidden(text),
     shareLinkUsed: orNull(text),
     referred: party,
-    referrer: party,
-    ...statuses,
     fraudSignals,
     tooManyWith: fc.array(fc.record({ referralId, account: id('account') }), { maxLength: 2 }),
-    referredReward: orNull(terms),
-    referrerReward: orNull(terms),
   },
-  ReferralConverted: {
-    referralId,
-    ...program,
-    referrer: party,
-    ...statuses,
-    referredReward: orNull(terms),
-    referrerReward: orNull(terms),
-  },
+  ReferralConverted: { ...ofReferral, ...earnedRewards },
   ReferralEnded: { referralId },
   ReferralRefunded: { referralId, referrer: party },
   ReferrerSideRefunded: { referralId },
@@ -224,51 +219,27 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   },
   ModerationPrepared: { moderationId, referralIds: fc.array(referralId, { maxLength: 2 }) },
   ModerationReleased: { moderationId },
-  ReferralModerated: {
-    moderationId,
-    referralId,
-    ...statuses,
-    referrer: party,
-    referrerReward: orNull(terms),
-    ...program,
-  },
+  ReferralModerated: { ...ofReferral, moderationId, referrerReward: orNull(terms) },
   ReferrerSideModerated: { moderationId, referralId, status: side },
   RewardGranted: {
-    rewardId: rewardRef.rewardId,
-    person,
+    ...ofGrant,
     owner: party.map(({ ids }) => ids),
     value,
     texts: hidden(fc.record({ name: orNull(text), description: orNull(text) })),
-    source: fc.constantFrom(
-      'FRIEND_SIGNUP' as const,
-      'REFERRED' as const,
-      'MANUAL' as const,
-      'EVENT' as const,
-    ),
+    source: fc.constantFrom(...(['FRIEND_SIGNUP', 'REFERRED', 'MANUAL', 'EVENT'] as const)),
 
     cancellable: fc.boolean(),
     dateScheduledFor: orNull(time),
     dateExpires: orNull(time),
-    referralId: orNull(referralId),
-    programId: orNull(program.programId),
-    programVersion: orNull(fc.nat(3)),
-    rule: orNull(rule),
     redeemsAutomatically: fc.boolean(),
     payTo,
     adjustment,
   },
   RewardWithheld: {
+    ...ofGrant,
     rewardId: orNull(rewardRef.rewardId),
-    referralId: orNull(referralId),
-    person,
-    programId: orNull(program.programId),
-    programVersion: orNull(fc.nat(3)),
-    rule: orNull(rule),
     reason: fc.constantFrom(
-      'AMOUNT_TOO_LARGE' as const,
-      'LIMIT_REACHED' as const,
-      'POOL_EMPTY' as const,
-      'CURRENCY_DIFFERS' as const,
+      ...(['AMOUNT_TOO_LARGE', 'LIMIT_REACHED', 'POOL_EMPTY', 'CURRENCY_DIFFERS'] as const),
     ),
   },
   RewardBecameAvailable: { ...rewardRef, amount: whole },

@@ -10,6 +10,7 @@ import {
 } from '../../../src/domain/account/account.state.js';
 import type { ReferralContext } from '../../../src/domain/account/referral.js';
 import type { Referrer } from '../../../src/domain/account/referral-parties.js';
+import { personal } from '../../../src/domain/personal.js';
 import {
   NOTHING_PROVIDED,
   type Provided,
@@ -22,17 +23,17 @@ import type {
   RewardValue,
   SideStatus,
 } from '../../../src/domain/program.js';
-import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
-import { anAccount, partyOf, personOf } from '../../support/account-events.js';
+import { ACME, ANN, DEFAULT } from '../../domain/support/account-scenario.js';
+import { PAID, syncAccount, upsertUser } from '../../domain/support/commands.js';
+import { credit, discount, partyOf, personOf, tankCode } from '../../support/account-events.js';
 
 /**
  * What may be asked of one account, in any order, while a virtual clock goes on. Few ids, small
  * amounts: so that things meet.
  */
 
-export const ACME = anAccount('acme');
+export { ACME };
 const USERS = ['bob', 'cat'] as const;
-const ANN = partyOf(anAccount('anns'), 'ann');
 const START = 1_700_000_000_000;
 const HOUR_MS = 3_600_000;
 export const UNITS = ['CENTS', 'points'] as const;
@@ -64,20 +65,15 @@ const value: fc.Arbitrary<RewardValue> = fc.oneof(
     weight: 4,
     arbitrary: fc
       .record({ unit, assignedCredit: fc.integer({ min: 1, max: 20 }) })
-      .map((credit) => ({ type: 'CREDIT' as const, currency: null, ...credit })),
+      .map((given) => credit(given.assignedCredit, given.unit)),
   },
   {
     weight: 1,
     arbitrary: fc.constantFrom<RewardValue>(
-      { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null },
-      { type: 'FUELTANK', fuelTankCode: 'TANK', fuelTankType: 'CREDIT', amount: 5, unit: null },
+      discount(10),
+      tankCode('TANK'),
       // As much as can be counted: the next credit of this unit is too much.
-      {
-        type: 'CREDIT',
-        unit: 'CENTS',
-        assignedCredit: Number.MAX_SAFE_INTEGER - 40,
-        currency: null,
-      },
+      credit(Number.MAX_SAFE_INTEGER - 40),
     ),
   },
 );
@@ -129,8 +125,6 @@ const eventReward: fc.Arbitrary<EventReward> = fc.record({
   terms: fc.record(grantTerms),
   ...condition,
 });
-
-const DEFAULT = toProgram({ version: 1, document: DEFAULT_PROGRAM, eventRules: [] }, true);
 
 const handling = fc.constantFrom('ignore' as const, 'pending' as const, 'deny' as const);
 
@@ -224,7 +218,7 @@ const subscription: fc.Arbitrary<Subscription> = fc.constantFrom(
   { status: 'TRIAL' },
   { status: 'FREE' },
   { status: 'CANCELLED' },
-  { status: 'PAID', value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 },
+  PAID,
 );
 
 /** The n-th id that is there, round and round; now and then one that is not. */
@@ -259,13 +253,11 @@ const sync = fc
     currency: fc.option(fc.constantFrom('USD', 'EUR'), { nil: undefined }),
     outside,
   })
-  .map(({ outside: given, ...members }): Intent => ({ step, now }) => ({
-    type: 'SyncAccount',
-    accountId: 'acme',
-    newAccount: ACME.accountRef,
-    ...members,
-    context: contextOf(given, step, now),
-  }));
+  .map(
+    ({ outside: given, subscription: wanted, currency }): Intent =>
+      ({ step, now }) =>
+        syncAccount(wanted, { currency, context: contextOf(given, step, now) }),
+  );
 
 const upsert = fc
   .record({
@@ -283,15 +275,13 @@ const upsert = fc
   })
   .map(
     ({ userId, changes, code, paymentProviderId, outside: given }): Intent =>
-      ({ step, now }) => ({
-        type: 'UpsertUser',
-        userId,
-        newPerson: personOf(ACME, userId),
-        changes,
-        paymentProviderId,
-        codes: code === undefined ? [] : [{ code, programId: 'default' }],
-        context: contextOf(given, step, now),
-      }),
+      ({ step, now }) =>
+        upsertUser(userId, {
+          changes,
+          paymentProviderId,
+          codes: code === undefined ? [] : [{ code, programId: 'default' }],
+          context: contextOf(given, step, now),
+        }),
   );
 
 const apply = fc
@@ -467,6 +457,19 @@ const earnedByEvent = fc
     provided: provided(step, now),
   }));
 
+const adjust = fc
+  .record({ userId: user, unit, amount: fc.integer({ min: -8, max: 8 }) })
+  .map((members): Intent => ({ step, now }) => ({
+    type: 'AdjustCredit',
+    ...members,
+    reason: 'a test',
+    approvedBy: personal('staff', 'bo'),
+    by: personal('staff', 'al'),
+    rewardId: `adjusted-${step}`,
+    redemptionId: `adjusted-${step}`,
+    now,
+  }));
+
 const announcement = fc
   .record({
     type: fc.constantFrom('AnnounceReferral' as const, 'WithdrawReferral' as const),
@@ -499,6 +502,7 @@ const intent: fc.Arbitrary<Intent> = fc.oneof(
   { weight: 1, arbitrary: lapse },
   { weight: 4, arbitrary: receive },
   { weight: 1, arbitrary: earnedByEvent },
+  { weight: 1, arbitrary: adjust },
   { weight: 1, arbitrary: announcement },
   { weight: 1, arbitrary: flag },
   { weight: 3, arbitrary: sync },
@@ -515,15 +519,10 @@ const intent: fc.Arbitrary<Intent> = fc.oneof(
 
 const arrival =
   (userId: string): Intent =>
-  ({ step, now }) => ({
-    type: 'UpsertUser',
-    userId,
-    newPerson: personOf(ACME, userId),
-    changes: {},
-    codes: [],
-    paymentProviderId: undefined,
-    context: contextOf({ code: 'none', referrer: A_FRIEND, program: DEFAULT }, step, now),
-  });
+  ({ step, now }) =>
+    upsertUser(userId, {
+      context: contextOf({ code: 'none', referrer: A_FRIEND, program: DEFAULT }, step, now),
+    });
 
 /** A history starts with the account and users, mostly: otherwise most of it would be refused. */
 export const history: fc.Arbitrary<readonly Step[]> = fc
@@ -540,6 +539,21 @@ export const history: fc.Arbitrary<readonly Step[]> = fc
     ...opening.slice(0, count).map((first): Step => ({ passedMs: 0, intent: first })),
     ...rest,
   ]);
+
+const forget: Intent = ({ now }) => ({
+  type: 'ForgetUser',
+  userId: 'bob',
+  erasureId: 'erasure',
+  suppressed: null,
+  preserveEmptyAccount: true,
+  customer: null,
+  now,
+});
+
+/** Somewhere in it one of the two users is forgotten. */
+export const historyWithErasure = fc
+  .tuple(history, fc.nat(60))
+  .map(([steps, at]) => steps.toSpliced(at, 0, { passedMs: 0, intent: forget }));
 
 /** The commands of a history, one by one; `run` carries each out and says which state it led to. */
 export async function playOut(
