@@ -12,7 +12,7 @@ it('an announced referral that does not start is withdrawn', async () => {
   const [one, other] = processes;
   await one.userWithCode('anns', 'ann', 'ANN');
   await one.userWithCode('dans', 'dan', 'DAN');
-  const rounds = Array.from({ length: 8 }, (_, index) => `friend-${index}`);
+  const rounds = Array.from({ length: 4 }, (_, index) => `friend-${index}`);
   for (const friend of rounds) {
     await one.userWithCode(friend, 'user', friend.replace('-', ''));
     const outcomes = await Promise.all([
@@ -38,7 +38,7 @@ it('an announced referral that does not start is withdrawn', async () => {
 
 it('of two accounts that refer each other at the same moment, at most one is referred', async () => {
   const [one, other] = processes;
-  const rounds = Array.from({ length: 8 }, (_, index) => index);
+  const rounds = Array.from({ length: 4 }, (_, index) => index);
   const referred = await Promise.all(
     rounds.map(async (round) => {
       const [left, right] = [`left-${round}`, `right-${round}`];

@@ -109,26 +109,6 @@ it('a command that was suspended between its reservation and its record loses th
   expect(await ownerOf('STILLNEW')).toEqual({ accountId: 'takes-both', userId: 'bob' });
 });
 
-it('a new user sent twice is created once and updated once when two processes send it at the same time', async () => {
-  for (let round = 0; round < 10; round++) {
-    const [accountId, code] = [`double ${round}`, `DOUBLE${round}`];
-    const user = {
-      openAccount: accountId,
-      referralCode: code,
-      paymentProviderId: `cus_double_${round}`,
-      changes: { firstName: 'Ann' },
-    };
-    const outcomes = await Promise.all([
-      one.upsert(accountId, 'u', user),
-      other.upsert(accountId, 'u', user),
-    ]);
-    for (const outcome of outcomes) accepted(outcome);
-    expect((await one.account(accountId)).users.size).toBe(1);
-    expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
-    expect(await reservedBy(code)).toMatchObject({ status: 'held' });
-  }
-});
-
 it('a new user sent twice gets its code at once after a process died with the reservation, in another command', async () => {
   for (const openAccount of [undefined, 'died new']) {
     const accountId = openAccount ?? 'died';

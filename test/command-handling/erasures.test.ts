@@ -140,31 +140,6 @@ test('a referrer who is deleted just before the referral starts has no referral'
   expect((await one.account('comes-late')).referral).toBeNull();
 });
 
-test('erasures of a newer copy of the log are replayed on a restored one, once', async () => {
-  await one.userWithCode('restored', 'bob', 'RESTORED');
-  const person = (await one.account('restored')).personsByUserId.get('bob') ?? '';
-  const { scope, ...cause } = aRequest();
-  const suppressed = [one.names.userRef(scope, refOf('restored'), 'bob')];
-  const erasureId = erasureIdOf('elsewhere');
-  const listed = {
-    ...scope,
-    accountRef: refOf('restored'),
-    erasureId,
-    persons: [person],
-    account: null,
-    suppressed,
-  };
-  await one.commands.execute(new RepeatErasureEnvelope(cause, listed, undefined));
-  await one.commands.execute(new RepeatErasureEnvelope(cause, listed, undefined));
-  const other = await ledger.process();
-  expect(await erasuresOf(other, 'restored')).toStrictEqual([
-    'ErasureRequested',
-    'ErasureCompleted',
-  ]);
-  expect(await nameOf(other, 'restored')).toStrictEqual([null]);
-  expect(await other.upsert('restored', 'bob')).toMatchObject({ refused: 'DO_NOT_TRACK' });
-});
-
 test.each([
   ['was restored with it', false],
   ['has destroyed the keys already', true],

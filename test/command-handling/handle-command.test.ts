@@ -4,7 +4,13 @@ import { enterWorld } from '../../src/foundation/world.js';
 import { credit } from '../support/account-events.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { TooBusy } from '../../src/command-handling/waiting-lines.js';
-import { accepted, aRequest, SharedLedger, type TestProcess } from './support/processes.js';
+import {
+  accepted,
+  aRequest,
+  aReward,
+  SharedLedger,
+  type TestProcess,
+} from './support/processes.js';
 import { ForgetfulLog } from './support/troubled-logs.js';
 
 /** Two processes on one log; each remembers the streams that it has seen. */
@@ -52,32 +58,8 @@ it('two processes refuse on the newest state only: a command that a cached state
   accepted(await one.send('refusal', redeem(second, 5)));
 });
 
-it('a repeated command gets the same from a process that has just started', async () => {
-  const rewardId = await rewardOf('restart', 10);
-  const first = accepted(await one.send('restart', redeem(rewardId, 3), aRequest('restart-3')));
-  accepted(await other.send('restart', redeem(rewardId, 7)));
-  const restarted = await ledger.process();
-  const second = accepted(
-    await restarted.send('restart', redeem(rewardId, 3), aRequest('restart-3')),
-  );
-  expect(second).toMatchObject({
-    replayed: true,
-    events: first.events,
-    position: first.position,
-  });
-  expect(plain(second.state)).toEqual(plain(first.state));
-});
-
 const DAY_MS = 24 * 60 * 60 * 1000;
-const rewardOfKey = {
-  name: null,
-  description: null,
-  cancellable: true,
-  dateScheduledFor: null,
-  dateExpires: null,
-};
-const give = (amount: number) =>
-  ({ type: 'CreateReward', userId: 'user', value: credit(amount), ...rewardOfKey }) as const;
+const give = (amount: number) => aReward('user', credit(amount));
 /** A request with the key, as it comes so many days from now: under a command id of its own. */
 const comes = (key: string, days: number, fingerprint = 'the same') => ({
   ...aRequest(),

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { NeedResolver, type NeedSources } from '../../src/command-handling/needs/need-resolver.js';
@@ -6,7 +5,6 @@ import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { reservationKey, type NeededReservation } from '../../src/domain/need.js';
 import { credit } from '../support/account-events.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
-import { runs } from '../support/property-runs.js';
 import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { InterruptedLog } from './support/troubled-logs.js';
 
@@ -150,70 +148,3 @@ it('a loss between two checks is noticed although the log was filled beyond it a
   await one.log.checkNewestSeen();
   expect(one.log.epoch).toBe(epoch + 1);
 });
-
-type Step =
-  | {
-      readonly act: 'reward' | 'spend' | 'fill';
-      readonly by: number;
-      readonly account: number;
-      readonly amount: number;
-    }
-  | { readonly act: 'lose'; readonly share: number };
-
-const steps = fc.array(
-  fc.oneof(
-    {
-      weight: 5,
-      arbitrary: fc.record({
-        act: fc.constantFrom('reward' as const, 'spend' as const, 'fill' as const),
-        by: fc.nat(1),
-        account: fc.nat(1),
-        amount: fc.integer({ min: 1, max: 9 }),
-      }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        act: fc.constant('lose' as const),
-        share: fc.double({ min: 0, max: 1, noNaN: true }),
-      }),
-    },
-  ),
-  { minLength: 4, maxLength: 25 },
-);
-
-it('whatever end is lost at any time, two processes continue from the present log, and never redeem more than it has', async () => {
-  let run = 0;
-  await fc.assert(
-    fc.asyncProperty(steps, async (sequence: readonly Step[]) => {
-      run++;
-      const accounts = [`lost-a-${run}`, `lost-b-${run}`];
-      for (const [n, account] of accounts.entries())
-        await one.userWithCode(account, 'user', `LOST${run}N${n}`);
-      const begin = await headOf(one);
-      const processes = [one, other];
-      for (const step of sequence) {
-        if (step.act === 'lose') {
-          const head = await headOf(one);
-          await loseTail(sql, begin + Math.floor((head - begin) * step.share));
-          continue;
-        }
-        const process = processes[step.by] ?? one;
-        const account = accounts[step.account] ?? '';
-        if (step.act === 'reward') await process.reward(account, 'user', credit(step.amount));
-        else if (step.act === 'spend') await spend(process, account, step.amount);
-        else await fill(process, account, 2);
-        const { assigned, redeemed } = await inLog(account);
-        expect(redeemed).toBeLessThanOrEqual(assigned);
-      }
-      for (const account of accounts) {
-        const fresh = await ledger.process();
-        const found = await fresh.account(account);
-        expect(await one.account(account)).toEqual(found);
-        expect(await other.account(account)).toEqual(found);
-        await fresh.close();
-      }
-    }),
-    { numRuns: runs(8) },
-  );
-}, 60_000);

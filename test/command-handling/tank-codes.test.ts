@@ -3,9 +3,9 @@ import { TankCodes } from '../../src/command-handling/needs/tank-codes.js';
 import { TenantDirectory } from '../../src/command-handling/tenant-directory.js';
 import type { NeededTankCode } from '../../src/domain/need.js';
 import { decide } from '../../src/domain/fuel-tank/tank-codes.decider.js';
-import type { RewardTerms } from '../../src/domain/program.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
+import { terms } from '../domain/support/account-scenario.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 
 const CODES = ['TANK-1', 'TANK-2', 'TANK-3'];
@@ -173,17 +173,6 @@ it('a reward earned under an earlier version has a code of its pool, read from t
       program: document,
       now: START,
     });
-  const terms: RewardTerms = {
-    value: tank,
-    name: null,
-    description: null,
-    cancellable: true,
-    validDays: null,
-    delayDays: 0,
-    limit: null,
-    redeemsAutomatically: false,
-    when: 'CONVERTED',
-  };
   const grant = (referralId: string, programVersion: number, amount: number) =>
     process.send('anns', {
       type: 'GrantReferrerReward',
@@ -192,7 +181,7 @@ it('a reward earned under an earlier version has a code of its pool, read from t
       programId: 'default',
       programVersion,
       earnedAt: START,
-      terms: { ...terms, value: { ...tank, amount } },
+      terms: terms({ ...tank, amount }, { when: 'CONVERTED' }),
     });
   const codeOf = (outcome: Awaited<ReturnType<typeof grant>>): string | undefined =>
     accepted(outcome).events.flatMap((event) =>

@@ -1,28 +1,15 @@
 import { hashOfKey, TenantDirectory } from '../../src/command-handling/tenant-directory.js';
-import { DEFAULT_OPEN_RULES } from '../../src/domain/tenant/open-rules.js';
-import type { TenantState } from '../../src/domain/tenant/tenant.decider.js';
+import type { OpenTenant, TenantState } from '../../src/domain/tenant/tenant.decider.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
+import { aTenant } from '../domain/support/request-scenario.js';
 import { SharedLedger } from './support/processes.js';
 
-const open = (openEndpoints: boolean): TenantState => ({
-  status: 'open',
+const open = (openEndpoints: boolean): OpenTenant => ({
+  ...aTenant(),
   alias: 'shop',
-  createdAt: 1,
-  programType: 'API_ONLY',
   openEndpoints,
-  openRules: DEFAULT_OPEN_RULES,
-  keys: [],
-  signingSecrets: [],
-  suspended: null,
-  tokensNotBefore: null,
-  programs: {},
-  defaultProgramId: 'default',
-  mails: { types: {}, testTo: null, domains: [] },
-  webhooks: [],
-  payments: [],
-  providerKeys: {},
 });
 
 /** A tenant's stream whose readings are answered when the test says so. */
@@ -65,7 +52,7 @@ describe('wrong credentials', () => {
     return readings.length;
   };
   const withKey: TenantState = {
-    ...(open(true) as Extract<TenantState, { status: 'open' }>),
+    ...open(true),
     keys: [{ keyId: 'k', mode: 'live', hash: hashOfKey('new'), sealed: '', validUntil: null }],
   };
   const tries = (count: number) =>
