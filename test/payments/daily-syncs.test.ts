@@ -1,12 +1,11 @@
 import type pg from 'pg';
-import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { DailySyncs, type DailySyncsParts } from '../../src/payments/incoming/daily-syncs.js';
 import { noteConnection, providerRows } from '../../src/payments/incoming/payment-rows.js';
 import { ProviderFailure, type FactsPage } from '../../src/payments/payment-provider.js';
-import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { pollPause } from '../support/poll-pause.js';
+import { connectionOf, tenantsBut } from './support/parts.js';
 
 /** Walks in several processes on one database. A provider of the test's own answers by tenant. */
 
@@ -18,31 +17,21 @@ interface Asked {
 
 type Answer = (cursor: string | null) => Promise<FactsPage>;
 
-let database: TestDatabase;
 let pool: pg.Pool;
 let asked: Asked[];
 let answers: Map<string, Answer>;
 let ends: string[];
 /** The `since` of each page. */
 let walkedFrom: number[];
-let suspended: string[];
 const hanging: (() => void)[] = [];
 const running: { readonly syncs: DailySyncs; readonly presence: ProcessPresence }[] = [];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 8, applicationName: 'test' });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+useDatabase(8, (opened) => (pool = opened));
 beforeEach(async () => {
   asked = [];
   answers = new Map();
   ends = [];
   walkedFrom = [];
-  suspended = [];
   await pool.query('delete from ledger.payment_tenants');
 });
 afterEach(async () => {
@@ -73,26 +62,8 @@ async function start(name: string): Promise<ProcessPresence> {
   const parts: Partial<DailySyncsParts> = {
     rows: providerRows(pool),
     presence,
-    tenants: {
-      read: (alias) =>
-        Promise.resolve({
-          alias,
-          suspended: suspended.includes(alias) ? { at: 0, reason: '' } : null,
-        } as unknown as OpenTenant),
-    },
-    connections: {
-      current: ({ alias }) =>
-        Promise.resolve({
-          connectionId: alias,
-          provider: 'stripe',
-          mode: 'live',
-          secretKey: alias,
-          webhookSecret: '',
-          apiBase: null,
-          keySince: 0,
-          replaced: null,
-        }),
-    },
+    tenants: tenantsBut(() => new Set()),
+    connections: { current: ({ alias }) => Promise.resolve(connectionOf(alias)) },
     provider: () =>
       Promise.resolve({
         calls: ({ secretKey: tenant }) => ({

@@ -5,16 +5,15 @@ import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
 import { personal } from '../../src/domain/personal.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { PostgresPaymentWork, WAITS_FOR } from '../../src/payments/outgoing/payment-work.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import { ProviderFailure, type ProviderCalls } from '../../src/payments/payment-provider.js';
-import { openPool } from '../../src/postgres/database.js';
 import { ACME, BOB, fold } from '../domain/support/account-scenario.js';
 import { ErrorLines } from '../support/error-lines.js';
 import { accountOpened, credit, rewardGranted, userIdentified } from '../support/account-events.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { pollPause } from '../support/poll-pause.js';
+import { connectionOf, tenantsBut } from './support/parts.js';
 
 /** Tenants share the workers that pay rewards: what one of them meets, no other one feels. */
 
@@ -26,7 +25,6 @@ const ACCOUNT: readonly AccountEvent[] = [
   { type: 'PaymentProviderIdSet', at: 1, paymentProviderId: personal(ACME.accountRef, 'cus_1') },
 ];
 
-let database: TestDatabase;
 let pool: pg.Pool;
 let states: Map<string, AccountState>;
 /** The tenant of each call, in order. */
@@ -42,14 +40,7 @@ let whenLost: Map<string, () => void>;
 /** What took effect, by tenant and key. */
 let effects: Set<string>;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+useDatabase(4, (opened) => (pool = opened));
 beforeEach(async () => {
   states = new Map();
   [paid, hanging] = [[], []];
@@ -116,29 +107,10 @@ function start(
   });
   const parts: Partial<RewardPusherParts> = {
     work: new PostgresPaymentWork(pool, { id: 1 }),
-    tenants: {
-      read: (alias) =>
-        Promise.resolve({
-          alias,
-          suspended: suspended.has(alias) ? { at: 0, reason: '' } : null,
-        } as unknown as OpenTenant),
-    },
+    tenants: tenantsBut(() => suspended),
     connections: {
       current: ({ alias }, mode) =>
-        Promise.resolve(
-          disconnected.has(alias)
-            ? undefined
-            : {
-                connectionId: alias,
-                provider: 'stripe',
-                mode,
-                secretKey: alias,
-                webhookSecret: '',
-                apiBase: null,
-                keySince: 0,
-                replaced: null,
-              },
-        ),
+        Promise.resolve(disconnected.has(alias) ? undefined : connectionOf(alias, { mode })),
     },
     provider: () =>
       Promise.resolve({ calls: ({ secretKey }) => callsOf(secretKey) as ProviderCalls }),
@@ -182,25 +154,7 @@ test('ten thousand waiting accounts of one tenant let another one pay in the fir
 });
 
 test('a provider that never answers holds two places, and every other tenant is paid', async () => {
-  const others = [
-    'a',
-    'c',
-    'd',
-    'e',
-    'f',
-    'g',
-    'h',
-    'i',
-    'j',
-    'k',
-    'l',
-    'm',
-    'n',
-    'o',
-    'p',
-    'q',
-    'r',
-  ];
+  const others = 'a c d e f g h i j k l m n o p q r'.split(' ');
   await accountsOf('b', 50);
   for (const other of others) await accountsOf(other, 3);
   start(['b']);

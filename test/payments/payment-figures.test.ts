@@ -7,8 +7,7 @@ import {
   WAITS_FOR,
 } from '../../src/payments/outgoing/payment-work.js';
 import { figuresInTables } from '../../src/payments/payment-figures.js';
-import { openPool } from '../../src/postgres/database.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 
 /** What metrics and health show of payments beside the log. */
 
@@ -16,18 +15,12 @@ const HOUR = 3_600_000;
 const SCOPE = { tenant: 'a', mode: 'live' } as const;
 const ACCOUNT = { ...SCOPE, account: 'acc' as AccountRef };
 
-let database: TestDatabase;
 let pool: pg.Pool;
 let work: PostgresPaymentWork;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 2, applicationName: 'test' });
+useDatabase(2, (opened) => {
+  pool = opened;
   work = new PostgresPaymentWork(pool, { id: 1 });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
 });
 beforeEach(() => pool.query('delete from ledger.payment_work'));
 

@@ -152,19 +152,6 @@ it('a payment of the former account whose answer was lost is found there, and no
   expect(credits('present')).toEqual([]);
 });
 
-it('what had no effect at the former account is paid once by the present one', async () => {
-  const { ann } = await referral();
-  for (let calls = 0; calls < 50; calls += 1) doubles.former.fail({ kind: 'break-off' }, isCredit);
-  await link(ann);
-  await until(
-    () => Promise.resolve(doubles.former.callsTo('POST', /balance/).length > 0),
-    WITHIN_MS,
-  );
-  await connect('present');
-  await comesTo(ann, 'PUSHED');
-  expect([credits('former').length, credits('present').length]).toEqual([0, 1]);
-});
-
 it('while the former account refuses to say what it paid, nobody pays or spends it', async () => {
   const { ann } = await referral();
   await paidWithoutAnswer(ann);
@@ -188,17 +175,11 @@ it('while the former account refuses to say what it paid, nobody pays or spends 
   expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
 });
 
-/** The call of Ann's credit has no answer, and the former connection's secrets are destroyed. */
-async function paidThenDisconnected(): Promise<string> {
+it('behind a disconnection another account pays no open call before an operator decides', async () => {
   const { ann } = await referral();
   await paidWithoutAnswer(ann);
   await service.service.core.payments.disconnect(meta());
   doubles.former.faults.length = 0;
-  return ann;
-}
-
-it('behind a disconnection another account pays no open call before an operator decides', async () => {
-  const ann = await paidThenDisconnected();
   await connect('present');
   await wake(ann);
   await comesTo(ann, 'PARKED');
@@ -213,15 +194,4 @@ it('behind a disconnection another account pays no open call before an operator 
   await tryAgain(ann);
   await comesTo(ann, 'PUSHED');
   expect(credits('present')).toHaveLength(1);
-});
-
-it('what the disconnected account has paid is recorded once its key is connected again', async () => {
-  const ann = await paidThenDisconnected();
-  await connect('present');
-  await wake(ann);
-  await comesTo(ann, 'PARKED');
-  await connect('former');
-  await tryAgain(ann);
-  await comesTo(ann, 'PUSHED');
-  expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
 });

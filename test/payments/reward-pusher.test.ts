@@ -2,7 +2,6 @@ import type { AccountCommandEnvelope } from '../../src/command-handling/commands
 import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
 import { PostgresPaymentWork } from '../../src/payments/outgoing/payment-work.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
-import type { ProviderCalls } from '../../src/payments/payment-provider.js';
 import { StripeProvider } from '../../src/payments/stripe/stripe-provider.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
@@ -16,6 +15,7 @@ import {
   type TestTenant,
 } from '../support/running-service.js';
 import { StripeDouble, type DoubleCall } from '../harness/stripe-double.js';
+import { connectionOf } from './support/parts.js';
 
 /** From a program file to the customer's bill, with a double of the provider. */
 
@@ -139,16 +139,7 @@ async function aPusher(over: (parts: RewardPusherParts) => Partial<RewardPusherP
       current: ({ alias }, mode) =>
         Promise.resolve(
           alias === apart.alias
-            ? {
-                connectionId: 'apart',
-                provider: 'stripe',
-                mode,
-                secretKey: KEY,
-                webhookSecret: WEBHOOK_SECRET,
-                apiBase: double.url,
-                keySince: 0,
-                replaced: null,
-              }
+            ? connectionOf('apart', { mode, secretKey: KEY, apiBase: double.url })
             : undefined,
         ),
     },
@@ -165,44 +156,19 @@ async function aPusher(over: (parts: RewardPusherParts) => Partial<RewardPusherP
 const DEAD = 1;
 const FOR_EVER = new Promise<never>(() => undefined);
 
-type Step = 'intent' | 'after the intent' | 'call' | 'answer' | 'after the call' | 'record';
-
-/** A process that stops for ever at the step, once for each reward. */
-function diesAt(step: Step, reached: (account: string) => void) {
-  const stop = (account: string): Promise<never> => {
-    reached(account);
-    return FOR_EVER;
-  };
-  return (parts: RewardPusherParts): Partial<RewardPusherParts> => ({
+/** A process that stops for ever before it records a payment, once for each account. */
+const diesBeforeItRecords =
+  (reached: (account: string) => void) =>
+  ({ commands }: RewardPusherParts): Partial<RewardPusherParts> => ({
     commands: {
       execute: async (command) => {
         const { request, account } = command as unknown as AccountCommandEnvelope;
-        const isStart = request.type === 'StartRewardPush';
-        if (step === 'intent' && isStart) return stop(account);
-        const result = await parts.commands.execute(command);
-        const hasStarted = JSON.stringify(result).includes('"RewardPushStarted"');
-        if (step === 'after the intent' && hasStarted) return stop(account);
-        if (step === 'record' && !isStart) return stop(account);
-        return result;
+        if (request.type === 'StartRewardPush') return commands.execute(command);
+        reached(account);
+        return FOR_EVER;
       },
     },
-    provider: () =>
-      Promise.resolve({
-        calls: (credentials) => {
-          const calls = provider.calls(credentials);
-          const pay: ProviderCalls['pay'] = async (call, rewardId) => {
-            if (step === 'call') return stop(rewardId);
-            if (step === 'answer') double.fail({ kind: 'lose-answer' }, isPaying(rewardId));
-            const paid = calls.pay(call, rewardId);
-            if (step === 'answer') return paid.catch(() => stop(rewardId));
-            await paid;
-            return step === 'after the call' ? stop(rewardId) : paid;
-          };
-          return { ...calls, pay };
-        },
-      }),
   });
-}
 
 const isPaying =
   (rewardId: string) =>
@@ -211,57 +177,54 @@ const isPaying =
     /balance_transactions|subscriptions/.test(path) &&
     (body['metadata'] as Json | undefined)?.['rewardId'] === rewardId;
 
-it.each<Step>(['after the intent', 'answer', 'record'])(
-  'a process that dies at the step "%s" leaves one credit and one discount, as the ledger says',
-  async (step) => {
-    const { ann, bob, creditId, discountId } = await referral(apart);
-    for (const id of [ann, bob]) await link(apart, id);
-    double.subscription(`sub_${bob}`, `cus_${bob}`);
-    await reacted();
-    const dead = new Set<string>();
-    const dying = await aPusher(
-      diesAt(step, (place) => dead.add(place)),
-      DEAD,
-    );
-    dying.start();
-    await until(() => dead.size === 2, WITHIN_MS);
-    void dying.stop();
-    const presence = new ProcessPresence(service.service.core.pool);
-    await presence.start();
-    const next = await aPusher(() => ({}), presence.id);
-    next.start();
-    await comesTo(apart, ann, 'PUSHED');
-    await comesTo(apart, bob, 'PUSHED');
-    await next.stop();
-    await presence.stop();
-    const [credit, ...more] = creditsOf(ann);
-    expect(credit).toMatchObject({
-      amount: -1000,
-      currency: 'usd',
-      metadata: { rewardId: creditId },
-    });
-    expect(more).toEqual([]);
-    expect(creditsOf(bob)).toEqual([]);
-    const subscription = double.subscriptions.get(`sub_${bob}`);
-    expect(subscription?.discounts).toHaveLength(1);
-    const paid = await apart.live.get<readonly Json[]>(`/reward?accountId=${ann}`, {
-      headers: { 'ledger-position-at-least': (await service.head()) ?? '' },
-    });
-    expect(paid.body).toEqual([
-      expect.objectContaining({
-        id: creditId,
-        redeemedCredit: 1000,
-        redemptions: [
-          expect.objectContaining({ quantityRedeemed: 1000, externalReference: credit?.id }),
-        ],
-      }),
-    ]);
-    expect((await shown(apart, bob))[0]).toMatchObject({
-      rewardId: discountId,
-      externalReference: subscription?.discounts[0]?.id,
-    });
-  },
-);
+it('a process that dies after a payment leaves one credit and one discount, as the ledger says', async () => {
+  const { ann, bob, creditId, discountId } = await referral(apart);
+  for (const id of [ann, bob]) await link(apart, id);
+  double.subscription(`sub_${bob}`, `cus_${bob}`);
+  await reacted();
+  const dead = new Set<string>();
+  const dying = await aPusher(
+    diesBeforeItRecords((account) => dead.add(account)),
+    DEAD,
+  );
+  dying.start();
+  await until(() => dead.size === 2, WITHIN_MS);
+  void dying.stop();
+  const presence = new ProcessPresence(service.service.core.pool);
+  await presence.start();
+  const next = await aPusher(() => ({}), presence.id);
+  next.start();
+  await comesTo(apart, ann, 'PUSHED');
+  await comesTo(apart, bob, 'PUSHED');
+  await next.stop();
+  await presence.stop();
+  const [credit, ...more] = creditsOf(ann);
+  expect(credit).toMatchObject({
+    amount: -1000,
+    currency: 'usd',
+    metadata: { rewardId: creditId },
+  });
+  expect(more).toEqual([]);
+  expect(creditsOf(bob)).toEqual([]);
+  const subscription = double.subscriptions.get(`sub_${bob}`);
+  expect(subscription?.discounts).toHaveLength(1);
+  const paid = await apart.live.get<readonly Json[]>(`/reward?accountId=${ann}`, {
+    headers: { 'ledger-position-at-least': (await service.head()) ?? '' },
+  });
+  expect(paid.body).toEqual([
+    expect.objectContaining({
+      id: creditId,
+      redeemedCredit: 1000,
+      redemptions: [
+        expect.objectContaining({ quantityRedeemed: 1000, externalReference: credit?.id }),
+      ],
+    }),
+  ]);
+  expect((await shown(apart, bob))[0]).toMatchObject({
+    rewardId: discountId,
+    externalReference: subscription?.discounts[0]?.id,
+  });
+});
 
 describe('a connected tenant', () => {
   let plain: StripeDouble;

@@ -10,6 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { startPostgresProxy } from '../support/postgres-proxy.js';
 import type { TcpProxy } from '../support/tcp-proxy.js';
+import { handlersOf } from './support/handlers.js';
 
 let database: TestDatabase;
 let direct: pg.Pool;
@@ -18,25 +19,17 @@ let pool: pg.Pool;
 let jobs: Jobs;
 let work: () => Promise<void>;
 
-/** Regular jobs do nothing: the clock may call them at any moment of a test. */
-function newJobs(
+/** Regular jobs do nothing. */
+const newJobs = (
   on: pg.Pool,
   presence: Pick<ProcessPresence, 'id'>,
   handler: () => Promise<void>,
-): Jobs {
-  const nothing = () => Promise.resolve();
-  const handlers = {
-    'settle-reward': handler,
-    'finish-moderation': handler,
-    'finish-erasure': handler,
-    'repeat-lost-jobs': handler,
-    'purge-idempotency-keys': nothing,
-    'scrub-erased': nothing,
-    'check-erasures': nothing,
-    'finish-key-rotation': nothing,
-  };
-  return new Jobs(on, presence, { handlers, isUnavailable, logger: { warn: () => undefined } });
-}
+) =>
+  new Jobs(on, presence, {
+    handlers: handlersOf(handler, () => Promise.resolve()),
+    isUnavailable,
+    logger: { warn: () => undefined },
+  });
 
 beforeEach(async () => {
   database = await createTestDatabase();

@@ -258,22 +258,6 @@ it.each<[string, TestFact, (metadata: string) => string]>([
   expect(releases.reactions()).toEqual(await releases.expected());
 });
 
-it('an event of a type that this release does not know delays its account until a release that knows it leads, and no other account', async () => {
-  const older = releases.older();
-  await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
-  await releases.happened('b', OLD_FACT);
-  const head = await releases.happened('c', OTHER_FACT, OLD_FACT);
-  expect(await older.waitFor(head, 20_000)).toBe(true);
-  expect(
-    releases.done.filter(({ stream }) => stream === streamOf('a')).map(({ revision }) => revision),
-  ).toEqual([0n, 0n]);
-  expect(releases.done.filter(({ stream }) => stream !== streamOf('a'))).toHaveLength(4);
-  await releases.stop(older);
-  const newer = releases.newer();
-  await eventually(async () => (await rows()).length === 0 && newer.role === 'leader');
-  expect(releases.reactions()).toEqual(await releases.expected());
-});
-
 it('an event of a type that this release does not know is processed by a standby of a release that knows it, while another release leads', async () => {
   const older = releases.older();
   await eventually(() => Promise.resolve(older.role === 'leader'));

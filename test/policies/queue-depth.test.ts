@@ -4,6 +4,7 @@ import { queueDepth } from '../../src/policies/queue-depth.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
+import { handlersOf } from './support/handlers.js';
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -29,16 +30,7 @@ beforeEach(async () => {
     pool,
     { id: 1 },
     {
-      handlers: {
-        'settle-reward': handler,
-        'finish-moderation': handler,
-        'finish-erasure': handler,
-        'repeat-lost-jobs': handler,
-        'purge-idempotency-keys': handler,
-        'scrub-erased': handler,
-        'check-erasures': handler,
-        'finish-key-rotation': handler,
-      },
+      handlers: handlersOf(handler),
       isUnavailable: () => false,
       logger: { warn: () => undefined },
       observe,

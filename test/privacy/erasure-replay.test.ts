@@ -1,25 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { NewEvent } from '../../src/event-log/event-log.js';
-import { openPool } from '../../src/postgres/database.js';
 import { replayErasures } from '../../src/core/erasure-replay.js';
 import { newFileKeyId } from '../../src/privacy/file-keys.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../../src/privacy/subject-keys.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 
-let database: TestDatabase;
 let pool: pg.Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 2, applicationName: 'erasures' });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+useDatabase(2, (opened) => (pool = opened));
 beforeEach(() => pool.query('delete from vault.erasures_checked'));
 
 const keysOfProcess = () =>

@@ -1,19 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { openPool } from '../../src/postgres/database.js';
 import { repack } from '../../src/privacy/repack.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 
-let database: TestDatabase;
 let pool: pg.Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 6, applicationName: 'repack' });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+useDatabase(6, (opened) => (pool = opened));
 
 const TABLE = { schema: 'things', name: 'rows' };
 

@@ -1,23 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { openPool } from '../../src/postgres/database.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
 import { scrub, scrubIfNeeded } from '../../src/privacy/scrub.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../../src/privacy/subject-keys.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
-let database: TestDatabase;
 let pool: pg.Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 4, applicationName: 'keys' });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+useDatabase(4, (opened) => (pool = opened));
 
 /** The keys as a process has them: what another one destroys is still in its cache. */
 const aProcess = () =>

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { openPool } from '../../src/postgres/database.js';
 import { pollPause } from './poll-pause.js';
 
 export interface TestDatabase {
@@ -25,6 +26,21 @@ export async function createTestDatabase({
   const url = serverUrl();
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => dropped(name) };
+}
+
+/** A database for the tests of a file, and a pool of so many connections to it. */
+export function useDatabase(max: number, use: (pool: pg.Pool) => void): void {
+  let database: TestDatabase;
+  let pool: pg.Pool;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = openPool({ url: database.url, max, applicationName: 'test' });
+    use(pool);
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
 }
 
 const NOT_ALLOWED = '42501';
