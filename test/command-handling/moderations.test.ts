@@ -1,3 +1,4 @@
+// Over 5 s: a process dies after appends of moderations over several accounts.
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { moderationIdOf } from '../../src/command-handling/processes/moderation-process.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';

@@ -1,3 +1,4 @@
+// Over 5 s: properties over hundreds of histories of 50 commands each, each in a log of its own.
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import {

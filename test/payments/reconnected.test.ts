@@ -1,3 +1,4 @@
+// Over 5 s: a service of its own, and two doubles of the provider for each course.
 import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
 import { askForWork, wakeWork } from '../../src/payments/outgoing/payment-work.js';
 import type { Json } from '../support/api-client.js';

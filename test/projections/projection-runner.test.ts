@@ -1,3 +1,4 @@
+// Over 5 s: each course has a database of its own.
 import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { rewardsProjector } from '../../projections/rewards/projector.js';

@@ -1,3 +1,4 @@
+// Over 5 s: a property over histories that a Postgres writes twice, live and rebuilt.
 import fc from 'fast-check';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import {

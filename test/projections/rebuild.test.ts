@@ -1,3 +1,4 @@
+// Over 5 s: each course builds the read models of a database of its own.
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { rewardBalancesProjector } from '../../projections/reward-balances/projector.js';
 import type { BalanceRow } from '../../projections/reward-balances/table.js';

@@ -1,3 +1,4 @@
+// Over 5 s: a property over snapshots taken at any event.
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { fold, emptyStream } from '../../../src/command-handling/fold-stream.js';
