@@ -97,10 +97,15 @@ describe('a subscription', () => {
       secret: expect.stringMatching(/^whsec_.{32}/) as unknown,
     });
     expect(first.headers.get('ledger-position')).toMatch(/./);
-    const again = await tenant.live.post('/subscription', { endpointUrl, name: 'crm' });
-    expect(outcome(again)).toStrictEqual(outcome(first));
-    const renamed = await tenant.live.post('/subscription', { endpointUrl });
-    expect(renamed.body).toStrictEqual({ ...first.body, name: null });
+    for (const [name, shown] of [
+      [{ name: 'crm' }, 'crm'],
+      [{}, 'crm'],
+      [{ name: 'shop' }, 'shop'],
+      [{ name: null }, null],
+    ] as const) {
+      const again = await tenant.live.post('/subscription', { endpointUrl, ...name });
+      expect(outcome(again)).toStrictEqual({ status: 201, body: { endpointUrl, name: shown } });
+    }
     expect((await tenant.live.get('/subscription')).body).toStrictEqual([
       { endpointUrl, name: null },
     ]);

@@ -6,7 +6,7 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jo
 import ts from 'typescript';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { WebhookPost } from '../../src/webhooks/sending/webhook-post.js';
-import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
+import { signatureHeaders, type ToSign } from '../../src/webhooks/signing/signature-headers.js';
 import type { SigningKey } from '../../src/webhooks/signing/signing-keys.js';
 import {
   startWebhookReceiver,
@@ -61,8 +61,8 @@ const envelope = {
 
 let receiver: WebhookReceiver;
 let sender: WebhookPost;
-/** A webhook that was sent with these secrets, and signed with the first key unless told. */
-let send: (secrets: readonly string[], key?: KeyOfReceiver) => Promise<Received>;
+/** A webhook that was sent with these secrets, and signed with the first key by default. */
+let send: (secrets: readonly string[], other?: Partial<ToSign>) => Promise<Received>;
 /** That of the key set, and the one that is added to it when it is fetched again. */
 let keys: readonly KeyOfReceiver[];
 
@@ -72,15 +72,19 @@ beforeAll(async () => {
     new EndpointGuard({ allowed: [{ address: '127.0.0.1', prefix: 32, family: 'ipv4' }] }),
   );
   keys = [await newKey(), await newKey()];
-  send = async (secrets, key = keys[0]) => {
+  send = async (secrets, other = {}) => {
+    const [key] = keys;
     if (key === undefined) throw new Error('there is no key');
     const body = Buffer.from(JSON.stringify(envelope));
     const headers = await signatureHeaders({
       id: envelope.id,
       timestamp: Math.floor(Date.now() / 1_000),
       body,
+      tenantAlias: 'acme',
+      endpointUrl: receiver.url('/hook'),
       secrets,
       key,
+      ...other,
     });
     const count = receiver.receivedAt('/hook').length;
     await sender.post({ url: receiver.url('/hook'), headers, body });
@@ -103,6 +107,8 @@ async function verdicts(
   const env = {
     ...process.env,
     WEBHOOK_SECRET: secret,
+    WEBHOOK_TENANT: 'acme',
+    WEBHOOK_URL: receiver.url('/hook'),
     WEBHOOK_KEYS_URL: receiver.url('/keys'),
     WEBHOOKS: JSON.stringify(webhooks),
   };
@@ -158,14 +164,19 @@ const isHere: Readonly<Record<string, boolean>> = {
 async function webhooks(): Promise<readonly (readonly [webhook: Received, isGood: boolean])[]> {
   const good = await send([secret]);
   const rotating = await send([newEndpointSecret(), secret]);
-  const newlyKeyed = await send([secret], keys[1]);
-  const unknownKey = await send([secret], await newKey());
+  const newlyKeyed = await send([secret], keys[1] && { key: keys[1] });
+  const unknownKey = await send([secret], { key: await newKey() });
+  const otherTenant = await send([secret], { tenantAlias: 'other' });
+  const otherEndpoint = await send([secret], { endpointUrl: receiver.url('/other') });
+  const old = await send([secret], { timestamp: Math.floor(Date.now() / 1_000) - 400 });
   const foreign = await send([newEndpointSecret()]);
   const other = Buffer.from(JSON.stringify({ ...envelope, live: false })).toString('base64');
   const changed = (name: string, value: string): Received => ({
     ...good,
     headers: { ...good.headers, [name]: value },
   });
+  const jwsOf = ({ headers }: Received): Received =>
+    changed('x-hook-jws-rfc-7797', headers['x-hook-jws-rfc-7797'] ?? '');
   const jws = good.headers['x-hook-jws-rfc-7797'] ?? '';
   const signature = jws.split('..')[1] ?? '';
   const otherHeader = Buffer.from('{"alg":"RS256","kid":"unknown"}').toString('base64url');
@@ -176,6 +187,9 @@ async function webhooks(): Promise<readonly (readonly [webhook: Received, isGood
     [good, true],
     [unknownKey, false],
     [foreign, false],
+    [jwsOf(otherTenant), false],
+    [jwsOf(otherEndpoint), false],
+    [jwsOf(old), false],
     [{ ...good, body: other }, false],
     [changed('webhook-id', 'e-2'), false],
     [changed('webhook-timestamp', '1000000000'), false],

@@ -7,6 +7,7 @@ import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.j
 const body = Buffer.from('{"id":"e-1","text":"grüße 👋","n":1}');
 const id = 'e-1';
 const timestamp = Math.floor(Date.now() / 1_000);
+const to = { tenantAlias: 'acme', endpointUrl: 'https://shop.example/hook?a=b' };
 
 async function newKey() {
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
@@ -18,7 +19,7 @@ describe('the headers of Standard Webhooks', () => {
   it('are verified by its library with any secret that is given, and with no other', async () => {
     const { key } = await newKey();
     const secrets = [newEndpointSecret(), newEndpointSecret()];
-    const headers = await signatureHeaders({ id, timestamp, body, secrets, key });
+    const headers = await signatureHeaders({ ...to, id, timestamp, body, secrets, key });
     expect(headers).toMatchObject({ 'webhook-id': id, 'webhook-timestamp': String(timestamp) });
     expect(headers['webhook-signature']).toMatch(/^v1,[\w+/]{43}= v1,[\w+/]{43}=$/);
     for (const secret of secrets)
@@ -30,8 +31,15 @@ describe('the headers of Standard Webhooks', () => {
   it('carry one signature with one secret, of the newest first', async () => {
     const { key } = await newKey();
     const [newer, older] = [newEndpointSecret(), newEndpointSecret()];
-    const both = await signatureHeaders({ id, timestamp, body, secrets: [newer, older], key });
-    const one = await signatureHeaders({ id, timestamp, body, secrets: [newer], key });
+    const both = await signatureHeaders({
+      ...to,
+      id,
+      timestamp,
+      body,
+      secrets: [newer, older],
+      key,
+    });
+    const one = await signatureHeaders({ ...to, id, timestamp, body, secrets: [newer], key });
     expect(both['webhook-signature']?.split(' ')[0]).toBe(one['webhook-signature']);
   });
 });
@@ -39,7 +47,7 @@ describe('the headers of Standard Webhooks', () => {
 describe('the detached JWS', () => {
   it('is verified over the base64url of the raw body, by jose and by plain RSA', async () => {
     const { key, publicKey, jwk } = await newKey();
-    const headers = await signatureHeaders({ id, timestamp, body, secrets: [], key });
+    const headers = await signatureHeaders({ ...to, id, timestamp, body, secrets: [], key });
     const [header = '', payload, signature = ''] = (headers['X-Hook-JWS-RFC-7797'] ?? '').split(
       '.',
     );
@@ -47,6 +55,9 @@ describe('the detached JWS', () => {
     expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({
       alg: 'RS256',
       kid: key.kid,
+      tenantAlias: 'acme',
+      iat: timestamp,
+      aud: 'https://shop.example/hook?a=b',
     });
     const encoded = body.toString('base64url');
     const { payload: verified } = await flattenedVerify(

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ENDPOINT_URL_MAX, parseEndpoint } from '../../webhooks/sending/endpoint-url.js';
-import { Must, OptionalText } from '../shapes/request-members.js';
+import { ClearableText, Must } from '../shapes/request-members.js';
 import { Member } from '../shapes/request-shape.js';
 
 const NAME_LENGTH_MAX = 255;
@@ -18,9 +18,9 @@ export class WebhookSubscriptionRequest {
   })
   endpointUrl: string;
 
-  @OptionalText({
+  @ClearableText({
     words: `be a text of at most ${NAME_LENGTH_MAX} characters`,
     test: (name) => name.length <= NAME_LENGTH_MAX,
   })
-  name?: string;
+  name?: string | null;
 }

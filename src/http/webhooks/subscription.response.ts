@@ -9,8 +9,8 @@ export class NewWebhookSubscriptionResponse {
   @ApiProperty({ type: String, nullable: true })
   name: string | null;
 
-  @Text()
-  secret: string;
+  @ApiProperty({ type: String, required: false })
+  secret?: string;
 }
 
 export class WebhookSubscriptionResponse extends OmitType(NewWebhookSubscriptionResponse, [

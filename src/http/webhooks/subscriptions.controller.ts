@@ -35,11 +35,11 @@ export class SubscriptionsController {
     return this.gateway.answer(call, async (meta) => {
       const { kind } = await this.guard.check(endpointUrl);
       if (kind !== 'allowed') throw new ApiError('ENDPOINT_NOT_ALLOWED');
-      const changed = await this.subscriptions.subscribe(meta, endpointUrl, name ?? null);
+      const changed = await this.subscriptions.subscribe(meta, endpointUrl, name);
       if ('refused' in changed) throw refusalAnswer(changed.refused, changed.details);
-      const { subscription, position, replayed } = changed;
+      const { subscription, isNew, position, replayed } = changed;
       if (subscription === undefined) throw new Error('a new subscription is missing');
-      const body = newSubscriptionJson(subscription);
+      const body = isNew ? newSubscriptionJson(subscription) : subscriptionJson(subscription);
       return { status: 201, body, position, triggersPolicy: false, replayed };
     });
   }

@@ -15,7 +15,7 @@ import { HistoryMustWait } from '../payloads/account-histories.js';
 import type { PayloadData, Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
-import { signedBody, webhookWith, type SignedBody } from '../signing/signed-webhook.js';
+import { signedWebhook, webhookBody, type WebhookBody } from '../signing/signed-webhook.js';
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
 import { AttemptPlaces, type Place } from './attempt-places.js';
@@ -102,7 +102,7 @@ interface Request {
 
 /** A body, and whom it names. */
 interface MadeBody {
-  readonly signed: SignedBody;
+  readonly made: WebhookBody;
   readonly people: readonly SubjectId[];
 }
 
@@ -341,15 +341,16 @@ export class WebhookSender {
     const { delivery } = place;
     const before = await this.endpointOf(delivery);
     if (before === 'nothing' || 'notFor' in before) return before;
-    const make = () => this.makeBody(delivery, before.subscription, key);
+    const make = () => this.makeBody(delivery, before.subscription);
     const body = await this.bodyOf(lane, place, make);
     if (body === undefined) return 'nothing';
     // To make a body may take long.
     const isAsBefore = (await this.parts.tenants.find(delivery.tenant)) === before.tenant;
     const now = isAsBefore ? before : await this.endpointOf(delivery);
     if (now === 'nothing' || 'notFor' in now) return now;
-    const { endpointUrl: url, activeSince, secrets } = now.subscription;
-    return { url, ...webhookWith(body.signed, secrets), activeSince, people: body.people };
+    const { endpointUrl: url, activeSince } = now.subscription;
+    const signed = await signedWebhook(body.made, now.subscription, await key());
+    return { url, ...signed, activeSince, people: body.people };
   }
 
   /** Shared by the deliveries of an announcement, as long as it takes to make it, and no longer. */
@@ -377,14 +378,13 @@ export class WebhookSender {
   private async makeBody(
     delivery: ClaimedDelivery,
     subscription: Subscription,
-    key: ReadKey,
   ): Promise<MadeBody | undefined> {
     const made = await this.dataOf(delivery, subscription);
     if (made === undefined) return undefined;
     const { data, people } = made;
     const { webhookId: id, type, tenant: tenantAlias, mode, created } = delivery;
     const envelope = { id, type, tenantAlias, live: mode === 'live', created, data };
-    return { signed: await signedBody(envelope, await key()), people };
+    return { made: webhookBody(envelope), people };
   }
 
   /** `nothing`: nobody subscribes it any more. */

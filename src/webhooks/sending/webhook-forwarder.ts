@@ -1,5 +1,5 @@
 import { newEndpointSecret } from '../signing/endpoint-secret.js';
-import { signedWebhook, type WebhookEnvelope } from '../signing/signed-webhook.js';
+import { signedWebhook, webhookBody, type WebhookEnvelope } from '../signing/signed-webhook.js';
 import type { SigningKeys } from '../signing/signing-keys.js';
 import { EndpointGuard } from './endpoint-guard.js';
 import { hostOf, parseEndpoint } from './endpoint-url.js';
@@ -33,7 +33,8 @@ export class WebhookForwarder {
 
   /** One attempt. @throws while the signing key cannot be read. */
   async forward(envelope: WebhookEnvelope, signal: AbortSignal): Promise<Posted> {
-    const signed = await signedWebhook(envelope, [this.secret], await this.keys.current());
+    const to = { endpointUrl: this.url, secrets: [this.secret] };
+    const signed = await signedWebhook(webhookBody(envelope), to, await this.keys.current());
     return this.post.post({ url: this.url, ...signed }, signal);
   }
 

@@ -10,6 +10,9 @@ export interface ToSign {
   readonly timestamp: number;
   /** The raw body: UTF-8. */
   readonly body: Buffer;
+  readonly tenantAlias: string;
+  /** Where the attempt goes. */
+  readonly endpointUrl: string;
   /** Of the endpoint, as `whsec_…`; the newest one first. */
   readonly secrets: readonly string[];
   readonly key: SigningKey;
@@ -17,31 +20,27 @@ export interface ToSign {
 
 /**
  * The headers that prove where a webhook is from: those of Standard Webhooks, with one signature
- * for each secret, and a detached JWS (RS256) over the base64url of the raw body.
+ * for each secret, and a detached JWS (RS256) over the base64url of the raw body. One key signs for
+ * all tenants: the protected header names tenant, time and endpoint.
  */
-export async function signatureHeaders({ key, ...of }: ToSign): Promise<Record<string, string>> {
-  return headersWith(await detachedJws(of.body, key), of);
-}
-
-/** The same, with the JWS of the body. */
-export function headersWith(
-  jws: string,
-  { id, timestamp, body, secrets }: Omit<ToSign, 'key'>,
-): Record<string, string> {
+export async function signatureHeaders({
+  id,
+  timestamp,
+  body,
+  tenantAlias,
+  endpointUrl,
+  secrets,
+  key: { kid, privateKey },
+}: ToSign): Promise<Record<string, string>> {
   const at = new Date(timestamp * 1_000);
+  const jws = await new CompactSign(body)
+    .setProtectedHeader({ alg: 'RS256', kid, tenantAlias, iat: timestamp, aud: endpointUrl })
+    .sign(privateKey);
+  const [header = '', , signature = ''] = jws.split('.');
   return {
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
     'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, at, body)).join(' '),
-    'X-Hook-JWS-RFC-7797': jws,
+    'X-Hook-JWS-RFC-7797': `${header}..${signature}`,
   };
-}
-
-/** It is the same for the same body and key, whatever endpoint and attempt it is for. */
-export async function detachedJws(body: Buffer, { kid, privateKey }: SigningKey): Promise<string> {
-  const jws = await new CompactSign(body)
-    .setProtectedHeader({ alg: 'RS256', kid })
-    .sign(privateKey);
-  const [header = '', , signature = ''] = jws.split('.');
-  return `${header}..${signature}`;
 }

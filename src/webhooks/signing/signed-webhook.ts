@@ -1,6 +1,6 @@
 import { timeNow } from '../../foundation/world.js';
 import type { WebhookType } from '../payloads/announced.js';
-import { detachedJws, headersWith } from './signature-headers.js';
+import { signatureHeaders } from './signature-headers.js';
 import type { SigningKey } from './signing-keys.js';
 
 /** What a receiver is sent, as JSON in this order of its members. */
@@ -21,35 +21,36 @@ export interface SignedWebhook {
 }
 
 /** What does not depend on the endpoint, nor on the time. */
-export interface SignedBody {
-  readonly id: string;
+export interface WebhookBody extends Pick<WebhookEnvelope, 'id' | 'tenantAlias'> {
   readonly body: Buffer;
-  readonly jws: string;
 }
 
-/** @param secrets of the endpoint, as `whsec_…`; the newest one first. */
+/** Where a webhook goes. */
+export interface SignedFor {
+  readonly endpointUrl: string;
+  /** Of the endpoint, as `whsec_…`; the newest one first. */
+  readonly secrets: readonly string[];
+}
+
+export const webhookBody = ({
+  id,
+  type,
+  tenantAlias,
+  live,
+  created,
+  data,
+}: WebhookEnvelope): WebhookBody => ({
+  id,
+  tenantAlias,
+  body: Buffer.from(JSON.stringify({ id, type, tenantAlias, live, created, data })),
+});
+
 export async function signedWebhook(
-  envelope: WebhookEnvelope,
-  secrets: readonly string[],
+  made: WebhookBody,
+  { endpointUrl, secrets }: SignedFor,
   key: SigningKey,
 ): Promise<SignedWebhook> {
-  return webhookWith(await signedBody(envelope, key), secrets);
-}
-
-export async function signedBody(
-  { id, type, tenantAlias, live, created, data }: WebhookEnvelope,
-  key: SigningKey,
-): Promise<SignedBody> {
-  const body = Buffer.from(JSON.stringify({ id, type, tenantAlias, live, created, data }));
-  return { id, body, jws: await detachedJws(body, key) };
-}
-
-/** @param secrets of the endpoint, as `whsec_…`; the newest one first. */
-export function webhookWith(
-  { id, body, jws }: SignedBody,
-  secrets: readonly string[],
-): SignedWebhook {
   const timestamp = Math.floor(timeNow() / 1_000);
-  const signatures = headersWith(jws, { id, timestamp, body, secrets });
-  return { headers: { 'content-type': 'application/json', ...signatures }, body };
+  const signatures = await signatureHeaders({ ...made, timestamp, endpointUrl, secrets, key });
+  return { headers: { 'content-type': 'application/json', ...signatures }, body: made.body };
 }

@@ -37,6 +37,8 @@ export interface Subscription {
 export interface ChangedSubscription {
   /** Undefined: it is gone. */
   readonly subscription: Subscription | undefined;
+  /** The command made it: its secret is shown now, and never again. */
+  readonly isNew: boolean;
   readonly position: Position | null;
   readonly replayed: boolean;
 }
@@ -56,13 +58,18 @@ interface SubscriptionsParts {
 export class WebhookSubscriptions {
   constructor(private readonly parts: SubscriptionsParts) {}
 
-  /** @param endpointUrl a URL that was checked. */
+  /**
+   * @param endpointUrl a URL that was checked.
+   * @param named null: none; undefined: a subscription of the URL keeps its name.
+   */
   async subscribe(
     meta: CommandMeta,
     endpointUrl: string,
-    name: string | null,
+    named: string | null | undefined,
   ): Promise<ChangedSubscription | Refused> {
     const { scope } = meta;
+    const name =
+      named === undefined ? ((await this.find(scope, endpointUrl))?.name ?? null) : named;
     const endpointId = this.idOf(scope, endpointUrl);
     const content = JSON.stringify({ endpointUrl, name });
     return this.change(meta, {
@@ -157,7 +164,7 @@ export class WebhookSubscriptions {
     if ('refused' in changed) return changed;
     const { tenant, position, replayed } = changed;
     const subscription = await this.of(tenant, command.mode, command.endpointId);
-    return { subscription, position, replayed };
+    return { subscription, isNew: isMade(command, tenant, replayed), position, replayed };
   }
 
   private async opened(scope: Scope, endpoint: WebhookEndpoint): Promise<Subscription> {
@@ -193,6 +200,17 @@ export class WebhookSubscriptions {
   private async open(sealed: string, context: string): Promise<string> {
     return (await this.parts.sealer.open(Buffer.from(sealed, 'base64'), context)).toString();
   }
+}
+
+/** Whether the command made the subscription; a repeated one finds the tenant as it was then. */
+function isMade(command: WebhookCommand, { webhooks }: OpenTenant, replayed: boolean): boolean {
+  if (command.type !== 'SubscribeWebhook') return false;
+  const endpoint = webhooks.find(
+    ({ mode, endpointId }) => mode === command.mode && endpointId === command.endpointId,
+  );
+  const [first, ...more] = endpoint?.secrets ?? [];
+  if (more.length > 0 || endpoint?.subscribedAt !== endpoint?.activeSince) return false;
+  return replayed || first?.secretId === command.secret.secretId;
 }
 
 const contentContext = ({ tenant, mode }: Scope, endpointId: string): string =>
