@@ -35,6 +35,8 @@ const service = z.strictObject({
   read_only: z.boolean().default(false),
   tmpfs: texts,
   shm_size: z.string().optional(),
+  mem_limit: z.string(),
+  pids_limit: z.number(),
   cap_drop: texts,
   cap_add: texts,
   security_opt: texts,

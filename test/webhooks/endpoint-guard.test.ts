@@ -59,6 +59,30 @@ async function post(url: string, allowed?: Ranges) {
 
 const hosts = [...Object.values(FORBIDDEN_HOSTS).flat(), ...Object.keys(FORBIDDEN_NAMES)];
 
+it.each([
+  ['https://93.184.216.34/', 'allowed'],
+  ['http://93.184.216.34:443/', 'allowed'],
+  ['https://93.184.216.34:80/', 'allowed'],
+  ['https://93.184.216.34:1024/', 'allowed'],
+  ['http://93.184.216.34:25/', 'not-allowed'],
+  ['https://93.184.216.34:1023/', 'not-allowed'],
+  ['http://10.0.0.1:8080/', 'allowed'],
+  ['http://169.254.169.254/latest/', 'not-allowed'],
+  ['http://[::ffff:169.254.169.254]/', 'not-allowed'],
+  ['http://168.63.129.16/', 'not-allowed'],
+  ['http://[fd00:ec2::254]/', 'not-allowed'],
+])('%s is %s, although the operator allows every address', async (url, kind) => {
+  const guard = guardWith([
+    { address: '0.0.0.0', prefix: 0, family: 'ipv4' },
+    { address: '::', prefix: 0, family: 'ipv6' },
+  ]);
+  expect((await guard.check(url)).kind).toBe(kind);
+  if (kind === 'not-allowed')
+    expect(await post(url, [{ address: '0.0.0.0', prefix: 0, family: 'ipv4' }])).toBe(
+      'address-not-allowed',
+    );
+});
+
 it.each(['http', 'https'])('none of them can be subscribed with %s', async (scheme) => {
   const guard = guardWith();
   const checked = await Promise.all(

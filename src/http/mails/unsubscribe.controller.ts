@@ -5,7 +5,7 @@ import { Unsubscribing, type MailRecipient } from '../../mails/unsubscribing.js'
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { escapeHtml } from '../../templates/render-template.js';
 import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
-import { Access, TENANT_PARAMETER } from '../edge/access.js';
+import { Access, TENANT_PARAMETER, type ErrorPage } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
@@ -14,12 +14,19 @@ import { documentOf, policyOf, styleWith } from '../share-pages/page-document.js
 import { CommandGateway } from '../writing/command-gateway.js';
 import { errorPageOfVisitors } from '../share-pages/page-answers.js';
 
+/** A link that is bad now may be one of a service that is restored later. */
+const uncachedErrorPage: ErrorPage = (request, reply, error) => {
+  const page = errorPageOfVisitors(request, reply, error);
+  void reply.header('Cache-Control', 'no-store');
+  return page;
+};
+
 const AnswersPage = (): MethodDecorator =>
   applyDecorators(
     // Mail programs send a form, whose contents say nothing.
     Access('tenant', {
       counted: 'unsubscribe',
-      page: errorPageOfVisitors,
+      page: uncachedErrorPage,
       rawBody: true,
       emptyBody: true,
     }),

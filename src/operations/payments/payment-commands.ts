@@ -20,6 +20,7 @@ import { ProviderFailure, type PaymentProvider } from '../../payments/payment-pr
 import { LiveReads } from '../../projecting/following/live-reads.js';
 import { LiveGenerations } from '../../projecting/generations/live-generations.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
+import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { metaOf } from '../tenants/tenant-operation.js';
@@ -268,6 +269,9 @@ async function reasonAgainst(
   const url = URL.canParse(apiBase) ? new URL(apiBase) : undefined;
   if (url === undefined || url.pathname !== '/' || url.search !== '' || url.hash !== '')
     return 'must be a URL without a path';
+  // The secret key goes there.
+  if (url.protocol === 'http:' && loopbackProblem(apiBase) !== undefined)
+    return 'must begin with https: http is for this machine alone';
   const check = await guard.check(apiBase);
   return check.kind === 'allowed' ? undefined : check.reason;
 }

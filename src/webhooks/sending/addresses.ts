@@ -4,6 +4,15 @@ import type { Cidr } from '../../config/config.js';
 
 /** Global unicast (RFC 4291): all other IPv6 addresses are special, or not assigned. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
+/**
+ * Clouds answer there with credentials of the machine: refused, whatever ranges the operator allows.
+ */
+const METADATA: ReadonlySet<string> = new Set([
+  '169.254.169.254',
+  '168.63.129.16',
+  'fd00:ec2::254',
+]);
+
 /** Behind it, an interface identifier of ISATAP (RFC 5214) holds an IPv4 address. */
 const ISATAP = 0x5efe;
 
@@ -25,7 +34,9 @@ export class AllowedAddresses {
     // A zone chooses a network card of this machine.
     if (address.includes('%') || !ipaddr.isValid(address)) return false;
     const parsed = ipaddr.process(address);
-    return this.opened.check(parsed.toString(), parsed.kind()) || isPublic(parsed);
+    const text = parsed.toString();
+    if (METADATA.has(text)) return false;
+    return this.opened.check(text, parsed.kind()) || isPublic(parsed);
   }
 }
 

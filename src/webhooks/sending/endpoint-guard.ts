@@ -60,6 +60,8 @@ export class EndpointGuard {
   async check(endpointUrl: string): Promise<EndpointCheck> {
     const parsed = parseEndpoint(endpointUrl);
     if ('problem' in parsed) return { kind: 'malformed', reason: parsed.problem };
+    if (!isPortAllowed(parsed.url.port))
+      return { kind: 'not-allowed', reason: 'must have the port 80, 443 or one above 1023' };
     try {
       await this.addressesOf(hostOf(parsed.url));
       return { kind: 'allowed' };
@@ -81,7 +83,8 @@ export class EndpointGuard {
     });
     return (options, callback) => {
       // Node looks names up, and no addresses.
-      if (isIP(options.hostname) > 0 && !this.allowed.includes(options.hostname)) {
+      const isAddress = isIP(options.hostname) > 0;
+      if (!isPortAllowed(options.port) || (isAddress && !this.allowed.includes(options.hostname))) {
         callback(notAllowed(), null);
         return;
       }
@@ -126,6 +129,13 @@ export class EndpointGuard {
     };
   }
 }
+
+/**
+ * Ports of other services of a host, mail and remote shells among them, are refused.
+ * @param port empty: that of the scheme.
+ */
+const isPortAllowed = (port: string): boolean =>
+  port === '' || port === '80' || port === '443' || Number(port) > 1_023;
 
 const notAllowed = (): AddressNotAllowed =>
   new AddressNotAllowed(

@@ -4,7 +4,7 @@ import { MODES } from '../../../domain/scope.js';
 import { timeNow } from '../../../foundation/world.js';
 import { ApiError } from '../../edge/api-error.js';
 import type { ShownRun } from '../../operations/operation-runs.js';
-import { OWN_PATH } from '../sessions/wanted-page.js';
+import { ownPage } from '../sessions/wanted-page.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
@@ -89,8 +89,7 @@ export class ConsoleRunsController {
   @ForRoles('finance', 'support')
   async cancel(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): Promise<string> {
     await this.pages.cancel(call, id);
-    const back = call.form.text('back');
-    return redirected(call, OWN_PATH.test(back) ? back : '/console');
+    return redirected(call, ownPage(call.form.text('back')) ?? '/console');
   }
 
   /** @throws {ApiError} NOT_FOUND, also for a run of somebody else. */

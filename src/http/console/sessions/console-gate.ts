@@ -9,7 +9,7 @@ import { FailedCredentials } from '../../limits/failed-credentials.js';
 import { noteFacts } from '../../edge/request-facts.js';
 import { Form } from './form.js';
 import type { RefusedVisits, Visitor } from './refused-visits.js';
-import { endedCookie, sessionCookie, sessionTokenIn } from './session-cookie.js';
+import { endedCookie, sessionCookie, sessionTokensIn } from './session-cookie.js';
 import { TEXTS } from '../texts.js';
 
 const WRONG_KEYS_PER_MINUTE = 5;
@@ -64,9 +64,8 @@ export class ConsoleGate {
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherOrigin(request);
     if (open) return;
     if (session === null && visitor !== null) {
-      const token = sessionTokenIn(request.headers.cookie);
-      // A key that counts again later does not revive it.
-      if (token !== undefined) await this.sessions.end(token);
+      // A key that counts again later does not revive them.
+      for (const token of sessionTokensIn(request.headers.cookie)) await this.sessions.end(token);
       throw new ApiError('FORBIDDEN', {
         message: TEXTS.refused.keyIsGone,
         headers: { 'Set-Cookie': endedCookie(isSecure(request)) },
@@ -131,13 +130,16 @@ export class ConsoleGate {
   private async visitOf({
     headers,
   }: FastifyRequest): Promise<Pick<ConsoleRequest, 'session' | 'visitor'>> {
-    const token = sessionTokenIn(headers.cookie);
-    const found = token === undefined ? undefined : await this.sessions.find(token);
-    if (token === undefined || found === undefined) return { session: null, visitor: null };
-    const { name, operator } = found;
-    const csrf = csrfOf(token);
-    const session = operator === undefined ? null : { token, operator, csrf };
-    return { session, visitor: { name, session: csrf } };
+    let visitor: Visitor | null = null;
+    for (const token of sessionTokensIn(headers.cookie)) {
+      const found = await this.sessions.find(token);
+      if (found === undefined) continue;
+      const { name, operator } = found;
+      const csrf = csrfOf(token);
+      visitor = { name, session: csrf };
+      if (operator !== undefined) return { session: { token, operator, csrf }, visitor };
+    }
+    return { session: null, visitor };
   }
 }
 

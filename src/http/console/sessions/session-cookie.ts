@@ -4,14 +4,19 @@ import { consoleCookie } from './console-cookie.js';
 const NAME = 'ledger_console';
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** The token of the session in a `Cookie` header; undefined: none. */
-export function sessionTokenIn(header: string | undefined): string | undefined {
-  for (const pair of (header ?? '').split(';')) {
-    const [name, value = ''] = pair.trim().split('=', 2);
-    if (name === NAME && TOKEN.test(value)) return value;
-  }
-  return undefined;
-}
+/** Each costs a look-up. */
+const TOKENS_MAX = 8;
+
+/**
+ * The tokens of sessions in a `Cookie` header. A page of a sibling domain can add a cookie of the
+ * name: any valid one counts.
+ */
+export const sessionTokensIn = (header: string | undefined): readonly string[] =>
+  (header ?? '')
+    .split(';')
+    .map((pair) => pair.trim().split('=', 2))
+    .flatMap(([name, value = '']) => (name === NAME && TOKEN.test(value) ? [value] : []))
+    .slice(0, TOKENS_MAX);
 
 /**
  * `Set-Cookie` of a session.

@@ -6,15 +6,25 @@ const NAME = 'ledger_console_wanted';
 const REMEMBERED_SECONDS = 600;
 const LENGTH_MAX = 1_000;
 
-/** A path of the console, as a header can carry it. */
-export const OWN_PATH = /^\/console\/[!-~]*$/;
+/** As a header can carry it. */
+const OWN_PATH = /^\/console\/[!-~]*$/;
+
+/** A page of the console, its path normalised as browsers do; undefined: it is none. */
+export function ownPage(path: string): string | undefined {
+  const base = 'http://console';
+  if (path.length > LENGTH_MAX || !OWN_PATH.test(path) || !URL.canParse(path, base))
+    return undefined;
+  const { pathname, search } = new URL(path, base);
+  const isOwn = OWN_PATH.test(pathname) && !/\/\/|%2f|%5c/i.test(pathname);
+  return isOwn ? `${pathname}${search}` : undefined;
+}
 
 /** `Set-Cookie` that remembers it; undefined: it is no page below the first one. */
 export function wantedCookie(path: string, isSecure: boolean): string | undefined {
-  const isPage = OWN_PATH.test(path) && path.length <= LENGTH_MAX;
-  return isPage
-    ? consoleCookie(`${NAME}=${encodeURIComponent(path)}`, REMEMBERED_SECONDS, isSecure)
-    : undefined;
+  const page = ownPage(path);
+  return page === undefined
+    ? undefined
+    : consoleCookie(`${NAME}=${encodeURIComponent(page)}`, REMEMBERED_SECONDS, isSecure);
 }
 
 export const forgottenCookie = (isSecure: boolean): string =>
@@ -24,7 +34,7 @@ export const forgottenCookie = (isSecure: boolean): string =>
 export function wantedIn(header: string | undefined): string | undefined {
   const [, value = ''] = new RegExp(`(?:^|;\\s*)${NAME}=([^;]*)`).exec(header ?? '') ?? [];
   const path = decoded(value);
-  return path !== undefined && OWN_PATH.test(path) ? path : undefined;
+  return path === undefined ? undefined : ownPage(path);
 }
 
 function decoded(value: string): string | undefined {
