@@ -441,6 +441,20 @@ it('the test mode sends to listed addresses only', async () => {
   expect(server.offered).not.toContain(addressOf(other));
 });
 
+it('an address receives 20 mails a day; a further one is dead, and can be sent again', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const [one, other] = [personal('day'), personal('dax')];
+  await user(tenant, one);
+  await user(tenant, other, { email: addressOf(one).toUpperCase() });
+  for (let n = 0; n < 21; n += 1) await reward(tenant, n % 2 === 0 ? one : other);
+  await ended(tenant, 21);
+  const [dead, ...more] = await mailsOf(tenant, { state: 'DEAD' });
+  expect(dead).toMatchObject({ attempts: 0, reason: 'daily limit' });
+  expect(more).toEqual([]);
+  expect((await cli('mail', 'resend', tenant.alias, dead?.id ?? '')).code).toBe(0);
+  await eventually(async () => (await mailsOf(tenant, { state: 'DELIVERED' })).length === 21);
+});
+
 it('a refused mail is dead, a refusal for now is tried again', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const [never, later] = [personal('nev'), personal('lat')];

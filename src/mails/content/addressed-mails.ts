@@ -44,6 +44,8 @@ export interface AddressedMail {
   readonly messageId: string;
   readonly unsubscribeUrl: string;
   readonly rendered: RenderedMail;
+  /** Keyed digest of address, mode and day; null: its mails are not counted. */
+  readonly countedAs: string | null;
 }
 
 export type Made =
@@ -84,11 +86,12 @@ export class AddressedMails {
       return notSent(refusal ?? 'the person is forgotten');
     const to = user.profile.email?.trim() ?? '';
     if (!isMailAddress(to)) return notSent('the person has no usable e-mail address');
-    if (planned.mode === 'test' && !(await this.isListed(tenant, to)))
+    const isListed = await this.isListed(tenant, to);
+    if (planned.mode === 'test' && !isListed)
       return notSent('the address is not one that the test mode may send to');
     const told = await this.told(planned, event, state);
     if (typeof told === 'string') return notSent(told);
-    return { kind: 'made', mail: await this.mail(tenant, planned, { user, to, told }) };
+    return { kind: 'made', mail: await this.mail(tenant, planned, { user, to, isListed, told }) };
   }
 
   /** The same for every attempt and every resend, whatever the theme says by then. */
@@ -100,7 +103,17 @@ export class AddressedMails {
   private async mail(
     tenant: OpenTenant,
     planned: PlannedMail,
-    { user, to, told }: { readonly user: UserState; readonly to: string; readonly told: Told },
+    {
+      user,
+      to,
+      isListed,
+      told,
+    }: {
+      readonly user: UserState;
+      readonly to: string;
+      readonly isListed: boolean;
+      readonly told: Told;
+    },
   ): Promise<AddressedMail> {
     const { type, mode } = planned;
     const asked = user.profile?.locale ?? null;
@@ -115,10 +128,16 @@ export class AddressedMails {
     return {
       sender: senderOf(theme.email.configuration, this.parts.mailFrom(), tenant.mails.domains),
       to,
+      countedAs: isListed ? null : this.countedAs(planned, to),
       messageId: this.messageIdOf(planned),
       unsubscribeUrl,
       rendered: this.parts.render(theme, type, values, { locale, unsubscribeUrl }),
     };
+  }
+
+  private countedAs({ tenant, mode }: PlannedMail, to: string): string {
+    const day = new Date(timeNow()).toISOString().slice(0, 10);
+    return this.parts.names.digest('mails of a day', tenant, mode, sameAddress(to), day);
   }
 
   private valuesOfUser(

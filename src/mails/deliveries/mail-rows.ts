@@ -32,7 +32,14 @@ export interface PlannedMail {
 export interface ClaimedMail extends PlannedMail {
   /** Made so far. */
   readonly attempts: number;
+  /** `DAILY_LIMIT` of one that an operator sends again. */
+  readonly reason: string | null;
 }
+
+/** Why a mail above `MAILS_A_DAY_MAX` was not sent. */
+export const DAILY_LIMIT = 'daily limit';
+/** To an address, of a tenant and mode, in a day (UTC). */
+export const MAILS_A_DAY_MAX = 20;
 
 interface DueRow extends Omit<PlannedMail, 'event' | 'created'> {
   readonly stream: string;
@@ -40,6 +47,7 @@ interface DueRow extends Omit<PlannedMail, 'event' | 'created'> {
   readonly eventId: string;
   readonly created: Date;
   readonly attempts: number;
+  readonly reason: string | null;
 }
 
 /** A conversation with the server ends before, whatever the server does. */
@@ -110,7 +118,7 @@ export async function claimDue(pool: Connection, room: ClaimRoom): Promise<reado
       set leased_until = now() + ${LEASE}::interval, claimed_by = ${room.process}
       from due where d.id = due.id
       returning d.id, tenant, mode, type, account, person, about, stream, revision,
-        event_id as "eventId", created, attempts`,
+        event_id as "eventId", created, attempts, reason`,
   );
   return rows.map(({ stream, revision, eventId, created, ...row }) => ({
     ...row,
@@ -136,6 +144,27 @@ export async function beginSending(
       where id = ${id} and state = 'PENDING' and claimed_by = ${process} and leased_until > now()`,
   );
   return begun > 0;
+}
+
+/**
+ * Counts a mail to an address.
+ * @param address keyed digest of the address, the mode and the day.
+ * @returns false: there were `MAILS_A_DAY_MAX` before.
+ */
+export async function countOfDay(
+  pool: Connection,
+  tenant: string,
+  address: string,
+): Promise<boolean> {
+  const [counted] = await fetchRows(
+    pool,
+    sql<{ readonly calls: number }>`
+      insert into ledger.call_counts (tenant, call, client, began, calls)
+      values (${tenant}, 'mail', ${address}, now(), 1)
+      on conflict (tenant, call, client) do update set calls = call_counts.calls + 1
+      returning calls`,
+  );
+  return counted !== undefined && counted.calls <= MAILS_A_DAY_MAX;
 }
 
 /** What came of a claim. */

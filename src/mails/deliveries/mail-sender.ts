@@ -10,7 +10,7 @@ import type { AddressedMails } from '../content/addressed-mails.js';
 import type { mimeOf } from '../sending/mime.js';
 import type { Sent, SmtpSender } from '../sending/smtp-sender.js';
 import { retryInMs, TOLD_WITHIN_MS } from './mail-retries.js';
-import type { ClaimedMail, Outcome } from './mail-rows.js';
+import { DAILY_LIMIT, type ClaimedMail, type Outcome } from './mail-rows.js';
 import type { MailStore } from './mail-store.js';
 
 export interface MailSenderParts {
@@ -154,13 +154,17 @@ export class MailSender {
   private async ready(
     mail: ClaimedMail,
   ): Promise<Outcome | { readonly from: string; readonly to: string; readonly bytes: Buffer }> {
-    const { tenants, mails, compose } = this.parts;
+    const { tenants, mails, compose, store } = this.parts;
     const tenant = await tenants.read(mail.tenant);
     if (tenant === undefined) return { kind: 'not-sent', reason: 'the tenant is unknown' };
     if (tenant.suspended !== null) return postponed(mail, 'the tenant is suspended', SUSPENDED_MS);
     const made = await mails.make(tenant, mail);
     if (made.kind === 'not-sent') return { kind: 'not-sent', reason: `not sent: ${made.reason}` };
-    const { sender, to, messageId, unsubscribeUrl, rendered } = made.mail;
+    const { sender, to, messageId, unsubscribeUrl, rendered, countedAs } = made.mail;
+    // Retries are counted once, and an operator may send one above the limit again.
+    const isCounted = mail.attempts === 0 && mail.reason !== DAILY_LIMIT;
+    if (countedAs !== null && isCounted && !(await store.countOfDay(mail.tenant, countedAs)))
+      return { kind: 'not-sent', reason: DAILY_LIMIT };
     const date = new Date(timeNow());
     const bytes = await compose(rendered, { sender, to, messageId, unsubscribeUrl, date });
     return { from: sender.envelope, to, bytes };

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import {
   beginSending,
   claimDue,
+  countOfDay,
   planMail,
   purgeMails,
   recordOutcome,
@@ -19,6 +20,11 @@ export interface MailStore {
   plan(mail: PlannedMail, dueAt: number): Promise<boolean>;
   /** Claims due mails of the tenants in turn. A claim ends with its time, or with its process. */
   claimDue(room: ClaimRoom): Promise<readonly ClaimedMail[]>;
+  /**
+   * Counts a mail to an address, named by a keyed digest of the day.
+   * @returns false: the address has received as many as a day allows.
+   */
+  countOfDay(tenant: string, address: string): Promise<boolean>;
   /**
    * From here on the mail may have been sent, whatever happens to this process.
    * @returns false: the claim has lapsed, and the mail must not be sent.
@@ -38,6 +44,7 @@ export interface MailStore {
 export const postgresMailStore = (pool: Pool): MailStore => ({
   plan: (mail, dueAt) => planMail(pool, mail, dueAt),
   claimDue: (room) => claimDue(pool, room),
+  countOfDay: (tenant, address) => countOfDay(pool, tenant, address),
   beginSending: (id, process) => beginSending(pool, id, process),
   recordOutcome: (claim, outcome) => recordOutcome(pool, claim, outcome),
   settleLost: (process) => settleLost(pool, process),

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { Scope } from '../../domain/scope.js';
 import { fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
 import { RETRIED_FOR_MS } from './mail-retries.js';
+import { DAILY_LIMIT } from './mail-rows.js';
 
 const RETRIED_FOR = `${RETRIED_FOR_MS} ms`;
 
@@ -58,7 +59,7 @@ export async function resendMail(
     sql`
       update ledger.mail_deliveries
       set state = 'PENDING', next_attempt_at = now(), retried_until = null, ended_at = null,
-        reason = null
+        reason = case when reason = ${DAILY_LIMIT} then reason end
       where id = ${id} and tenant = ${tenant} and mode = ${mode}
         and state in ('DELIVERED', 'DEAD', 'UNKNOWN')`,
   );
