@@ -65,7 +65,7 @@ export class Subscribers {
         await subscriptions.enable(meta, url);
         return;
       default:
-        await subscriptions.subscribe(meta, url, random.oneOf([null, 'a name']));
+        await subscriptions.subscribe(meta, url, { name: random.oneOf([null, 'a name']) });
     }
   }
 }

@@ -188,6 +188,29 @@ test('what happens arrives signed, the same bytes at every endpoint, from the su
   expect(receiver.receivedAt(one)).toHaveLength(4);
 });
 
+test('an endpoint receives the types that it names, until they are cleared', async () => {
+  const path = aPath();
+  const endpointUrl = receiver.url(path);
+  const subscribed = async (eventTypes?: unknown) => {
+    const body = { endpointUrl, ...(eventTypes !== undefined && { eventTypes }) };
+    const { status } = await tenant.live.post('/subscription', body);
+    const [shown] = (await tenant.live.get<Json[]>('/subscription')).body;
+    return [status, shown?.['eventTypes']];
+  };
+  expect(await subscribed()).toEqual([201, undefined]);
+  expect(await subscribed(['coupon.created', 'test'])).toEqual([201, ['coupon.created', 'test']]);
+  expect(await subscribed()).toEqual([201, ['coupon.created', 'test']]);
+  for (const wrong of [[], ['constructor'], 'test', {}])
+    expect(await subscribed(wrong)).toEqual([400, ['coupon.created', 'test']]);
+  await aUser();
+  await tenant.live.post(at(endpointUrl, '/test'), {});
+  const types = (await receiver.requests(path, 2)).map((request) => told(request).type);
+  expect(types.sort()).toEqual(['coupon.created', 'test']);
+  expect(await subscribed(null)).toEqual([201, undefined]);
+  await aUser();
+  await receiver.requests(path, 4);
+});
+
 test('a test event goes to one endpoint, once for a key', async () => {
   const path = aPath();
   const { endpointUrl } = await subscribe(path);

@@ -339,7 +339,7 @@ class Seeding {
   }
 
   private async subscribed(url: string, name: string): Promise<void> {
-    const changed = await this.core.webhooks.subscribe(this.metaOf('Subscribe'), url, name);
+    const changed = await this.core.webhooks.subscribe(this.metaOf('Subscribe'), url, { name });
     if ('refused' in changed) throw new Error(changed.refused);
   }
 

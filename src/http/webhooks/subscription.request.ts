@@ -1,9 +1,13 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { WEBHOOK_TYPES, type WebhookType } from '../../webhooks/payloads/announced.js';
 import { ENDPOINT_URL_MAX, parseEndpoint } from '../../webhooks/sending/endpoint-url.js';
 import { ClearableText, Must } from '../shapes/request-members.js';
 import { Member } from '../shapes/request-shape.js';
 
 const NAME_LENGTH_MAX = 255;
+
+const isType = (value: unknown): boolean => WEBHOOK_TYPES.some((type) => type === value);
 
 export class WebhookSubscriptionRequest {
   @Member()
@@ -23,4 +27,13 @@ export class WebhookSubscriptionRequest {
     test: (name) => name.length <= NAME_LENGTH_MAX,
   })
   name?: string | null;
+
+  @Member()
+  @IsOptional()
+  @Must(
+    `be an array of one or more of ${WEBHOOK_TYPES.join(', ')}`,
+    (value) => Array.isArray(value) && value.length > 0 && value.every(isType),
+  )
+  @ApiPropertyOptional({ enum: WEBHOOK_TYPES, isArray: true, minItems: 1, nullable: true })
+  eventTypes?: readonly WebhookType[] | null;
 }

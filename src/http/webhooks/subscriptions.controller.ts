@@ -31,15 +31,15 @@ export class SubscriptionsController {
   @Access('key', { counted: 'change-webhooks' })
   @ApiCreatedResponse({ type: NewWebhookSubscriptionResponse })
   @Fails('ENDPOINT_NOT_ALLOWED')
-  subscribe(@Call() call: Call, @Body() { endpointUrl, name }: WebhookSubscriptionRequest) {
+  subscribe(@Call() call: Call, @Body() { endpointUrl, ...choices }: WebhookSubscriptionRequest) {
     return this.gateway.answer(call, async (meta) => {
       const { kind } = await this.guard.check(endpointUrl);
       if (kind !== 'allowed') throw new ApiError('ENDPOINT_NOT_ALLOWED');
-      const changed = await this.subscriptions.subscribe(meta, endpointUrl, name);
+      const changed = await this.subscriptions.subscribe(meta, endpointUrl, choices);
       if ('refused' in changed) throw refusalAnswer(changed.refused, changed.details);
       const { subscription, isNew, position, replayed } = changed;
       if (subscription === undefined) throw new Error('a new subscription is missing');
-      const body = isNew ? newSubscriptionJson(subscription) : subscriptionJson(subscription);
+      const body = newSubscriptionJson(subscription, isNew);
       return { status: 201, body, position, triggersPolicy: false, replayed };
     });
   }

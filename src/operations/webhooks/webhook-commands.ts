@@ -29,6 +29,8 @@ import { metaOf, tenantMissing } from '../tenants/tenant-operation.js';
 export interface ShownEndpoint {
   readonly endpointUrl: string;
   readonly name: string | null;
+  /** Null: all. */
+  readonly eventTypes: readonly string[] | null;
   readonly state: 'ACTIVE' | 'FAILING' | 'DISABLED';
   readonly waiting: number;
   readonly dead: number;
@@ -97,12 +99,13 @@ export async function endpointsToChange(
     (await endpointFigures(core.pool, scope)).map((known) => [known.endpointId, known]),
   );
   return (await core.webhooks.list(scope)).map((one) => {
-    const { endpointId, endpointUrl, name, disabled, newestSecretId } = one;
+    const { endpointId, endpointUrl, name, eventTypes, disabled, newestSecretId } = one;
     const known = figures.get(endpointId);
     const isFailing = (known?.failures ?? 0) >= FAILING_FROM;
     return {
       endpointUrl,
       name,
+      eventTypes,
       state: disabled !== null ? 'DISABLED' : isFailing ? 'FAILING' : 'ACTIVE',
       waiting: known?.waiting ?? 0,
       dead: known?.dead ?? 0,
@@ -345,7 +348,7 @@ export async function subscribeOnRecord(
   if ((await core.webhooks.find(scope, endpoint)) !== undefined)
     return refusedEndpoint('the endpoint is subscribed already');
   const meta = metaOf(scope, OPERATOR, 'webhook subscribe');
-  const changed = await core.webhooks.subscribe(meta, endpoint, name);
+  const changed = await core.webhooks.subscribe(meta, endpoint, { name });
   if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
   const [secret] = changed.subscription?.secrets ?? [];
   if (secret === undefined) throw new Error('a new subscription has no secret');

@@ -400,6 +400,8 @@ export class WebhookSender {
     const found =
       (await foundIn(await tenants.find(alias))) ?? (await foundIn(await tenants.read(alias)));
     if (found === undefined) return 'nothing';
+    const { eventTypes } = found.subscription;
+    if (delivery.event !== null && eventTypes?.includes(delivery.type) === false) return 'nothing';
     return found.tenant.suspended !== null || found.subscription.disabled !== null
       ? { notFor: NOTHING_SENT_MS, endpoint: true }
       : found;

@@ -14,14 +14,22 @@ import type { Position } from '../../event-log/event-log.js';
 import { newBytes, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { Sealer } from '../../privacy/sealed-bytes.js';
+import type { WebhookType } from '../payloads/announced.js';
 import { newEndpointSecret } from '../signing/endpoint-secret.js';
 
+/** What a tenant chooses for a subscription. */
+export interface SubscriptionChoices {
+  /** Null: none. */
+  readonly name: string | null;
+  /** The types that the endpoint receives; null: all. */
+  readonly eventTypes: readonly WebhookType[] | null;
+}
+
 /** A subscription as its tenant sees it. */
-export interface Subscription {
+export interface Subscription extends SubscriptionChoices {
   readonly endpointId: string;
   /** As it was subscribed. */
   readonly endpointUrl: string;
-  readonly name: string | null;
   readonly disabled: WebhookEndpoint['disabled'];
   /** When it was subscribed first, since it was unsubscribed last. */
   readonly subscribedAt: number;
@@ -60,18 +68,18 @@ export class WebhookSubscriptions {
 
   /**
    * @param endpointUrl a URL that was checked.
-   * @param named null: none; undefined: a subscription of the URL keeps its name.
+   * @param choices a subscription of the URL keeps those that are missing.
    */
   async subscribe(
     meta: CommandMeta,
     endpointUrl: string,
-    named: string | null | undefined,
+    choices: { readonly [K in keyof SubscriptionChoices]?: SubscriptionChoices[K] | undefined },
   ): Promise<ChangedSubscription | Refused> {
     const { scope } = meta;
-    const name =
-      named === undefined ? ((await this.find(scope, endpointUrl))?.name ?? null) : named;
+    const known = await this.find(scope, endpointUrl);
+    const { name = known?.name ?? null, eventTypes = known?.eventTypes ?? null } = choices;
     const endpointId = this.idOf(scope, endpointUrl);
-    const content = JSON.stringify({ endpointUrl, name });
+    const content = JSON.stringify({ endpointUrl, name, ...(eventTypes && { eventTypes }) });
     return this.change(meta, {
       type: 'SubscribeWebhook',
       mode: scope.mode,
@@ -169,9 +177,15 @@ export class WebhookSubscriptions {
 
   private async opened(scope: Scope, endpoint: WebhookEndpoint): Promise<Subscription> {
     const { endpointId, sealed, disabled, subscribedAt, activeSince, secrets } = endpoint;
-    const { endpointUrl, name } = JSON.parse(
-      await this.open(sealed, contentContext(scope, endpointId)),
-    ) as Pick<Subscription, 'endpointUrl' | 'name'>;
+    const {
+      endpointUrl,
+      name,
+      eventTypes = null,
+    } = JSON.parse(await this.open(sealed, contentContext(scope, endpointId))) as Pick<
+      Subscription,
+      'endpointUrl' | 'name'
+    > &
+      Partial<SubscriptionChoices>;
     const now = timeNow();
     const valid = secrets.filter(({ validUntil }) => validUntil === null || validUntil > now);
     const secretsOf = valid.map((secret) =>
@@ -180,7 +194,7 @@ export class WebhookSubscriptions {
     const opened = await Promise.all(secretsOf);
     const since = { subscribedAt, activeSince };
     const newestSecretId = secrets.at(-1)?.secretId ?? '';
-    const names = { endpointId, endpointUrl, name, newestSecretId };
+    const names = { endpointId, endpointUrl, name, eventTypes, newestSecretId };
     return { ...names, disabled, ...since, secrets: opened.reverse() };
   }
 
