@@ -18,6 +18,7 @@ import { mimeOf } from './sending/mime.js';
 import { SmtpSender } from './sending/smtp-sender.js';
 import type { TestAddresses } from './settings/test-addresses.js';
 import type { SmtpAddress } from '../config/smtp-url.js';
+import { UnsubscribedAddresses } from './unsubscribed-addresses.js';
 import { Unsubscribing } from './unsubscribing.js';
 
 export interface MailsParts {
@@ -67,6 +68,7 @@ export class Mails {
         themes,
         testAddresses: mailTestAddresses,
         unsubscribing: new Unsubscribing(names, publicUrl),
+        unsubscribed: new UnsubscribedAddresses(pool, names),
         publicUrl,
         mailFrom: () => mailFrom ?? defaultFrom(publicUrl()),
         render: renderMail,

@@ -37,6 +37,7 @@ import * as notePeopleAndFullEndpoints from '../../migrations/0081_note_people_a
 import * as findDeadWebhooks from '../../migrations/0087_find_dead_webhooks.js';
 import * as keepSnapshots from '../../migrations/0090_keep_snapshots_of_long_streams.js';
 import * as appendByTheClock from '../../migrations/0094_append_by_the_clock_of_the_process.js';
+import * as keepUnsubscribed from '../../migrations/0095_keep_unsubscribed_addresses.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -91,6 +92,7 @@ export const MIGRATIONS: Migrations = {
   '0087_find_dead_webhooks': findDeadWebhooks,
   '0090_keep_snapshots_of_long_streams': keepSnapshots,
   '0094_append_by_the_clock_of_the_process': appendByTheClock,
+  '0095_keep_unsubscribed_addresses': keepUnsubscribed,
 };
 
 /** The names of the migrations of this release. */

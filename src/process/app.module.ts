@@ -125,6 +125,7 @@ import { KeyedNames } from '../privacy/keyed-names.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import { MailPreviews } from '../mails/mail-previews.js';
+import { UnsubscribedAddresses } from '../mails/unsubscribed-addresses.js';
 import type { SmtpSender } from '../mails/sending/smtp-sender.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
 import { Themes } from '../themes/themes.js';
@@ -292,6 +293,7 @@ function http(parts: ModuleParts): Provider[] {
   const pages = new TenantPages(ledgerOperations, parts.runs);
   return [
     value(KeyedNames, core.names),
+    value(UnsubscribedAddresses, new UnsubscribedAddresses(core.pool, core.names)),
     value(Exports, core.exports),
     value(ThemeChanges, core.themeChanges),
     value(FileDownloads, new FileDownloads(core.downloads, new DownloadPlaces(), parts.downloads)),

@@ -751,6 +751,12 @@ it('one click ends the mails to a person: a page asks, the button counts', async
   await ended(tenant, 3);
   const [last] = await mailsOf(tenant);
   expect(last).toMatchObject({ state: 'DEAD', reason: 'not sent: the person has unsubscribed' });
+  const another = personal('new');
+  await user(tenant, another, { email: addressOf(id).toUpperCase() });
+  await reward(tenant, another);
+  await ended(tenant, 4);
+  const [newest] = await mailsOf(tenant);
+  expect(newest).toMatchObject({ state: 'DEAD', reason: 'not sent: the address has unsubscribed' });
 });
 
 it('nothing of a person is in the rows or the log lines', async () => {

@@ -1,6 +1,7 @@
 import { applyDecorators, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiBody, ApiOkResponse } from '@nestjs/swagger';
 import { localeWithWords, mailWords, type MailWords } from '../../mails/content/mail-words.js';
+import { UnsubscribedAddresses } from '../../mails/unsubscribed-addresses.js';
 import { Unsubscribing, type MailRecipient } from '../../mails/unsubscribing.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { escapeHtml } from '../../templates/render-template.js';
@@ -42,6 +43,7 @@ export class UnsubscribeController {
 
   constructor(
     private readonly gateway: CommandGateway,
+    private readonly addresses: UnsubscribedAddresses,
     names: KeyedNames,
   ) {
     this.unsubscribing = new Unsubscribing(names, () => '');
@@ -63,7 +65,8 @@ export class UnsubscribeController {
   @AnswersPage()
   async unsubscribe(@Call() call: Call, @Param('token') token: string): Promise<string> {
     const { tenant, mode, account, person } = this.recipient(call, token);
-    await this.gateway.unsubscribe({ tenant, mode }, account, person);
+    const address = await this.gateway.unsubscribe({ tenant, mode }, account, person);
+    if (address !== undefined) await this.addresses.add({ tenant, mode }, address);
     return sent(call, ({ done, doneText }) => ({
       title: done,
       body: `<p>${escapeHtml(doneText)}</p>`,

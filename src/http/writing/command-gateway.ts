@@ -152,8 +152,12 @@ export class CommandGateway {
     );
   }
 
-  /** Ends the mails to a person; changes nothing for somebody who is gone. */
-  async unsubscribe(scope: Scope, account: AccountRef, person: PersonId): Promise<void> {
+  /** Ends the mails to a person. @returns their e-mail address; undefined: of a person who is gone. */
+  async unsubscribe(
+    scope: Scope,
+    account: AccountRef,
+    person: PersonId,
+  ): Promise<string | undefined> {
     const commandId = newId();
     const meta: CommandMeta = {
       scope,
@@ -164,7 +168,11 @@ export class CommandGateway {
       idempotency: null,
     };
     const request = { type: 'UnsubscribeFromMails', person } as const;
-    await this.commands.execute(new AccountCommandEnvelope(meta, account, request));
+    const outcome: AccountOutcome = await this.commands.execute(
+      new AccountCommandEnvelope(meta, account, request),
+    );
+    if (outcome.kind !== 'accepted' || outcome.state.status === 'absent') return undefined;
+    return outcome.state.users.get(person)?.profile?.email ?? undefined;
   }
 
   /** All or nothing. @throws {ApiError} MODERATION_NOT_POSSIBLE with a reason per line. */

@@ -20,6 +20,7 @@ import type { Themes } from '../../themes/themes.js';
 import type { PlannedMail } from '../deliveries/mail-rows.js';
 import { hostOf, senderOf, type Sender } from '../sender-address.js';
 import type { TestAddresses } from '../settings/test-addresses.js';
+import type { UnsubscribedAddresses } from '../unsubscribed-addresses.js';
 import type { Unsubscribing } from '../unsubscribing.js';
 import type { RenderedMail, renderMail } from './rendered-mail.js';
 
@@ -31,6 +32,7 @@ export interface AddressedMailsParts {
   readonly themes: Pick<Themes, 'themeFor'>;
   readonly testAddresses: Pick<TestAddresses, 'of'>;
   readonly unsubscribing: Pick<Unsubscribing, 'linkOf'>;
+  readonly unsubscribed: Pick<UnsubscribedAddresses, 'has'>;
   readonly publicUrl: () => string;
   /** The address of the service. */
   readonly mailFrom: () => string;
@@ -86,6 +88,8 @@ export class AddressedMails {
       return notSent(refusal ?? 'the person is forgotten');
     const to = user.profile.email?.trim() ?? '';
     if (!isMailAddress(to)) return notSent('the person has no usable e-mail address');
+    if (await this.parts.unsubscribed.has(planned, to))
+      return notSent('the address has unsubscribed');
     const isListed = await this.isListed(tenant, to);
     if (planned.mode === 'test' && !isListed)
       return notSent('the address is not one that the test mode may send to');
