@@ -3,14 +3,12 @@ import { withheldKey } from '../../src/domain/account/rule-counts.js';
 import { REFERRED_RULE, REFERRER_RULE } from '../../src/domain/program.js';
 import {
   accountOpened,
-  credit,
   erasureCompleted,
   erasureRequested,
   referralStarted,
-  rewardGranted,
   userIdentified,
 } from '../support/account-events.js';
-import { ACME, ANN, BOB, fold, given, NOW, opened } from './support/account-scenario.js';
+import { ACME, ANN, BOB, fold, given, NOW } from './support/account-scenario.js';
 
 /** What the fold of an account makes of events that come at unusual moments, or again. */
 

@@ -7,7 +7,6 @@ import {
   accountAttributed,
   accountOpened,
   credit,
-  personOf,
   referralStarted,
   refOf,
   rewardGranted,
