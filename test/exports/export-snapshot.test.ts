@@ -187,6 +187,16 @@ test.each(['CSV', 'XLSX'] as const)(
   },
 );
 
+test('a database that fails before the snapshot ends the file with its error', async () => {
+  const away = new Error('away');
+  const generations = {
+    liveGeneration: jest
+      .fn((projection: string) => parts.generations.liveGeneration(projection))
+      .mockRejectedValueOnce(away),
+  };
+  await expect(writtenFile({ ...parts, generations }, users)).rejects.toBe(away);
+});
+
 test('more custom fields than a statement has columns are written by the reference, and too many are refused', async () => {
   const fields = (from: number, count: number): Record<string, string | number> =>
     Object.fromEntries(

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { hasQueue } from '../../src/policies/add-job.js';
 import { Jobs, type JobsObserver } from '../../src/policies/jobs.js';
 import { queueDepth } from '../../src/policies/queue-depth.js';
 import { openPool } from '../../src/postgres/database.js';
@@ -83,4 +84,12 @@ test('each run of a job is reported with its outcome', async () => {
     ['settle-reward', 'failed'],
     ['settle-reward', 'given-up'],
   ]);
+});
+
+test('a database has a queue once its jobs are prepared', async () => {
+  const bare = await createTestDatabase();
+  const own = openPool({ url: bare.url, max: 1, applicationName: 'bare' });
+  expect([await hasQueue(own), await hasQueue(pool)]).toEqual([false, true]);
+  await own.end();
+  await bare.drop();
 });

@@ -128,9 +128,11 @@ describe('an answer', () => {
     }
   });
 
-  it('of a failure counts by its status, also when it does not end', async () => {
-    const broken = await pathFor({ kind: 'break-off', when: 'in-body', status: 410 });
-    expect(outcome(await post(receiver.url(broken)))).toBe(410);
+  it('of a redirect or a failure counts by its status, also when it does not end', async () => {
+    for (const status of [302, 410]) {
+      const broken = await pathFor({ kind: 'break-off', when: 'in-body', status });
+      expect(outcome(await post(receiver.url(broken)))).toBe(status);
+    }
     const hanging = await pathFor({ kind: 'hang-in-body', status: 429 });
     expect(outcome(await post(receiver.url(hanging), { withinMs: 300 }))).toBe(429);
   });
