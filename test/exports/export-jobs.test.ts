@@ -199,6 +199,24 @@ test('a file whose completion was not recorded is completed', async () => {
   });
 });
 
+test('a file that was recorded and not yet marked as stored is marked by another process', async () => {
+  const id = await ask();
+  await withWorker(() => ended(id));
+  await pool.query(
+    `update ledger.export_files set state = 'WRITTEN', owner = $2 where export_id = $1`,
+    [id, DEAD],
+  );
+  await withWorker(() =>
+    until(async () => {
+      const { rows } = await pool.query<{ state: string }>(
+        'select state from ledger.export_files where export_id = $1',
+        [id],
+      );
+      return rows[0]?.state === 'STORED';
+    }, 60_000),
+  );
+});
+
 test('what the database lost of exports follows the log', async () => {
   const lost = await ask();
   const fileless = await ask('REWARD');
@@ -256,13 +274,42 @@ test('exports that do not fit the room of the tenant are aborted', async () => {
   });
 });
 
+const newPerson = async (word: string): Promise<string> => {
+  const id = personal(word);
+  await tenant.live.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
+  return id;
+};
+
+/** The rows are read, and the first chunk waits until the person is forgotten. */
+async function endedForgetting(
+  person: string,
+  id: string,
+  meanwhile: () => Promise<void> = () => Promise.resolve(),
+): Promise<Shown> {
+  const holder = await pool.connect();
+  try {
+    await holder.query('begin; lock table ledger.export_chunks in share mode');
+    return await withWorker(async () => {
+      await until(async () => {
+        const { rows } = await pool.query(
+          `select from pg_stat_activity where datname = current_database()
+            and wait_event_type = 'Lock' and query like '%into ledger.export_chunks%'`,
+        );
+        return rows.length > 0;
+      }, WITHIN_MS);
+      await meanwhile();
+      const { status } = await tenant.live.call('DELETE', `/open/account/${person}/user/${person}`);
+      expect(status).toBe(204);
+      await holder.query('commit');
+      return ended(id);
+    });
+  } finally {
+    holder.release(true);
+  }
+}
+
 test('progress is shown while a file is written; whoever is forgotten then is in no file', async () => {
-  const named = async (word: string): Promise<string> => {
-    const id = personal(word);
-    await tenant.live.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
-    return id;
-  };
-  const [bob, cid] = [await named('bob'), await named('cid')];
+  const [bob, cid] = [await newPerson('bob'), await newPerson('cid')];
   const id = await ask();
   const attempts = async () => {
     const { rows } = await pool.query<{ attempt: string; failures: number }>(
@@ -272,37 +319,34 @@ test('progress is shown while a file is written; whoever is forgotten then is in
     return rows;
   };
   let first: Awaited<ReturnType<typeof attempts>> = [];
-  const holder = await pool.connect();
-  try {
-    // The rows are read, and the first chunk waits.
-    await holder.query('begin; lock table ledger.export_chunks in share mode');
-    await withWorker(async () => {
-      await until(async () => {
-        const { rows } = await pool.query(
-          `select from pg_stat_activity where datname = current_database()
-            and wait_event_type = 'Lock' and query like '%into ledger.export_chunks%'`,
-        );
-        return rows.length > 0;
-      }, WITHIN_MS);
-      first = await attempts();
-      await until(async () => (await show(id)).stats !== null, WITHIN_MS);
-      expect(await show(id)).toMatchObject({
-        status: 'PENDING',
-        stats: { rowsDone: 0, rowsTotal: 3 },
-      });
-      const { status } = await tenant.live.call('DELETE', `/open/account/${bob}/user/${bob}`);
-      expect(status).toBe(204);
-      await holder.query('commit');
-      expect(await ended(id)).toMatchObject({ status: 'COMPLETED', stats: { rows: 2 } });
+  const shown = await endedForgetting(bob, id, async () => {
+    first = await attempts();
+    await until(async () => (await show(id)).stats !== null, WITHIN_MS);
+    expect(await show(id)).toMatchObject({
+      status: 'PENDING',
+      stats: { rowsDone: 0, rowsTotal: 3 },
     });
-  } finally {
-    holder.release(true);
-  }
+  });
+  expect(shown).toMatchObject({ status: 'COMPLETED', stats: { rows: 2 } });
   const second = await attempts();
   expect(second).toEqual([{ attempt: expect.any(String) as unknown, failures: 0 }]);
   expect(second[0]?.attempt).not.toBe(first[0]?.attempt);
   const text = (await fileOf(id)).toString();
   expect([text.includes(bob), text.includes(cid)]).toEqual([false, true]);
+});
+
+test('an export that people are forgotten in for a day is aborted', async () => {
+  const bob = await newPerson('bob');
+  const id = await ask();
+  await pool.query(
+    `update ledger.events set data = jsonb_set(data::jsonb, '{expiresAt}', to_jsonb((data::jsonb ->> 'expiresAt')::bigint - 90000000))::text
+      where type = 'ExportRequested' and data::jsonb ->> 'exportId' = $1`,
+    [id],
+  );
+  expect(await endedForgetting(bob, id)).toMatchObject({
+    status: 'ABORTED',
+    stats: { reason: 'people in it were forgotten each time it was written' },
+  });
 });
 
 test('a database without room for a file aborts the export, and no other', async () => {

@@ -149,6 +149,8 @@ describe('payment connect', () => {
       lastSyncAt: expect.stringMatching(ISO_TIME),
       parked: [],
     });
+    double.invoices.push({ ...invoice, id: 'in_2', created });
+    expect(await sync()).toEqual([0, { invoices: 2, applied: 1 }]);
     double.fail({ kind: 'answer', status: 500 });
     expect(await cli('payment', 'sync', tenant.alias)).toEqual(refusedWith(/answered 500/));
     expect(await cli('payment', 'sync', tenant.alias, '--since', 'soon')).toEqual(
