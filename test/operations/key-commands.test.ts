@@ -1,16 +1,12 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import {
-  projectRoot,
-  startServiceProcess,
-  type ServiceProcess,
-} from '../harness/service-process.js';
+import { startServiceProcess, type ServiceProcess } from '../harness/service-process.js';
 import { ApiClient } from '../support/api-client.js';
+import { runHere, type Ran } from '../support/command-line.js';
 import { createStores, type TestStores } from '../support/running-service.js';
 
-/** `key …` as an operator calls it, beside the compiled service. */
+/** `key …` next to the compiled service. */
 
 let stores: TestStores;
 let newKeyFile: string;
@@ -30,21 +26,8 @@ const envWith = (masterKeyFile: string): Readonly<Record<string, string>> => ({
   MASTER_KEY_FILE: masterKeyFile,
 });
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-function cli(masterKeyFile: string, ...words: readonly string[]): Promise<Ran> {
-  const program = join(projectRoot(), 'dist/bin/cli.js');
-  const env = { PATH: process.env.PATH, ...envWith(masterKeyFile) };
-  return new Promise((done) => {
-    execFile(process.execPath, [program, ...words], { env }, (error, out, err) =>
-      done({ code: error === null ? 0 : Number(error.code), out, err }),
-    );
-  });
-}
+const cli = (masterKeyFile: string, ...words: readonly string[]): Promise<Ran> =>
+  runHere({ databaseUrl: stores.databaseUrl, masterKeyFile }, words);
 
 async function start(masterKeyFile: string): Promise<ServiceProcess> {
   service = await startServiceProcess({ env: envWith(masterKeyFile) });
@@ -130,35 +113,19 @@ test('without a service the rotation is complete at once', async () => {
   expect((await cli(newKeyFile, 'tenant', 'show', 'shop')).code).toBe(0);
 }, 60_000);
 
-test.each<[string, () => Promise<string>, RegExp]>([
-  ['is missing', () => Promise.resolve(`${newKeyFile}.not`), /does not exist/],
-  [
-    'can be read by others',
-    async () => {
-      await chmod(newKeyFile, 0o644);
-      return newKeyFile;
-    },
-    /mode 644: others can read it/,
-  ],
-  ['is the one in use', () => Promise.resolve(stores.masterKeyFile), /is the one in use/],
-])(
-  'a new key file that %s is refused in one line',
-  async (_, file, why) => {
-    const { code, out, err } = await cli(
-      stores.masterKeyFile,
-      'key',
-      'rotate',
-      '--json',
-      '--new-key-file',
-      await file(),
-    );
+test('a new key file that is missing, that others can read, or that is in use is refused in one line', async () => {
+  await chmod(newKeyFile, 0o644);
+  for (const [file, why] of [
+    [`${newKeyFile}.not`, /does not exist/],
+    [newKeyFile, /mode 644: others can read it/],
+    [stores.masterKeyFile, /is the one in use/],
+  ] as const) {
+    const words = ['key', 'rotate', '--json', '--new-key-file', file];
+    const { code, out, err } = await cli(stores.masterKeyFile, ...words);
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(why);
     expect(err.trim().split('\n')).toHaveLength(1);
-    const status = JSON.parse(
-      (await cli(stores.masterKeyFile, 'key', 'status', '--json')).out,
-    ) as Status;
-    expect(status.masterKeys).toHaveLength(1);
-  },
-  60_000,
-);
+  }
+  const { out } = await cli(stores.masterKeyFile, 'key', 'status', '--json');
+  expect((JSON.parse(out) as Status).masterKeys).toHaveLength(1);
+}, 60_000);

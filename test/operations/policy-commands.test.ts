@@ -1,7 +1,7 @@
+// Over 5 s: reactions are retried with pauses, and commands each open the stores.
 import type { Core } from '../../src/core/core.js';
-import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import { showParked } from '../../src/operations/policies/policy-commands.js';
-import { path, type Json } from '../support/api-client.js';
+import { type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import {
@@ -31,7 +31,6 @@ const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words
 
 const scopeOf = ({ alias }: TestTenant) => ({ tenant: alias, mode: 'live' }) as const;
 const inTwoMinutes = () => ({ now: Date.now() + 120_000 });
-const CENTS = (assignedCredit: number) => ({ type: 'CREDIT', unit: 'CENTS', assignedCredit });
 
 /** Grants to this account fail in the database until the function that comes back is called. */
 async function refusingGrants(
@@ -91,116 +90,41 @@ const credit = async (tenant: TestTenant, { referrer }: Pair): Promise<number> =
   return body.reduce((sum, reward) => sum + Number(reward['assignedCredit'] ?? 0), 0);
 };
 
-const kinds: readonly [
-  string,
-  ProgramDocument,
-  (tenant: TestTenant, pair: Pair) => Promise<unknown>,
-  object,
-][] = [
-  [
-    'the start of a referral',
-    { id: 'default', referrerReward: { ...CENTS(300), when: 'STARTED' } },
-    refers,
-    {
-      kind: 'conversion',
-      unit: expect.stringMatching(/^referrer reward of \w+: 300 CENTS$/) as unknown,
-      ledger: 300,
-    },
-  ],
-  [
-    'a conversion',
-    { id: 'default' },
-    async (tenant, pair) => {
-      await refers(tenant, pair);
-      await converts(tenant, pair);
-    },
-    {
-      kind: 'conversion',
-      unit: expect.stringMatching(/^referrer reward of \w+: 1000 CENTS$/) as unknown,
-      ledger: 1_000,
-    },
-  ],
-  [
-    'an approval',
-    { id: 'default', moderation: { referrer: 'PENDING' } },
-    async (tenant, pair) => {
-      await refers(tenant, pair);
-      await converts(tenant, pair);
-      const { body } = await tenant.live.get<{ referrals: readonly Json[] }>(
-        `/referrals?referredUserId=${encodeURIComponent(pair.user)}`,
-      );
-      await tenant.live.post('/referrals/moderate', {
-        actions: [{ referralId: body.referrals[0]?.['id'], action: 'REFERRER_APPROVED' }],
-      });
-    },
-    {
-      kind: 'conversion',
-      unit: expect.stringMatching(/^referrer reward of \w+: 1000 CENTS$/) as unknown,
-      ledger: 1_000,
-    },
-  ],
-  [
-    'an event',
-    { id: 'default', eventRewards: [{ key: 'purchase', to: 'REFERRER', reward: CENTS(40) }] },
-    async (tenant, pair) => {
-      await refers(tenant, pair);
-      const body = {
-        userId: pair.user,
-        accountId: pair.referred,
-        events: [{ key: 'purchase', fields: {} }],
-      };
-      await tenant.live.post(
-        `/open${path('account', pair.referred, 'user', pair.user)}/events`,
-        body,
-      );
-    },
-    {
-      kind: 'event-reward',
-      unit: expect.stringMatching(
-        /^eventRewards\/REFERRER\/purchase reward of event \w/,
-      ) as unknown,
-      ledger: 40,
-    },
-  ],
-];
-
-describe('a reward that could not be granted', () => {
-  it.each(kinds)(
-    'for %s is retried automatically when the cause is over, and is a difference without its row',
-    async (_, program, earn, difference) => {
-      const tenant = await service.createTenant({ program });
-      const pair = await referrerOf(tenant);
-      const mend = await refusingGrants(tenant, pair.referrer, 'P0001');
-      try {
-        await earn(tenant, pair);
-        await eventually(async () => (await showParked(core, 10)).length === 1);
-        expect(await credit(tenant, pair)).toBe(0);
-        const { rows } = await core.pool.query<{ event_id: string }>(
-          'delete from ledger.parked_reactions returning *',
-        );
-        const { ok, differences } = await reconcileLedger(
-          core,
-          scopeOf(tenant),
-          {},
-          inTwoMinutes(),
-        );
-        expect({ ok, differences }).toMatchObject({
-          ok: false,
-          differences: [{ ...difference, account: pair.referrer, eventIds: [rows[0]?.event_id] }],
-        });
-        for (const row of rows) await putBack(row);
-        await eventually(async () => (await showParked(core, 10)).length === 1);
-      } finally {
-        await mend();
-      }
-      await eventually(async () => (await showParked(core, 10)).length === 0, 45_000);
-      expect(await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes())).toMatchObject({
-        ok: true,
-      });
-      // No write of the client's own: the read models follow in their time.
-      await eventually(async () => (await credit(tenant, pair)) > 0);
-    },
-  );
+test('a reward that could not be granted is retried automatically when the cause is over, and is a difference without its row', async () => {
+  const tenant = await service.createTenant();
+  const pair = await referrerOf(tenant);
+  const mend = await refusingGrants(tenant, pair.referrer, 'P0001');
+  try {
+    await refers(tenant, pair);
+    await converts(tenant, pair);
+    await eventually(async () => (await showParked(core, 10)).length === 1);
+    expect(await credit(tenant, pair)).toBe(0);
+    const { rows } = await core.pool.query<{ event_id: string }>(
+      'delete from ledger.parked_reactions returning *',
+    );
+    expect(await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes())).toMatchObject({
+      ok: false,
+      differences: [
+        {
+          kind: 'conversion',
+          unit: expect.stringMatching(/^referrer reward of \w+: 1000 CENTS$/) as unknown,
+          ledger: 1_000,
+          account: pair.referrer,
+          eventIds: [rows[0]?.event_id],
+        },
+      ],
+    });
+    for (const row of rows) await putBack(row);
+    await eventually(async () => (await showParked(core, 10)).length === 1);
+  } finally {
+    await mend();
+  }
+  await eventually(async () => (await showParked(core, 10)).length === 0, 45_000);
+  expect(await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes())).toMatchObject({
+    ok: true,
+  });
+  // No write of the client's own: the read models follow in their time.
+  await eventually(async () => (await credit(tenant, pair)) > 0);
 });
 
 /** As the release before left it. */

@@ -1,8 +1,7 @@
-import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { ExpectedRevision } from '../../src/event-log/event-log.js';
-import { enterWorld } from '../../src/foundation/world.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import {
   AccountHistories,
@@ -11,6 +10,7 @@ import {
 import { namelessCodec } from '../../src/webhooks/payloads/nameless-codec.js';
 import { OpenedEvents } from '../../src/webhooks/payloads/opened-events.js';
 import type { Announcement } from '../../src/webhooks/payloads/payloads.js';
+import { enterWorldWith } from '../support/clock-of-process.js';
 import {
   accountOpened,
   anAccount,
@@ -170,14 +170,7 @@ describe('a history', () => {
     let leave: () => void;
     beforeEach(async () => {
       now = 0;
-      leave = enterWorld({
-        now: () => Date.now(),
-        elapsed: () => now,
-        after: () => () => undefined,
-        uuid: () => randomUUID(),
-        bytes: (length) => randomBytes(length),
-        below: (end) => randomInt(end),
-      });
+      leave = enterWorldWith({ elapsed: () => now, after: () => () => undefined });
       await appendTo(OTHER, 'no-stream', [accountOpened(anAccount('other'))]);
     });
     afterEach(() => leave());

@@ -1,6 +1,5 @@
-import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
-import { enterWorld } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
 import {
   beginFollowing,
@@ -12,6 +11,7 @@ import {
   type EndpointState,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
 import { resend } from '../../src/webhooks/deliveries/shown-deliveries.js';
+import { clockMovedBy } from '../support/clock-of-process.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { until } from '../support/projected-ledger.js';
 
@@ -182,14 +182,7 @@ test.each([10, -10])('a process %i minutes ahead sends again at once', async (mi
   await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
   const id = await put(EARLIER + 1_000);
   await deliver();
-  const leaveWorld = enterWorld({
-    now: () => Date.now() + minutes * 60_000,
-    elapsed: () => performance.now(),
-    after: () => () => undefined,
-    uuid: () => randomUUID(),
-    bytes: (length) => randomBytes(length),
-    below: (end) => randomInt(end),
-  });
+  const leaveWorld = clockMovedBy(minutes * 60_000);
   try {
     expect(await resend(pool, NAME, all)).toBe(1);
   } finally {
