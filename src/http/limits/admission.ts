@@ -8,14 +8,7 @@ import {
   type AuthenticationParts,
 } from '../credentials/authentication.js';
 import { callOf, type Call } from '../credentials/call.js';
-import {
-  limitCalls,
-  limitCallsOfMode,
-  limitCallsOfTenant,
-  limitCallsOfUser,
-  limitNewUsers,
-  type CallCounter,
-} from './call-limit.js';
+import { limitCalls, limitNewUsers, type CallCounter } from './call-limit.js';
 import { clientAddress, countedAddress } from '../edge/client-address.js';
 import { refuseCrossSite } from '../edge/cross-origin.js';
 import type { FailedCredentials } from './failed-credentials.js';
@@ -97,17 +90,12 @@ const hasBasic = ({ headers: { authorization = '' } }: FastifyRequest): boolean 
 const hasCredentials = ({ headers }: FastifyRequest): boolean =>
   Boolean(headers.authorization) || Boolean(headers['x-saasquatch-user-token']);
 
-async function limit(call: Call, access: AccessRule, calls: CallCounter): Promise<void> {
-  const { counted } = access;
+async function limit(call: Call, { counted, kind }: AccessRule, calls: CallCounter): Promise<void> {
   if (counted === undefined) return;
-  if (counted === 'post-events') return limitCallsOfUser(call, counted, calls);
-  if (counted === 'test-webhook') return limitCallsOfTenant(call, counted, calls);
-  if (counted === 'change-webhooks') return limitCallsOfMode(call, counted, calls);
   if (counted !== 'create-user') return limitCalls(call, counted, calls);
   const { token } = call;
   // A token's call is about its own user, except for a visitor's, whose user is named in the body.
-  if (token?.kind === 'user' && access.kind !== 'visitor-open')
-    await limitNewUsers(call, token, calls);
+  if (token?.kind === 'user' && kind !== 'visitor-open') await limitNewUsers(call, token, calls);
 }
 
 function checkContentTypeOf(request: FastifyRequest, emptyBody: boolean): void {

@@ -1,8 +1,7 @@
 import type { Scope } from '../../domain/scope.js';
 import type { CountedCall } from '../../domain/tenant/open-rules.js';
-import type { Caller } from '../credentials/caller.js';
-import { ApiError } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';
+import { ApiError } from '../edge/api-error.js';
 import { countedAddress } from '../edge/client-address.js';
 import type { CallCount, ClientCall } from './rate-limits.js';
 
@@ -13,42 +12,36 @@ export interface CallCounter {
   isKnown(scope: Scope, accountId: string, userId: string): Promise<boolean>;
 }
 
-/** Limits live calls of clients. Servers with a key, and the test mode, are not limited. */
-const isCounted = ({ actor, mode }: Caller): boolean => actor.kind !== 'api-key' && mode === 'live';
+/** Whose calls share a count. Other calls: `address`. */
+const COUNTED_PER: Partial<Record<CountedCall, 'user' | 'tenant' | 'mode'>> = {
+  // Each event is stored, and many users share an address.
+  'post-events': 'user',
+  // Each call makes the service call or write to others.
+  'test-webhook': 'tenant',
+  'preview-mail': 'tenant',
+  // What they change is read with the tenant, also by others' requests.
+  'change-webhooks': 'mode',
+};
 
-/**
- * Limits a user's own calls in both modes: each of them is stored for good. Counted by user: many
- * users share an address.
- */
-export async function limitCallsOfUser(
-  call: Call,
+/** Undefined: the call is free. */
+function clientOf(
+  { mode, token, actor, clientAddress }: Call,
   counted: CountedCall,
-  counter: CallCounter,
-): Promise<void> {
-  const { token, mode } = call;
-  if (token?.kind === 'user')
-    await countCall(call, counted, [mode, token.accountId, token.userId], counter);
+): readonly string[] | undefined {
+  switch (COUNTED_PER[counted]) {
+    case 'tenant':
+      return [];
+    case 'mode':
+      return [mode];
+    case 'user':
+      return token?.kind === 'user' ? [mode, token.accountId, token.userId] : undefined;
+    case undefined:
+      // Servers with a key, and the test mode, are not limited.
+      return actor.kind === 'api-key' || mode === 'test'
+        ? undefined
+        : [countedAddress(clientAddress)];
+  }
 }
-
-/**
- * Limits all calls of a tenant, those with a key and in test mode included: each of them makes the
- * service call somebody.
- */
-export const limitCallsOfTenant = (
-  call: Call,
-  counted: CountedCall,
-  counter: CallCounter,
-): Promise<void> => countCall(call, counted, [], counter);
-
-/**
- * Limits all calls of a tenant and mode, those with a key included: what they change is read with
- * the tenant for good, also by others' requests.
- */
-export const limitCallsOfMode = (
-  call: Call,
-  counted: CountedCall,
-  counter: CallCounter,
-): Promise<void> => countCall(call, counted, [call.mode], counter);
 
 /** Counts a call and reports the remaining ones in the answer. @throws {ApiError} RATE_LIMITED. */
 export async function limitCalls(
@@ -56,27 +49,27 @@ export async function limitCalls(
   counted: CountedCall,
   counter: CallCounter,
 ): Promise<void> {
-  if (isCounted(call))
-    await countCall(call, counted, [countedAddress(call.clientAddress)], counter);
-}
-
-async function countCall(
-  call: Call,
-  counted: CountedCall,
-  client: readonly string[],
-  counter: CallCounter,
-): Promise<void> {
-  const { limit, windowSeconds, left, resetSeconds, isExceeded } = await counter.count({
-    tenant: call.tenant,
-    call: counted,
-    client,
-  });
-  void call.reply.headers(rateHeaders(counted, { limit, windowSeconds, left, resetSeconds }));
+  const client = clientOf(call, counted);
+  if (client === undefined) return;
+  const count = await counter.count({ tenant: call.tenant, call: counted, client });
+  void call.reply.headers(rateHeaders(counted, count));
+  const { isExceeded, limit, windowSeconds, resetSeconds } = count;
   if (isExceeded)
     throw rateLimited(`${counted}: at most ${limit} calls in ${windowSeconds} s`, resetSeconds);
 }
 
-/** The fields that tell a client its limit and what is left of it. */
+/** The same for a write that counts only when it creates the user. */
+export async function limitNewUsers(
+  call: Call,
+  user: { readonly accountId: string; readonly userId: string },
+  counter: CallCounter,
+): Promise<void> {
+  if (clientOf(call, 'create-user') === undefined) return;
+  if (await counter.isKnown(call.scope, user.accountId, user.userId)) return;
+  await limitCalls(call, 'create-user', counter);
+}
+
+/** The fields that show a client its limit and what is left of it. */
 export const rateHeaders = (
   name: string,
   { limit, windowSeconds, left, resetSeconds }: Omit<CallCount, 'isExceeded'>,
@@ -95,13 +88,3 @@ export const rateLimited = (
     message: `Too many requests (${rule}): repeat the call in ${retryAfterSeconds} s`,
     headers: { ...headers, 'Retry-After': String(retryAfterSeconds) },
   });
-
-/** The same for a write that counts only when it creates the user. */
-export async function limitNewUsers(
-  call: Call,
-  user: { readonly accountId: string; readonly userId: string },
-  counter: CallCounter,
-): Promise<void> {
-  if (!isCounted(call) || (await counter.isKnown(call.scope, user.accountId, user.userId))) return;
-  await limitCalls(call, 'create-user', counter);
-}

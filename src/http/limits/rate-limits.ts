@@ -1,13 +1,12 @@
 import { sql, type Expression, type RawBuilder } from 'kysely';
-import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import type { Scope } from '../../domain/scope.js';
 import { CALL_WINDOWS, type CountedCall, type OpenRules } from '../../domain/tenant/open-rules.js';
-import { elapsed } from '../../foundation/world.js';
 import { isRefusedByServer } from '../../postgres/database.js';
 import { compiledOnce, fetchRow, now, run, tables, type Given } from '../../postgres/statements.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
+import { WindowCounts, type Counted } from './window-counts.js';
 
 /** One client's call of one tenant. */
 export interface ClientCall {
@@ -28,14 +27,6 @@ export interface CallCount {
   readonly isExceeded: boolean;
 }
 
-/** Some 200 bytes each. */
-const COUNTED_HERE_MAX = 20_000;
-
-interface CountedHere {
-  readonly endsMs: number;
-  calls: number;
-}
-
 /**
  * Counts calls per tenant, kind of call and client, for all processes together. A window begins
  * with a client's first call, the next one with the first call after its end. One statement counts
@@ -43,7 +34,7 @@ interface CountedHere {
  * to write, each process counts for itself: reads go on, within the limits.
  */
 export class RateLimits {
-  private readonly here = new LRUCache<string, CountedHere>({ max: COUNTED_HERE_MAX });
+  private readonly here = new WindowCounts();
 
   constructor(
     private readonly pool: Pick<Pool, 'query'>,
@@ -78,19 +69,9 @@ export class RateLimits {
       return counted ?? { calls: 1, leftSeconds: counting.windowSeconds };
     } catch (error) {
       if (!isRefusedByServer(error)) throw error;
-      return this.countedHere(counting);
+      const { tenant, call, client, windowSeconds } = counting;
+      return this.here.add(JSON.stringify([tenant, call, client]), windowSeconds);
     }
-  }
-
-  private countedHere({ tenant, call, client, windowSeconds }: Counting): Counted {
-    const name = JSON.stringify([tenant, call, client]);
-    const now = elapsed();
-    const known = this.here.get(name);
-    const isRunning = known !== undefined && now < known.endsMs;
-    const window = isRunning ? known : { endsMs: now + windowSeconds * 1000, calls: 0 };
-    if (!isRunning) this.here.set(name, window);
-    window.calls += 1;
-    return { calls: window.calls, leftSeconds: Math.ceil((window.endsMs - now) / 1000) };
   }
 
   /** Whether the user exists, according to the log; ids as the client sent them. */
@@ -124,12 +105,6 @@ interface Counting {
   readonly client: string;
   readonly windowSeconds: number;
   readonly limit: number;
-}
-
-interface Counted {
-  /** In the window, this one included. */
-  readonly calls: number;
-  readonly leftSeconds: number;
 }
 
 const COUNT = compiledOnce('call_counts.count', (given: Given<Counting>) => {

@@ -7,7 +7,7 @@ import { isMailType } from '../../themes/theme-instance.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
-import { limitCallsOfTenant } from '../limits/call-limit.js';
+import { limitCalls } from '../limits/call-limit.js';
 import { RateLimits } from '../limits/rate-limits.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
@@ -66,7 +66,7 @@ export class MailPreviewsController {
       const refusal = await this.previews.refusalOf(scope, to);
       if (refusal !== undefined) throw badRequest(`sendTo ${refusal}`);
       if (!this.previews.canSend) throw unavailable(RETRY_SECONDS);
-      await limitCallsOfTenant(call, 'preview-mail', this.limits);
+      await limitCalls(call, 'preview-mail', this.limits);
       const sent = await call.aside(() => this.previews.send(preview, to, commandId));
       if (sent.kind === 'refused') throw badRequest('sendTo was refused by the mail server');
       if (sent.kind !== 'taken') throw unavailable(RETRY_SECONDS);
