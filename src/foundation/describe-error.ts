@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { errorCode } from './error-code.js';
 
 /** The error's name, for log lines: messages of databases and libraries may quote values. */
@@ -11,3 +12,30 @@ export const errorNameAndCode = (error: unknown): string =>
 /** The first line of the message, for an operator. */
 export const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message.split('\n')[0] : '') || 'unknown error';
+
+/**
+ * An error's kind and origin for the log. Its message may quote the client's text, so it is left
+ * out.
+ */
+interface LoggedError {
+  readonly name: string;
+  readonly code?: string;
+  readonly frames: readonly string[];
+  readonly cause?: LoggedError;
+}
+
+/** Includes errors of other realms: Node's own are, inside of a vm context. */
+export const isError = (value: unknown): value is Error =>
+  value instanceof Error || types.isNativeError(value);
+
+export function loggedError(error: unknown): LoggedError {
+  if (!isError(error)) return { name: typeof error, frames: [] };
+  const code = errorCode(error);
+  const lines = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return {
+    name: error.name,
+    ...(code !== undefined && /^\w{1,64}$/.test(code) ? { code } : {}),
+    frames: lines.slice(0, 10).map((line) => line.trim()),
+    ...(isError(error.cause) ? { cause: loggedError(error.cause) } : {}),
+  };
+}

@@ -32,6 +32,8 @@ import type { Stores } from './start-stores.js';
 import { pageOfUnmatched } from '../http/console/view/error-page.js';
 import { RequestValidationPipe } from '../http/shapes/validation.js';
 import { isWriteToken } from '../http/users/write-token.js';
+import { completedError } from '../http/writing/error-message.js';
+import { refuseWhenStoresHang } from '../http/writing/write-deadline.js';
 
 export function startOperationsPool(core: Core, { config }: ServiceOptions): Started<Pool> {
   const pool = openOperationsPool(core, connectionBudget(config).operations);
@@ -196,14 +198,18 @@ export async function configureApplication(
     console,
     isComplete: () => generations.areComplete,
   });
+  const checks = {
+    storesAnswer: storesAnswerIn({ pool: stores.background, log: stores.core.log }),
+    databaseAnswers: databaseAnswersIn({ pool: stores.background }),
+  };
   edge.configure(app, {
     admit: (request, reply) => admission.admit(request, reply),
     allowedOrigins: async (alias) => (await tenants.find(alias))?.openRules.allowedOrigins,
     metrics: new HttpMetrics(registry),
     pageOfUnmatched,
     isUnavailable: isNotServedNow,
-    storesAnswer: storesAnswerIn({ pool: stores.background, log: stores.core.log }),
-    databaseAnswers: databaseAnswersIn({ pool: stores.background }),
+    completed: completedError,
+    watch: (request, reply, refuse) => refuseWhenStoresHang(request, reply, checks, refuse),
   });
   serveConsole(app.getHttpAdapter().getInstance(), console);
   app.useGlobalPipes(new RequestValidationPipe());

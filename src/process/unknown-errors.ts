@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { loggedError } from '../http/edge/request-log.js';
+import { loggedError } from '../foundation/describe-error.js';
 
 /**
  * An error that no part handled: the state of the process is unknown, so it ends, with one line and

@@ -121,7 +121,7 @@ test('a body that does not arrive within the deadline is answered with 408', asy
 /** Begins to end the service. @returns how to wait for its end. */
 async function shutDown({ app }: SampleApp): Promise<() => Promise<void>> {
   const closed = app.close();
-  await until(() => !(app.getHttpServer()).listening);
+  await until(() => !app.getHttpServer().listening);
   return () => closed;
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { API_ERROR_CODES, API_ERRORS, errorJson } from '../../src/http/edge/api-error.js';
-import { completedError } from '../../src/http/edge/error-message.js';
+import { completedError } from '../../src/http/writing/error-message.js';
 
 const requestOf = (given: object): FastifyRequest =>
   ({

@@ -38,8 +38,14 @@ test.each([
   ],
   [
     '/fail/nest',
-    404,
-    { statusCode: 404, message: expect.any(String), apiErrorCode: 'NOT_FOUND', rsCode: null },
+    400,
+    {
+      statusCode: 400,
+      message: expect.any(String),
+      apiErrorCode: 'BAD_REQUEST',
+      rsCode: null,
+      validationErrors: [],
+    },
   ],
   [
     '/account/missing',

@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type Server } from 'n
 import { connect, type Socket } from 'node:net';
 import { clientAddress, trustOf } from '../../src/http/edge/client-address.js';
 import { FailedCredentials } from '../../src/http/limits/failed-credentials.js';
+import { WindowCounts } from '../../src/http/limits/window-counts.js';
 import { eventually } from '../support/embedded.js';
 import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 
@@ -136,7 +137,7 @@ describe('a client whose socket was reset before its address was known', () => {
   });
 
   test('counts as no address and is no proxy', () => {
-    expect(clientAddress({ ip: undefined, raw: { socket: {} } })).toBe('');
+    expect(clientAddress({ ip: undefined, raw: { socket: {} } } as never)).toBe('');
     const anyone = trustOf([{ address: '0.0.0.0', prefix: 0, family: 'ipv4' }]);
     expect([anyone(undefined), anyone('192.0.2.7')]).toEqual([false, true]);
   });
@@ -228,7 +229,7 @@ describe('failed credentials', () => {
 
   test('are counted again when their minute is over, each address by itself', () => {
     let now = 5_000;
-    const failures = new FailedCredentials(2, () => now);
+    const failures = new FailedCredentials(2, new WindowCounts(() => now));
     const limited = (from: string) => failures.count(from)?.headers['Retry-After'];
     expect([limited('a'), limited('a'), limited('b')]).toEqual([undefined, undefined, undefined]);
     now += 59_000;

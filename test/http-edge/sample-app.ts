@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import {
+  BadRequestException,
   Body,
   Controller,
   Delete,
@@ -7,7 +8,6 @@ import {
   HttpCode,
   Inject,
   Module,
-  NotFoundException,
   Param,
   Post,
   Put,
@@ -26,7 +26,7 @@ import type { CallCounter } from '../../src/http/limits/call-limit.js';
 import { Call } from '../../src/http/credentials/call.js';
 import { Admission, type AdmissionParts } from '../../src/http/limits/admission.js';
 import { FailedCredentials } from '../../src/http/limits/failed-credentials.js';
-import { HttpEdge, type HttpEdgeParts } from '../../src/http/edge/http-edge.js';
+import { HttpEdge } from '../../src/http/edge/http-edge.js';
 import type { HttpLimits } from '../../src/http/edge/http-limits.js';
 import { serveConsole, type ConsoleGate } from '../../src/http/console/sessions/console-gate.js';
 import { HealthController } from '../../src/http/health/health.controller.js';
@@ -55,8 +55,10 @@ import {
 import { SyncAccountRequest } from '../../src/http/accounts/sync-account.request.js';
 import { UserRequest } from '../../src/http/users/user.request.js';
 import { AccountResponse } from '../../src/http/accounts/account.response.js';
-import { DatabaseUnavailable } from '../../src/postgres/database.js';
+import { DatabaseUnavailable, isUnavailable } from '../../src/postgres/database.js';
 import { pageOfUnmatched } from '../../src/http/console/view/error-page.js';
+import { refuseWhenStoresHang, type StoreChecks } from '../../src/http/writing/write-deadline.js';
+import { completedError } from '../../src/http/writing/error-message.js';
 import { RequestValidationPipe } from '../../src/http/shapes/validation.js';
 import { isWriteToken } from '../../src/http/users/write-token.js';
 
@@ -217,7 +219,7 @@ class SampleController {
       case 'away':
         throw new DatabaseUnavailable('connection to 10.0.0.1 refused');
       case 'nest':
-        throw new NotFoundException('ann@example.com is not here');
+        throw new BadRequestException('ann@example.com is not here');
       case 'string':
         // eslint-disable-next-line no-throw-literal -- what a careless library may do
         throw 'ann@example.com';
@@ -258,8 +260,13 @@ const directory = (sample: Sample): AdmissionParts['tenants'] => ({
   },
 });
 
+const ANSWERING: StoreChecks = {
+  storesAnswer: async () => true,
+  databaseAnswers: async () => true,
+};
+
 type SampleParts = Partial<AdmissionParts> &
-  Pick<HttpEdgeParts, 'databaseAnswers'> & { readonly console?: ConsoleGate };
+  Partial<StoreChecks> & { readonly console?: ConsoleGate };
 
 export interface SampleApp {
   readonly app: NestFastifyApplication;
@@ -313,7 +320,10 @@ export async function startSampleApp(
     allowedOrigins: async (alias) => TENANTS[alias]?.openRules.allowedOrigins,
     metrics: new HttpMetrics(registry),
     pageOfUnmatched,
-    ...(parts.databaseAnswers && { databaseAnswers: parts.databaseAnswers }),
+    isUnavailable,
+    completed: completedError,
+    watch: (request, reply, refuse) =>
+      refuseWhenStoresHang(request, reply, { ...ANSWERING, ...parts }, refuse),
   });
   if (parts.console) serveConsole(edge.adapter.getInstance(), parts.console);
   app.useGlobalPipes(new RequestValidationPipe());

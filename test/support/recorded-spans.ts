@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   context,
   INVALID_SPANID,
+  propagation,
   ROOT_CONTEXT,
   trace,
   TraceFlags,
@@ -70,11 +71,21 @@ export class RecordedSpans implements TracerProvider {
   constructor() {
     if (!context.setGlobalContextManager(new Contexts()) || !trace.setGlobalTracerProvider(this))
       throw new Error('another library records the spans');
+    propagation.setGlobalPropagator({
+      inject: () => undefined,
+      fields: () => ['traceparent'],
+      extract: (parent, carrier: { readonly traceparent?: string }) => {
+        const [, traceId = '', spanId = ''] = carrier.traceparent?.split('-') ?? [];
+        const given = { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
+        return traceId === '' ? parent : trace.setSpanContext(parent, given);
+      },
+    });
   }
 
   end(): void {
     trace.disable();
     context.disable();
+    propagation.disable();
   }
 
   /** Those with a name that begins so. */

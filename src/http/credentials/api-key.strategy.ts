@@ -1,6 +1,6 @@
 import { PassportStrategy } from '@nestjs/passport';
 import { BasicStrategy } from 'passport-http';
-import type { Credentials } from './credentials.js';
+import type { Credentials } from './user-token.strategy.js';
 
 /**
  * HTTP Basic with the key as the password under any user name, or as the user name alone.

@@ -2,14 +2,14 @@ import type { FastifyRequest } from 'fastify';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { TokenSecrets } from '../../command-handling/token-secrets.js';
 import type { CurrentOperators, Operator } from '../../config/operators.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { aliasIn, isOpenEndpoint, type AccessRule } from '../edge/access.js';
 import { ApiError, unauthorized } from '../edge/api-error.js';
 import { noteFacts } from '../edge/request-facts.js';
-import type { Actor, Caller, Tenant } from './caller.js';
-import type { VerifyToken } from './credentials.js';
+import type { Actor, Caller } from './call.js';
 import { CredentialsGuard } from './credentials.guard.js';
 import { forbidden, takesTokens, type IsWriteToken } from './rights.js';
-import { tokensIn } from './user-token.strategy.js';
+import { tokensIn, type VerifyToken } from './user-token.strategy.js';
 
 export interface AuthenticationParts {
   readonly tenants: Pick<TenantDirectory, 'find' | 'authenticate'>;
@@ -73,7 +73,7 @@ export async function authenticateOperator(
 }
 
 async function callerWithin(
-  tenant: Tenant,
+  tenant: OpenTenant,
   access: AccessRule,
   { headers }: FastifyRequest,
   { tenants, tokenSecrets }: AuthenticationParts,

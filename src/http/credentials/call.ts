@@ -3,10 +3,30 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operator } from '../../config/operators.js';
 import type { Seen } from '../../domain/account/seen.js';
-import type { Caller } from './caller.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import type { Mode, Scope } from '../../domain/scope.js';
+import type { ActorKind } from '../edge/request-facts.js';
+import type { TokenSubject } from './user-token.js';
 import { clientAddress } from '../edge/client-address.js';
 
 const USER_AGENT_LENGTH_MAX = 512;
+
+/** The caller's credential: an API key, the secret that signed a token, or none. */
+export interface Actor {
+  readonly kind: ActorKind;
+  readonly id: string;
+}
+
+/** The caller, as known before the body is read. */
+export interface Caller {
+  readonly tenant: OpenTenant;
+  readonly mode: Mode;
+  /** Tenant and mode, in the form of the ledger's keys. */
+  readonly scope: Scope;
+  readonly actor: Actor;
+  /** The user that the token names; undefined without a token. */
+  readonly token?: TokenSubject;
+}
 
 /**
  * One call of a tenant's route: the caller, the client's address, and what was sent besides path,
@@ -42,6 +62,8 @@ export interface OperatorCall {
 
 declare module 'fastify' {
   interface FastifyRequest {
+    caller: Caller | null;
+    operator: Operator | null;
     /** Made once, when it is first asked for. */
     call: Call | null;
   }

@@ -1,11 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { AccessRule } from '../edge/access.js';
-import type { Caller } from './caller.js';
+import type { Caller } from './call.js';
 import type { TokenSubject } from './user-token.js';
 
-/**
- * What a caller may do. An API key opens everything of its mode; a token opens its user's own data.
- */
+/** An API key opens everything of its mode; a token opens its user's own data. */
 
 /** Whether a token with these fields of its user, the ids left out, may write. */
 export type IsWriteToken = (fields: TokenSubject['fields']) => boolean;
@@ -39,9 +37,8 @@ export function forbidden(
 
 type NamedUser = Extract<TokenSubject, { kind: 'user' }>;
 
-function isUserOfPath({ accountId, userId }: NamedUser, params: unknown): boolean {
-  return memberOf(params, 'accountId') === accountId && memberOf(params, 'userId') === userId;
-}
+const isUserOfPath = ({ accountId, userId }: NamedUser, params: unknown): boolean =>
+  memberOf(params, 'accountId') === accountId && memberOf(params, 'userId') === userId;
 
 /**
  * The token's user must be one side of the requested referrals. The parser refuses a query that
@@ -56,8 +53,4 @@ function isPartyAskedFor({ accountId, userId }: NamedUser, query: unknown): bool
   );
 }
 
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
-}
+const memberOf = (value: unknown, name: string): unknown => Reflect.get(Object(value), name);

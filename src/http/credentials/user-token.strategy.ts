@@ -1,15 +1,36 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { PassportStrategy } from '@nestjs/passport';
 import jwt from 'jsonwebtoken';
-import { Strategy, type Signature } from 'passport-jwt';
+import { Strategy } from 'passport-jwt';
 import type { TokenSecret } from '../../command-handling/token-secrets.js';
 import { unauthorized } from '../edge/api-error.js';
-import type { Credentials, VerifiedToken } from './credentials.js';
 import { isPlainObject } from '../shapes/request-shape.js';
-import { subjectOf, type Claims, type TokenRules } from './user-token.js';
+import { subjectOf, type Claims, type TokenRules, type TokenSubject } from './user-token.js';
 
 /** How far the clocks of a tenant's servers may differ from this one, for `exp` and `nbf`. */
 const CLOCK_TOLERANCE_SECONDS = 60;
+
+/** Verifies the token of a request; undefined: invalid. */
+export type VerifyToken = (
+  secrets: readonly TokenSecret[],
+  rules: TokenRules,
+) => Promise<{ readonly subject: TokenSubject; readonly signedWith: TokenSecret } | undefined>;
+
+/** The object that passport receives as the request: its members stay off Fastify's request. */
+export interface Credentials<Holder extends object = object> {
+  readonly headers: IncomingHttpHeaders;
+  /** Undefined: an unknown key. */
+  readonly findKey: (key: string) => Promise<Holder | undefined>;
+  /** Finds the holder of the request's token; undefined: invalid. Missing: tokens are ignored. */
+  readonly findUser?: (verify: VerifyToken) => Promise<Holder | undefined>;
+  /** Set by the guard; false: not authenticated. */
+  holder?: Holder | false;
+}
+
+/** One run of the library, in place of a request. */
+interface Signature extends Pick<TokenSecret, 'secret'> {
+  readonly token: string;
+}
 
 /**
  * User tokens. passport-jwt verifies with one secret, and a tenant has several: it runs once for
@@ -19,12 +40,8 @@ export class UserTokenStrategy extends PassportStrategy(Strategy, 'user-token') 
   constructor() {
     super({
       algorithms: ['HS256'],
-      jwtFromRequest: ({ token }) => token,
-      // A header with `crit` demands what the library does not do (RFC 7515, 4.1.11).
-      secretOrKeyProvider: ({ secret }, token, done) =>
-        jwt.decode(token, { complete: true })?.header.crit === undefined
-          ? done(null, secret)
-          : done(new Error('crit is not supported')),
+      jwtFromRequest: ({ token }: Signature) => token,
+      secretOrKeyProvider: secretOf,
       jsonWebTokenOptions: { clockTolerance: CLOCK_TOLERANCE_SECONDS },
     });
   }
@@ -47,7 +64,7 @@ export class UserTokenStrategy extends PassportStrategy(Strategy, 'user-token') 
     [token = '', ...others]: readonly string[],
     secrets: readonly TokenSecret[],
     rules: TokenRules,
-  ): Promise<VerifiedToken | undefined> {
+  ): ReturnType<VerifyToken> {
     if (others.some((other) => other !== token)) return undefined;
     for (const signedWith of secrets) {
       const claims = await this.claimsOf({ token, secret: signedWith.secret });
@@ -57,7 +74,7 @@ export class UserTokenStrategy extends PassportStrategy(Strategy, 'user-token') 
     return undefined;
   }
 
-  /** One run of the library, on an object of its own, as passport starts it. */
+  /** Runs the library on an object of its own, as passport starts it. */
   private async claimsOf(signature: Signature): Promise<Claims | undefined> {
     try {
       return await new Promise((resolve, reject) => {
@@ -69,6 +86,17 @@ export class UserTokenStrategy extends PassportStrategy(Strategy, 'user-token') 
       return undefined;
     }
   }
+}
+
+/** A header with `crit` demands what the library does not do (RFC 7515, 4.1.11). */
+function secretOf(
+  { token, secret }: Signature,
+  _token: string,
+  done: (error: Error | null, secret?: TokenSecret['secret']) => void,
+): void {
+  const hasCrit = jwt.decode(token, { complete: true })?.header.crit !== undefined;
+  if (hasCrit) done(new Error('crit is not supported'));
+  else done(null, secret);
 }
 
 /** The tokens of a request, without empty headers. */

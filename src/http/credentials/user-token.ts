@@ -1,8 +1,6 @@
 import { isIdentifier } from '../shapes/parameters.js';
 import { isPlainObject } from '../shapes/request-shape.js';
 
-/** The claims of a user token, a JSON Web Token with HMAC SHA-256. */
-
 /** The user that a token names. `anonymous`: a visitor without a user. */
 export type TokenSubject =
   | {

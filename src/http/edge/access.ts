@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
+import { ApiExtension } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OperatorRole } from '../../config/operators.js';
 import type { CountedCall } from '../../domain/tenant/open-rules.js';
@@ -9,12 +9,11 @@ import { badRequest, type ErrorJson } from './api-error.js';
 /**
  * Who may call a route. `none`: belongs to no tenant (health, metrics, the OpenAPI document).
  * `operator`: operators of the service with one of the roles. `console`: the same, signed in to the
- * console, or anybody where `open`. `tenant`: of an existing tenant,
- * without credentials. `key`: with an API key. `key-open`: an open endpoint, with an API key.
- * `user-open`: an open endpoint, with an API key, or with a token of the user that the call is
- * about (see `token`, `about`). `visitor-open`: an open endpoint, with an API key or any token,
- * also an anonymous one. `public-open`: an open endpoint without credentials in live mode; a key or
- * token decides the mode.
+ * console, or anyone where `open`. `tenant`: of an existing tenant, without credentials. `key`:
+ * with an API key. `key-open`: an open endpoint, with an API key. `user-open`: an open endpoint,
+ * with an API key, or with a token of the user that the call is about (see `token`, `about`).
+ * `visitor-open`: an open endpoint, with an API key or any token, also an anonymous one. `public-
+ * open`: an open endpoint without credentials in live mode; a key or token decides the mode.
  */
 export type AccessKind =
   | 'none'
@@ -97,20 +96,13 @@ export const TENANT_PARAMETER = 'tenantAlias';
 
 /** The alias of the tenant in a route's parameters; undefined: none, or malformed. */
 export function aliasIn(params: unknown): string | undefined {
-  if (typeof params !== 'object' || params === null) return undefined;
-  const alias: unknown = Reflect.get(params, TENANT_PARAMETER);
-  return typeof alias === 'string' && isTenantAlias(alias) ? alias : undefined;
+  const alias: unknown = Reflect.get(Object(params), TENANT_PARAMETER);
+  return typeof alias === 'string' && /^[a-z0-9_-]{1,64}$/.test(alias) ? alias : undefined;
 }
-
-export const isTenantAlias = (text: string): boolean => /^[a-z0-9_-]{1,64}$/.test(text);
 
 /** The path prefix of every controller of a tenant's resources. */
 export const TENANT_PATH = `api/v1/:${TENANT_PARAMETER}`;
 
-export const API_KEY_SCHEME = 'apiKey';
-export const TOKEN_SCHEME = 'userToken';
-export const BEARER_SCHEME = 'bearerToken';
-export const OPERATOR_SCHEME = 'operatorKey';
 export const ACCESS_EXTENSION = 'x-access';
 
 /**
@@ -122,21 +114,5 @@ export function Access(
   options: Partial<Omit<AccessRule, 'kind'>> = {},
 ): MethodDecorator {
   const access: AccessRule = { kind, emptyBody: false, apiOnlyPrograms: false, ...options };
-  return applyDecorators(
-    RouteConfig({ access }),
-    ApiExtension(ACCESS_EXTENSION, access),
-    ...SECURITY[kind].map((one) => ApiSecurity(one)),
-  );
+  return applyDecorators(RouteConfig({ access }), ApiExtension(ACCESS_EXTENSION, access));
 }
-
-const SECURITY: Readonly<Record<AccessKind, readonly (string | Record<string, string[]>)[]>> = {
-  none: [],
-  operator: [OPERATOR_SCHEME],
-  console: [],
-  tenant: [],
-  key: [API_KEY_SCHEME],
-  'key-open': [API_KEY_SCHEME],
-  'user-open': [API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
-  'visitor-open': [API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
-  'public-open': [{}, API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
-};

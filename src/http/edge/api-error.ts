@@ -117,11 +117,7 @@ export interface ErrorJson {
 
 /** Whether an answer that was kept is that of a refusal. */
 export const isErrorJson = (body: unknown): body is ErrorJson =>
-  typeof body === 'object' &&
-  body !== null &&
-  'apiErrorCode' in body &&
-  typeof body.apiErrorCode === 'string' &&
-  isApiErrorCode(body.apiErrorCode);
+  isApiErrorCode(String(Reflect.get(Object(body), 'apiErrorCode')));
 
 export interface ApiErrorDetails {
   /** Instead of the default message. Sent to the client, never logged. */
@@ -180,8 +176,8 @@ export const badRequest = (...validationErrors: readonly string[]): ApiError =>
 export const unavailable = (retryAfterSeconds = 1): ApiError =>
   new ApiError('UNAVAILABLE', { headers: { 'Retry-After': String(retryAfterSeconds) } });
 
-/** `WWW-Authenticate` of every 401. */
-export const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="referral-ledger", charset="UTF-8"' };
-
-export const unauthorized = (rsCode: string | null): ApiError =>
-  new ApiError('UNAUTHORIZED', { rsCode, headers: CHALLENGE });
+/** 401 UNAUTHORIZED with its challenge. */
+export const unauthorized = (rsCode: string | null): ApiError => {
+  const headers = { 'WWW-Authenticate': 'Basic realm="referral-ledger", charset="UTF-8"' };
+  return new ApiError('UNAUTHORIZED', { rsCode, headers });
+};

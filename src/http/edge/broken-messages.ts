@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { errorJson, type ErrorJson } from './api-error.js';
+import { ApiError, unauthorized } from './api-error.js';
 
 /**
  * Limit of a request target; beyond it the answer is 414. Two ids and a code of 255 characters, 12
@@ -9,7 +9,8 @@ export const TARGET_BYTES_MAX = 16 * 1024;
 /** Request line and headers together; beyond it Node stops parsing. */
 export const HEAD_BYTES_MAX = 32 * 1024;
 export const TARGET_TOO_LONG = `The request target is longer than ${TARGET_BYTES_MAX} bytes: shorten ids and query`;
-export const TOO_SLOW = 'The request did not arrive in time: send it without pauses';
+const HEAD_TOO_LONG = `The header fields are larger than ${HEAD_BYTES_MAX} bytes: send fewer or shorter ones`;
+const TOO_SLOW = 'The request did not arrive in time: send it without pauses';
 const NO_HTTP =
   'The message is not valid HTTP/1.1: send request line, header fields and body as RFC 9112 says';
 
@@ -21,56 +22,57 @@ export interface BrokenMessage extends Error {
   readonly bytesParsed?: number;
 }
 
+/** The last answer of its connection. */
+const refused = (status: number, message: string): ApiError =>
+  new ApiError('BAD_REQUEST', { status, message, headers: { Connection: 'close' } });
+
+export const requestLate = (): ApiError => refused(408, TOO_SLOW);
+export const methodUnsupported = (): ApiError =>
+  refused(501, 'The method is not supported: use GET, HEAD, POST, PUT, PATCH or DELETE');
+
 /** The answer to a message below the framework. */
-export function describeBroken(error: BrokenMessage): ErrorJson {
+export function describeBroken(error: BrokenMessage): ApiError {
+  const line = lineOf(error);
+  const notHttp = refused(400, NO_HTTP);
   switch (error.code ?? '') {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return errorJson('BAD_REQUEST', {
-        status: 408,
-        message: TOO_SLOW,
-      });
+      return requestLate();
     case 'HPE_HEADER_OVERFLOW':
-      if (isOversizeToken(lineOf(error))) return errorJson('UNAUTHORIZED', { rsCode: 'RS032' });
-      return isLongRequestLine(lineOf(error))
-        ? errorJson('BAD_REQUEST', { status: 414, message: TARGET_TOO_LONG })
-        : errorJson('BAD_REQUEST', {
-            status: 431,
-            message: `The header fields are larger than ${HEAD_BYTES_MAX} bytes: send fewer or shorter ones`,
-          });
+      if (isOversizeToken(line)) return unauthorized('RS032');
+      return line.length > TARGET_BYTES_MAX && isRequestLine(line)
+        ? refused(414, TARGET_TOO_LONG)
+        : refused(431, HEAD_TOO_LONG);
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return errorJson('PAYLOAD_TOO_LARGE');
+      return new ApiError('PAYLOAD_TOO_LARGE');
     case 'HPE_INVALID_METHOD':
-      // The parser reports an unknown method and bytes that are no method with the same code.
-      if (!/^[A-Za-z-]{1,64} \S+ HTTP\/\d/.test(lineOf(error)))
-        return errorJson('BAD_REQUEST', { message: NO_HTTP });
-      return errorJson('BAD_REQUEST', {
-        status: 501,
-        message: 'The method is not supported: use GET, HEAD, POST, PUT, PATCH or DELETE',
-      });
+      // The parser reports bytes that are no method with the same code.
+      return isRequestLine(line) && / HTTP\/\d/.test(line) ? methodUnsupported() : notHttp;
     case 'HPE_INVALID_VERSION':
     case 'HPE_PAUSED_H2_UPGRADE':
-      return errorJson('BAD_REQUEST', {
-        status: 505,
-        message: 'The HTTP version is not supported: use HTTP/1.1',
-      });
+      return refused(505, 'The HTTP version is not supported: use HTTP/1.1');
     default:
-      return errorJson('BAD_REQUEST', { message: NO_HTTP });
+      return notHttp;
   }
 }
 
 /**
- * Why a proxy before the service might read other requests in this connection than the service
- * does; undefined: it would not. Node accepts such messages.
+ * Why a message that Node accepts is refused, and its connection closed: a proxy before the service
+ * might read other requests in it. Undefined: it is not.
  */
-export function framingFault({ headers, rawHeaders }: IncomingMessage): string | undefined {
-  const coding = headers['transfer-encoding'];
-  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
-    return 'The transfer encoding is not supported: use chunked, or send a Content-Length';
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
-  return hosts > 1 ? 'There is more than one Host: send one' : undefined;
+export function messageFault(message: IncomingMessage): ApiError | undefined {
+  const { headers, rawHeaders, httpVersion } = message;
+  const { 'transfer-encoding': coding = 'chunked', expect = '100-continue' } = headers;
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length;
+  if (coding.trim().toLowerCase() !== 'chunked')
+    return refused(400, 'The transfer encoding is not supported: use chunked, or a length');
+  if (hosts > 1) return refused(400, 'There is more than one Host: send one');
+  if (hosts === 0 && httpVersion === '1.1') return refused(400, 'Host is missing: send it');
+  return expect.toLowerCase() === '100-continue'
+    ? undefined
+    : refused(417, 'The expectation cannot be met: send Expect: 100-continue or none');
 }
+
+const isRequestLine = (line: string): boolean => /^[A-Za-z-]{1,64} \S/.test(line);
 
 /**
  * A token that is too large is a bad token. The header's name may be in an earlier packet; then
@@ -80,12 +82,8 @@ const isOversizeToken = (line: string): boolean =>
   /^(?:x-saasquatch-user-token|authorization):\s*(?:bearer\s)?/i.test(line) ||
   /^[\w-]{256,}(?:\.[\w-]*){0,2}\s*$/.test(line);
 
-const isLongRequestLine = (line: string): boolean =>
-  line.length > TARGET_BYTES_MAX && /^[A-Za-z-]{1,64} \S/.test(line);
-
 /** The line at which the parser stopped, as far as the last packet contains it. */
-function lineOf({ rawPacket, bytesParsed = 0 }: BrokenMessage): string {
-  if (rawPacket === undefined) return '';
+function lineOf({ rawPacket = Buffer.alloc(0), bytesParsed = 0 }: BrokenMessage): string {
   const begin = bytesParsed === 0 ? 0 : rawPacket.lastIndexOf('\n', bytesParsed - 1) + 1;
   const end = rawPacket.indexOf('\n', begin);
   return rawPacket.subarray(begin, end === -1 ? undefined : end).toString('latin1');

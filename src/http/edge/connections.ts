@@ -9,10 +9,11 @@ import {
 } from 'node:http';
 import { Server as SocketServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import { plainHeaders } from './answer-headers.js';
-import { CHALLENGE, errorJson, type ErrorJson } from './api-error.js';
-import { describeBroken, framingFault, type BrokenMessage } from './broken-messages.js';
-import { ConnectionsPerAddress } from './connections-per-address.js';
+import type { ApiError, ErrorJson } from './api-error.js';
+import { describeBroken, methodUnsupported, type BrokenMessage } from './broken-messages.js';
+import { countedAddress, type Trust } from './client-address.js';
 import type { HttpLimits } from './http-limits.js';
 
 /** Time for the client to read the last answer before its socket is destroyed. */
@@ -31,11 +32,9 @@ interface Exchange {
 }
 
 /** An answer to a message that never became a request of the framework's. */
-export interface BrokenAnswer {
+export interface BrokenAnswer extends Pick<Socket, 'remoteAddress'> {
   readonly requestId: string;
   readonly body: ErrorJson;
-  /** The socket's; undefined when it has ended. */
-  readonly remoteAddress: string | undefined;
 }
 
 /** `unread`: its client took no answer; `turned-away`: there were too many connections. */
@@ -51,75 +50,51 @@ export class Connections {
   onEnd: (why: EndOfConnection) => void = () => undefined;
   /** Requests whose answers are not sent as a whole. */
   inFlight = 0;
-  private readonly perAddress: ConnectionsPerAddress;
+  /** Connections of clients. */
+  connections = 0;
+  isDraining = false;
+  private readonly perAddress = new Map<string, number>();
   /** The requests of a connection, oldest first. */
   private readonly open = new WeakMap<Duplex, Exchange[]>();
   private readonly last = new WeakMap<Duplex, IncomingMessage>();
   /** Connections on which no further request is read. */
   private readonly closing = new WeakSet<Duplex>();
-  private isDraining = false;
-  private lastBegan = 0;
+  private begun = 0;
 
   /** @param isProxy whether an address is a trusted proxy's, which has the connections of many. */
   constructor(
     private readonly limits: HttpLimits,
-    isProxy: (address: string) => boolean,
-  ) {
-    this.perAddress = new ConnectionsPerAddress(limits.connectionsPerAddressMax, isProxy);
-  }
-
-  /** Connections of clients. */
-  get connections(): number {
-    return this.perAddress.size;
-  }
+    private readonly isProxy: Trust,
+  ) {}
 
   /** For Fastify's `serverFactory`. `options` are Node's own limits. */
   createServer(options: ServerOptions, handle: Handle): Server {
-    const server = createServer(options, (request, response) => {
-      if (!this.begin(request, response)) return;
-      const fault = framingFault(request);
-      if (fault === undefined) handle(request, response);
-      else this.answer(response, errorJson('BAD_REQUEST', { message: fault }));
-    });
+    const take: Handle = (request, response) => {
+      if (this.begin(request, response)) handle(request, response);
+    };
+    const server = createServer(options, take);
     server.maxConnections = this.limits.connectionsMax;
     server.on('drop', () => this.onEnd('turned-away'));
-    server.on('connection', (socket) => {
-      if (this.perAddress.take(socket)) return this.closeOnceRead(socket);
-      this.onEnd('turned-away');
-      socket.destroy();
-    });
+    server.on('connection', (socket) => this.accept(socket));
     server.setTimeout(this.limits.unreadMs, (socket) => this.endSilent(socket));
     server.on('clientError', (error, socket) => this.onClientError(error, socket));
     // Node would answer these two without a body.
-    server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-      const message = 'The expectation cannot be met: send Expect: 100-continue or none';
-      if (this.begin(request, response))
-        this.answer(response, errorJson('BAD_REQUEST', { status: 417, message }));
-    });
-    server.on('connect', ({ socket }) =>
-      this.answerRaw(
-        socket,
-        errorJson('BAD_REQUEST', {
-          status: 501,
-          message: 'The method CONNECT is not supported: this is no proxy',
-        }),
-      ),
-    );
+    server.on('checkExpectation', take);
+    server.on('connect', ({ socket }) => this.answer(socket, methodUnsupported()));
     return server;
   }
 
   /**
-   * Whether the answer to this request has to close its connection, where connections are to be
-   * closed: it is the last one there. Answers are sent in the order of their requests.
+   * Whether the answer to this request closes its connection: it is asked to, or the last one
+   * during a shutdown. Answers are sent in the order of their requests, and a later request there
+   * has no answer.
    */
-  isLast(request: IncomingMessage): boolean {
-    const last = this.open.get(request.socket)?.at(-1);
-    return last === undefined || last.request === request;
-  }
-
-  /** The answer to this request closes its connection: a later request there has no answer. */
-  closesWith({ socket }: IncomingMessage): void {
-    this.closing.add(socket);
+  closesWith(request: IncomingMessage, isAsked: boolean): boolean {
+    const { socket } = request;
+    const isLast = (this.open.get(socket)?.at(-1)?.request ?? request) === request;
+    const closes = isAsked || (this.isDraining && isLast);
+    if (closes) this.closing.add(socket);
+    return closes;
   }
 
   /**
@@ -128,23 +103,38 @@ export class Connections {
    * without a request immediately, and a request in transit would be lost with its client in doubt
    * about the effect.
    */
-  drain(server: Server): Promise<void> {
+  async drain(server: Server): Promise<void> {
     this.isDraining = true;
-    const beganDraining = performance.now();
-    return new Promise((resolve) => {
-      let timer: NodeJS.Timeout;
-      const look = (): void => {
-        const quietMs = performance.now() - Math.max(beganDraining, this.lastBegan);
-        if (quietMs >= DRAIN_MS) resolve();
-        else timer = setTimeout(look, DRAIN_MS - quietMs);
-      };
-      look();
+    const closed = new Promise((resolve) => {
       // Closes the listening socket alone; http.Server#close closes connections as well.
-      SocketServer.prototype.close.call(server, () => {
-        clearTimeout(timer);
-        resolve();
-      });
+      SocketServer.prototype.close.call(server, resolve);
     });
+    let before: number;
+    do {
+      before = this.begun;
+      await Promise.race([closed, wait(DRAIN_MS, undefined, { ref: false })]);
+    } while (this.begun > before);
+  }
+
+  /** No address, and no dozen of them, takes up all connections of the server. */
+  private accept(socket: Socket): void {
+    const { remoteAddress = '' } = socket;
+    const address = countedAddress(remoteAddress);
+    const isFull = (this.perAddress.get(address) ?? 0) >= this.limits.connectionsPerAddressMax;
+    if (isFull && !this.isProxy(remoteAddress)) {
+      this.onEnd('turned-away');
+      return void socket.destroy();
+    }
+    this.count(address, 1);
+    socket.once('close', () => this.count(address, -1));
+    this.closeOnceRead(socket);
+  }
+
+  private count(address: string, more: 1 | -1): void {
+    const now = (this.perAddress.get(address) ?? 0) + more;
+    this.connections += more;
+    if (now === 0) this.perAddress.delete(address);
+    else this.perAddress.set(address, now);
   }
 
   /** False: the connection ends with an answer before, and the request is left alone. */
@@ -156,7 +146,7 @@ export class Connections {
     open.push(exchange);
     this.last.set(socket, request);
     this.inFlight += 1;
-    this.lastBegan = performance.now();
+    this.begun += 1;
     response.once('close', () => this.end(open, exchange));
     return true;
   }
@@ -202,29 +192,12 @@ export class Connections {
     const isAnswered = unfinished.length === 0 && this.last.get(socket)?.complete === false;
     // The message is the body of a request that has its answer: no second one.
     if (isAnswered || current?.response.headersSent) return void socket.destroy();
-    this.answerAfter(
-      unfinished.filter((exchange) => exchange !== current),
-      socket,
-      describeBroken(error),
-    );
-  }
-
-  /** The last answer of a connection, in place of the framework's. */
-  private answer(response: ServerResponse, body: ErrorJson): void {
-    const { socket } = response.req;
     this.closing.add(socket);
-    const text = JSON.stringify(body);
-    response.writeHead(body.statusCode, this.headersOf(body, text, socket)).end(text);
-  }
-
-  /** The client must not match this answer to an earlier request. */
-  private answerAfter(earlier: readonly Exchange[], socket: Duplex, body: ErrorJson): void {
-    this.closing.add(socket);
-    const [first, ...others] = earlier;
-    if (first === undefined) return this.answerRaw(socket, body);
-    const next = (): void => this.answerAfter(others, socket, body);
-    if (first.response.writableFinished || first.response.destroyed) next();
-    else first.response.once('close', next);
+    const answer = (): void => this.answer(socket, describeBroken(error));
+    // After the answers before it: the client must not match this answer to an earlier request.
+    const before = unfinished.findLast((exchange) => exchange !== current)?.response;
+    if (before === undefined || before.writableFinished) answer();
+    else before.once('close', answer);
   }
 
   /**
@@ -243,31 +216,28 @@ export class Connections {
     };
   }
 
-  /** The same where there is no request. */
-  private answerRaw(socket: Duplex, body: ErrorJson): void {
+  /** The last answer of a connection, where there is no request. */
+  private answer(socket: Duplex, { body, headers }: ApiError): void {
     this.closing.add(socket);
     if (!socket.writable) return void socket.destroy();
-    const text = JSON.stringify(body);
-    const fields = Object.entries(this.headersOf(body, text, socket));
-    const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-    const status = `${body.statusCode} ${STATUS_CODES[body.statusCode] ?? 'Error'}`;
-    socket.end(`HTTP/1.1 ${status}\r\n${lines}\r\n${text}`);
-    // Closing while the client still sends would discard the answer on its side.
-    socket.resume();
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  }
-
-  private headersOf(body: ErrorJson, text: string, socket: Duplex): Record<string, string> {
     const requestId = randomUUID();
     const remoteAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
     this.onBroken({ requestId, body, remoteAddress });
-    return {
+    const text = JSON.stringify(body);
+    const fields = {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': String(Buffer.byteLength(text)),
       Connection: 'close',
       ...plainHeaders(requestId),
+      ...headers,
       // The caller may be a page, and the request's origin is unknown.
-      ...(body.statusCode === 401 ? { ...CHALLENGE, 'Access-Control-Allow-Origin': '*' } : {}),
+      ...(body.statusCode === 401 ? { 'Access-Control-Allow-Origin': '*' } : {}),
     };
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+    const status = `${body.statusCode} ${STATUS_CODES[body.statusCode] ?? 'Error'}`;
+    socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${text}`);
+    // Closing while the client still sends would discard the answer on its side.
+    socket.resume();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
   }
 }

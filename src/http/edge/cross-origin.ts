@@ -1,6 +1,5 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isTenantAlias } from './access.js';
 import { ApiError } from './api-error.js';
 
 /**
@@ -44,9 +43,7 @@ export function installCrossOrigin(
     const { url = '/', headers } = request.raw;
     const alias = openAliasIn(url);
     if (alias === undefined) return { origin: false };
-    const origins = isTenantAlias(alias)
-      ? await parts.allowedOrigins(alias).catch(() => [])
-      : undefined;
+    const origins = await parts.allowedOrigins(alias).catch(() => []);
     const methods = [...parts.methodsOf(request)];
     const isPreflight =
       request.method === 'OPTIONS' && headers.origin !== undefined && methods.length > 0;

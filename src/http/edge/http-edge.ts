@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerOptions } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import type { NestApplicationOptions } from '@nestjs/common';
-import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
   LogController,
   type FastifyInstance,
@@ -11,40 +13,40 @@ import {
   type FastifyServerOptions,
 } from 'fastify';
 import type { Logger } from 'pino';
-import type { LoggedAddresses } from '../../config/config.js';
-import { EventLogUnavailable } from '../../event-log/event-log.js';
+import type { Cidr, LoggedAddresses } from '../../config/config.js';
 import { Bulkhead, type Place } from '../../foundation/bulkhead.js';
 import { after } from '../../foundation/world.js';
-import { isUnavailable } from '../../postgres/database.js';
-import { aliasIn, type AccessRule, type ErrorPage } from './access.js';
+import { aliasIn, type AccessRule } from './access.js';
 import { setHeadersOfEveryAnswer } from './answer-headers.js';
 import { ApiError, unavailable, type ApiErrorCode } from './api-error.js';
-import { HEAD_BYTES_MAX, TARGET_BYTES_MAX, TARGET_TOO_LONG } from './broken-messages.js';
-import { trustOf, type AddressRange } from './client-address.js';
+import {
+  HEAD_BYTES_MAX,
+  messageFault,
+  requestLate,
+  TARGET_BYTES_MAX,
+  TARGET_TOO_LONG,
+} from './broken-messages.js';
+import { trustOf, type Trust } from './client-address.js';
 import { Connections } from './connections.js';
 import { allowCrossOrigin, installCrossOrigin, type AllowedOrigins } from './cross-origin.js';
 import {
   answerWithError,
-  AnswerLate,
   HttpErrorFilter,
   loggedRefusalOf,
   type ErrorMapping,
 } from './http-error-filter.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './http-limits.js';
 import { installBodyParser } from './json-body.js';
-import { OneAnswerAdapter } from './one-answer-adapter.js';
-import { OperationsListener } from './operations-listener.js';
 import { factsOf } from './request-facts.js';
-import { frameworkLogger, logBroken, logRequest, routeOf } from './request-log.js';
+import { frameworkLogger, logBroken, logRequest, routeOf, type RequestLog } from './request-log.js';
 import { beginSpan, endSpan, withinSpan } from './request-span.js';
-import { isLiteral, ROUTER_OPTIONS, RouteTable } from './route-table.js';
-import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
+import { isMatch, ROUTER_OPTIONS, RouteTable } from './route-table.js';
 
 export interface HttpEdgeOptions {
   readonly logger: Logger;
   readonly limits?: Partial<HttpLimits>;
   /** Proxies that may name the client's address. */
-  readonly trustedProxies?: readonly AddressRange[];
+  readonly trustedProxies?: readonly Cidr[];
   /** How clients' addresses stand in the log. Default: shortened. */
   readonly logAddresses?: LoggedAddresses;
   /** Operators, health and metrics have a listener of their own: see `listenForOperations`. */
@@ -56,9 +58,9 @@ export type Listener = 'both' | 'public' | 'operations';
 
 /** Counts of requests and connections. */
 export interface EdgeMetrics {
+  /** @param request its route is a pattern, or `unmatched`. */
   answered(request: {
     readonly method: string;
-    /** The route's pattern, or `unmatched`. */
     readonly route: string;
     readonly status: number;
     readonly seconds: number;
@@ -67,25 +69,20 @@ export interface EdgeMetrics {
   watchConnections(watched: Pick<Connections, 'inFlight' | 'connections' | 'onEnd'>): void;
 }
 
-export interface HttpEdgeParts {
+export interface HttpEdgeParts extends Omit<ErrorMapping, 'logger'> {
   readonly metrics: EdgeMetrics;
-  /** Of a path that is no route. Default: JSON. */
-  readonly pageOfUnmatched?: ErrorPage;
   /**
    * Checks a request of a route before its body is read: tenant, credentials, rights, rate, media
    * type. @throws {ApiError}
    */
   readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   readonly allowedOrigins: AllowedOrigins;
-  /**
-   * True for an error of an unavailable store: 503 with Retry-After. Default: the errors of the log
-   * and the database.
-   */
-  readonly isUnavailable?: (error: unknown) => boolean;
-  /** Whether the stores answer at the moment. Default: always. */
-  readonly storesAnswer?: StoresAnswer;
-  /** Whether the database answers at the moment, for pages of the console. Default: always. */
-  readonly databaseAnswers?: StoresAnswer;
+  /** Refuses a request as soon as its stores are known to hang. */
+  readonly watch: (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    refuse: (error: ApiError) => void,
+  ) => void;
 }
 
 declare module 'fastify' {
@@ -97,8 +94,8 @@ declare module 'fastify' {
   }
 }
 
-const isStoreAway = (error: unknown): boolean =>
-  error instanceof EventLogUnavailable || isUnavailable(error);
+/** Of the listener for operators, health and metrics: its clients are few. */
+const OPERATIONS_CONNECTIONS_MAX = 64;
 
 /** A client that reads slowly, and steadily, has its file within a day. */
 const STREAMED_WITHIN_MS = 24 * 3_600_000;
@@ -116,41 +113,44 @@ export class HttpEdge {
   readonly applicationOptions: NestApplicationOptions = { bodyParser: false, abortOnError: false };
   private readonly limits: HttpLimits;
   private readonly connections: Connections;
-  private readonly operations: OperationsListener | undefined;
+  /** Sockets of their own: neither the public listener's clients nor their number matter to it. */
+  private readonly operations: Connections | undefined;
+  private operationsServer: Server | undefined;
+  private operationsPort: number | undefined;
   private readonly routes = new RouteTable();
   private readonly bulkhead: Bulkhead;
-  private readonly logger: Logger;
-  private readonly addresses: LoggedAddresses;
-  private draining = false;
+  private readonly log: RequestLog;
+  private parts!: HttpEdgeParts & ErrorMapping;
 
   constructor(options: HttpEdgeOptions) {
-    const { logger, trustedProxies = [], logAddresses = 'short' } = options;
-    this.logger = logger;
-    this.addresses = logAddresses;
+    const { logger, trustedProxies = [], logAddresses: addresses = 'short' } = options;
+    this.log = { logger, addresses };
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
     const { inFlightMax } = this.limits;
     const atWorkMax = Math.min(this.limits.atWorkMax, inFlightMax);
     this.bulkhead = new Bulkhead({ atWorkMax, waitingMax: inFlightMax - atWorkMax });
     const trust = trustOf(trustedProxies);
     this.connections = new Connections(this.limits, trust);
-    if (options.hasOperationsListener) this.operations = new OperationsListener(this.limits, trust);
-    this.adapter = this.createAdapter(trustedProxies.length === 0 ? false : trust);
+    if (options.hasOperationsListener) {
+      const max = OPERATIONS_CONNECTIONS_MAX;
+      const own = { ...this.limits, connectionsMax: max, connectionsPerAddressMax: max };
+      this.operations = new Connections(own, trust);
+    }
+    this.adapter = this.createAdapter(logger, trustedProxies.length === 0 ? false : trust);
     const server: FastifyInstance = this.adapter.getInstance();
     server.addHook('onRoute', (route) => {
       if (route.url === '*') return;
-      if (route.config?.access === undefined)
+      const access = route.config?.access;
+      if (access === undefined)
         throw new Error(
           `${[route.method].flat().join(', ')} ${route.url} does not say who may call it`,
         );
-      this.routes.add(route.method, route.url, route.config.access);
-      if (route.config.access.open) route.bodyLimit = OPEN_FORM_BYTES_MAX;
+      this.routes.add(route.method, route.url, access);
+      if (access.open) route.bodyLimit = OPEN_FORM_BYTES_MAX;
     });
-    server.addHook('preClose', () => {
-      // At the same moment: a client that is asked to close before would reconnect to a server that
-      // no longer listens.
-      this.draining = true;
-      return this.connections.drain(this.adapter.getHttpServer());
-    });
+    // At the same moment: a client that is asked to close before would reconnect to a server that
+    // no longer listens.
+    server.addHook('preClose', () => this.connections.drain(this.adapter.getHttpServer()));
   }
 
   /** Requests whose answers are not sent as a whole. */
@@ -165,43 +165,47 @@ export class HttpEdge {
 
   /**
    * Answers operators, health and metrics at an address of their own. Call it after the application
-   * is initialised.
+   * is initialised. @returns the port. @throws when it is taken.
    */
-  listenForOperations(port: number, host: string): Promise<number> {
-    if (this.operations === undefined) throw new Error('there is no listener for operations');
-    return this.operations.listen(port, host);
+  async listenForOperations(port: number, host: string): Promise<number> {
+    if (this.operationsServer === undefined) throw new Error('there is no such listener');
+    await once(this.operationsServer.listen(port, host), 'listening');
+    this.operationsPort = (this.operationsServer.address() as AddressInfo).port;
+    return this.operationsPort;
   }
 
-  listenerOf(request: IncomingMessage): Listener {
+  listenerOf({ socket }: IncomingMessage): Listener {
     if (this.operations === undefined) return 'both';
-    return this.operations.received(request) ? 'operations' : 'public';
+    return socket.localPort === this.operationsPort ? 'operations' : 'public';
   }
 
   /** Closes that listener; requests in progress have this long. */
   async closeOperations(graceMs: number): Promise<void> {
-    await this.operations?.close(graceMs);
+    const { operations, operationsServer: server } = this;
+    if (!operations || !server?.listening) return;
+    operations.isDraining = true;
+    const late = setTimeout(() => server.closeAllConnections(), graceMs);
+    await once(server.close(), 'close');
+    clearTimeout(late);
   }
 
   /** Installs the checks, error answers, log line and metrics of every request. */
   configure(app: NestFastifyApplication, parts: HttpEdgeParts): void {
-    const { metrics, isUnavailable = isStoreAway, pageOfUnmatched } = parts;
-    const mapping: ErrorMapping = { logger: this.logger, isUnavailable, pageOfUnmatched };
+    this.parts = { ...parts, logger: this.log.logger };
     const server: FastifyInstance = this.adapter.getInstance();
     installBodyParser(server);
-    this.decorateRequests(server, mapping);
+    this.decorateRequests(server);
     server.addHook('onRequest', (request, reply, done) => {
       // The framework's own, with which answers after this one would be lost: see `keepOrClose`.
-      if (this.draining) reply.raw.removeHeader('connection');
-      this.answerInTime(request, reply, mapping);
-      beginSpan(request, routeOf(request));
-      setHeadersOfEveryAnswer(request, reply);
-      done();
+      if (this.connections.isDraining) reply.raw.removeHeader('connection');
+      this.answerInTime(request, reply);
+      done(this.begin(request, reply));
     });
     installCrossOrigin(server, {
       allowedOrigins: parts.allowedOrigins,
       methodsOf: (request) => this.methodsOf(request),
     });
-    server.addHook('onRequest', (request, reply) => this.check(request, reply, parts, mapping));
+    server.addHook('onRequest', (request, reply) => this.check(request, reply));
     // A body that arrives slowly holds a connection and no place among the requests at work.
     server.addHook('preValidation', (request, reply, done) => {
       // Here and not before: what reads the body does not keep the context.
@@ -212,31 +216,32 @@ export class HttpEdge {
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
     server.addHook('onSend', (request, reply, payload, done) => {
-      if (!(payload instanceof Readable && isMadeWhileSent(request))) request.place?.leave();
+      const { kind, streams = false } = accessOf(request) ?? {};
+      // A page of the console is still worked on when its heading is sent; its files are not.
+      const isMadeWhileSent = payload instanceof Readable && kind === 'console' && !streams;
+      if (!isMadeWhileSent) request.place?.leave();
       this.keepOrClose(request, reply);
       done();
     });
     server.addHook('onResponse', (request, reply, done) => {
       request.place?.leave();
-      this.record(metrics, request, reply);
+      this.record(request, reply);
       done();
     });
-    this.answerFrameworkError = (error, request, reply) => {
-      // The router's own refusals have no route and run no hook.
-      beginSpan(request, routeOf(request));
-      setHeadersOfEveryAnswer(request, reply);
-      allowCrossOrigin(request, reply);
-      reply.raw.once('finish', () => this.record(metrics, request, reply));
-      answerWithError(error, request, reply, mapping);
-    };
-    this.countConnections(metrics);
-    app.useGlobalFilters(new HttpErrorFilter(mapping));
+    // What the framework does not see is counted and logged, too.
+    parts.metrics.watchConnections(this.connections);
+    for (const connections of [this.connections, this.operations ?? []].flat())
+      connections.onBroken = (answer) => {
+        parts.metrics.refused(answer.body.apiErrorCode);
+        logBroken(this.log, answer);
+      };
+    app.useGlobalFilters(new HttpErrorFilter(this.parts));
   }
 
-  private decorateRequests(server: FastifyInstance, mapping: ErrorMapping): void {
+  private decorateRequests(server: FastifyInstance): void {
     for (const name of ['caller', 'call', 'operator', 'console', 'place', 'facts', 'span'])
       server.decorateRequest(name, null);
-    const { bulkhead } = this;
+    const { bulkhead, parts } = this;
     server.decorateRequest('takePlace', async function (this: FastifyRequest, reply: FastifyReply) {
       const place = await bulkhead.enter(tenantOf(this));
       // Its client has left meanwhile, or its time is over.
@@ -246,61 +251,60 @@ export class HttpEdge {
       return place !== undefined && !isOver;
     });
     server.decorateRequest('refusalOf', function (this: FastifyRequest, exception: unknown) {
-      return loggedRefusalOf(exception, this, mapping);
+      return loggedRefusalOf(exception, this, parts);
     });
   }
 
-  /** What the framework does not see is counted and logged, too. */
-  private countConnections(metrics: EdgeMetrics): void {
-    metrics.watchConnections(this.connections);
-    for (const connections of [this.connections, this.operations?.connections ?? []].flat())
-      connections.onBroken = (answer) => {
-        metrics.refused(answer.body.apiErrorCode);
-        logBroken({ logger: this.logger, addresses: this.addresses }, answer);
-      };
+  /** @returns why its message is refused; nothing behind it in its connection is carried out. */
+  private begin(request: FastifyRequest, reply: FastifyReply): ApiError | undefined {
+    beginSpan(request, routeOf(request));
+    setHeadersOfEveryAnswer(request, reply);
+    const fault = messageFault(request.raw);
+    if (fault !== undefined) this.connectionsOf(request).closesWith(request.raw, true);
+    return fault;
+  }
+
+  /** The router's own refusals have no route and run no hook. */
+  private refuseUnrouted(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+    const fault = this.begin(request, reply);
+    allowCrossOrigin(request, reply);
+    reply.raw.once('finish', () => this.record(request, reply));
+    answerWithError(fault ?? error, request, reply, this.parts);
   }
 
   /** The checks before the body is read, in the order of the contract. @throws {ApiError} */
-  private async check(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    parts: HttpEdgeParts,
-    mapping: ErrorMapping,
-  ): Promise<void> {
-    const access = accessOf(request);
-    if (access?.kind !== 'none' && this.bulkhead.isFullFor(tenantOf(request))) throw unavailable();
-    this.checkTarget(request, access);
-    const {
-      storesAnswer = () => Promise.resolve(true),
-      databaseAnswers = () => Promise.resolve(true),
-    } = parts;
-    refuseWhenStoresHang(request, reply, { storesAnswer, databaseAnswers }, mapping);
-    await parts.admit(request, reply);
+  private async check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const isLimited = accessOf(request)?.kind !== 'none';
+    if (isLimited && this.bulkhead.isFullFor(tenantOf(request))) throw unavailable();
+    this.checkTarget(request);
+    this.parts.watch(request, reply, (error) => answerWithError(error, request, reply, this.parts));
+    await this.parts.admit(request, reply);
   }
 
   /** The last answer of a connection says that it closes, and no other one does. */
   private keepOrClose(request: FastifyRequest, reply: FastifyReply): void {
-    const { raw } = request;
     const connections = this.connectionsOf(request);
     const isAsked = reply.getHeader('connection') === 'close' || !reply.raw.shouldKeepAlive;
-    const closes = isAsked || (this.draining && connections.isLast(raw));
-    if (closes) connections.closesWith(raw);
+    const closes = connections.closesWith(request.raw, isAsked);
     // While it ends, the framework would close a connection with answers after this one, too.
-    if (closes || this.draining) void reply.header('connection', closes ? 'close' : 'keep-alive');
+    if (closes || connections.isDraining)
+      void reply.header('connection', closes ? 'close' : 'keep-alive');
   }
 
-  /** The framework's own deadline would make a signal, and an error with its stack, each time. */
-  private answerInTime(request: FastifyRequest, reply: FastifyReply, mapping: ErrorMapping): void {
+  /** The framework's own deadline ends when the body has arrived. */
+  private answerInTime(request: FastifyRequest, reply: FastifyReply): void {
     const ms = accessOf(request)?.streams ? STREAMED_WITHIN_MS : this.limits.deadlineMs;
     const late = (): void => {
       if (reply.sent) return;
       if (reply.raw.headersSent) return void reply.raw.destroy();
-      answerWithError(new AnswerLate('no answer in time'), request, reply, mapping);
+      const error = request.raw.complete ? unavailable() : requestLate();
+      answerWithError(error, request, reply, this.parts);
     };
     reply.raw.once('close', after(ms, late, { keepsProcess: false }));
   }
 
-  private record(metrics: EdgeMetrics, request: FastifyRequest, reply: FastifyReply): void {
+  private record(request: FastifyRequest, reply: FastifyReply): void {
+    const { metrics } = this.parts;
     metrics.answered({
       method: request.method,
       route: routeOf(request),
@@ -310,55 +314,50 @@ export class HttpEdge {
     const { code } = factsOf(request);
     if (code !== undefined) metrics.refused(code);
     endSpan(request, reply);
-    logRequest({ logger: this.logger, addresses: this.addresses }, request, reply);
+    logRequest(this.log, request, reply);
   }
 
-  /** Before `configure` there is no route, so no request arrives here. */
-  private answerFrameworkError: (
-    error: Error,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ) => void = (error, _request, reply) => void reply.send(error);
-
-  private createAdapter(
-    trustProxy: false | ((address: string | undefined) => boolean),
-  ): FastifyAdapter {
-    const { limits, connections } = this;
-    const nodeOptions = {
+  private createAdapter(logger: Logger, trustProxy: false | Trust): FastifyAdapter {
+    const { limits, connections, operations } = this;
+    const timeouts = {
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+    };
+    const nodeOptions: ServerOptions = {
+      ...timeouts,
       maxHeaderSize: HEAD_BYTES_MAX,
       headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: limits.timeoutCheckMs,
-      // Node would answer a missing Host header without a body; `checkTarget` answers in JSON.
+      // Node would answer a missing Host header without a body; `messageFault` answers in JSON.
       requireHostHeader: false,
     };
     const options: FastifyServerOptions = {
-      loggerInstance: frameworkLogger(this.logger),
+      ...timeouts,
+      loggerInstance: frameworkLogger(logger),
       logController: new LogController({ disableRequestLogging: true }),
       genReqId: () => randomUUID(),
       requestIdHeader: false,
       routerOptions: ROUTER_OPTIONS,
       trustProxy,
-      keepAliveTimeout: limits.keepAliveTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
       // Requests on open connections during a shutdown are served: see `keepOrClose`.
       return503OnClosing: false,
       forceCloseConnections: 'idle',
-      frameworkErrors: (error, request, reply) => this.answerFrameworkError(error, request, reply),
+      frameworkErrors: (error, request, reply) => this.refuseUnrouted(error, request, reply),
       // Broken messages are answered by `Connections`, which knows the state of the socket.
       clientErrorHandler: () => undefined,
       serverFactory: (handle) => {
-        this.operations?.createServer(nodeOptions, handle);
+        // One is made, however many sockets the public listener has.
+        this.operationsServer ??= operations?.createServer(nodeOptions, handle);
         return connections.createServer(nodeOptions, handle);
       },
     };
     // No middleware: it would run for paths that the router has not matched.
-    return new OneAnswerAdapter({ ...options, skipMiddie: true });
+    return new FastifyAdapter({ ...options, skipMiddie: true });
   }
 
   private connectionsOf({ raw }: FastifyRequest): Connections {
-    return this.operations?.received(raw) ? this.operations.connections : this.connections;
+    const isForOperations = this.listenerOf(raw) === 'operations';
+    return (isForOperations ? this.operations : undefined) ?? this.connections;
   }
 
   /** Whether the listener of the request answers routes with this rule. */
@@ -371,34 +370,23 @@ export class HttpEdge {
   }
 
   /** @throws {ApiError} NOT_FOUND, METHOD_NOT_ALLOWED, BAD_REQUEST. */
-  private checkTarget(request: FastifyRequest, access: AccessRule | undefined): void {
-    const { raw, params } = request;
+  private checkTarget(request: FastifyRequest): void {
+    const { method, params, raw, routeOptions } = request;
     const { url = '/' } = raw;
-    if (access !== undefined && !this.isServed(request, access)) throw new ApiError('NOT_FOUND');
     if (url.length > TARGET_BYTES_MAX)
       throw new ApiError('BAD_REQUEST', { status: 414, message: TARGET_TOO_LONG });
-    if (raw.httpVersion === '1.1' && raw.headers.host === undefined)
-      throw new ApiError('BAD_REQUEST', {
-        validationErrors: ['Host is missing'],
-        headers: { Connection: 'close' },
-      });
-    if (access === undefined) this.refuseUnmatched(request);
-    // The router matches an empty segment with a parameter; a resource without an id is no route.
-    const hasEmptyParameter = Object.values(Object(params) as object).includes('');
-    if (hasEmptyParameter || !isLiteral(request.routeOptions.url ?? '', url))
-      throw new ApiError('NOT_FOUND');
+    const access = accessOf(request);
+    const isServed = access !== undefined && this.isServed(request, access);
+    if (isServed && isMatch(routeOptions.url ?? '', params, url)) return;
+    const allowed = this.methodsOf(request);
+    if (allowed.length === 0 || allowed.includes(method)) throw new ApiError('NOT_FOUND');
+    throw new ApiError('METHOD_NOT_ALLOWED', { headers: { Allow: allowed.join(', ') } });
   }
 
   private methodsOf(request: FastifyRequest): readonly string[] {
     return this.routes.methodsOf(request.raw.url ?? '/', (access) =>
       this.isServed(request, access),
     );
-  }
-
-  private refuseUnmatched(request: FastifyRequest): never {
-    const allowed = this.methodsOf(request);
-    if (allowed.length === 0 || allowed.includes(request.method)) throw new ApiError('NOT_FOUND');
-    throw new ApiError('METHOD_NOT_ALLOWED', { headers: { Allow: allowed.join(', ') } });
   }
 }
 
@@ -407,9 +395,3 @@ const accessOf = ({ routeOptions }: FastifyRequest): AccessRule | undefined =>
 
 /** Whose place a request takes; operators count as one tenant. */
 const tenantOf = ({ params }: FastifyRequest): string => aliasIn(params) ?? ' operators';
-
-/** A page of the console is still worked on when its heading is sent; its files are not. */
-function isMadeWhileSent(request: FastifyRequest): boolean {
-  const { kind, streams = false } = accessOf(request) ?? {};
-  return kind === 'console' && !streams;
-}

@@ -1,13 +1,14 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { isError, loggedError } from '../../foundation/describe-error.js';
+import { errorCode } from '../../foundation/error-code.js';
 import type { ErrorPage } from './access.js';
-import { ApiError, unavailable } from './api-error.js';
-import { completedError } from './error-message.js';
-import { TARGET_TOO_LONG, TOO_SLOW } from './broken-messages.js';
+import { ApiError, unavailable, type ErrorJson } from './api-error.js';
+import { TARGET_TOO_LONG } from './broken-messages.js';
 import { wrongTypeTolerated } from './json-body.js';
 import { noteFacts } from './request-facts.js';
-import { isError, loggedError, routeOf } from './request-log.js';
+import { routeOf } from './request-log.js';
 import { traceIdOf } from './request-span.js';
 import { isLiteral } from './route-table.js';
 
@@ -22,13 +23,14 @@ export interface ErrorMapping {
   readonly logger: Logger;
   /** True for an error of an unavailable or slow store: 503 instead of 500. */
   readonly isUnavailable: (error: unknown) => boolean;
+  /** The body for a person: its message names the values of the request. */
+  readonly completed: (
+    error: ErrorJson,
+    request: FastifyRequest,
+    headers: ApiError['headers'],
+  ) => ErrorJson;
   /** Of a path that is no route. */
   readonly pageOfUnmatched?: ErrorPage | undefined;
-}
-
-/** The time for an answer is over. */
-export class AnswerLate extends Error {
-  override readonly name = 'AnswerLate';
 }
 
 /** Answers every error of the framework and of controllers with the one JSON body. */
@@ -68,137 +70,62 @@ export function answerWithError(
   const { page = mapping.pageOfUnmatched } = access ?? {};
   const shown = page?.(request, reply, error.body);
   if (shown !== undefined) return void reply.send(shown);
-  const body = completedError(error.body, request, error.headers);
-  void reply.type('application/json; charset=utf-8').send(body);
+  void reply
+    .type('application/json; charset=utf-8')
+    .send(mapping.completed(error.body, request, error.headers));
 }
 
 const kept = ({ raw }: FastifyReply): string => (raw.shouldKeepAlive ? 'keep-alive' : 'close');
 
-/** What a client is told of an error. Unexpected ones are logged. */
+/** The refusal that a client gets for an error. Unexpected ones are logged. */
 export function loggedRefusalOf(
   exception: unknown,
   request: FastifyRequest,
-  mapping: ErrorMapping,
+  { logger, isUnavailable }: ErrorMapping,
 ): ApiError {
-  const error = apiErrorOf(exception, request, mapping);
-  if (error.code === 'INTERNAL' || error.code === 'UNAVAILABLE')
-    logFailure(error, exception, request, mapping);
-  return error;
-}
-
-function logFailure(
-  error: ApiError,
-  exception: unknown,
-  request: FastifyRequest,
-  { logger }: Pick<ErrorMapping, 'logger'>,
-): void {
-  // Turned-away clients are no failure, and a line for each would add load at the worst moment.
-  if (exception instanceof ApiError) return;
-  logger[error.code === 'INTERNAL' ? 'error' : 'warn'](
-    {
-      requestId: request.id,
-      traceId: traceIdOf(request),
-      method: request.method,
-      route: routeOf(request),
-      error: loggedError(exception),
-    },
-    'request failed',
-  );
-}
-
-export function apiErrorOf(
-  exception: unknown,
-  request: FastifyRequest,
-  mapping: Pick<ErrorMapping, 'isUnavailable'>,
-): ApiError {
-  if (exception instanceof ApiError) return exception;
   const cause =
     exception instanceof HttpException && isError(exception.cause) ? exception.cause : exception;
+  // Turned-away clients are no failure, and a line for each would add load at the worst moment.
   if (cause instanceof ApiError) return cause;
-  return (
-    ofDeadline(cause, request) ??
-    ofFramework(cause, request) ??
-    ofOwnStores(cause, mapping) ??
-    ofStatus(exception) ??
-    new ApiError('INTERNAL')
-  );
+  const refusal = ofFramework(cause, request) ?? ofStatus(exception);
+  if (refusal !== undefined) return refusal;
+  const isAway = isUnavailable(cause);
+  const line = {
+    requestId: request.id,
+    traceId: traceIdOf(request),
+    method: request.method,
+    route: routeOf(request),
+    error: loggedError(exception),
+  };
+  logger[isAway ? 'warn' : 'error'](line, 'request failed');
+  return isAway ? unavailable() : new ApiError('INTERNAL');
 }
 
-/** The request was late: its body, where that has not arrived as a whole. */
-const ofDeadline = (error: unknown, { raw }: FastifyRequest): ApiError | undefined => {
-  if (!(error instanceof AnswerLate)) return undefined;
-  if (raw.complete) return unavailable();
-  return new ApiError('BAD_REQUEST', {
-    status: 408,
-    message: TOO_SLOW,
-    headers: { Connection: 'close' },
-  });
-};
-
 function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefined {
-  switch (codeOf(error)) {
+  const refused = (message: string, status = 400): ApiError =>
+    new ApiError('BAD_REQUEST', { status, message });
+  switch (errorCode(error) ?? '') {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       // A wrong content type is reported before a size; until here an empty body was possible.
       return new ApiError(
         wrongTypeTolerated(request) ? 'UNSUPPORTED_MEDIA_TYPE' : 'PAYLOAD_TOO_LARGE',
       );
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new ApiError('UNSUPPORTED_MEDIA_TYPE');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new ApiError('BAD_REQUEST', {
-        message: 'The body is not as long as its Content-Length',
-      });
+      return refused('The body is not as long as its Content-Length');
     case 'FST_ERR_BAD_URL':
-      return new ApiError('BAD_REQUEST', {
-        message: 'The path is not percent-encoded UTF-8: encode each segment',
-      });
+      return refused('The path is not percent-encoded UTF-8: encode each segment');
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return new ApiError('BAD_REQUEST', {
-        status: 414,
-        message: TARGET_TOO_LONG,
-      });
+      return refused(TARGET_TOO_LONG, 414);
     case 'ECONNRESET':
       // The client disconnected while it was sending.
-      return request.raw.complete
-        ? undefined
-        : new ApiError('BAD_REQUEST', { message: 'The body ended before its Content-Length' });
+      return request.raw.complete ? undefined : refused('The body ended before its Content-Length');
     default:
       return undefined;
   }
 }
 
-const ofOwnStores = (
-  error: unknown,
-  { isUnavailable }: Pick<ErrorMapping, 'isUnavailable'>,
-): ApiError | undefined => (isUnavailable(error) ? unavailable() : undefined);
-
+/** Of the framework of controllers; the service's own code throws `ApiError`. */
 function ofStatus(exception: unknown): ApiError | undefined {
-  if (!(exception instanceof HttpException)) return undefined;
-  const status = exception.getStatus();
-  switch (status) {
-    case 401:
-      return new ApiError('UNAUTHORIZED', {
-        headers: { 'WWW-Authenticate': 'Basic realm="referral-ledger"' },
-      });
-    case 403:
-      return new ApiError('FORBIDDEN');
-    case 404:
-      return new ApiError('NOT_FOUND');
-    case 405:
-      return new ApiError('METHOD_NOT_ALLOWED');
-    case 413:
-      return new ApiError('PAYLOAD_TOO_LARGE');
-    case 415:
-      return new ApiError('UNSUPPORTED_MEDIA_TYPE');
-    case 429:
-      return new ApiError('RATE_LIMITED', { headers: { 'Retry-After': '1' } });
-    case 503:
-      return unavailable();
-    default:
-      return status >= 400 && status < 500 ? new ApiError('BAD_REQUEST', { status }) : undefined;
-  }
-}
-
-function codeOf(error: unknown): unknown {
-  return isError(error) ? Reflect.get(error, 'code') : undefined;
+  const status = exception instanceof HttpException ? exception.getStatus() : 500;
+  return status < 500 ? new ApiError('BAD_REQUEST', { status }) : undefined;
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Mode } from '../../domain/scope.js';
-import { isErrorJson, type ApiErrorCode } from './api-error.js';
+import type { ApiErrorCode } from './api-error.js';
 
 /** How a caller of a tenant's route was authenticated. */
 export type ActorKind = 'api-key' | 'user-token' | 'anyone';
@@ -26,15 +26,8 @@ declare module 'fastify' {
   }
 }
 
-const NONE: RequestFacts = {};
-
-export const factsOf = ({ facts }: FastifyRequest): RequestFacts => facts ?? NONE;
+export const factsOf = ({ facts }: FastifyRequest): RequestFacts => facts ?? {};
 
 export function noteFacts(request: FastifyRequest, facts: RequestFacts): void {
   request.facts = { ...request.facts, ...facts };
-}
-
-/** Notes the code of an answer that was kept; other bodies have none. */
-export function noteKeptAnswer(request: FastifyRequest, body: unknown): void {
-  if (isErrorJson(body)) noteFacts(request, { code: body.apiErrorCode });
 }

@@ -5,13 +5,11 @@ import {
   ROOT_CONTEXT,
   SpanKind,
   trace,
-  type Context,
   type Span,
 } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isTraced, noteFailure, tracer } from '../../foundation/tracing.js';
 import { factsOf } from './request-facts.js';
-import { parseTraceParent } from './trace-parent.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -34,7 +32,8 @@ export function beginSpan(request: FastifyRequest, route: string): void {
   request.span = tracer().startSpan(
     `${method} ${route}`,
     { kind: SpanKind.SERVER, attributes },
-    callersContext(request),
+    // By the formats that the tracing library is set to.
+    propagation.extract(ROOT_CONTEXT, request.headers),
   );
 }
 
@@ -50,34 +49,24 @@ export function endSpan(request: FastifyRequest, { statusCode }: FastifyReply): 
   const { span } = request;
   if (!span || !span.isRecording()) return;
   const { tenant, mode, actor, code } = factsOf(request);
-  span.setAttributes({
-    'http.response.status_code': statusCode,
-    ...(tenant === undefined ? {} : { 'ledger.tenant': tenant }),
-    ...(mode === undefined ? {} : { 'ledger.mode': mode }),
-    ...(actor === undefined ? {} : { 'ledger.actor': actor }),
-    ...(code === undefined ? {} : { 'ledger.error_code': code }),
-  });
+  const facts = { tenant, mode, actor, error_code: code };
+  for (const [name, value] of Object.entries(facts))
+    if (value !== undefined) span.setAttribute(`ledger.${name}`, value);
+  span.setAttribute('http.response.status_code', statusCode);
   if (statusCode >= 500) noteFailure(span, code ?? String(statusCode));
   span.end();
 }
+
+/** The caller's span (W3C Trace Context); a later version may append fields. */
+const TRACE_PARENT =
+  /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/;
 
 /**
  * The trace of the request: the one that is recorded, or that the client names. Its random digits
  * are all of the client's in a log line.
  */
-export function traceIdOf(request: FastifyRequest): string | undefined {
-  const known = request.span?.spanContext();
-  return known !== undefined && isSpanContextValid(known)
-    ? known.traceId
-    : parseTraceParent(request.headers.traceparent)?.traceId;
-}
-
-/** By the formats that the tracing library is set to, and by `traceparent` without one. */
-function callersContext({ headers }: FastifyRequest): Context {
-  const extracted = propagation.extract(ROOT_CONTEXT, headers);
-  if (trace.getSpanContext(extracted) !== undefined) return extracted;
-  const parent = parseTraceParent(headers.traceparent);
-  if (parent === undefined) return extracted;
-  const { traceId, spanId, flags: traceFlags } = parent;
-  return trace.setSpanContext(extracted, { traceId, spanId, traceFlags, isRemote: true });
+export function traceIdOf({ span, headers: { traceparent } }: FastifyRequest): string | undefined {
+  const known = span?.spanContext();
+  if (known !== undefined && isSpanContextValid(known)) return known.traceId;
+  return TRACE_PARENT.exec(typeof traceparent === 'string' ? traceparent : '')?.[1];
 }

@@ -15,10 +15,12 @@ export const ROUTER_OPTIONS = {
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 /**
- * Whether the fixed segments of a route's pattern stand in the target as they are. The router
- * matches an escaped form of them, too, which a proxy's rule on a prefix does not see.
+ * Whether the target matches the pattern as it is written: no parameter is empty, since a resource
+ * without an id is no route, and no fixed segment is escaped. The router matches both; a proxy's
+ * rule on a prefix would not see the escaped form.
  */
-export function isLiteral(pattern: string, target: string): boolean {
+export function isMatch(pattern: string, params: unknown, target: string): boolean {
+  if (Object.values(Object(params) as object).includes('')) return false;
   if (!target.includes('%')) return true;
   const segments = (target.split(/[?#]/, 1)[0] ?? '').split('/');
   return pattern
@@ -26,51 +28,30 @@ export function isLiteral(pattern: string, target: string): boolean {
     .every((fixed, at) => fixed.includes(':') || fixed.includes('*') || segments[at] === fixed);
 }
 
-/** A route that a request matches. */
-export interface FoundRoute {
-  /** Its pattern. */
-  readonly route: string;
-  readonly access: AccessRule;
-  readonly params: Readonly<Record<string, string | undefined>>;
-}
-
-type Stored = Pick<FoundRoute, 'route' | 'access'>;
+const isMethod = (method: string): method is (typeof METHODS)[number] =>
+  (METHODS as readonly string[]).includes(method);
 
 /**
- * The routes by their methods: to know one by the head of a request, and to distinguish another
- * method (405) from an unknown path (404).
+ * The routes by their methods: to know those of a path, and to distinguish another method (405)
+ * from an unknown path (404).
  */
 export class RouteTable {
   private readonly router = findMyWay(ROUTER_OPTIONS);
 
   add(methods: HTTPMethods | readonly HTTPMethods[], url: string, access: AccessRule): void {
-    for (const method of METHODS) {
-      if (![methods].flat().includes(method) || this.router.hasRoute(method, url)) continue;
-      const stored: Stored = { route: url, access };
-      this.router.on(method, url, () => undefined, stored);
-    }
-  }
-
-  /** Undefined: none, or a parameter is empty: a resource without an id is no route. */
-  find(method: string, target: string): FoundRoute | undefined {
-    if (!isMethod(method)) return undefined;
-    const found = this.router.find(method, target);
-    // Of a target that cannot be decoded nothing was stored.
-    const stored = found?.store as Stored | null | undefined;
-    if (found === null || stored === null || stored === undefined) return undefined;
-    const isEmpty = Object.values(found.params).includes('');
-    if (isEmpty || !isLiteral(stored.route, target)) return undefined;
-    return { ...stored, params: found.params };
+    for (const method of [methods].flat())
+      if (isMethod(method) && !this.router.hasRoute(method, url))
+        this.router.on(method, url, () => undefined, { url, access });
   }
 
   /** The methods of this request target with such a rule; empty: not a route. */
   methodsOf(target: string, isServed: (access: AccessRule) => boolean): readonly string[] {
     return METHODS.filter((method) => {
-      const found = this.find(method, target);
-      return found !== undefined && isServed(found.access);
+      const found = this.router.find(method, target);
+      // Of a target that cannot be decoded nothing was stored.
+      const stored = found?.store as { readonly url: string; readonly access: AccessRule } | null;
+      if (!found || !stored) return false;
+      return isMatch(stored.url, found.params, target) && isServed(stored.access);
     });
   }
 }
-
-const isMethod = (method: string): method is (typeof METHODS)[number] =>
-  (METHODS as readonly string[]).includes(method);

@@ -27,9 +27,6 @@ export interface AdmissionParts extends AuthenticationParts {
   readonly isComplete?: () => boolean;
 }
 
-/** Methods whose body is never read. */
-const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
-
 /**
  * The checks of a request of a route before its body is read, in the order of the contract:
  * credentials, rights, rate, media type.
@@ -52,7 +49,7 @@ export class Admission {
     const takesKey = access.kind === 'key' || access.kind === 'key-open';
     if (takesKey || hasBasic(request)) refuseCrossSite(request);
     if (access.counted !== undefined) await limit(callOf(request, reply), access, calls);
-    checkContentTypeOf(request, access.emptyBody);
+    checkContentType(request, access.emptyBody);
   }
 
   private async admitOperator(request: FastifyRequest, access: AccessRule): Promise<void> {
@@ -63,8 +60,8 @@ export class Admission {
     );
     refuseCrossSite(request);
     refuseBrokenEscapes(request);
-    if (!BODYLESS.has(request.method)) demandJson(request);
-    checkContentTypeOf(request, access.emptyBody);
+    demandJson(request);
+    checkContentType(request, access.emptyBody);
   }
 
   /**
@@ -96,9 +93,4 @@ async function limit(call: Call, { counted, kind }: AccessRule, calls: CallCount
   const { token } = call;
   // A token's call is about its own user, except for a visitor's, whose user is named in the body.
   if (token?.kind === 'user' && kind !== 'visitor-open') await limitNewUsers(call, token, calls);
-}
-
-function checkContentTypeOf(request: FastifyRequest, emptyBody: boolean): void {
-  if (request.method === 'GET' || request.method === 'HEAD') return;
-  checkContentType(request, emptyBody || BODYLESS.has(request.method));
 }

@@ -1,16 +1,10 @@
-import type { Scope } from '../../domain/scope.js';
 import type { CountedCall } from '../../domain/tenant/open-rules.js';
 import type { Call } from '../credentials/call.js';
 import { ApiError } from '../edge/api-error.js';
 import { countedAddress } from '../edge/client-address.js';
-import type { CallCount, ClientCall } from './rate-limits.js';
+import type { CallCount, RateLimits } from './rate-limits.js';
 
-/** The counters of calls. */
-export interface CallCounter {
-  count(call: ClientCall): Promise<CallCount>;
-  /** Whether the user exists; such a write is not counted. Ids as the client sent them. */
-  isKnown(scope: Scope, accountId: string, userId: string): Promise<boolean>;
-}
+export type CallCounter = Pick<RateLimits, 'count' | 'isKnown'>;
 
 /** Whose calls share a count. Other calls: `address`. */
 const COUNTED_PER: Partial<Record<CountedCall, 'user' | 'tenant' | 'mode'>> = {

@@ -9,7 +9,7 @@ import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { WindowCounts, type Counted } from './window-counts.js';
 
 /** One client's call of one tenant. */
-export interface ClientCall {
+interface ClientCall {
   readonly tenant: { readonly alias: string; readonly openRules: OpenRules };
   readonly call: CountedCall;
   /** Its address, or mode and ids of the user; stored as a keyed hash. */
@@ -42,17 +42,16 @@ export class RateLimits {
     private readonly streams: Pick<ReadableStreams, 'accounts'>,
   ) {}
 
-  async count({ tenant, call, client: parts }: ClientCall): Promise<CallCount> {
+  async count({
+    tenant: { alias, openRules },
+    call,
+    client: parts,
+  }: ClientCall): Promise<CallCount> {
     const { calls: byDefault, windowSeconds } = CALL_WINDOWS[call];
-    const limit = tenant.openRules.rateLimits[call] ?? byDefault;
-    const client = this.names.digest('client', tenant.alias, ...parts);
-    const { calls, leftSeconds } = await this.counted({
-      tenant: tenant.alias,
-      call,
-      client,
-      windowSeconds,
-      limit,
-    });
+    const limit = openRules.rateLimits[call] ?? byDefault;
+    const client = this.names.digest('client', alias, ...parts);
+    const counted = await this.counted({ tenant: alias, call, client, windowSeconds, limit });
+    const { calls, leftSeconds } = counted;
     return {
       limit,
       windowSeconds,
@@ -63,14 +62,14 @@ export class RateLimits {
   }
 
   private async counted(counting: Counting): Promise<Counted> {
+    const { call, client, windowSeconds } = counting;
     try {
       // Calls beyond the limit are not counted, so that the number cannot overflow.
       const counted = await fetchRow(this.pool, COUNT(counting));
-      return counted ?? { calls: 1, leftSeconds: counting.windowSeconds };
+      return counted ?? { calls: 1, leftSeconds: windowSeconds };
     } catch (error) {
       if (!isRefusedByServer(error)) throw error;
-      const { tenant, call, client, windowSeconds } = counting;
-      return this.here.add(JSON.stringify([tenant, call, client]), windowSeconds);
+      return this.here.add(`${call} ${client}`, windowSeconds);
     }
   }
 
@@ -84,15 +83,9 @@ export class RateLimits {
 
   /** Deletes windows that have ended, whatever their length. @returns how many. */
   async purge(): Promise<number> {
-    const longest = Math.max(
-      ...Object.values(CALL_WINDOWS).map(({ windowSeconds }) => windowSeconds),
-    );
-    return run(
-      this.pool,
-      tables
-        .deleteFrom('ledger.call_counts')
-        .where('began', '<', sql<Date>`now() - ${seconds(longest)}`),
-    );
+    const longest = Math.max(...Object.values(CALL_WINDOWS).map((one) => one.windowSeconds));
+    const over = sql<Date>`now() - ${seconds(longest)}`;
+    return run(this.pool, tables.deleteFrom('ledger.call_counts').where('began', '<', over));
   }
 }
 
@@ -124,10 +117,8 @@ const COUNT = compiledOnce('call_counts.count', (given: Given<Counting>) => {
         };
       }),
     )
-    .returning((eb) => [
-      'calls',
-      sql<number>`ceil(extract(epoch from ${eb.ref('began')} + ${window} - now()))::integer`.as(
-        'leftSeconds',
-      ),
-    ]);
+    .returning((eb) => {
+      const left = sql<number>`ceil(extract(epoch from ${eb.ref('began')} + ${window} - now()))::integer`;
+      return ['calls', left.as('leftSeconds')];
+    });
 });

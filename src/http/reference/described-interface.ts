@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { API_KEY_SCHEME, OPERATOR_SCHEME } from '../edge/access.js';
+import { API_KEY_SCHEME, OPERATOR_SCHEME } from '../shapes/openapi.js';
 import { errorCodes, errorTable } from './error-table.js';
 import type { ErrorText } from './error-texts.js';
 import { addExamples } from './examples.js';

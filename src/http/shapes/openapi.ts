@@ -6,19 +6,16 @@ import {
   SwaggerModule,
   type OpenAPIObject,
 } from '@nestjs/swagger';
-import {
-  ACCESS_EXTENSION,
-  API_KEY_SCHEME,
-  BEARER_SCHEME,
-  OPERATOR_SCHEME,
-  TOKEN_SCHEME,
-  type AccessKind,
-  type AccessRule,
-} from '../edge/access.js';
+import { ACCESS_EXTENSION, type AccessKind, type AccessRule } from '../edge/access.js';
 import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from '../edge/api-error.js';
 import { ErrorResponse } from './error.response.js';
 
 const FAILS_EXTENSION = 'x-error-codes';
+
+export const API_KEY_SCHEME = 'apiKey';
+const TOKEN_SCHEME = 'userToken';
+const BEARER_SCHEME = 'bearerToken';
+export const OPERATOR_SCHEME = 'operatorKey';
 
 /** States the errors of a route; errors of every route are added automatically. */
 export const Fails = (...codes: readonly ApiErrorCode[]): MethodDecorator =>
@@ -89,6 +86,8 @@ export function describeInterface(
 /** Adds what the decorators imply: path parameters, headers, errors. */
 function complete(operation: Operation, method: string, path: string): void {
   const access = accessOf(operation);
+  const schemes = SCHEMES[access.kind].map((name) => (name === '' ? {} : { [name]: [] }));
+  if (schemes.length > 0) operation.security = schemes;
   const isOfTenant = access.kind !== 'none' && access.kind !== 'operator';
   const parameters = [...pathParameters(path), ...(isOfTenant ? headerParameters(method) : [])];
   const known = new Set(
@@ -183,6 +182,19 @@ function ownCodes(operation: Operation): readonly ApiErrorCode[] {
     ? codes.filter((code): code is ApiErrorCode => typeof code === 'string' && isApiErrorCode(code))
     : [];
 }
+
+/** What a route accepts; empty: no credentials. */
+const SCHEMES: Readonly<Record<AccessKind, readonly string[]>> = {
+  none: [],
+  operator: [OPERATOR_SCHEME],
+  console: [],
+  tenant: [],
+  key: [API_KEY_SCHEME],
+  'key-open': [API_KEY_SCHEME],
+  'user-open': [API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
+  'visitor-open': [API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
+  'public-open': ['', API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
+};
 
 const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
   none: [],

@@ -13,9 +13,9 @@ import type {
 import type { KeptAnswers } from '../../kept-answers/kept-answers.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { ApiError, isErrorJson, unavailable, type ApiErrorCode } from '../edge/api-error.js';
-import { completedError } from '../edge/error-message.js';
 import type { Call } from '../credentials/call.js';
-import { noteKeptAnswer } from '../edge/request-facts.js';
+import { noteFacts } from '../edge/request-facts.js';
+import { completedError } from './error-message.js';
 import { keyedRequest } from './keyed-request.js';
 import type { OwnWrites } from './own-writes.js';
 
@@ -161,7 +161,8 @@ export class Writes {
     this.ownWrites.note(scope, position, true);
     if (position !== null) void reply.header('Ledger-Position', position);
     void reply.header('Idempotency-Replayed', 'true').status(status);
-    noteKeptAnswer(reply.request, body);
-    return isErrorJson(body) ? completedError(body, reply.request) : body;
+    if (!isErrorJson(body)) return body;
+    noteFacts(reply.request, { code: body.apiErrorCode });
+    return completedError(body, reply.request);
   }
 }

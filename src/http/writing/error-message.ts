@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { USERS_MAX } from '../../domain/account/identify-user.js';
-import { API_ERRORS, type ApiErrorCode, type ErrorJson } from './api-error.js';
-import { BODY_BYTES_MAX } from './json-body.js';
+import { API_ERRORS, type ApiErrorCode, type ErrorJson } from '../edge/api-error.js';
+import { BODY_BYTES_MAX } from '../edge/json-body.js';
 
 /** Longer values are cut: a message is for reading. */
 const VALUE_CHARACTERS_MAX = 80;

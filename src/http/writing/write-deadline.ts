@@ -1,10 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { after } from '../../foundation/world.js';
-import { unavailable } from './api-error.js';
-import { answerWithError, type ErrorMapping } from './http-error-filter.js';
-
-/** Whether the stores of a write answer and accept it; itself answered within two seconds. */
-export type StoresAnswer = () => Promise<boolean>;
+import { unavailable, type ApiError } from '../edge/api-error.js';
 
 /**
  * After this time a write checks its stores; with the check's own time it is refused within five
@@ -15,14 +11,11 @@ const CHECK_AFTER_MS = 2_400;
 const CHECK_PAGE_AFTER_MS = 500;
 const CHECK_AGAIN_MS = 500;
 
-/** Methods that change nothing. */
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-
 export interface StoreChecks {
-  /** Of a write. */
-  readonly storesAnswer: StoresAnswer;
-  /** Of a page of the console: reads go on while the log alone is away. */
-  readonly databaseAnswers: StoresAnswer;
+  /** Whether the stores of a write answer and accept it; itself answered within two seconds. */
+  readonly storesAnswer: () => Promise<boolean>;
+  /** The same for a page of the console: reads go on while the log alone is away. */
+  readonly databaseAnswers: () => Promise<boolean>;
 }
 
 /**
@@ -35,12 +28,11 @@ export function refuseWhenStoresHang(
   request: FastifyRequest,
   reply: FastifyReply,
   { storesAnswer, databaseAnswers }: StoreChecks,
-  mapping: ErrorMapping,
+  refuse: (error: ApiError) => void,
 ): void {
   const isPage = request.routeOptions.config.access?.kind === 'console';
-  const isRead = READS.has(request.method);
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
   if (isRead && !isPage) return;
-  const answers = isRead ? databaseAnswers : storesAnswer;
   const checkAfter = (ms: number): void =>
     void reply.raw.once(
       'close',
@@ -48,10 +40,10 @@ export function refuseWhenStoresHang(
     );
   const check = async (): Promise<void> => {
     if (reply.sent) return;
-    const answered = await answers();
+    const answered = await (isRead ? databaseAnswers() : storesAnswer());
     if (reply.sent || reply.raw.destroyed) return;
     if (answered) checkAfter(CHECK_AGAIN_MS);
-    else answerWithError(unavailable(), request, reply, mapping);
+    else refuse(unavailable());
   };
   checkAfter(isPage ? CHECK_PAGE_AFTER_MS : CHECK_AFTER_MS);
 }
