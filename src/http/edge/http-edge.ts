@@ -58,13 +58,8 @@ export type Listener = 'both' | 'public' | 'operations';
 
 /** Counts of requests and connections. */
 export interface EdgeMetrics {
-  /** @param request its route is a pattern, or `unmatched`. */
-  answered(request: {
-    readonly method: string;
-    readonly route: string;
-    readonly status: number;
-    readonly seconds: number;
-  }): void;
+  /** @param route the pattern, or `unmatched`. */
+  answered(method: string, route: string, status: number, seconds: number): void;
   refused(code: ApiErrorCode): void;
   watchConnections(watched: Pick<Connections, 'inFlight' | 'connections' | 'onEnd'>): void;
 }
@@ -305,12 +300,8 @@ export class HttpEdge {
 
   private record(request: FastifyRequest, reply: FastifyReply): void {
     const { metrics } = this.parts;
-    metrics.answered({
-      method: request.method,
-      route: routeOf(request),
-      status: reply.statusCode,
-      seconds: reply.elapsedTime / 1000,
-    });
+    const { statusCode, elapsedTime } = reply;
+    metrics.answered(request.method, routeOf(request), statusCode, elapsedTime / 1000);
     const { code } = factsOf(request);
     if (code !== undefined) metrics.refused(code);
     endSpan(request, reply);

@@ -15,14 +15,6 @@ export function createMetricsRegistry(): Registry {
   return registry;
 }
 
-export interface AnsweredRequest {
-  readonly method: string;
-  /** The route's pattern, or `unmatched`: paths would make a time series per id, and expose it. */
-  readonly route: string;
-  readonly status: number;
-  readonly seconds: number;
-}
-
 const ENDED_FOR = ['unread', 'turned-away'] as const;
 
 type EndedFor = (typeof ENDED_FOR)[number];
@@ -91,7 +83,8 @@ export class HttpMetrics {
     this.refusals.inc({ code });
   }
 
-  answered({ method, route, status, seconds }: AnsweredRequest): void {
+  /** @param route the pattern: paths would make a time series per id, and expose it. */
+  answered(method: string, route: string, status: number, seconds: number): void {
     this.durations.observe({ method, route, status: String(status) }, seconds);
   }
 }
