@@ -41,6 +41,7 @@ export interface LedgerTables {
   'ledger.projection_history': ProjectionHistory;
   'ledger.retried_reactions': RetriedReactions;
   'ledger.stream_snapshots': StreamSnapshots;
+  'ledger.unsubscribed_addresses': UnsubscribedAddressRows;
   'ledger.webhook_attempts': WebhookAttempts;
   'ledger.webhook_checkpoints': WebhookCheckpoints;
   'ledger.webhook_deliveries': WebhookDeliveries;
@@ -175,6 +176,13 @@ interface LogSeals {
   digest: string;
   signature: string;
   sealed_at: Generated<Date>;
+}
+
+interface UnsubscribedAddressRows {
+  tenant: string;
+  mode: string;
+  address: string;
+  at: Generated<Date>;
 }
 
 interface MailDeliveries {
