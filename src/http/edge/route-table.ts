@@ -15,18 +15,20 @@ export const ROUTER_OPTIONS = {
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 /**
- * Whether the target matches the pattern as it is written: no parameter is empty, since a resource
- * without an id is no route, and no fixed segment is escaped. The router matches both; a proxy's
- * rule on a prefix would not see the escaped form.
+ * Whether the fixed segments of a route's pattern stand in the target as they are. The router
+ * matches an escaped form of them, too, which a proxy's rule on a prefix does not see.
  */
-export function isMatch(pattern: string, params: unknown, target: string): boolean {
-  if (Object.values(Object(params) as object).includes('')) return false;
+export function isLiteral(pattern: string, target: string): boolean {
   if (!target.includes('%')) return true;
   const segments = (target.split(/[?#]/, 1)[0] ?? '').split('/');
   return pattern
     .split('/')
     .every((fixed, at) => fixed.includes(':') || fixed.includes('*') || segments[at] === fixed);
 }
+
+/** The router matches an empty parameter, too; a resource without an id is no route. */
+export const isMatch = (pattern: string, params: unknown, target: string): boolean =>
+  !Object.values(Object(params) as object).includes('') && isLiteral(pattern, target);
 
 const isMethod = (method: string): method is (typeof METHODS)[number] =>
   (METHODS as readonly string[]).includes(method);
