@@ -152,7 +152,7 @@ export class CommandGateway {
     );
   }
 
-  /** Ends the mails to a person. @returns their e-mail address; undefined: of a person who is gone. */
+  /** Ends the mails to a person. @returns their address; undefined: of a person who is gone. */
   async unsubscribe(
     scope: Scope,
     account: AccountRef,
