@@ -98,7 +98,7 @@ describe('payment connect', () => {
     expect(await connecting(tenant.alias, 'webhook')).toEqual(refusedWith(/none of Stripe/));
     expect(await connecting(tenant.alias, 'other-key')).toEqual(refusedWith(/answered 401/));
     expect(await connecting(tenant.alias, 'key', '--api-base', 'http://10.0.0.1')).toEqual(
-      refusedWith(/private/),
+      refusedWith(/must begin with https/),
     );
     expect(await connecting(tenant.alias, 'key', '--provider', 'other')).toEqual(
       refusedWith(/must be stripe/),
