@@ -69,6 +69,8 @@ export class RequestWriter {
         ? undefined
         : Buffer.from(json);
     const given = headersOf(draft.headers);
+    const { accountId, userId } = subject;
+    const named = plan.credentials.kind.endsWith('token') ? [accountId, userId] : [];
     return {
       method: plan.method ?? operation.method,
       target: targetOf(plan, draft),
@@ -81,7 +83,7 @@ export class RequestWriter {
       },
       ...(body === undefined ? {} : { body }),
       shows: this.shownTo(plan, draft, own.ledger),
-      texts: new Set(textsIn([draft, plan.rawQuery ?? ''])),
+      texts: new Set(textsIn([draft, plan.rawQuery ?? '', ...named])),
     };
   }
 

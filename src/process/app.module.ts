@@ -56,7 +56,7 @@ import { RememberedCredit } from '../operations/accounts/account-credit.js';
 import { TenantPages } from '../http/console/pages/tenant-pages.js';
 import { ConsoleGate } from '../http/console/sessions/console-gate.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
-import { FailedCredentials } from '../http/limits/failed-credentials.js';
+import { FailedCredentials } from '../http/limits/call-limit.js';
 import { RateLimits } from '../http/limits/rate-limits.js';
 import { PaymentEventsController } from '../http/integrations/payment-events.controller.js';
 import { PaymentEvents } from '../payments/incoming/payment-events.js';

@@ -7,7 +7,7 @@ import { connectionBudget } from '../config/connection-budget.js';
 import { isNotServedNow, type Core } from '../core/core.js';
 import { atMost } from '../foundation/in-time.js';
 import { Admission } from '../http/limits/admission.js';
-import { FailedCredentials } from '../http/limits/failed-credentials.js';
+import { FailedCredentials } from '../http/limits/call-limit.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import { serveConsole } from '../http/console/sessions/console-gate.js';
 import { DownloadRecords } from '../http/exports/download-records.js';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { API_ERROR_CODES, API_ERRORS, errorJson } from '../../src/http/edge/api-error.js';
+import { API_ERROR_CODES, API_ERRORS, ApiError } from '../../src/http/edge/api-error.js';
 import { completedError } from '../../src/http/writing/error-message.js';
 
 const requestOf = (given: object): FastifyRequest =>
@@ -14,61 +14,62 @@ const requestOf = (given: object): FastifyRequest =>
 test.each([
   [
     'the value of the path',
-    errorJson('ACCOUNT_NOT_FOUND'),
+    new ApiError('ACCOUNT_NOT_FOUND').body,
     { params: { accountId: 'acme' } },
     'There is no account "acme" in the mode of the request (live or test): check the id and the key',
   ],
   [
     'the value of the body',
-    errorJson('ACCOUNT_NOT_FOUND'),
+    new ApiError('ACCOUNT_NOT_FOUND').body,
     { params: {}, body: { id: 'jane', accountId: 'a"b' } },
     'There is no account "a\\"b" for the user "jane": create it first, with POST /accountsync',
   ],
   [
     'a long value, cut',
-    errorJson('PROGRAM_NOT_FOUND'),
+    new ApiError('PROGRAM_NOT_FOUND').body,
     { query: { programId: 'x'.repeat(200) } },
     `There is no program "${'x'.repeat(80)}…": leave programId out for the default program`,
   ],
   [
     'the first reason',
-    errorJson('BAD_REQUEST', { validationErrors: ['unit is required', 'amount is required'] }),
+    new ApiError('BAD_REQUEST', { validationErrors: ['unit is required', 'amount is required'] })
+      .body,
     {},
     'The request is malformed: unit is required (and 1 more)',
   ],
   [
     'the value of the member that the reason is about',
-    errorJson('BAD_REQUEST', { validationErrors: ['events[1].key must be a text'] }),
+    new ApiError('BAD_REQUEST', { validationErrors: ['events[1].key must be a text'] }).body,
     { body: { events: [{ key: 'a' }, { key: 7 }] } },
     'The request is malformed: events[1].key must be a text; the request has "7"',
   ],
   [
     'no secret',
-    errorJson('BAD_REQUEST', { validationErrors: ['secretKey: must be a text'] }),
+    new ApiError('BAD_REQUEST', { validationErrors: ['secretKey: must be a text'] }).body,
     { body: { secretKey: 'sk_live_1' } },
     'The request is malformed: secretKey: must be a text',
   ],
   [
     'method and path of an unknown route, without its query',
-    errorJson('NOT_FOUND'),
+    new ApiError('NOT_FOUND').body,
     { routeOptions: { url: undefined } },
     'There is no route GET /x: /docs lists all routes',
   ],
   [
     'the content type',
-    errorJson('UNSUPPORTED_MEDIA_TYPE'),
+    new ApiError('UNSUPPORTED_MEDIA_TYPE').body,
     { headers: { 'content-type': 'text/plain' } },
     'The body of Content-Type "text/plain" is no uncompressed JSON in UTF-8: send it as application/json',
   ],
   [
     'nothing where the request names nothing',
-    errorJson('ACCOUNT_NOT_FOUND'),
+    new ApiError('ACCOUNT_NOT_FOUND').body,
     { params: { accountId: '' }, body: ['acme'], query: null },
     'There is no such account',
   ],
   [
     'nothing in a message of its own',
-    errorJson('ACCOUNT_NOT_FOUND', { message: 'gone' }),
+    new ApiError('ACCOUNT_NOT_FOUND', { message: 'gone' }).body,
     { params: { accountId: 'acme' } },
     'gone',
   ],
@@ -98,6 +99,6 @@ test.each(
     raw: { url: `/${VALUE}` },
     headers: {},
   });
-  const { message } = completedError(errorJson(code), request, { Allow: 'PUT' });
+  const { message } = completedError(new ApiError(code).body, request, { Allow: 'PUT' });
   expect(message).toMatch(new RegExp(`${VALUE}.*: .`));
 });

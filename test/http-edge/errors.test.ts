@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { API_ERROR_CODES, API_ERRORS, ApiError, errorJson } from '../../src/http/edge/api-error.js';
+import { API_ERROR_CODES, API_ERRORS, ApiError } from '../../src/http/edge/api-error.js';
 import { errorTexts } from '../../src/http/reference/error-texts.js';
 import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 
@@ -165,7 +165,7 @@ describe('the list of codes', () => {
   });
 
   test('has the sentence for an existing user', () => {
-    expect(errorJson('USER_EXISTS')).toEqual({
+    expect(new ApiError('USER_EXISTS').body).toEqual({
       statusCode: 400,
       message: 'User already exists',
       apiErrorCode: 'USER_EXISTS',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { clientAddress, trustOf } from '../../src/http/edge/client-address.js';
-import { FailedCredentials } from '../../src/http/limits/failed-credentials.js';
+import { FailedCredentials } from '../../src/http/limits/call-limit.js';
 import { WindowCounts } from '../../src/http/limits/window-counts.js';
 import { eventually } from '../support/embedded.js';
 import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';

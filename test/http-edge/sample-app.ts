@@ -19,13 +19,14 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { pino } from 'pino';
+import { NO_OPERATORS } from '../../src/config/operators.js';
 import { evolve, initialState, type OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import { Access, TENANT_PATH } from '../../src/http/edge/access.js';
 import type { CallCounter } from '../../src/http/limits/call-limit.js';
 import { Call } from '../../src/http/credentials/call.js';
 import { Admission, type AdmissionParts } from '../../src/http/limits/admission.js';
-import { FailedCredentials } from '../../src/http/limits/failed-credentials.js';
+import { FailedCredentials } from '../../src/http/limits/call-limit.js';
 import { HttpEdge } from '../../src/http/edge/http-edge.js';
 import type { HttpLimits } from '../../src/http/edge/http-limits.js';
 import { serveConsole, type ConsoleGate } from '../../src/http/console/sessions/console-gate.js';
@@ -313,6 +314,8 @@ export async function startSampleApp(
     calls: UNCOUNTED,
     failures: new FailedCredentials(100_000),
     isWriteToken,
+    operators: NO_OPERATORS,
+    isComplete: () => true,
     ...parts,
   });
   edge.configure(app, {

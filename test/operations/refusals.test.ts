@@ -250,7 +250,7 @@ test('a key of another correction, and one that was refused before, are refused'
   expect(await adjusting(5, 'k1')).toMatch(/^0/);
   expect(await adjusting(6, 'k1')).toBe('1 the idempotency key was used for another correction');
   expect(await called(6, 'k1')).toBe(
-    '422 ["IDEMPOTENCY_KEY_REUSED","The idempotency key was used for another request"]',
+    '422 ["IDEMPOTENCY_KEY_REUSED","The Idempotency-Key \\"k1\\" was used for another request: send each new request with a new key"]',
   );
   for (const _again of [1, 2]) {
     expect(await adjusting(-5_000, 'k2')).toBe(

@@ -70,8 +70,7 @@ export interface AccessRule {
   readonly counted?: CountedCall;
 }
 
-export const isOpenEndpoint = ({ kind }: AccessRule): boolean =>
-  kind === 'key-open' || kind === 'user-open' || kind === 'visitor-open' || kind === 'public-open';
+export const isOpenEndpoint = ({ kind }: AccessRule): boolean => kind.endsWith('-open');
 
 declare module 'fastify' {
   interface FastifyContextConfig {

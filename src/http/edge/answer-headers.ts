@@ -11,11 +11,8 @@ export const plainHeaders = (requestId: string): Readonly<Record<string, string>
  * The client's own request id is echoed and used nowhere else: it may contain anything, and logs
  * and events are kept.
  */
-export function setHeadersOfEveryAnswer(
-  { headers, id }: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  const own = headers['request-id'];
+export function setHeadersOfEveryAnswer(request: FastifyRequest, reply: FastifyReply): void {
+  const own = request.headers['request-id'];
   const isUsable = typeof own === 'string' && /^[\x20-\x7e]{1,128}$/.test(own);
-  void reply.headers(plainHeaders(isUsable ? own : id));
+  void reply.headers(plainHeaders(isUsable ? own : request.id));
 }

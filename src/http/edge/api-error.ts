@@ -139,19 +139,6 @@ const LISTS_REASONS: ReadonlySet<ApiErrorCode> = new Set([
   'MODERATION_NOT_POSSIBLE',
 ]);
 
-/** The body of an error, also for answers below the framework. */
-export function errorJson(code: ApiErrorCode, details: ApiErrorDetails = {}): ErrorJson {
-  const meaning = API_ERRORS[code];
-  const reasons = details.validationErrors ?? (LISTS_REASONS.has(code) ? [] : undefined);
-  return {
-    statusCode: details.status ?? meaning.status,
-    message: details.message ?? meaning.message,
-    apiErrorCode: code,
-    rsCode: details.rsCode === undefined ? (meaning.rsCode ?? null) : details.rsCode,
-    ...(reasons === undefined ? {} : { validationErrors: reasons }),
-  };
-}
-
 /** The error that controllers and hooks throw; the edge answers with its body and headers. */
 export class ApiError extends HttpException {
   readonly headers: Readonly<Record<string, string>>;
@@ -161,8 +148,13 @@ export class ApiError extends HttpException {
     readonly code: ApiErrorCode,
     details: ApiErrorDetails = {},
   ) {
-    const body = errorJson(code, details);
-    super({ ...body }, body.statusCode);
+    const meaning: ErrorMeaning = API_ERRORS[code];
+    const { message = meaning.message, rsCode = meaning.rsCode ?? null } = details;
+    const statusCode = details.status ?? meaning.status;
+    const reasons = details.validationErrors ?? (LISTS_REASONS.has(code) ? [] : undefined);
+    const listed = reasons && { validationErrors: reasons };
+    const body = { statusCode, message, apiErrorCode: code, rsCode, ...listed };
+    super({ ...body }, statusCode);
     this.body = body;
     this.headers = details.headers ?? {};
   }

@@ -10,7 +10,6 @@ export const TARGET_BYTES_MAX = 16 * 1024;
 export const HEAD_BYTES_MAX = 32 * 1024;
 export const TARGET_TOO_LONG = `The request target is longer than ${TARGET_BYTES_MAX} bytes: shorten ids and query`;
 const HEAD_TOO_LONG = `The header fields are larger than ${HEAD_BYTES_MAX} bytes: send fewer or shorter ones`;
-const TOO_SLOW = 'The request did not arrive in time: send it without pauses';
 const NO_HTTP =
   'The message is not valid HTTP/1.1: send request line, header fields and body as RFC 9112 says';
 
@@ -26,7 +25,8 @@ export interface BrokenMessage extends Error {
 const refused = (status: number, message: string): ApiError =>
   new ApiError('BAD_REQUEST', { status, message, headers: { Connection: 'close' } });
 
-export const requestLate = (): ApiError => refused(408, TOO_SLOW);
+export const requestLate = (): ApiError =>
+  refused(408, 'The request did not arrive in time: send it without pauses');
 export const methodUnsupported = (): ApiError =>
   refused(501, 'The method is not supported: use GET, HEAD, POST, PUT, PATCH or DELETE');
 

@@ -16,11 +16,8 @@ import { describeBroken, methodUnsupported, type BrokenMessage } from './broken-
 import { countedAddress, type Trust } from './client-address.js';
 import type { HttpLimits } from './http-limits.js';
 
-/** Time for the client to read the last answer before its socket is destroyed. */
-const LINGER_MS = 1_000;
-
-/** Time for the rest of a body after the last answer. */
-const REST_MS = 5_000;
+/** Time for the client to send what is left of a body and to read the last answer. */
+const LAST_ANSWER_MS = 5_000;
 
 /** When no request has begun for so long, those in transit at the shutdown have arrived. */
 const DRAIN_MS = 250;
@@ -212,7 +209,7 @@ export class Connections {
       if (last === undefined || last.complete) return close();
       socket.end();
       last.once('end', close).resume();
-      setTimeout(() => socket.destroy(), REST_MS).unref();
+      setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
     };
   }
 
@@ -238,6 +235,6 @@ export class Connections {
     socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${text}`);
     // Closing while the client still sends would discard the answer on its side.
     socket.resume();
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
   }
 }

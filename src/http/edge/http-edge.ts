@@ -310,12 +310,9 @@ export class HttpEdge {
 
   private createAdapter(logger: Logger, trustProxy: false | Trust): FastifyAdapter {
     const { limits, connections, operations } = this;
-    const timeouts = {
+    const nodeOptions: ServerOptions = {
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
-    };
-    const nodeOptions: ServerOptions = {
-      ...timeouts,
       maxHeaderSize: HEAD_BYTES_MAX,
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: limits.timeoutCheckMs,
@@ -323,7 +320,6 @@ export class HttpEdge {
       requireHostHeader: false,
     };
     const options: FastifyServerOptions = {
-      ...timeouts,
       loggerInstance: frameworkLogger(logger),
       logController: new LogController({ disableRequestLogging: true }),
       genReqId: () => randomUUID(),

@@ -60,7 +60,8 @@ export function answerWithError(
   if (reply.sent || reply.raw.headersSent) return;
   noteFacts(request, { code: error.code });
   // The framework would close the connection after an unread body; Node drops the rest.
-  if (reply.hasHeader('connection')) reply.header('connection', kept(reply));
+  const kept = reply.raw.shouldKeepAlive ? 'keep-alive' : 'close';
+  if (reply.hasHeader('connection')) reply.header('connection', kept);
   // The controller set these headers for another answer.
   reply.removeHeader('content-length');
   void reply.code(error.body.statusCode).headers(error.headers);
@@ -74,8 +75,6 @@ export function answerWithError(
     .type('application/json; charset=utf-8')
     .send(mapping.completed(error.body, request, error.headers));
 }
-
-const kept = ({ raw }: FastifyReply): string => (raw.shouldKeepAlive ? 'keep-alive' : 'close');
 
 /** The refusal that a client gets for an error. Unexpected ones are logged. */
 export function loggedRefusalOf(

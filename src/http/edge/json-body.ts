@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parse } from 'secure-json-parse';
+import type { AccessRule } from './access.js';
 import { ApiError, badRequest } from './api-error.js';
 import { NOT_STORABLE, unstorablePath, utf8Text } from '../../foundation/outside-text.js';
 
@@ -20,35 +21,21 @@ export const wrongTypeTolerated = (request: FastifyRequest): boolean => tolerate
  * content (400).
  * @throws {ApiError} UNSUPPORTED_MEDIA_TYPE.
  */
-export function checkContentType(request: FastifyRequest, emptyBody: boolean): void {
-  const { method, headers } = request.raw;
+export function checkContentType(request: FastifyRequest, { kind, emptyBody }: AccessRule): void {
+  const { method = '', headers } = request.raw;
   if (method === 'GET' || method === 'HEAD') return;
   const { 'content-type': type = '', 'content-encoding': coding = '' } = headers;
-  if (!isJsonInUtf8(type) || !['', 'identity'].includes(coding.trim().toLowerCase())) {
-    const mayBeEmpty = emptyBody || method === 'DELETE';
-    if (!mayBeEmpty || Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX)
-      throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
-    tolerated.add(request);
-  }
+  const isJson = isJsonInUtf8(type) && ['', 'identity'].includes(coding.trim().toLowerCase());
+  const length = Number(headers['content-length'] ?? 0);
+  const hasBody = length > 0 || headers['transfer-encoding'] !== undefined;
+  // A page of another site can send any body but one that is called JSON.
+  const mayBeOfPage = kind === 'operator' && method !== 'DELETE' && hasBody && !(type && isJson);
+  const mayBeEmpty = (emptyBody || method === 'DELETE') && length <= BODY_BYTES_MAX;
+  if (mayBeOfPage || !(isJson || mayBeEmpty)) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
+  if (!isJson) tolerated.add(request);
   // The one parser takes every content type; the framework would check the type again, by other
   // rules.
   delete headers['content-type'];
-}
-
-/**
- * A page of another site can send any body but one that is called JSON. @throws {ApiError}
- * UNSUPPORTED_MEDIA_TYPE for such a body, also where it may be empty.
- */
-export function demandJson({ raw: { method = '', headers } }: FastifyRequest): void {
-  const {
-    'content-length': length = 0,
-    'transfer-encoding': coding,
-    'content-type': type,
-  } = headers;
-  const isRead = !['GET', 'HEAD', 'DELETE'].includes(method);
-  const hasBody = Number(length) > 0 || coding !== undefined;
-  if (isRead && hasBody && (!type || !isJsonInUtf8(type)))
-    throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
 }
 
 /** No type, or JSON with any parameters but another charset. */

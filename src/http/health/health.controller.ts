@@ -6,7 +6,7 @@ import {
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Access } from '../edge/access.js';
-import { errorJson } from '../edge/api-error.js';
+import { ApiError } from '../edge/api-error.js';
 import { noteFacts } from '../edge/request-facts.js';
 import { READINESS_PROBE, SharedReadiness, type ReadinessProbe } from './readiness.js';
 
@@ -82,7 +82,7 @@ export class HealthController {
     void reply.code(503).header('Retry-After', '1');
     noteFacts(reply.request, { code: 'UNAVAILABLE' });
     return {
-      ...errorJson('UNAVAILABLE', { message: 'The service is not ready' }),
+      ...new ApiError('UNAVAILABLE', { message: 'The service is not ready' }).body,
       status: 'not ready',
       ready,
       checks,

@@ -6,7 +6,7 @@ import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
 import { countedAddress } from '../edge/client-address.js';
-import { FailedCredentials } from '../limits/failed-credentials.js';
+import { FailedCredentials } from '../limits/call-limit.js';
 import { Fails } from '../shapes/openapi.js';
 import { ReceivedResponse, receivedJson } from './payment-events.response.js';
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { NO_OPERATORS, type CurrentOperators } from '../../config/operators.js';
+import type { CurrentOperators } from '../../config/operators.js';
 import { refuseBrokenEscapes, type AccessRule } from '../edge/access.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
 import {
@@ -8,23 +8,27 @@ import {
   type AuthenticationParts,
 } from '../credentials/authentication.js';
 import { callOf, type Call } from '../credentials/call.js';
-import { limitCalls, limitNewUsers, type CallCounter } from './call-limit.js';
+import {
+  limitCalls,
+  limitNewUsers,
+  type CallCounter,
+  type FailedCredentials,
+} from './call-limit.js';
 import { clientAddress, countedAddress } from '../edge/client-address.js';
 import { refuseCrossSite } from '../edge/cross-origin.js';
-import type { FailedCredentials } from './failed-credentials.js';
-import { checkContentType, demandJson } from '../edge/json-body.js';
+import { checkContentType } from '../edge/json-body.js';
 
 export interface AdmissionParts extends AuthenticationParts {
   /** Of all addresses; shared by what checks credentials of its own. */
   readonly failures: FailedCredentials;
   /** Counts calls of clients without an API key. */
   readonly calls: CallCounter;
-  /** Who may call routes for operators. Default: no one. */
-  readonly operators?: CurrentOperators;
+  /** Of routes for operators. */
+  readonly operators: CurrentOperators;
   /** Who may enter the console. Default: no one. */
   readonly console?: { enter(request: FastifyRequest, access: AccessRule): Promise<void> };
-  /** False while read models are incomplete: tenants' routes answer 503. Default: always true. */
-  readonly isComplete?: () => boolean;
+  /** False while read models are incomplete: tenants' routes answer 503. */
+  readonly isComplete: () => boolean;
 }
 
 /**
@@ -43,25 +47,21 @@ export class Admission {
       if (this.parts.console === undefined) throw new ApiError('NOT_FOUND');
       return this.parts.console.enter(request, access);
     }
-    const { calls, isComplete = () => true } = this.parts;
+    const { calls, isComplete } = this.parts;
     if (access.kind !== 'none' && !isComplete()) throw unavailable();
     request.caller = await this.counted(request, authenticate(request, access, this.parts));
     const takesKey = access.kind === 'key' || access.kind === 'key-open';
     if (takesKey || hasBasic(request)) refuseCrossSite(request);
     if (access.counted !== undefined) await limit(callOf(request, reply), access, calls);
-    checkContentType(request, access.emptyBody);
+    checkContentType(request, access);
   }
 
   private async admitOperator(request: FastifyRequest, access: AccessRule): Promise<void> {
-    const { operators = NO_OPERATORS } = this.parts;
-    request.operator = await this.counted(
-      request,
-      authenticateOperator(request, access, operators),
-    );
+    const authenticating = authenticateOperator(request, access, this.parts.operators);
+    request.operator = await this.counted(request, authenticating);
     refuseCrossSite(request);
     refuseBrokenEscapes(request);
-    demandJson(request);
-    checkContentType(request, access.emptyBody);
+    checkContentType(request, access);
   }
 
   /**
@@ -88,9 +88,9 @@ const hasCredentials = ({ headers }: FastifyRequest): boolean =>
   Boolean(headers.authorization) || Boolean(headers['x-saasquatch-user-token']);
 
 async function limit(call: Call, { counted, kind }: AccessRule, calls: CallCounter): Promise<void> {
-  if (counted === undefined) return;
-  if (counted !== 'create-user') return limitCalls(call, counted, calls);
   const { token } = call;
   // A token's call is about its own user, except for a visitor's, whose user is named in the body.
-  if (token?.kind === 'user' && kind !== 'visitor-open') await limitNewUsers(call, token, calls);
+  const user = token?.kind === 'user' && kind !== 'visitor-open' ? token : undefined;
+  if (counted === 'create-user') return user && limitNewUsers(call, user, calls);
+  if (counted !== undefined) await limitCalls(call, counted, calls);
 }

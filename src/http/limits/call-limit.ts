@@ -3,6 +3,7 @@ import type { Call } from '../credentials/call.js';
 import { ApiError } from '../edge/api-error.js';
 import { countedAddress } from '../edge/client-address.js';
 import type { CallCount, RateLimits } from './rate-limits.js';
+import { WindowCounts } from './window-counts.js';
 
 export type CallCounter = Pick<RateLimits, 'count' | 'isKnown'>;
 
@@ -64,7 +65,7 @@ export async function limitNewUsers(
 }
 
 /** The fields that show a client its limit and what is left of it. */
-export const rateHeaders = (
+const rateHeaders = (
   name: string,
   { limit, windowSeconds, left, resetSeconds }: Omit<CallCount, 'isExceeded'>,
 ): Readonly<Record<string, string>> => ({
@@ -82,3 +83,27 @@ export const rateLimited = (
     message: `Too many requests (${rule}): repeat the call in ${retryAfterSeconds} s`,
     headers: { ...headers, 'Retry-After': String(retryAfterSeconds) },
   });
+
+/**
+ * Counts the failed credentials of each address in this process, over all tenants and operators. It
+ * is counted after the check, so that good credentials pass from the same address.
+ */
+export class FailedCredentials {
+  constructor(
+    private readonly perMinute: number,
+    private readonly counts = new WindowCounts(),
+  ) {}
+
+  /**
+   * Counts a failure of this address (see `countedAddress`).
+   * @returns the answer in place of 401 beyond the limit.
+   */
+  count(address: string): ApiError | undefined {
+    const limit = this.perMinute;
+    const { calls, leftSeconds: resetSeconds } = this.counts.add(address, 60);
+    if (calls <= limit) return undefined;
+    const window = { limit, windowSeconds: 60, left: 0, resetSeconds };
+    const rule = `at most ${limit} wrong credentials of an address in a minute`;
+    return rateLimited(rule, resetSeconds, rateHeaders('failed-credentials', window));
+  }
+}

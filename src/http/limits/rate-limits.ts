@@ -42,23 +42,16 @@ export class RateLimits {
     private readonly streams: Pick<ReadableStreams, 'accounts'>,
   ) {}
 
-  async count({
-    tenant: { alias, openRules },
-    call,
-    client: parts,
-  }: ClientCall): Promise<CallCount> {
+  async count({ tenant, call, client: parts }: ClientCall): Promise<CallCount> {
     const { calls: byDefault, windowSeconds } = CALL_WINDOWS[call];
+    const { alias, openRules } = tenant;
     const limit = openRules.rateLimits[call] ?? byDefault;
     const client = this.names.digest('client', alias, ...parts);
-    const counted = await this.counted({ tenant: alias, call, client, windowSeconds, limit });
-    const { calls, leftSeconds } = counted;
-    return {
-      limit,
-      windowSeconds,
-      left: Math.max(0, limit - calls),
-      resetSeconds: Math.max(1, leftSeconds),
-      isExceeded: calls > limit,
-    };
+    const counting = { tenant: alias, call, client, windowSeconds, limit };
+    const { calls, leftSeconds } = await this.counted(counting);
+    const resetSeconds = Math.max(1, leftSeconds);
+    const left = Math.max(0, limit - calls);
+    return { limit, windowSeconds, left, resetSeconds, isExceeded: calls > limit };
   }
 
   private async counted(counting: Counting): Promise<Counted> {

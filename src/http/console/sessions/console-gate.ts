@@ -5,7 +5,7 @@ import type { OperatorSessions } from '../../../operations/sessions/operator-ses
 import type { AccessRule } from '../../edge/access.js';
 import { ApiError, badRequest } from '../../edge/api-error.js';
 import { clientAddress, countedAddress } from '../../edge/client-address.js';
-import { FailedCredentials } from '../../limits/failed-credentials.js';
+import { FailedCredentials } from '../../limits/call-limit.js';
 import { noteFacts } from '../../edge/request-facts.js';
 import { Form } from './form.js';
 import type { RefusedVisits, Visitor } from './refused-visits.js';

@@ -5,7 +5,7 @@ import { MODES, type Scope } from '../../../domain/scope.js';
 import { inTime } from '../../../foundation/in-time.js';
 import type { Logger } from '../../../foundation/logger.js';
 import { recordOperation } from '../../../operations/audit.js';
-import { FailedCredentials } from '../../limits/failed-credentials.js';
+import { FailedCredentials } from '../../limits/call-limit.js';
 import { routeOf } from '../../edge/request-log.js';
 
 /** Of a session; further ones are in the log lines of requests alone. */
