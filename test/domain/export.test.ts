@@ -55,7 +55,10 @@ test('a request without room is refused, a recorded one is not', () => {
   const crowded = { ...request, hasRoom: false };
   given()
     .when(crowded)
-    .refused('TOO_MANY_EXPORTS', `at most ${EXPORTS_WAITING_MAX} exports of a tenant wait`);
+    .refused(
+      'TOO_MANY_EXPORTS',
+      `${EXPORTS_WAITING_MAX} exports of the tenant wait, the most that may: repeat the request when one is complete`,
+    );
   given(REQUESTED).when(crowded).then();
 });
 

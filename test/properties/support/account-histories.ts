@@ -247,6 +247,12 @@ function referralsOf(state: AccountState): string[] {
   ];
 }
 
+/** A user id that is used again after its person was forgotten is another person's. */
+const newPersonOf = ({ remains }: AccountState, userId: string) => {
+  const first = personOf(ACME, userId);
+  return remains.forgotten.has(first) ? personOf(ACME, `${userId}, again`) : first;
+};
+
 const sync = fc
   .record({
     subscription,
@@ -275,8 +281,9 @@ const upsert = fc
   })
   .map(
     ({ userId, changes, code, paymentProviderId, outside: given }): Intent =>
-      ({ step, now }) =>
+      ({ state, step, now }) =>
         upsertUser(userId, {
+          newPerson: newPersonOf(state, userId),
           changes,
           paymentProviderId,
           codes: code === undefined ? [] : [{ code, programId: 'default' }],
@@ -519,8 +526,9 @@ const intent: fc.Arbitrary<Intent> = fc.oneof(
 
 const arrival =
   (userId: string): Intent =>
-  ({ step, now }) =>
+  ({ state, step, now }) =>
     upsertUser(userId, {
+      newPerson: newPersonOf(state, userId),
       context: contextOf({ code: 'none', referrer: A_FRIEND, program: DEFAULT }, step, now),
     });
 
