@@ -79,11 +79,11 @@ test.each([
 
 const VALUE = 'constructor';
 const MEMBERS = new Map(
-  [
-    ...['accountId', 'userId', 'id', 'code', 'referralCode', 'paymentProviderId', 'endpointUrl'],
-    ...['tenantAlias', 'referralId', 'exportId', 'type', 'url', 'programId', 'idempotencyKey'],
-    ...['idempotency-key', 'ledger-position-at-least', 'content-length', 'content-type'],
-  ].map((name) => [name, VALUE]),
+  `accountId userId id code referralCode paymentProviderId endpointUrl tenantAlias referralId
+  exportId type url programId idempotencyKey idempotency-key ledger-position-at-least
+  content-length content-type`
+    .split(/\s+/)
+    .map((name) => [name, VALUE]),
 );
 
 /** Their messages come from the decision or the check, or are fixed. */

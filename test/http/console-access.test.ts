@@ -27,8 +27,8 @@ import {
 } from '../support/console-staff.js';
 
 /**
- * Who may do what in the console: roles, sessions, and what no browser sends. Over 5 s: each page is
- * opened in four roles.
+ * Who may do what in the console: roles, sessions, and what no browser sends. Over 5 s: each page
+ * is opened in four roles.
  */
 
 /** Requests without its headers are the browser's own. */

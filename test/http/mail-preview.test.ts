@@ -10,8 +10,8 @@ import {
 } from '../support/running-service.js';
 
 /**
- * Previews of mails, shown and sent to a real SMTP server. Over 5 s: a service of its own, with that
- * server.
+ * Previews of mails, shown and sent to a real SMTP server. Over 5 s: a service of its own, with
+ * that server.
  */
 
 let server: MailServer;

@@ -1,4 +1,4 @@
-// Over 5 s: a service of its own, and payments that are tried again after the pauses of the product.
+// Over 5 s: a service of its own, and payments that are repeated after the product's pauses.
 import type { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
 import { PostgresPaymentWork } from '../../src/payments/outgoing/payment-work.js';

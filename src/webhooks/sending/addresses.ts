@@ -5,7 +5,7 @@ import type { Cidr } from '../../config/config.js';
 /** Global unicast (RFC 4291): all other IPv6 addresses are special, or not assigned. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 /**
- * Clouds answer there with credentials of the machine: refused, whatever ranges the operator allows.
+ * Clouds answer there with credentials of the machine: refused, whatever the operator allows.
  */
 const METADATA: ReadonlySet<string> = new Set([
   '169.254.169.254',
