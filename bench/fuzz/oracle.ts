@@ -60,7 +60,10 @@ export class Oracle {
 
   /** What belongs to a ledger that the caller has no part in, unless the request says it. */
   private leaks(request: FuzzRequest, { text, headers, body }: FuzzAnswer): readonly string[] {
-    const { shows, texts } = request;
+    const { shows, texts, target } = request;
+    const said = [...texts, target.split('?', 1)[0] ?? '']
+      .flatMap(repeatedAs)
+      .sort((one, other) => other.length - one.length);
     const hidden = this.values.filter(({ ledger }) => !shows.includes(ledger));
     const secrets = this.values
       .flatMap(({ ledger }) => [ledger.apiKey, ledger.signingSecret])
@@ -69,7 +72,7 @@ export class Oracle {
     const leaked = answered.filter((value) =>
       hidden.some(
         ({ ledger: { mark }, shown }) =>
-          (holds(value, mark) && holds(withoutTexts(value, texts), mark)) ||
+          (holds(value, mark) && holds(without(value, said), mark)) ||
           (shown.has(value) && !texts.has(value)),
       ),
     );
@@ -99,11 +102,12 @@ const isPage = (path: string, type = ''): boolean =>
 /** Codes are made of names, in capital letters. */
 const holds = (text: string, mark: string): boolean => text.toLowerCase().includes(mark);
 
-function withoutTexts(value: string, texts: ReadonlySet<string>): string {
-  let rest = value;
-  for (const text of texts) if (text.length > 3) rest = rest.replaceAll(text, '');
-  return rest;
-}
+/** As a message repeats a text of the request: whole or cut, as it is or quoted. */
+const repeatedAs = (text: string): readonly string[] =>
+  [text, text.slice(0, 80)].flatMap((part) => [part, JSON.stringify(part).slice(1, -1)]);
+
+const without = (value: string, texts: readonly string[]): string =>
+  texts.reduce((rest, text) => (text.length > 3 ? rest.replaceAll(text, '') : rest), value);
 
 const statusIn = (body: unknown): unknown =>
   typeof body === 'object' && body !== null ? Reflect.get(body, 'statusCode') : undefined;

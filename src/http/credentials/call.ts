@@ -102,9 +102,7 @@ export function callOf(request: FastifyRequest, reply: FastifyReply): Call {
     clientAddress: clientAddress(request),
     seen: caller.token && seenIn(request),
     reply,
-    get departure(): AbortSignal {
-      return departureOf(reply);
-    },
+    departure: departureOf(reply),
     aside: async (wait) => {
       request.place?.leave();
       try {
