@@ -102,7 +102,9 @@ export function callOf(request: FastifyRequest, reply: FastifyReply): Call {
     clientAddress: clientAddress(request),
     seen: caller.token && seenIn(request),
     reply,
-    departure: departureOf(reply),
+    get departure(): AbortSignal {
+      return departureOf(reply);
+    },
     aside: async (wait) => {
       request.place?.leave();
       try {
