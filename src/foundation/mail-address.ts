@@ -1,8 +1,8 @@
 export const MAIL_ADDRESS_CHARACTERS_MAX = 254;
 
 /**
- * One address and nothing else, without quotes, comments and line breaks: what a mail can be sent
- * to and be from. `MAIL_ADDRESS_CHARACTERS_MAX` applies as well.
+ * One address and nothing else, without quotes, comments and line breaks: a recipient or sender of
+ * mails. `MAIL_ADDRESS_CHARACTERS_MAX` applies as well.
  */
 export const MAIL_ADDRESS =
   /^(?=[^@]{1,64}@)[^\s<>()[\]\\.,;:@"\p{C}]+(?:\.[^\s<>()[\]\\.,;:@"\p{C}]+)*@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62}[\p{L}\p{N}])?\.)+(?:\p{L}{2,63}|[Xx][Nn]--[A-Za-z0-9-]{1,59})$/u;

@@ -308,7 +308,7 @@ async function endedForgetting(
   }
 }
 
-test('progress is shown while a file is written; whoever is forgotten then is in no file', async () => {
+test('progress is shown while a file is written; people who are forgotten meanwhile are in no file', async () => {
   const [bob, cid] = [await newPerson('bob'), await newPerson('cid')];
   const id = await ask();
   const attempts = async () => {

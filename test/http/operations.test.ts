@@ -257,7 +257,7 @@ describe('for support', () => {
     ]);
   });
 
-  test('webhooks: an endpoint that nobody subscribed is not found', async () => {
+  test('webhooks: an endpoint without a subscription is not found', async () => {
     const { alias } = await running.service.createTenant();
     const body = { mode: 'live', endpoint: 'https://nobody.example/hook' };
     for (const command of ['enable', 'rotate-secret'])

@@ -370,7 +370,7 @@ describe('the ids of a customer', () => {
   });
 });
 
-it('what nobody signed is refused after a while; what is signed is received', async () => {
+it('unsigned events are refused, above a limit with 429; signed events are received', async () => {
   let status = 0;
   for (let sent = 0; status !== 429 && sent < 100; sent += 1)
     ({ status } = await post(paid('cus_flood'), { signature: 't=1,v1=00' }));

@@ -70,7 +70,7 @@ test('beside a service, run waits for the file, and names what was asked for', a
   const file = join(folder, 'users.csv');
   const params = { createdSince: '2020-01-01', createdBefore: '4102444800000' };
   const { databaseUrl: DATABASE_URL, masterKeyFile: MASTER_KEY_FILE } = stores;
-  // A process of its own: what it says is read before its end.
+  // A process of its own: its output is read before its end.
   const running = spawn(
     process.execPath,
     [

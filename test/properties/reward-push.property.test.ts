@@ -432,7 +432,7 @@ it('each reward is paid once, whenever the log loses the end of its account and 
   );
 });
 
-it('each reward is paid once, the ledger redeems what the provider has, and a refund takes back what nobody has in any part, in whatever order all comes', async () => {
+it('each reward is paid once, the ledger redeems what the provider has, and a refund takes back the rewards that were not redeemed in any part, in whatever order all comes', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('referral' as const, 'made' as const),

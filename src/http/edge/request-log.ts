@@ -50,7 +50,7 @@ export function logBroken(
 
 /**
  * The framework's logger. Its lines quote request targets, headers and messages; only the error's
- * kind is kept. What a handler returns after the answer of a deadline is dropped without a line.
+ * kind is kept. The result of a handler after the answer of a deadline is dropped without a line.
  */
 export function frameworkLogger(logger: Logger): FastifyBaseLogger {
   const line =

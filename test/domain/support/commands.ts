@@ -5,7 +5,7 @@ import type { CustomerPicture } from '../../../src/domain/customer/customer.stat
 import { credit, personOf } from '../../support/account-events.js';
 import { ACME, annStands, NOW } from './account-scenario.js';
 
-/** Builders of an account's commands: what a test is about is said, the rest is plausible. */
+/** Builders of an account's commands: a test states the members it is about. */
 
 type Of<T extends AccountCommand['type']> = Extract<AccountCommand, { readonly type: T }>;
 type Over<T extends AccountCommand['type']> = Partial<Of<T>>;
