@@ -8,19 +8,16 @@ export interface BulkheadLimits {
 /** A place among the work that is done at once. A second call does nothing. */
 export type Place = { leave(): void };
 
-interface Waiting {
-  readonly tenant: string;
-  readonly begin: (place: Place | undefined) => void;
-}
+type Begin = (place: Place | undefined) => void;
 
 /**
- * Bounds the work that is done at once, and the work that waits for it, in the order of arrival.
- * While other tenants wait, a tenant has a third of the places at most, and otherwise three quarters:
- * a newcomer need not wait for work that takes long.
+ * Bounds the work that is done at once, and the work that waits for it. Tenants take turns, and the
+ * work of a tenant keeps its order. While others wait, a tenant has a third of the places at most,
+ * and otherwise three quarters: a newcomer need not wait for work that takes long.
  */
 export class Bulkhead {
-  private readonly queue = new Set<Waiting>();
-  private readonly waitingOf = new Map<string, number>();
+  /** By tenant; the one whose turn is next comes first. */
+  private readonly waiting = new Map<string, Begin[]>();
   private readonly atWorkOf = new Map<string, number>();
   private atWork = 0;
 
@@ -32,10 +29,12 @@ export class Bulkhead {
 
   /** Whether the work of this tenant would be refused now. */
   isFullFor(tenant: string): boolean {
-    const { waitingMax } = this.limits;
-    const own = this.waitingOf.get(tenant) ?? 0;
     if (this.mayBegin(tenant)) return false;
-    return this.queue.size >= waitingMax || own >= Math.ceil(waitingMax / 2);
+    const { waitingMax } = this.limits;
+    let all = 0;
+    for (const queue of this.waiting.values()) all += queue.length;
+    const own = this.waiting.get(tenant)?.length ?? 0;
+    return all >= waitingMax || own >= Math.ceil(waitingMax / 2);
   }
 
   /**
@@ -44,57 +43,57 @@ export class Bulkhead {
    */
   enter(tenant: string, signal?: AbortSignal): Promise<Place | undefined> {
     if (signal?.aborted || this.isFullFor(tenant)) return Promise.resolve(undefined);
-    if (this.mayBegin(tenant)) return Promise.resolve(this.begin(tenant));
+    const isFirst = !this.waiting.has(tenant);
+    if (isFirst && this.mayBegin(tenant)) return Promise.resolve(this.begin(tenant));
     return new Promise((resolve) => {
-      const waiting = { tenant, begin: resolve };
-      this.queue.add(waiting);
-      count(this.waitingOf, tenant, 1);
+      const queue = this.waiting.get(tenant) ?? [];
+      this.waiting.set(tenant, queue);
+      queue.push(resolve);
       signal?.addEventListener('abort', () => {
-        if (this.unqueue(waiting)) resolve(undefined);
+        const index = queue.indexOf(resolve);
+        if (index < 0) return;
+        queue.splice(index, 1);
+        if (queue.length === 0) this.waiting.delete(tenant);
+        resolve(undefined);
       });
+      this.serve();
     });
   }
 
   private mayBegin(tenant: string): boolean {
     const { atWorkMax: all } = this.limits;
-    const others = this.waitingOf.size - (this.waitingOf.has(tenant) ? 1 : 0);
+    const others = this.waiting.size - (this.waiting.has(tenant) ? 1 : 0);
     const most = others > 0 ? Math.ceil(all / 3) : all - Math.floor(all / 4);
     return this.atWork < all && (this.atWorkOf.get(tenant) ?? 0) < most;
   }
 
   private begin(tenant: string): Place {
-    const change = (more: 1 | -1): void => {
-      this.atWork += more;
-      count(this.atWorkOf, tenant, more);
-    };
-    change(1);
+    this.count(tenant, 1);
     let isHeld = true;
     const leave = (): void => {
-      if (isHeld) change(-1);
+      if (!isHeld) return;
       isHeld = false;
+      this.count(tenant, -1);
       this.serve();
     };
     return { leave };
   }
 
+  private count(tenant: string, more: 1 | -1): void {
+    this.atWork += more;
+    const now = (this.atWorkOf.get(tenant) ?? 0) + more;
+    if (now === 0) this.atWorkOf.delete(tenant);
+    else this.atWorkOf.set(tenant, now);
+  }
+
   private serve(): void {
-    for (const waiting of this.queue) {
-      if (this.atWork >= this.limits.atWorkMax) return;
-      if (!this.mayBegin(waiting.tenant)) continue;
-      this.unqueue(waiting);
-      waiting.begin(this.begin(waiting.tenant));
+    // A tenant that is served comes again at the end of this loop, behind the others.
+    for (const [tenant, queue] of this.waiting) {
+      if (!this.mayBegin(tenant)) continue;
+      const next = queue.shift();
+      this.waiting.delete(tenant);
+      if (queue.length > 0) this.waiting.set(tenant, queue);
+      next?.(this.begin(tenant));
     }
   }
-
-  private unqueue(waiting: Waiting): boolean {
-    const was = this.queue.delete(waiting);
-    if (was) count(this.waitingOf, waiting.tenant, -1);
-    return was;
-  }
-}
-
-function count(counts: Map<string, number>, tenant: string, more: 1 | -1): void {
-  const now = (counts.get(tenant) ?? 0) + more;
-  if (now === 0) counts.delete(tenant);
-  else counts.set(tenant, now);
 }

@@ -15,6 +15,9 @@ import {
  * page, or to a page of its own.
  */
 
+/** The members alone: an object that is copied is no instance. */
+type Links = Pick<MediumLinksResponse, keyof MediumLinksResponse>;
+
 /** The links of one tenant and mode. */
 export class ShareLinks {
   private readonly root: string;
@@ -95,13 +98,14 @@ export class ShareLinks {
     };
   }
 
-  private byMedium(code: string, engagement: EngagementMedium): MediumLinksResponse {
+  private byMedium(code: string, engagement: EngagementMedium): Links {
+    const clean = this.clean(code);
     return {
-      shareLink: this.link(code, 'DIRECT', engagement),
-      facebookShareLink: this.link(code, 'FACEBOOK', engagement),
-      twitterShareLink: this.link(code, 'TWITTER', engagement),
-      emailShareLink: this.link(code, 'EMAIL', engagement),
-      linkedinShareLink: this.link(code, 'LINKEDIN', engagement),
+      shareLink: `${clean}?m=DIRECT&e=${engagement}`,
+      facebookShareLink: `${clean}?m=FACEBOOK&e=${engagement}`,
+      twitterShareLink: `${clean}?m=TWITTER&e=${engagement}`,
+      emailShareLink: `${clean}?m=EMAIL&e=${engagement}`,
+      linkedinShareLink: `${clean}?m=LINKEDIN&e=${engagement}`,
     };
   }
 }

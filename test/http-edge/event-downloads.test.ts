@@ -15,7 +15,7 @@ let downloads: EventDownloads;
 beforeEach(() => (downloads = new EventDownloads(pages)));
 
 function begin(name: string, departure = new AbortController().signal): Readable {
-  const call = { operator: { name, roles: ['finance'] }, departure } as const;
+  const call = { operator: { name, roles: ['finance'] }, departure: () => departure } as const;
   const file = downloads.begin(call, scope, {});
   file.on('error', () => undefined);
   return file;

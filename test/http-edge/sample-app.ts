@@ -207,7 +207,7 @@ class SampleController {
   @Access('key')
   async departure(@Call() { departure }: Call) {
     this.sample.enter('waiting for a departure');
-    await new Promise((resolve) => departure.addEventListener('abort', resolve));
+    await new Promise((resolve) => departure().addEventListener('abort', resolve));
     this.sample.enter('departure');
     return {};
   }

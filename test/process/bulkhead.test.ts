@@ -2,10 +2,10 @@ import { Bulkhead, type Place } from '../../src/foundation/bulkhead.js';
 
 /** What of these has begun, in the order in which it was asked for. */
 async function begun(asked: readonly Promise<Place | undefined>[]): Promise<readonly boolean[]> {
-  const pending = {};
+  const pending: Promise<object> = Promise.resolve({});
   await new Promise((resolve) => setImmediate(resolve));
   const now = await Promise.all(asked.map((one) => Promise.race([one, pending])));
-  return now.map((one) => one !== undefined && one !== pending);
+  return now.map((one) => one !== undefined && 'leave' in one);
 }
 
 test('work begins in the order of arrival, so much at once', async () => {
@@ -30,6 +30,16 @@ test('a tenant has a third of the places while others wait, and all of them when
   expect(await begun([...loud, quiet])).toEqual([true, true, true, false, false, true]);
   (await loud[1])?.leave();
   expect(await begun(loud)).toEqual([true, true, true, true, false]);
+});
+
+test('tenants that wait take turns', async () => {
+  const bulkhead = new Bulkhead({ atWorkMax: 1, waitingMax: 20 });
+  const held = await bulkhead.enter('first');
+  const asked = ['loud', 'loud', 'quiet'].map((tenant) => bulkhead.enter(tenant));
+  held?.leave();
+  expect(await begun(asked)).toEqual([true, false, false]);
+  (await asked[0])?.leave();
+  expect(await begun(asked)).toEqual([true, false, true]);
 });
 
 test('what finds the queue full is refused; a tenant has half of the queue', async () => {

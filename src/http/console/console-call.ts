@@ -37,7 +37,7 @@ export interface ConsoleCall {
   /** The page that was asked for before signing in, and is forgotten by this. */
   readonly takeWanted: () => string | undefined;
   /** Aborts when the request was answered or its browser has left. */
-  readonly departure: AbortSignal;
+  readonly departure: () => AbortSignal;
   /** What a page whose head was sent says of an error, as HTML. Unexpected errors are logged. */
   readonly errorBelowHeading: (error: unknown) => string;
 }
@@ -58,9 +58,7 @@ export const ConsoleCall = createParamDecorator(
       requestId: request.id,
       done: doneOf(request),
       takeWanted: () => takeWanted(request, http.getResponse<FastifyReply>()),
-      get departure() {
-        return departureOf(http.getResponse<FastifyReply>());
-      },
+      departure: () => departureOf(http.getResponse<FastifyReply>()),
       errorBelowHeading: (error) => errorBelowHeading(request, request.refusalOf(error).body),
     };
   },

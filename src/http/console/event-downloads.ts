@@ -40,7 +40,7 @@ export class EventDownloads {
 
   private sent(call: Downloading, scope: Scope, asked: AskedEvents): Readable {
     const file = new PassThrough();
-    const { departure } = call;
+    const departure = call.departure();
     const way = this.pages.givingWay(departure);
     const write = async (lines: string): Promise<void> => {
       if (!file.write(lines)) await once(file, 'drain', { signal: departure });

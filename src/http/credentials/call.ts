@@ -47,8 +47,8 @@ export interface Call extends Caller {
   readonly seen: Seen | undefined;
   /** For the status and headers of the answer. */
   readonly reply: FastifyReply;
-  /** Aborts when the client leaves before the answer. */
-  readonly departure: AbortSignal;
+  /** Aborts when the client leaves before the answer. A function: most calls need no signal. */
+  readonly departure: () => AbortSignal;
   /** Waits for what others do, and leaves the call's place to other calls meanwhile. */
   readonly aside: <T>(wait: () => Promise<T>) => Promise<T>;
 }
@@ -64,15 +64,36 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null;
     operator: Operator | null;
-    /** Made once, when it is first asked for. */
-    call: Call | null;
   }
 }
 
 /** Injects the call into a controller's method. @throws when the route belongs to no tenant. */
 export const Call = createParamDecorator((_data: unknown, context: ExecutionContext): Call => {
   const http = context.switchToHttp();
-  return callOf(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  const request = http.getRequest<FastifyRequest>();
+  const reply = http.getResponse<FastifyReply>();
+  const { caller, id, method, headers, raw, body } = request;
+  if (!caller) throw new Error('the route has no caller');
+  return {
+    ...caller,
+    id,
+    method,
+    target: raw.url ?? '',
+    headers,
+    body,
+    clientAddress: clientAddress(request),
+    seen: caller.token && seenIn(request),
+    reply,
+    departure: () => departureOf(reply),
+    aside: async (wait) => {
+      request.place?.leave();
+      try {
+        return await wait();
+      } finally {
+        await request.takePlace(reply);
+      }
+    },
+  };
 });
 
 /** Injects the call into a controller's method. @throws when the route is not for operators. */
@@ -84,37 +105,6 @@ export const OperatorCall = createParamDecorator(
     return { operator, reply: http.getResponse<FastifyReply>() };
   },
 );
-
-/** The call of this request; the same object for every caller of this function. */
-export function callOf(request: FastifyRequest, reply: FastifyReply): Call {
-  const { caller, id, method, headers, raw } = request;
-  if (!caller) throw new Error('the route has no caller');
-  return (request.call ??= {
-    ...caller,
-    id,
-    method,
-    target: raw.url ?? '',
-    headers,
-    // Calls are counted before their bodies are read.
-    get body(): unknown {
-      return request.body;
-    },
-    clientAddress: clientAddress(request),
-    seen: caller.token && seenIn(request),
-    reply,
-    get departure(): AbortSignal {
-      return departureOf(reply);
-    },
-    aside: async (wait) => {
-      request.place?.leave();
-      try {
-        return await wait();
-      } finally {
-        await request.takePlace(reply);
-      }
-    },
-  });
-}
 
 /** Aborts when the request was answered or its client has left: work for its answer may stop. */
 export function departureOf({ raw }: FastifyReply): AbortSignal {

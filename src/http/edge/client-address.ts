@@ -16,8 +16,8 @@ export function trustOf(proxies: readonly Cidr[]): Trust {
 }
 
 /** The socket's address, or the one that proxies name. Empty: the socket was reset early. */
-export const clientAddress = ({ ip, raw }: FastifyRequest): string =>
-  (addressIn(ip) ?? addressIn(raw.socket.remoteAddress))?.toString() ?? '';
+export const clientAddress = ({ ip, raw: { socket } }: FastifyRequest): string =>
+  isIP(ip) === 4 ? ip : ((addressIn(ip) ?? addressIn(socket.remoteAddress))?.toString() ?? '');
 
 /**
  * What counts as one client: an IPv4 address; of an IPv6 address the first 64 bits, of which a

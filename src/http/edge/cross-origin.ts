@@ -41,9 +41,7 @@ export function installCrossOrigin(
 ): void {
   const delegator = async (request: FastifyRequest): Promise<FastifyCorsOptions> => {
     const { url = '/', headers } = request.raw;
-    const alias = openAliasIn(url);
-    if (alias === undefined) return { origin: false };
-    const origins = await parts.allowedOrigins(alias).catch(() => []);
+    const origins = await parts.allowedOrigins(openAliasIn(url) ?? '').catch(() => []);
     const methods = [...parts.methodsOf(request)];
     const isPreflight =
       request.method === 'OPTIONS' && headers.origin !== undefined && methods.length > 0;
@@ -58,8 +56,15 @@ export function installCrossOrigin(
       strictPreflight: false,
     };
   };
-  // Called, not registered: its hook runs before the checks, which are added next.
-  cors(server, { delegator }, (error) => {
+  // Called, not registered: the checks are added after its hook. Other paths skip the hook, which
+  // copies all of its options for each request.
+  type Hook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void;
+  const addHook = (_name: string, hook: Hook): FastifyInstance =>
+    server.addHook('onRequest', (request, reply, done) =>
+      openAliasIn(request.raw.url ?? '') === undefined ? done() : hook(request, reply, done),
+    );
+  const forOpenPaths = Object.create(server, { addHook: { value: addHook } }) as FastifyInstance;
+  cors(forOpenPaths, { delegator }, (error) => {
     if (error) throw error;
   });
 }

@@ -234,7 +234,7 @@ export class HttpEdge {
   }
 
   private decorateRequests(server: FastifyInstance): void {
-    for (const name of ['caller', 'call', 'operator', 'console', 'place', 'facts', 'span'])
+    for (const name of ['caller', 'operator', 'console', 'place', 'facts', 'span'])
       server.decorateRequest(name, null);
     const { bulkhead, parts } = this;
     server.decorateRequest('takePlace', async function (this: FastifyRequest, reply: FastifyReply) {

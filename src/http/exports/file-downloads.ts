@@ -17,7 +17,7 @@ export interface Downloader {
   /** Of the request. */
   readonly id: string;
   /** Ends the download. */
-  readonly departure: AbortSignal;
+  readonly departure: () => AbortSignal;
 }
 
 /** The file of a completed export. */
@@ -57,8 +57,9 @@ export class FileDownloads {
       Readable.from(this.downloads.read(attempt, part), { objectMode: false }),
     );
     this.records.note({ scope, exportId, actor, requestId: id });
-    if (departure.aborted) content.destroy();
-    departure.addEventListener('abort', () => content.destroy());
+    const departed = departure();
+    if (departed.aborted) content.destroy();
+    departed.addEventListener('abort', () => content.destroy());
     return content;
   }
 }

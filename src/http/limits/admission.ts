@@ -7,11 +7,11 @@ import {
   authenticateOperator,
   type AuthenticationParts,
 } from '../credentials/authentication.js';
-import { callOf, type Call } from '../credentials/call.js';
 import {
   limitCalls,
   limitNewUsers,
   type CallCounter,
+  type CountedCaller,
   type FailedCredentials,
 } from './call-limit.js';
 import { clientAddress, countedAddress } from '../edge/client-address.js';
@@ -49,10 +49,12 @@ export class Admission {
     }
     const { calls, isComplete } = this.parts;
     if (access.kind !== 'none' && !isComplete()) throw unavailable();
-    request.caller = await this.counted(request, authenticate(request, access, this.parts));
+    const caller = await this.counted(request, authenticate(request, access, this.parts));
+    request.caller = caller;
     const takesKey = access.kind === 'key' || access.kind === 'key-open';
     if (takesKey || hasBasic(request)) refuseCrossSite(request);
-    if (access.counted !== undefined) await limit(callOf(request, reply), access, calls);
+    if (caller && access.counted !== undefined)
+      await limit({ ...caller, clientAddress: clientAddress(request), reply }, access, calls);
     checkContentType(request, access);
   }
 
@@ -87,8 +89,8 @@ const hasBasic = ({ headers: { authorization = '' } }: FastifyRequest): boolean 
 const hasCredentials = ({ headers }: FastifyRequest): boolean =>
   Boolean(headers.authorization) || Boolean(headers['x-saasquatch-user-token']);
 
-async function limit(call: Call, { counted, kind }: AccessRule, calls: CallCounter): Promise<void> {
-  const { token } = call;
+async function limit(call: CountedCaller, rule: AccessRule, calls: CallCounter): Promise<void> {
+  const [{ token }, { counted, kind }] = [call, rule];
   // A token's call is about its own user, except for a visitor's, whose user is named in the body.
   const user = token?.kind === 'user' && kind !== 'visitor-open' ? token : undefined;
   if (counted === 'create-user') return user && limitNewUsers(call, user, calls);

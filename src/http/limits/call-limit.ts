@@ -1,5 +1,5 @@
 import type { CountedCall } from '../../domain/tenant/open-rules.js';
-import type { Call } from '../credentials/call.js';
+import type { Call, Caller } from '../credentials/call.js';
 import { ApiError } from '../edge/api-error.js';
 import { countedAddress } from '../edge/client-address.js';
 import type { CallCount, RateLimits } from './rate-limits.js';
@@ -18,9 +18,12 @@ const COUNTED_PER: Partial<Record<CountedCall, 'user' | 'tenant' | 'mode'>> = {
   'change-webhooks': 'mode',
 };
 
+/** What is known of a call before its body is read. */
+export type CountedCaller = Caller & Pick<Call, 'clientAddress' | 'reply'>;
+
 /** Undefined: the call is free. */
 function clientOf(
-  { mode, token, actor, clientAddress }: Call,
+  { mode, token, actor, clientAddress }: CountedCaller,
   counted: CountedCall,
 ): readonly string[] | undefined {
   switch (COUNTED_PER[counted]) {
@@ -40,7 +43,7 @@ function clientOf(
 
 /** Counts a call and reports the remaining ones in the answer. @throws {ApiError} RATE_LIMITED. */
 export async function limitCalls(
-  call: Call,
+  call: CountedCaller,
   counted: CountedCall,
   counter: CallCounter,
 ): Promise<void> {
@@ -55,7 +58,7 @@ export async function limitCalls(
 
 /** The same for a write that counts only when it creates the user. */
 export async function limitNewUsers(
-  call: Call,
+  call: CountedCaller,
   user: { readonly accountId: string; readonly userId: string },
   counter: CallCounter,
 ): Promise<void> {

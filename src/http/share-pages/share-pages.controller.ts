@@ -55,8 +55,6 @@ const inScope = (call: Call, scope: Scope): ReadCall => ({
   scope,
   headers: call.headers,
   reply: call.reply,
-  get departure() {
-    return call.departure;
-  },
+  departure: () => call.departure(),
   aside: (wait) => call.aside(wait),
 });

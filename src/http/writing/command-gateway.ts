@@ -218,9 +218,9 @@ export class CommandGateway {
   }
 
   private async waitFor(call: ReadCall, read: Omit<ReadAt, 'departure'>): Promise<void> {
-    const { departure, reply } = call;
+    const departure = call.departure();
     const stale = await call.aside(() => this.ownWrites.visible({ ...read, departure }));
-    if (stale) void reply.header('Ledger-Stale', stale.included ?? 'none');
+    if (stale) void call.reply.header('Ledger-Stale', stale.included ?? 'none');
   }
 
   /** @throws {ApiError} 503: its rows end before an event that this release cannot read. */
