@@ -9,7 +9,7 @@ import {
   identifierQuery,
   isIdentifier,
   page,
-  requiredTextQuery,
+  requiredCodeQuery,
   resourceId,
   textQuery,
   type Query,
@@ -95,7 +95,8 @@ test('a malformed boolean, choice or text is refused', () => {
   expect(choiceQuery({ c: 'A' }, 'c', ['A', 'B'])).toBe('A');
   expect(choiceQuery({ c: '' }, 'c', ['A', 'B'])).toBeUndefined();
   expect(codeOf(() => choiceQuery({ c: 'a' }, 'c', ['A', 'B']))).toBe('BAD_REQUEST');
-  expect(codeOf(() => requiredTextQuery({ t: '' }, 't'))).toBe('BAD_REQUEST');
+  expect(codeOf(() => requiredCodeQuery({ t: ' ' }, 't'))).toBe('BAD_REQUEST');
+  expect(codeOf(() => requiredCodeQuery({ t: 'a\0' }, 't'))).toBe('REFERRAL_CODE_NOT_FOUND');
   expect(codeOf(() => textQuery({ t: 'a\0' }, 't'))).toBe('BAD_REQUEST');
   expect(codeOf(() => resourceId('a\0', 'REWARD_NOT_FOUND'))).toBe('REWARD_NOT_FOUND');
 });

@@ -72,6 +72,26 @@ describe('accountsync', () => {
   });
 });
 
+test('white space around an address, a name, a segment or a search is no part of it', async () => {
+  const mark = personal();
+  const { accountId, id, at } = await user({
+    email: ` ${mark}@shop.example\n`,
+    firstName: `\u2003${mark} `,
+    lastName: '  ',
+    segments: [' vip ', 'new', ' ', '~ new'],
+  });
+  expect((await api.get(at)).body).toMatchObject({
+    email: `${mark}@shop.example`,
+    firstName: mark,
+    lastName: null,
+    segments: ['vip'],
+  });
+  const found = await api.get(`/users${query({ query: `  ${mark}@shop.example ` })}`);
+  expect(found.body).toMatchObject({ totalCount: 1, users: [{ id }] });
+  await api.post('/user', { id, accountId, segments: ['~vip '] });
+  expect((await api.get(at)).body['segments']).toStrictEqual([]);
+});
+
 describe('users', () => {
   // Every bad member: `test/http-edge/requests.test.ts`.
   test.each<[string, Json, string | null]>([
@@ -164,6 +184,28 @@ describe('codes', () => {
       expectRefusal(await api.get(`/code/${code}`), 404, 'REFERRAL_CODE_NOT_FOUND');
     },
   );
+
+  test('are the same with white space around them, wherever they are sent', async () => {
+    const code = `B${String(Date.now()).slice(-9)}`;
+    const pasted = `\u00A0${code}\t`;
+    const owner = await user({ referralCode: pasted });
+    expect(owner.code).toBe(code);
+    const encoded = encodeURIComponent(pasted);
+    for (const found of [
+      `/code/${encoded}`,
+      `/user?referralCode=${encoded}`,
+      `/discount/${encoded}`,
+    ])
+      expect((await api.get(found)).status).toBe(200);
+    const [friend, other, last] = [await user(), await user(), await user()];
+    expect((await apply(pasted, friend)).body).toMatchObject({ code });
+    const updated = await api.post('/user', { ...other, referredBy: { code: pasted } });
+    expect(updated.body['referredByCodes']).toStrictEqual([code]);
+    const coupon = { accountId: last.accountId, paymentProviderId: personal(), couponCode: pasted };
+    expect((await api.post('/discount', coupon)).status).toBe(200);
+    const referral = await account({ referral: { code: pasted } });
+    expect((await api.get(`/account/${referral}`)).body['referral']).toStrictEqual({ code });
+  });
 
   test.each(['', '?referralCode=', '?referralCode=a&referralCode=b'])(
     'are required by GET /user%s',

@@ -196,8 +196,10 @@ function mergeFields(
   return Object.fromEntries(merged);
 }
 
+/** Segments compare without the white space around them, which older releases recorded. */
 export function applySegment(members: readonly string[], operation: string): readonly string[] {
   if (operation === '~*') return [];
-  if (operation.startsWith('~')) return members.filter((member) => member !== operation.slice(1));
-  return members.includes(operation) ? members : [...members, operation];
+  const isSame = (member: string): boolean => member.trim() === operation.replace(/^~/, '');
+  if (operation.startsWith('~')) return members.filter((member) => !isSame(member));
+  return members.some(isSame) ? members : [...members, operation];
 }

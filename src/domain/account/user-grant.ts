@@ -71,7 +71,10 @@ function textsNotGranted(
   granted: ProfileChanges,
   stored: Profile,
 ): readonly string[] {
-  return TEXTS.filter((name) => !isGranted(asked[name], granted[name], stored[name]));
+  // A name or an address of an older release may have white space around it.
+  return TEXTS.filter(
+    (name) => !isGranted(asked[name], granted[name], stored[name]?.trim() ?? null),
+  );
 }
 
 /** Null is the default, true. */

@@ -12,6 +12,7 @@ export class DiscountRequest {
 
   @Id({
     required: true,
+    isTrimmed: true,
   })
   couponCode: string;
 }

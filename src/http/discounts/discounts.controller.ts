@@ -7,7 +7,7 @@ import { Call } from '../credentials/call.js';
 import { CodeLookUps } from '../referral-codes/code-look-ups.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
-import { identifier, textQuery, type Query } from '../shapes/parameters.js';
+import { codeQuery, identifier, type Query } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { noPersonalFields } from '../writing/personal-fields.js';
 import { AccountDiscounts } from './account-discounts.js';
@@ -47,7 +47,7 @@ export class DiscountsController {
   ) {
     const { scope } = call;
     const account = this.names.accountRef(scope, identifier(accountId, 'accountId'));
-    const couponCode = textQuery(query, 'couponCode');
+    const couponCode = codeQuery(query, 'couponCode');
     await this.gateway.readable(call, ['accounts', 'reward-balances', 'referral-codes'], account);
     const discount = await this.discounts.find(scope, account, couponCode);
     if (!discount) throw new ApiError('ACCOUNT_NOT_FOUND');

@@ -1,6 +1,6 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { Must, numberAsText } from '../shapes/request-members.js';
+import { Must, numberAsText, trimmed } from '../shapes/request-members.js';
 import { REFERRAL_CODE } from '../shapes/parameters.js';
 import { Member } from '../shapes/request-shape.js';
 
@@ -9,7 +9,7 @@ import { Member } from '../shapes/request-shape.js';
  * unknown one.
  */
 export function codeInPassing(value: unknown): unknown {
-  const text = numberAsText(value);
+  const text = trimmed(numberAsText(value));
   return text === null || (typeof text === 'string' && !REFERRAL_CODE.test(text))
     ? undefined
     : text;

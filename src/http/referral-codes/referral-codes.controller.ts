@@ -53,10 +53,11 @@ export class ReferralCodesController {
   )
   apply(
     @Call() call: Call,
-    @Param('code') code: string,
+    @Param('code') typed: string,
     @Param('accountId') accountId: string,
     @Param('userId') userId: string,
   ) {
+    const code = typed.trim();
     const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     // An impossible code is looked up as well, so that its refusal is that of an unknown code.
     const present = async ({ state }: Written) => {

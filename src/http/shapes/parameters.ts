@@ -36,8 +36,22 @@ export const REFERRAL_CODE = /^[0-9A-Za-z]{1,15}$/;
  * REFERRAL_CODE_NOT_FOUND.
  */
 export function referralCode(value: unknown): string {
-  if (typeof value === 'string' && REFERRAL_CODE.test(value)) return value;
+  const code = typeof value === 'string' ? value.trim() : '';
+  if (REFERRAL_CODE.test(code)) return code;
   throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+}
+
+/** Any text in the place of a referral code; an empty one counts as missing. */
+export function codeQuery(query: Query, name: string): string | undefined {
+  const code = single(query, name)?.trim();
+  return code === '' ? undefined : code;
+}
+
+/** A required referral code. @throws BAD_REQUEST without one; REFERRAL_CODE_NOT_FOUND. */
+export function requiredCodeQuery(query: Query, name: string): string {
+  const code = codeQuery(query, name);
+  if (code === undefined) throw badRequest(`${name} is required`);
+  return referralCode(code);
 }
 
 /**
@@ -50,20 +64,13 @@ export function resourceId(value: unknown, notFound: ApiErrorCode): string {
 }
 
 /**
- * A text; an empty one counts as missing. @throws BAD_REQUEST when it is repeated or contains
- * control characters.
+ * A text without the white space around it; an empty one counts as missing. @throws BAD_REQUEST
+ * when it is repeated or contains control characters.
  */
 export function textQuery(query: Query, name: string): string | undefined {
-  const value = single(query, name);
+  const value = single(query, name)?.trim();
   if (value === undefined || value === '') return undefined;
   if (CONTROL.test(value)) throw badRequest(`${name} must not hold control characters`);
-  return value;
-}
-
-/** A required text. @throws BAD_REQUEST. */
-export function requiredTextQuery(query: Query, name: string): string {
-  const value = textQuery(query, name);
-  if (value === undefined) throw badRequest(`${name} is required`);
   return value;
 }
 

@@ -41,6 +41,10 @@ export function Nested(shape: () => Shape): PropertyDecorator {
   );
 }
 
+/** A text without the white space around it; other values as they are. */
+export const trimmed = (value: unknown): unknown =>
+  typeof value === 'string' ? value.trim() : value;
+
 const emptyAsMissing = (value: unknown): unknown => (value === '' ? undefined : value);
 const emptyOrNullAsMissing = (value: unknown): unknown =>
   value === '' || value === null ? undefined : value;
@@ -53,12 +57,18 @@ export function numberAsText(value: unknown): unknown {
 
 interface MemberOptions extends Pick<ApiPropertyOptions, 'description' | 'example'> {
   readonly required?: boolean;
+  /** White space around it is no part of it: what identifies or is compared. */
+  readonly isTrimmed?: boolean;
 }
 
 /** An id that a client chose. A JSON number becomes a string. */
-export function Id({ required = false, ...about }: MemberOptions = {}): PropertyDecorator {
+export function Id({
+  required = false,
+  isTrimmed = false,
+  ...about
+}: MemberOptions = {}): PropertyDecorator {
   return applyDecorators(
-    Member((value) => numberAsText(emptyOrNullAsMissing(value))),
+    Member((value) => numberAsText(emptyOrNullAsMissing(isTrimmed ? trimmed(value) : value))),
     ...(required ? [] : [IsOptional()]),
     Must(
       `be 1 to ${ID_LENGTH_MAX} characters without control characters`,
@@ -95,7 +105,7 @@ function text(
   about: MemberOptions = {},
 ): PropertyDecorator {
   return applyDecorators(
-    Member(read),
+    Member(about.isTrimmed === true ? (value) => read(trimmed(value)) : read),
     IsOptional(),
     Must(
       rule?.words ?? `be a text of at most ${TEXT_LENGTH_MAX} characters`,

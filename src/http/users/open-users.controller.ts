@@ -18,13 +18,7 @@ import { ApiError, badRequest } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
 import { ApiFieldSelection, ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
-import {
-  fieldSelection,
-  identifier,
-  referralCode,
-  requiredTextQuery,
-  type Query,
-} from '../shapes/parameters.js';
+import { fieldSelection, identifier, requiredCodeQuery, type Query } from '../shapes/parameters.js';
 import { Presentation } from './presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { personalFieldsOfUser } from '../writing/personal-fields.js';
@@ -110,7 +104,7 @@ export class OpenUsersController {
   @ApiOkResponse({ type: PublicUserResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
   async byCode(@Call() call: Call, @QueryParameters() query: Query) {
-    const code = referralCode(requiredTextQuery(query, 'referralCode'));
+    const code = requiredCodeQuery(query, 'referralCode');
     await this.gateway.readable(call, ['referral-codes', 'users']);
     const found = await this.codes.byCode(call.scope, code);
     if (found) await this.gateway.refuseUnreadable(found.accountRef);

@@ -10,6 +10,7 @@ import {
   Nested,
   numberAsText,
   Optional,
+  trimmed,
 } from '../shapes/request-members.js';
 import { REFERRAL_CODE } from '../shapes/parameters.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
@@ -21,8 +22,7 @@ const CODES_IN_PASSING_MAX = 100;
 const PROGRAM_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 const isEmail = (text: string): boolean =>
-  text.length <= 320 &&
-  /^[^\s@].*@(?:[^\s@.]+\.)+(?:\p{L}{2,}|xn--[a-z0-9-]+)$/iu.test(text.trim());
+  text.length <= 320 && /^[^\s@].*@(?:[^\s@.]+\.)+(?:\p{L}{2,}|xn--[a-z0-9-]+)$/iu.test(text);
 const isLocale = (text: string): boolean => /^[a-z]{2}(?:_[A-Z]{2})?$/.test(text);
 const isCountry = (text: string): boolean => /^[A-Z]{2}$/.test(text) && isISO31661Alpha2(text);
 
@@ -50,28 +50,37 @@ const isFieldValue = (value: unknown): boolean =>
 const isSegmentOperation = (value: unknown): boolean =>
   typeof value === 'string' && value !== '~' && value.length <= 256 && /^[^\p{Cc}]+$/u.test(value);
 
-const textsOf = (value: unknown): unknown =>
-  Array.isArray(value) ? value.map(numberAsText) : (value ?? undefined);
+/** Operations without white space around the key; empty ones count as missing. */
+const segmentOperations = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value
+        .map(numberAsText)
+        .map((text) => (typeof text === 'string' ? text.trim().replace(/^~\s+/u, '~') : text))
+        .filter((text) => text !== '')
+    : (value ?? undefined);
 
 /** Codes by program; empty ones count as missing. */
 function codesByProgram(value: unknown): unknown {
   if (!isPlainObject(value)) return value ?? undefined;
   return Object.fromEntries(
     Object.entries(value)
-      .map(([program, code]) => [program, numberAsText(code)] as const)
+      .map(([program, code]) => [program, trimmed(numberAsText(code))] as const)
       .filter(([, code]) => code !== null && code !== ''),
   );
 }
 
 /** The fields of a user: missing members keep the stored value. */
 abstract class UserMembers {
-  @ClearableText({ words: 'be an e-mail address', test: isEmail, rsCode: 'RS023' })
+  @ClearableText(
+    { words: 'be an e-mail address', test: isEmail, rsCode: 'RS023' },
+    { isTrimmed: true },
+  )
   email?: string | null;
 
-  @ClearableText()
+  @ClearableText(undefined, { isTrimmed: true })
   firstName?: string | null;
 
-  @ClearableText()
+  @ClearableText(undefined, { isTrimmed: true })
   lastName?: string | null;
 
   @ClearableText({ words: 'be an absolute http or https URL', test: isWebAddress })
@@ -106,7 +115,7 @@ abstract class UserMembers {
   )
   customFields?: Readonly<Record<string, CustomFieldValue | null>>;
 
-  @Member(textsOf)
+  @Member(segmentOperations)
   @IsOptional()
   @Must(
     `be an array of at most ${SEGMENTS_MAX} operations (key, ~key or ~*)`,
@@ -119,7 +128,10 @@ abstract class UserMembers {
   })
   segments?: readonly string[];
 
-  @Member((value) => (value === '' || value === null ? undefined : numberAsText(value)))
+  @Member((value) => {
+    const code = trimmed(numberAsText(value));
+    return code === '' || code === null ? undefined : code;
+  })
   @IsOptional()
   @Must('be 1 to 15 letters and digits', isCode, { rsCode: 'RS034' })
   @ApiPropertyOptional({

@@ -20,8 +20,7 @@ import { Fails } from '../shapes/openapi.js';
 import {
   identifier,
   page,
-  referralCode,
-  requiredTextQuery,
+  requiredCodeQuery,
   textQuery,
   type Query,
 } from '../shapes/parameters.js';
@@ -72,7 +71,7 @@ export class UsersController {
   @ApiOkResponse({ type: UserResponse, description: 'The owner of the code, blocked or not' })
   @Fails('REFERRAL_CODE_NOT_FOUND')
   async byCode(@Call() call: Call, @QueryParameters() query: Query) {
-    const code = referralCode(requiredTextQuery(query, 'referralCode'));
+    const code = requiredCodeQuery(query, 'referralCode');
     await this.gateway.readable(call, ['referral-codes', 'users']);
     const found = await this.codes.byCode(call.scope, code);
     if (found) await this.gateway.refuseUnreadable(found.accountRef);
