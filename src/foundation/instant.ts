@@ -18,6 +18,15 @@ export function instant(text: string): number | null {
   return Number.isNaN(parsed) ? null : parsed;
 }
 
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const DAY_MS = 86_400_000;
+
+/** As `instant`, as the end of a range that includes it: a date without time is its last moment. */
+export function lastInstant(text: string): number | null {
+  const first = instant(text);
+  return first !== null && DAY.test(text) ? first + DAY_MS - 1 : first;
+}
+
 /** `Date.parse` would turn 30 February into March. */
 function isCalendarDay(day: string): boolean {
   const parsed = Date.parse(`${day}T00:00:00Z`);

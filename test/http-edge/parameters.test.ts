@@ -57,7 +57,11 @@ test('a date filter is a time or a range that may be open on either side', () =>
   expect(of('5,')).toEqual({ from: 5 });
   expect(of(',7')).toEqual({ to: 7 });
   expect(of('7,5')).toEqual({ from: 7, to: 5 });
-  expect(of(' 5 , 2026-01-01 ')).toEqual({ from: 5, to: Date.UTC(2026, 0, 1) });
+  expect(of(' 5 , 2026-01-01T00:00Z ')).toEqual({ from: 5, to: Date.UTC(2026, 0, 1) });
+  const day = { from: Date.UTC(2026, 0, 31), to: Date.UTC(2026, 1, 1) - 1 };
+  expect(of('2026-01-31')).toEqual(day);
+  expect(of('2026-01-31,2026-01-31')).toEqual(day);
+  expect(of(',2026-01-31')).toEqual({ to: day.to });
   for (const wrong of ['x', '5,x', '1,2,3', ['1', '2']]) expect(of(wrong)).toBe('BAD_REQUEST');
 });
 

@@ -1,4 +1,4 @@
-import { instant } from '../../foundation/instant.js';
+import { instant, lastInstant } from '../../foundation/instant.js';
 import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 
 /** Parsers of paths and queries. All throw {ApiError}; a missing parameter is undefined. */
@@ -125,7 +125,8 @@ export interface DateFilter {
 }
 
 /**
- * A point in time, or `from,to`: epoch milliseconds or ISO 8601, in UTC unless it names a zone.
+ * A point in time, or `from,to`: epoch milliseconds or ISO 8601, in UTC unless it names a zone. A
+ * date without time is its whole day.
  * @throws BAD_REQUEST.
  */
 export function dateFilter(query: Query, name: string): DateFilter | undefined {
@@ -134,7 +135,7 @@ export function dateFilter(query: Query, name: string): DateFilter | undefined {
   const ends = text.split(',').map((end) => end.trim());
   const [first = '', second = first] = ends;
   const from = first === '' ? undefined : instant(first);
-  const to = second === '' ? undefined : instant(second);
+  const to = second === '' ? undefined : lastInstant(second);
   if (ends.length > 2 || from === null || to === null) {
     throw badRequest(
       `${name} must be a time or two with a comma between them, in epoch milliseconds or ISO 8601`,
