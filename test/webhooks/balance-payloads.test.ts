@@ -49,11 +49,12 @@ async function scheduled(
   return granted.rewardId;
 }
 
-/** Who is told which amounts since the last call; versions must grow with every change. */
+/** The people and amounts announced since the last call; versions must grow with every change. */
 let version = 0;
-async function told(): Promise<readonly (readonly [unknown, unknown, unknown])[]> {
+async function balances(): Promise<readonly (readonly [unknown, unknown, unknown])[]> {
   const news = await listener.news(BALANCE);
-  return news.map(({ kind, data }) => {
+  const announced = news.filter(({ kind }) => kind !== 'nothing');
+  return announced.map(({ kind, data }) => {
     expect(kind).toBe('made');
     expect(Object.keys(data ?? {})).toEqual([
       'userId',
@@ -74,21 +75,21 @@ beforeEach(() => (version = 0));
 test('every change of the credit is announced with what is available of the account', async () => {
   await open();
   const first = await service.reward('acme', 'ann', credit(100));
-  expect(await told()).toEqual([['ann', 'CENTS', 100]]);
+  expect(await balances()).toEqual([['ann', 'CENTS', 100]]);
   // Units are compared without case and shown in the first spelling; the account's credit is one.
   const second = await service.reward('acme', 'bob', credit(50, 'cents'));
-  expect(await told()).toEqual([['bob', 'CENTS', 150]]);
+  expect(await balances()).toEqual([['bob', 'CENTS', 150]]);
   await service.reward('acme', 'bob', credit(7, 'POINTS'));
-  expect(await told()).toEqual([['bob', 'POINTS', 7]]);
+  expect(await balances()).toEqual([['bob', 'POINTS', 7]]);
   await send({ type: 'RedeemCredit', rewardId: first, amount: 30, unit: 'Cents' });
-  expect(await told()).toEqual([['ann', 'CENTS', 120]]);
+  expect(await balances()).toEqual([['ann', 'CENTS', 120]]);
   await send({ type: 'CancelReward', rewardId: second });
-  expect(await told()).toEqual(
+  expect(await balances()).toEqual(
     [['ann', 'CENTS', 70]].map(([, unit, value]) => ['bob', unit, value]),
   );
   // A repeated cancellation changes nothing.
   await send({ type: 'CancelReward', rewardId: second });
-  expect(await told()).toEqual([]);
+  expect(await balances()).toEqual([]);
   expect(await listener.again()).toEqual(listener.sent);
 });
 
@@ -96,9 +97,9 @@ test('a bulk redemption announces each of its people once, with the amount after
   await open();
   for (const userId of ['ann', 'bob', 'ann', 'bob', 'ann'])
     await service.reward('acme', userId, credit(10));
-  await told();
+  await balances();
   await send({ type: 'RedeemAccountCredit', amount: 45, unit: 'cents' });
-  const redeemed = await told();
+  const redeemed = await balances();
   expect([...redeemed].sort()).toEqual([
     ['ann', 'CENTS', 5],
     ['bob', 'CENTS', 5],
@@ -110,18 +111,38 @@ test('credit that expires is announced, less what was redeemed of it', async () 
   const rewardId = await scheduled('ann', { dateExpires: now + DAY });
   await service.reward('acme', 'bob', credit(3));
   await send({ type: 'RedeemCredit', rewardId, amount: 60, unit: 'CENTS' });
-  await told();
+  await balances();
   now += DAY;
   await send({ type: 'SettleReward', rewardId });
-  expect(await told()).toEqual([['ann', 'CENTS', 3]]);
+  expect(await balances()).toEqual([['ann', 'CENTS', 3]]);
 });
 
 test('a date that has passed counts before it is recorded', async () => {
   await open();
-  await scheduled('ann', { dateScheduledFor: now + DAY });
-  await scheduled('ann', { dateExpires: now + DAY });
-  await told();
+  const later = await scheduled('ann', { dateScheduledFor: now + DAY });
+  const rewardId = await scheduled('ann', { dateExpires: now + DAY });
+  await balances();
   now += DAY;
   await service.reward('acme', 'bob', credit(1));
-  expect(await told()).toEqual([['bob', 'CENTS', 101]]);
+  expect(await balances()).toEqual([['bob', 'CENTS', 101]]);
+  await send({ type: 'SettleReward', rewardId: later });
+  await send({ type: 'SettleReward', rewardId });
+  expect(await balances()).toEqual([['ann', 'CENTS', 101]]);
+});
+
+test('credit for later is announced when it becomes available, and nothing that changes no amount', async () => {
+  await open();
+  const [rewardId, cancelled] = [
+    await scheduled('ann', { dateScheduledFor: now + DAY }),
+    await scheduled('ann', { dateScheduledFor: now + DAY }),
+  ];
+  await send({ type: 'CancelReward', rewardId: cancelled });
+  expect(await balances()).toEqual([]);
+  now += DAY;
+  await send({ type: 'SettleReward', rewardId });
+  expect(await balances()).toEqual([['ann', 'CENTS', 100]]);
+  const short = await scheduled('bob', { dateScheduledFor: now + 1, dateExpires: now + 2 });
+  now += DAY;
+  await send({ type: 'SettleReward', rewardId: short });
+  expect(await balances()).toEqual([]);
 });

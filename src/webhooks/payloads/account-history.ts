@@ -56,9 +56,14 @@ export interface AppendPlace {
   readonly last: bigint;
 }
 
-export interface BalanceAt {
-  readonly unit: string;
+/** What an account can spend of a unit, before and after an append. */
+interface AvailableCredit {
+  readonly before: number;
   readonly available: number;
+}
+
+export interface BalanceAt extends AvailableCredit {
+  readonly unit: string;
 }
 
 /** Of events as they are stored: the newest ones of an account, and those that were needed. */
@@ -68,7 +73,8 @@ const HEAP_PER_STORED_EVENT = 512;
 /** The events of one append so far. */
 interface OpenAppend {
   readonly commandId: string;
-  readonly units: Set<string>;
+  /** What was available before it of the units that it changed. */
+  readonly units: Map<string, number>;
   /** Its newest event that changed credit. */
   changedAt: bigint;
 }
@@ -99,7 +105,7 @@ export class AccountHistory {
   /** The revision of the first list that names a person, by redemption and person. */
   readonly #firstListed = new Map<string, bigint>();
   /** By the last revision of an append: what is available of the units that it changed. */
-  readonly #available = new Map<bigint, ReadonlyMap<string, number>>();
+  readonly #available = new Map<bigint, ReadonlyMap<string, AvailableCredit>>();
   readonly #units = new Map<string, string>();
 
   /** The newest event; undefined: none. */
@@ -133,14 +139,19 @@ export class AccountHistory {
     const event = decoded as AccountEvent;
     const { revision } = recorded;
     this.note(event, revision, recorded.position);
-    this.#state = evolve(this.#state, event);
+    const before = this.#state;
+    this.#state = evolve(before, event);
     this.#bytes += bytesOf([recorded]);
     if (this.#append?.commandId !== envelope.commandId)
-      this.#append = { commandId: envelope.commandId, units: new Set(), changedAt: -1n };
+      this.#append = { commandId: envelope.commandId, units: new Map(), changedAt: -1n };
     const unit = unitOfCredit(event);
     if (unit === undefined) return;
-    this.#append.units.add(unitKey(unit));
-    this.noteAvailable(this.#append, revision, Math.max(event.at, recorded.recordedAt));
+    const now = Math.max(event.at, recorded.recordedAt);
+    const { units } = this.#append;
+    const key = unitKey(unit);
+    if (!units.has(key))
+      units.set(key, availableOf(before, key, isDue(event) ? event.at - 1 : now));
+    this.noteAvailable(this.#append, revision, now);
   }
 
   /** Up to here all events are recorded that payloads need. */
@@ -208,15 +219,15 @@ export class AccountHistory {
     return this.#firstListed.get(`${redemptionId} ${person}`) === revision;
   }
 
-  /** The unit in its first spelling, and its available amount after an append. */
+  /** The unit in its first spelling, and its available amount before and after an append. */
   balanceAfter(unit: string, { first, last }: AppendPlace): BalanceAt {
     const key = unitKey(unit);
     const spelled = this.#units.get(key) ?? unit;
     for (let at = last; at >= first; at--) {
       const available = this.#available.get(at)?.get(key);
-      if (available !== undefined) return { unit: spelled, available };
+      if (available !== undefined) return { unit: spelled, ...available };
     }
-    return { unit: spelled, available: 0 };
+    return { unit: spelled, before: 0, available: 0 };
   }
 
   private ofAccountBefore(before: bigint): readonly Placed<AccountEvent>[] {
@@ -271,17 +282,26 @@ export class AccountHistory {
 
   /** Only the amounts at the end of an append are needed. */
   private noteAvailable(append: OpenAppend, revision: bigint, now: number): void {
-    const state = this.#state;
-    const available = (unit: string): number =>
-      state.status === 'open' ? availableCredit(state, unit, now) : 0;
     this.#available.delete(append.changedAt);
     this.#available.set(
       revision,
-      new Map([...append.units].map((unit) => [unit, available(unit)])),
+      new Map(
+        [...append.units].map(([unit, before]) => [
+          unit,
+          { before, available: availableOf(this.#state, unit, now) },
+        ]),
+      ),
     );
     append.changedAt = revision;
   }
 }
+
+const availableOf = (state: AccountState, unit: string, now: number): number =>
+  state.status === 'open' ? availableCredit(state, unit, now) : 0;
+
+/** The clock had this effect before the event was recorded. */
+const isDue = ({ type }: AccountEvent): boolean =>
+  type === 'RewardBecameAvailable' || type === 'RewardExpired';
 
 function push<V>(lists: Map<string, V[]>, key: string, value: V): void {
   const list = lists.get(key);

@@ -57,8 +57,8 @@ export type PayloadData =
   /** It is about a person who was forgotten meanwhile. */
   | { readonly kind: 'forgotten' }
   /**
-   * The event changed nothing that is announced (a code that the user had before), or the log no
-   * longer has it.
+   * The event changed nothing that is announced (a code that the user had before, credit for
+   * later), or the log no longer has it.
    */
   | { readonly kind: 'nothing' };
 
@@ -286,9 +286,12 @@ export class Payloads {
       !history.isFirstListed(event.redemptionId, person, append.first)
     )
       return NOTHING;
+    const balance = history.balanceAfter(unit, append);
+    // A list names the people of a redemption, which an earlier append may have taken.
+    if (event.type !== 'RedeemedRewardsListed' && balance.available === balance.before)
+      return NOTHING;
     const ids = await this.idsOf(person, stream, history);
     if (ids === null) return FORGOTTEN;
-    const balance = history.balanceAfter(unit, append);
     return made(
       balanceChangedData({
         ...ids,
