@@ -5,7 +5,7 @@ import { previewTheme } from '../operations/themes/theme-preview.js';
 import { isMailType, MAIL_TYPES } from '../themes/theme-instance.js';
 import { scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
-import { printJson, withCore, type OutputOptions } from './command-line.js';
+import { note, printJson, withCore, type OutputOptions } from './command-line.js';
 import { done } from './outcomes.js';
 
 interface PreviewOptions extends OutputOptions {
@@ -36,9 +36,12 @@ async function preview(
   if (!isMailType(type)) throw new CommandError(`--type must be one of ${MAIL_TYPES.join(', ')}`);
   const config = loadConfig();
   const publicUrl = publicUrlAt(config, config.port);
-  const { html, ...shown } = await withCore(async (core) =>
+  const { shown: preview, unknownNames } = await withCore(async (core) =>
     done(await previewTheme(core, { scope, type, locale }, publicUrl)),
   );
+  const { html, ...shown } = preview;
+  if (unknownNames.length > 0)
+    note(`The mail leaves out unknown names: ${unknownNames.join(', ')}`);
   const isFile = out !== '-';
   if (isFile)
     await writeFile(out, html).catch(() => {

@@ -3,6 +3,7 @@ import { sameAddress } from '../foundation/mail-address.js';
 import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Themes } from '../themes/themes.js';
+import { unknownNamesOfMail } from '../themes/unknown-names.js';
 import { previewMail, type PreviewedMail } from './content/mail-preview.js';
 import type { RenderedMail } from './content/rendered-mail.js';
 import { senderOf } from './sender-address.js';
@@ -36,6 +37,16 @@ export class MailPreviews {
     const { tenant, mode } = preview.scope;
     const localized = await this.parts.themes.themeFor(tenant, mode, preview.locale);
     return previewMail(localized, preview, this.parts.publicUrl());
+  }
+
+  /**
+   * Variables and helpers that the mail leaves out.
+   *
+   * @throws when themes cannot be read.
+   */
+  async unknownNames({ scope, type, locale }: PreviewedMail): Promise<readonly string[]> {
+    const { theme } = await this.parts.themes.themeFor(scope.tenant, scope.mode, locale);
+    return unknownNamesOfMail(theme, type);
   }
 
   /** Why a preview cannot go to the address; undefined: it can. */

@@ -69,11 +69,19 @@ export function cleanHtml(html: string, placeholders: Placeholders): string {
 const only = (name: string, value: string | undefined): Record<string, string> =>
   value === undefined ? {} : { [name]: value };
 
+const LINK_SCHEMES = ['http:', 'https:', 'mailto:'];
+
 /** The address with its values in place, undefined for one that must not be followed. */
-function judged(address: string | undefined, placeholders: Placeholders): string | undefined {
-  const whole = address === undefined ? undefined : placeholders.replacedInAddress(address);
-  if (whole === undefined || !URL.canParse(whole)) return undefined;
-  const { protocol, href, username, password } = new URL(whole);
+const judged = (address: string | undefined, placeholders: Placeholders): string | undefined =>
+  followed(address === undefined ? undefined : placeholders.replacedInAddress(address));
+
+/** An absolute address of one of these schemes, without credentials; undefined: it is none. */
+export function followed(
+  address: string | undefined,
+  schemes: readonly string[] = LINK_SCHEMES,
+): string | undefined {
+  if (address === undefined || !URL.canParse(address)) return undefined;
+  const { protocol, href, username, password } = new URL(address);
   if (username !== '' || password !== '') return undefined;
-  return ['http:', 'https:', 'mailto:'].includes(protocol) ? href : undefined;
+  return schemes.includes(protocol) ? href : undefined;
 }

@@ -28,7 +28,8 @@ const LEADING = /^[ \t]*((?:>|[-*+]|\d{1,9}[.)])[ \t]*)*/;
 const CONTAINER = />|[-*+]|\d{1,9}[.)]/g;
 /** A line of dashes or stars is a rule, however long it is. */
 const RULE = /^[ \t]*([-*_])(?:[ \t]*\1)*[ \t]*$/;
-const EACH = /\{\{~?#\s*each\b/;
+/** Also as `{{else each …}}`. */
+const EACH = /\{\{[^}]*\beach\b/;
 
 /** Why a text is too intricate to be rendered in bounded time, one line for each reason. */
 export function structureFaults(text: string): string[] {

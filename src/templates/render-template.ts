@@ -1,15 +1,17 @@
 import Handlebars from 'handlebars';
 import { LRUCache } from 'lru-cache';
 import { Marked } from 'marked';
-import { cleanHtml, escapeHtml } from './clean-html.js';
+import { cleanHtml, escapeHtml, followed } from './clean-html.js';
+import { knownTemplate } from './known-template.js';
 import { plainText } from './plain-text.js';
-import { faultsInAnyVariables } from './template-faults.js';
+import { templateFaults } from './template-faults.js';
 import { oneLine, Placeholders, wellFormed, type TemplateValues } from './template-values.js';
 
 export type { TemplateValues } from './template-values.js';
 export { escapeHtml } from './clean-html.js';
 
 const LINE_CHARACTERS_MAX = 255;
+const IMAGE_SCHEMES = ['http:', 'https:'];
 const TEXT_CHARACTERS_MAX = 100_000;
 const HTML_CHARACTERS_MAX = 400_000;
 const CACHE_BYTES_MAX = 8 * 1024 * 1024;
@@ -22,9 +24,7 @@ export class UnrenderableTemplate extends Error {}
 type Compiled = (values: object) => string;
 
 const handlebars = Handlebars.create();
-handlebars.unregisterHelper('lookup');
-handlebars.unregisterHelper('log');
-handlebars.unregisterHelper('with');
+for (const helper of ['lookup', 'log', 'with']) handlebars.unregisterHelper(helper);
 
 /** Without tables: a short line in one becomes a row of as many cells as its head has. */
 const markdown = new Marked({
@@ -36,7 +36,7 @@ const markdown = new Marked({
 
 const compiledTemplates = new LRUCache<string, Compiled>({
   maxSize: CACHE_BYTES_MAX,
-  sizeCalculation: (_, text) => 1024 + 4 * text.length + BYTES_PER_TAG * text.split('{{').length,
+  sizeCalculation: (_, key) => 1024 + 4 * key.length + BYTES_PER_TAG * key.split('{{').length,
 });
 
 /**
@@ -46,7 +46,7 @@ const compiledTemplates = new LRUCache<string, Compiled>({
  * @throws UnrenderableTemplate
  */
 export function renderText(template: string, values: TemplateValues): string {
-  const rendered = compiled(template)(nested(values));
+  const rendered = compiled(template, values)(nested(values));
   return wellFormed(oneLine(rendered).slice(0, LINE_CHARACTERS_MAX));
 }
 
@@ -81,6 +81,18 @@ export function renderMarkdown(template: string, values: TemplateValues): string
 }
 
 /**
+ * The address of an image: http or https, empty for any other.
+ *
+ * @throws UnrenderableTemplate
+ */
+export function renderImageAddress(template: string, values: TemplateValues): string {
+  if (!template.includes('{{')) return followed(template, IMAGE_SCHEMES) ?? '';
+  const placeholders = new Placeholders(template, values);
+  const rendered = compiled(template, values)(nested(placeholders.names));
+  return followed(placeholders.replacedInAddress(rendered.trim()), IMAGE_SCHEMES) ?? '';
+}
+
+/**
  * A text of a theme, or ours in its place: one that was stored under other rules, or that renders
  * to too much, must not keep a mail or a page from being made.
  */
@@ -101,7 +113,7 @@ interface Cleaned {
 
 function cleaned(template: string, values: TemplateValues): Cleaned {
   const placeholders = new Placeholders(template, values);
-  const rendered = compiled(template)(nested(placeholders.names));
+  const rendered = compiled(template, values)(nested(placeholders.names));
   const clean = cleanHtml(markdown.parse(rendered, { async: false }), placeholders);
   return { clean, placeholders };
 }
@@ -112,12 +124,15 @@ function withValues(clean: string, placeholders: Placeholders): string {
   return html;
 }
 
-function compiled(template: string): Compiled {
-  const cached = compiledTemplates.get(template);
+function compiled(template: string, values: TemplateValues): Compiled {
+  const variables = Object.keys(values);
+  const key = JSON.stringify([template, variables]);
+  const cached = compiledTemplates.get(key);
   if (cached !== undefined) return cached;
-  const [fault] = faultsInAnyVariables(template);
+  const [fault] = templateFaults(template);
   if (fault !== undefined) throw new UnrenderableTemplate(fault);
-  const run = handlebars.compile<object>(template, {
+  const { program } = knownTemplate(template, variables);
+  const run = handlebars.compile<object>(program, {
     noEscape: true,
     knownHelpers: KNOWN_HELPERS,
     knownHelpersOnly: true,
@@ -128,7 +143,7 @@ function compiled(template: string): Compiled {
       allowProtoPropertiesByDefault: false,
       allowProtoMethodsByDefault: false,
     });
-  compiledTemplates.set(template, render);
+  compiledTemplates.set(key, render);
   return render;
 }
 
@@ -143,7 +158,10 @@ const KNOWN_HELPERS: KnownHelpers = {
   lookup: false,
 };
 
-/** `{ 'user.firstName': 'Ann' }` as `{ user: { firstName: 'Ann' } }`. */
+/**
+ * `{ 'user.firstName': 'Ann' }` as `{ user: { firstName: 'Ann' } }`. A group whose values are all
+ * empty is left out.
+ */
 function nested(values: TemplateValues): object {
   const root = new Map<string, string | Map<string, string>>();
   for (const [name, value] of Object.entries(values)) {
@@ -156,13 +174,15 @@ function nested(values: TemplateValues): object {
     const members = found instanceof Map ? found : new Map<string, string>();
     root.set(group, members.set(member, value ?? ''));
   }
-  return Object.fromEntries(
-    [...root].map(([name, value]) => [
-      name,
-      value instanceof Map ? Object.fromEntries(value) : value,
-    ]),
-  );
+  const filled = [...root].map(([name, value]) => [
+    name,
+    value instanceof Map ? groupOf(value) : value,
+  ]);
+  return Object.fromEntries(filled) as object;
 }
+
+const groupOf = (members: ReadonlyMap<string, string>): object | undefined =>
+  [...members.values()].some((value) => value !== '') ? Object.fromEntries(members) : undefined;
 
 function splitName(name: string): [group: string, member: string | undefined] {
   const dot = name.indexOf('.');

@@ -1,11 +1,10 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { isMailAddress } from '../foundation/mail-address.js';
-import { faultsInAnyVariables, templateFaults } from '../templates/template-faults.js';
+import { templateFaults } from '../templates/template-faults.js';
 import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
-import { isMembers } from './merge-members.js';
-import { THEME_VARIABLES } from './theme-instance.js';
-import { THEME_SCHEMA, type DefinedKind } from './theme-schema.js';
+import { isDefined, THEME_SCHEMA, type DefinedKind } from './theme-schema.js';
+import { textsOf } from './theme-texts.js';
 import { NOT_STORABLE, unstorablePath } from '../foundation/outside-text.js';
 
 const FAULTS_MAX = 100;
@@ -22,9 +21,9 @@ export function themeFaults(values: unknown, { isWhole }: { readonly isWhole: bo
   const validate = isWhole ? validators().whole : validators().part;
   validate(values);
   const exact: Fault[] = [];
-  for (const fault of faultsWithin(THEME_SCHEMA, values, '')) {
+  for (const { path, kind, text } of textsOf(values)) {
     if (exact.length >= FAULTS_MAX) break;
-    exact.push(fault);
+    exact.push(...FAULTS[kind](text).map((fault) => ({ path, fault })));
   }
   const paths = new Set(exact.map(({ path }) => path));
   const general = (validate.errors ?? []).filter(
@@ -74,38 +73,8 @@ function lineOf({
   return `${path} ${message}`;
 }
 
-const isDefined = (name: string | undefined): name is DefinedKind =>
-  name !== undefined && Object.hasOwn(THEME_SCHEMA.$defs, name);
-
-/** Faults that the schema cannot express, of the members that it names. */
-function* faultsWithin(schema: object, value: unknown, path: string): Generator<Fault> {
-  if ('$ref' in schema) {
-    const kind = String(schema.$ref).split('/').at(-1);
-    if (isDefined(kind) && typeof value === 'string')
-      for (const fault of FAULTS[kind](value)) yield { path, fault };
-  } else if ('properties' in schema && isMembers(value)) {
-    for (const [name, member] of Object.entries(schema.properties as Record<string, object>))
-      if (Object.hasOwn(value, name)) yield* faultsWithin(member, value[name], `${path}/${name}`);
-  } else if ('items' in schema && Array.isArray(value)) {
-    for (const [index, item] of value.entries())
-      yield* faultsWithin(schema.items as object, item, `${path}/${index}`);
-  }
-}
-
 type Faults = (text: string) => readonly string[];
 
-const template: Faults = (text) => templateFaults(text, THEME_VARIABLES);
-const withoutScripts =
-  (faultsOf: Faults): Faults =>
-  (text) => {
-    const faults = faultsOf(text);
-    return faults.length === 0 && hasScriptLink(text)
-      ? ['has a link that is no link to a page']
-      : faults;
-  };
-const markdown = withoutScripts(template);
-/** What fills in the texts of widgets is the tenants' own: only its form is known here. */
-const widgetMarkdown = withoutScripts(faultsInAnyVariables);
 const oneLine = (text: string): readonly string[] =>
   CONTROL.test(text) ? ['must be one line'] : [];
 const none: Faults = () => [];
@@ -120,13 +89,15 @@ const FAULTS: Readonly<Record<DefinedKind, Faults>> = {
     isMailAddress(text) && !text.includes('{{')
       ? []
       : ['must be one e-mail address, such as shop@example.com'],
-  markdown,
-  line: (text) => [...oneLine(text), ...template(text)],
-  widgetMarkdown,
-  widgetText: widgetMarkdown,
-  message: faultsInAnyVariables,
-  image: (text) =>
-    text === '' || isAddress(text, IMAGE) ? [] : ['must be an absolute http(s) address'],
+  markdown: templateFaults,
+  line: (text) => [...oneLine(text), ...templateFaults(text)],
+  widgetMarkdown: templateFaults,
+  widgetText: templateFaults,
+  message: templateFaults,
+  image: (text) => {
+    if (text.includes('{{')) return [...oneLine(text), ...templateFaults(text)];
+    return text === '' || isAddress(text, IMAGE) ? [] : ['must be an absolute http(s) address'];
+  },
   site: (text) =>
     text === '' || isAddress(text, SITE) ? [] : ['must be an absolute http(s) address'],
   addressPattern: (text) =>
@@ -145,14 +116,6 @@ function isAddress(text: string, form: RegExp): boolean {
 }
 
 const SCRIPT = /^[<("']*(?:javascript|vbscript|data):/;
-/** Where an address begins: a link, a definition, an autolink, an attribute, a style. */
-const SCRIPT_LINK =
-  /(?:\]\(|\]:|<|=["'`]|(?:href|src|action|background|poster|cite)=|url\()[<"'`]*(?:javascript|vbscript|data):/;
-
-/** @param text a good template: its tags are few. */
-const hasScriptLink = (text: string): boolean =>
-  SCRIPT_LINK.test(bare(text.replace(/\{\{[^}]*\}\}/g, '')));
-
 /** As a browser reads an address: without what it ignores or decodes. */
 const bare = (text: string): string =>
   text

@@ -1,7 +1,6 @@
 import { MAIL_ADDRESS, MAIL_ADDRESS_CHARACTERS_MAX } from '../foundation/mail-address.js';
 import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
-import { templatePattern } from '../templates/template-pattern.js';
-import { MAIL_TYPES, THEME_VARIABLES, WIDGET_TYPES } from './theme-instance.js';
+import { MAIL_TYPES, WIDGET_TYPES } from './theme-instance.js';
 
 /**
  * Theme variables, as a JSON Schema that tenants see. What it cannot express is in the descriptions
@@ -18,14 +17,13 @@ const ADDRESS = '//[^\\s<>"\'`\\\\{}|^/?#@]+(?:[/?#][^\\s<>"\'`\\\\{}|^]*)?';
 const HTTP = '[Hh][Tt][Tt][Pp][Ss]?:';
 const SCRIPT =
   '[Jj][Aa][Vv][Aa][Ss][Cc][Rr][Ii][Pp][Tt]|[Vv][Bb][Ss][Cc][Rr][Ii][Pp][Tt]|[Dd][Aa][Tt][Aa]';
+const CONTROL = '\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\ufffe\\uffff';
 const TEMPLATE = {
   type: 'string',
   maxLength: TEMPLATE_CHARACTERS_MAX,
-  pattern: templatePattern({ variables: THEME_VARIABLES }),
+  pattern: `^[^${CONTROL}]*$`,
   not: { pattern: '\\{\\{\\{' },
 } as const;
-/** Filled in by the tenant. */
-const WIDGET_TEMPLATE = { ...TEMPLATE, pattern: templatePattern({}) } as const;
 
 const DEFS = {
   color: {
@@ -38,7 +36,7 @@ const DEFS = {
     type: 'string',
     maxLength: 200,
     pattern:
-      '^(?:Times New Roman|Arial|Courier|Tahoma|Verdana|Georgia|["\']?(?:Helvetica Neue|Lato)["\']?(?: ?, ?["\']?[A-Za-z][A-Za-z -]*["\']?)*)$',
+      '^(?:(["\']?)Times New Roman\\1|Arial|Courier|Tahoma|Verdana|Georgia|["\']?(?:Helvetica Neue|Lato)["\']?(?: ?, ?["\']?[A-Za-z][A-Za-z -]*["\']?)*)$',
   },
   label: {
     description: 'One line; no template',
@@ -69,24 +67,25 @@ const DEFS = {
     ...TEMPLATE,
     minLength: 1,
     maxLength: 1000,
-    pattern: templatePattern({ variables: THEME_VARIABLES, oneLine: true }),
+    pattern: ONE_LINE,
   },
-  widgetMarkdown: { description: 'A template with any variables, in markdown', ...WIDGET_TEMPLATE },
+  widgetMarkdown: { description: 'A template of a widget, in markdown', ...TEMPLATE },
   widgetText: {
-    description: 'A template with any variables, in markdown, not empty',
-    ...WIDGET_TEMPLATE,
+    description: 'A template of a widget, in markdown, not empty',
+    ...TEMPLATE,
     minLength: 1,
   },
   message: {
-    description: 'A template with any variables; no markdown',
-    ...WIDGET_TEMPLATE,
+    description: 'A template; no markdown',
+    ...TEMPLATE,
     minLength: 4,
   },
   image: {
-    description: 'The absolute address of an image, or empty',
+    description: 'The absolute address of an image, a template of one, or empty',
     type: 'string',
     maxLength: 2000,
-    pattern: `^(?:(?:${HTTP})?${ADDRESS})?$`,
+    pattern: `^(?:(?:${HTTP})?${ADDRESS})?$|\\{\\{`,
+    not: { pattern: '\\{\\{\\{' },
   },
   site: {
     description: 'The absolute address of a site, or empty',
@@ -205,11 +204,13 @@ export const THEME_SCHEMA = {
   title: 'Theme variables',
   description: [
     'Members that are not named here are kept. What no schema can say is refused as well:',
-    'blocks of a template that are not closed, or nested deeper than 8 (`each` not at all);',
-    'more than 100 tags; more than 300 lines, 500 marks of markdown (100 of emphasis), 150 marks',
-    'of lists and quotes, or 400 elements, all of which count twice in a text with `each`; words',
-    'of more than 1 000 characters; links to javascript:, vbscript: and data:; addresses',
-    'without a host; and a document of more than 256 KiB as compact JSON.',
+    'templates that do not parse; partials, decorators and block parameters; `constructor`,',
+    '`prototype` and `__proto__` in a path; blocks and calls that are nested deeper than 8; more',
+    'than 100 tags; more than 300 lines, 500 marks of markdown (100 of emphasis), 150 marks of',
+    'lists and quotes, or 400 elements, all of which count twice in a text with `each`; words of',
+    'more than 1 000 characters; addresses without a host; and a document of more than 256 KiB as',
+    'compact JSON. Any variable may be named and any helper called: mails and pages show nothing',
+    'for those that they do not know.',
   ].join(' '),
   type: 'object',
   required: ['jsOptions', 'widget', 'email'],
@@ -219,3 +220,6 @@ export const THEME_SCHEMA = {
 
 /** What the schema names a member by. */
 export type DefinedKind = keyof typeof DEFS;
+
+export const isDefined = (name: string | undefined): name is DefinedKind =>
+  name !== undefined && Object.hasOwn(DEFS, name);

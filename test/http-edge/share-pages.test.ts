@@ -70,6 +70,18 @@ describe('the words of a page', () => {
       );
   });
 
+  test('leave out names that are unknown, and a logo whose address has no value', () => {
+    const text =
+      "{{math 1 '+' 1}}{{#with friend}}x{{/with}}[a](javascript:b) {{companyName}}{{code}}";
+    const logoUrl = 'https://img.example/{{code}}.png?n={{friend.name}}{{user.firstName}}';
+    const { html, contentSecurityPolicy } = page({ theme: theme({ text, logoUrl }) });
+    expect(html).toContain('<div class="text" dir="auto"><p><a>a</a> ANNLEE</p>');
+    expect(html).toContain('src="https://img.example/ANNLEE.png?n=Ann%20L"');
+    expect(contentSecurityPolicy).toContain('img-src https://img.example;');
+    for (const none of ["{{assets 'logo.png'}}", 'https://{{code}}.example/a', '{{{code}}}'])
+      expect(page({ theme: theme({ logoUrl: none }) }).html).not.toMatch(/<img|og:image/);
+  });
+
   test('are our own where those of the theme cannot be rendered', () => {
     const text = '{{#each a}}{{this}}{{/each}}{{{code}}}';
     const siteUrl = 'https://shop.example/';

@@ -151,6 +151,20 @@ describe('support', () => {
     expect((await get('sam', path)).text).not.toContain('Hello, ');
   });
 
+  test('names that are unknown to mails and the page are next to the field of a theme', async () => {
+    const path = ofTenant('/theme');
+    expect((await get('sam', path)).text).not.toContain('unknown');
+    const subject = "{{stringEmptyHandler friend.name onEmpty='<b>'}} {{[<i>]}}";
+    const email = { WELCOME: { configuration: { subject } } };
+    const widget = { REFERRER_WIDGET: { cta: { content: { buttonText: '{{own}}' } } } };
+    const values = JSON.stringify({ jsOptions: {}, widget, email });
+    const { text } = await post('sam', path, { action: 'check', locale: 'fr', values });
+    expect(text).toContain(
+      '<span class="id">/email/WELCOME/configuration/subject</span>: stringEmptyHandler, &lt;i&gt;</li>',
+    );
+    expect(text).not.toContain('/cta/');
+  });
+
   test('a theme is published, and not over somebody else', async () => {
     const path = ofTenant('/theme');
     const shown = JSON.parse(documentIn(await get('sam', path))) as { page: object };

@@ -1,4 +1,5 @@
 import { MAIL_TYPES } from '../../src/themes/theme-instance.js';
+import { FOREIGN_THEME } from '../themes/foreign-theme.js';
 import { MailServer } from '../mails/support/mail-server.js';
 import { basic, query, type ApiClient } from '../support/api-client.js';
 import {
@@ -76,6 +77,35 @@ test('it shows the stored theme of the locale at once, with sample values', asyn
   expect(await (await shown('WELCOME')).text()).toContain('<title>Hi Ann</title>');
   const french = await (await shown('WELCOME', { locale: 'fr_CA' })).text();
   expect(french).toMatch(/<html lang="fr-CA">[^]*<title>Salut Ann &(amp|#38); co<\/title>/);
+});
+
+test('a theme of another service is shown without the names that are unknown, which a header lists', async () => {
+  expectAnswer(await api.put('/theme/variables/instance', FOREIGN_THEME), 204, undefined);
+  const response = await shown('REFERRAL_CONVERTED');
+  expect(response.headers.get('template-warnings')).toBe(
+    'format-reward, assets, companyName, math, lookup, reward.unit, address.street, companyUrl, ' +
+      'user.referralCode, shareLinks',
+  );
+  const html = await response.text();
+  expect(html).toContain('<title>You earned</title>');
+  expect(html).toMatch(/You earned +, Ann: \$10.00\./);
+  expect(html).not.toMatch(/\{\{|undefined|<img|\[object/);
+  expect((await shown('WELCOME')).headers.get('template-warnings')).toBeNull();
+  const sent = await api.post(at('REFERRAL_STARTED', { sendTo: someone() }));
+  expect(sent.status).toBe(204);
+  expect(sent.headers.get('template-warnings')).toMatch(/^stringEmptyHandler, referral/);
+});
+
+test('the header lists each name once, holds what a header can hold, and has at most 2 KiB', async () => {
+  const many = Array.from({ length: 90 }, (_, at) => `{{${'n'.repeat(60)}${at}}}`).join(' ');
+  const text = `{{größe}}{{[a, b]}}{{größe}}{{code}}${many}`;
+  const email = { WELCOME: { content: { bodyContent: text } } };
+  await api.put('/theme/variables/instance', { jsOptions: {}, widget: {}, email });
+  const warnings = (await shown('WELCOME')).headers.get('template-warnings') ?? '';
+  expect(warnings).toMatch(/^gr%C3%B6%C3%9Fe, a%2C%20b, n{60}0, n{60}1, /);
+  expect(warnings.length).toBeGreaterThan(1_950);
+  expect(warnings.length).toBeLessThanOrEqual(2_048);
+  expect(warnings).toMatch(/, n{60}\d+$/);
 });
 
 test('with sendTo the mail goes out, once for an idempotency key', async () => {

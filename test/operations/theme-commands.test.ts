@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { operatingSystemUser } from '../../src/operations/audit.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
-import { type Json } from '../support/api-client.js';
+import { basic, type Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import { recordedOperations } from '../support/recorded-operations.js';
+import { FOREIGN_THEME } from '../themes/foreign-theme.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import {
   createStores,
@@ -109,10 +110,30 @@ test('put, get, history and rollback change what the tenant is shown', async () 
   ]);
 });
 
+test('a theme of another service is published; its preview names what a mail leaves out', async () => {
+  const { alias } = tenant;
+  expect(await put(FOREIGN_THEME)).toMatchObject({ version: 1, changed: true });
+  const preview = await theme('preview', alias, '--type', 'REFERRAL_CONVERTED');
+  expect([preview.code, preview.out]).toEqual([0, expect.stringContaining('<title>You earned')]);
+  expect(preview.err).toMatch(
+    /^The mail leaves out unknown names: format-reward, assets, [^\n]+\n$/,
+  );
+  expect(await document('preview', alias, '--type', 'WELCOME')).toMatchObject({ type: 'WELCOME' });
+  const response = await fetch(`${service.origin}/operations/themes/${alias}`, {
+    method: 'PUT',
+    headers: { authorization: basic(`sam:${key.key}`), 'content-type': 'application/json' },
+    body: JSON.stringify({ ...FOREIGN_THEME, page: { logoUrl: "{{assets 'logo.png'}}" } }),
+  });
+  expect([response.status, await response.json()]).toEqual([
+    200,
+    { locale: null, version: 2, changed: true },
+  ]);
+});
+
 test('bad input is one clear line and exit 1, and changes nothing', async () => {
   const { alias } = tenant;
   await put(heading('One'));
-  const bad = { ...WHOLE, page: { heading: '{{nobody}}', color: 'red' } };
+  const bad = { ...WHOLE, page: { heading: '{{> nobody}}', color: 'red' } };
   const file = await fileOf(bad);
   const refused: readonly (readonly [words: readonly string[], line: RegExp])[] = [
     [['get', 'nobody'], /^there is no tenant nobody$/],

@@ -18,12 +18,10 @@ const CLOSE = '{{/if}}';
 export const REFUSED: Readonly<Record<string, readonly string[]>> = {
   'raw output': [
     ...words(`
-      {{{code}}} {{&code}} {{~{code}~}} {{~&code~}} {{{{raw}}}}{{code}}{{{{/raw}}}} {{{
+      {{{code}}} {{{{raw}}}}{{code}}{{{{/raw}}}} {{{
     `),
     '{{{ user.firstName }}}',
-    '{{& user.firstName}}',
     '{{{{if code}}}}<script>{{{{/if}}}}',
-    '{{#if code}}{{&code}}{{/if}}',
   ],
   'paths to code': [
     ...words(`
@@ -31,43 +29,20 @@ export const REFUSED: Readonly<Record<string, readonly string[]>> = {
       {{user.__proto__.polluted}} {{user.constructor.constructor}} {{user/constructor}}
       {{user.[constructor]}} {{[__proto__]}} {{this.constructor}} {{./constructor}}
       {{@root.constructor}} {{@root.__proto__}} {{user.firstName.constructor}}
-      {{user.firstName.__defineGetter__}} {{code.__lookupGetter__}} {{code.length.constructor}}
-      {{user.toString}} {{user.hasOwnProperty}} {{user.valueOf}}
+      {{code.length.constructor}} {{&constructor}} {{~constructor~}}
     `),
+    '{{math a.prototype}}',
+    '{{constructor "return process"}}',
+    '{{math 1 of=user.constructor}}',
+    '{{#if (eq user.__proto__ 1)}}x{{/if}}',
+    '{{#rewards}}{{#if (not (empty constructor))}}x{{/if}}{{/rewards}}',
+    '{{#with user}}{{else}}{{__proto__}}{{/with}}',
     '{{#if constructor}}x{{/if}}',
     '{{#unless __proto__}}x{{/unless}}',
     '{{#each __proto__}}x{{/each}}',
     '{{#each user}}{{../__proto__}}{{/each}}',
     '{{#each user}}{{constructor}}{{/each}}',
     '{{#each user}}{{this.constructor}}{{/each}}',
-  ],
-  helpers: [
-    '{{lookup user "firstName"}}',
-    '{{lookup this "constructor"}}',
-    '{{log code}}',
-    '{{log "x" level="error"}}',
-    '{{#with user}}{{firstName}}{{/with}}',
-    '{{#with "constructor"}}{{this}}{{/with}}',
-    '{{helperMissing code}}',
-    '{{blockHelperMissing code}}',
-    '{{#blockHelperMissing code}}{{/blockHelperMissing}}',
-    '{{if code}}',
-    '{{each user}}',
-    '{{eval "1"}}',
-    '{{require "fs"}}',
-    '{{process.exit}}',
-    '{{include "/etc/passwd"}}',
-    '{{#code}}x{{/code}}',
-    '{{^code}}x{{/code}}',
-    '{{#user}}{{firstName}}{{/user}}',
-    '{{code.replace "a" "b"}}',
-    '{{#if (lookup user "x")}}y{{/if}}',
-    '{{#each (lookup this "constructor")}}y{{/each}}',
-    '{{(lookup user "constructor")}}',
-    '{{code code}}',
-    '{{code key=code}}',
-    '{{uppercase code}}',
-    '{{#unknown code}}x{{/unknown}}',
   ],
   'partials and decorators': [
     '{{> header}}',
@@ -78,31 +53,13 @@ export const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '{{#*inline "x"}}y{{/inline}}',
     '{{#*inline "constructor"}}y{{/inline}}{{> constructor}}',
   ],
-  'unknown variables': [
-    ...words(`
-      {{secret}} {{user}} {{user.email}} {{user.firstName.length}} {{friend}} {{../code}}
-      {{../../code}} {{@index}} {{@root}} {{@data}} {{@root.secret}} {{this}} {{.}} {{"code"}}
-      {{1}} {{true}} {{null}} {{undefined}} {{#if}}x{{/if}}
-    `),
-    '{{#if true}}x{{/if}}',
-    '{{#if "code"}}x{{/if}}',
-    '{{#if code.x}}y{{/if}}',
-    '{{#if code code}}x{{/if}}',
-    '{{#if code includeZero=true}}x{{/if}}',
-    '{{#each user}}{{code}}{{/each}}',
-    '{{#each user}}{{../../code}}{{/each}}',
-    '{{#each user}}{{@root.secret}}{{/each}}',
-  ],
   'endless or deep': [
-    '{{#each list}}x{{/each}}',
-    '{{#each code}}x{{/each}}',
-    '{{#each this}}x{{/each}}',
-    '{{#each @root}}x{{/each}}',
-    '{{#each ../user}}x{{/each}}',
     '{{#each user as |value key|}}{{value}}{{/each}}',
+    '{{#rewards as |reward|}}x{{/rewards}}',
     '{{^each user as |value|}}x{{/each}}',
-    '{{#each user}}{{#each user}}x{{/each}}{{/each}}',
-    '{{#each user}}{{#each this}}x{{/each}}{{/each}}',
+    `{{math ${many('(a ', 5_000)}${many(')', 5_000)}}}`,
+    `{{math ${many('(a ', 9)}${many(')', 9)}}}`,
+    `{{#if code}}{{else each user}}${many('a\n', 160)}{{/if}}`,
     many(OPEN, 10_000) + many(CLOSE, 10_000),
     many(OPEN, 9) + 'x' + many(CLOSE, 9),
     many(`${OPEN}x${CLOSE}`, 51),
@@ -131,7 +88,7 @@ export const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   'what does not parse': [
     ...words(`
-      {{ {{code {{code} {{}} x{{/if}} {{else}} {{code..x}} {{user.}} {{user..firstName}}
+      {{ {{code {{code} {{}} x{{/if}} {{else}}
       {{user/../code}} {{"unclosed}} {{[code}} {{#}} {{/}}
     `),
     '{{#if code}}x',
@@ -144,6 +101,51 @@ export const REFUSED: Readonly<Record<string, readonly string[]>> = {
     'x\u0007',
   ],
 };
+
+/**
+ * Templates that are accepted and render as nothing, but for `a` and `z` around them: calls of
+ * helpers, and variables without a value. By the names that are unknown in them.
+ */
+export const NOTHING: readonly (readonly [template: string, names: string])[] = [
+  ['a{{secret}}z', 'secret'],
+  ['a{{companyName}} {{companyName}}z', 'companyName'],
+  ['a{{user}}z', 'user'],
+  ['a{{user.email}}{{user.firstName.length}}z', 'user.email user.firstName.length'],
+  ['a{{user.toString}}{{user.valueOf}}z', 'user.toString user.valueOf'],
+  ['a{{code.__defineGetter__}}{{code.[0]}}z', 'code.__defineGetter__ code.0'],
+  ['a{{../code}}{{@index}}{{@root}}{{@root.secret}}z', '../code @index @root @root.secret'],
+  ['a{{this}}{{.}}z', 'this .'],
+  ['a{{"code"}}{{1}}{{true}}{{null}}{{undefined}}z', 'code 1 true null undefined'],
+  ['a{{if}}{{if code}}{{each user}}z', 'if each'],
+  ["a{{math credit '/' 100}}z", 'math credit'],
+  ["a{{share-link 'SMS'}}{{assets 'x.png'}}z", 'share-link assets'],
+  ["a{{stringEmptyHandler a.b onEmpty='A friend'}}z", 'stringEmptyHandler a.b'],
+  ['a{{lookup user "firstName"}}z', 'lookup'],
+  ['a{{lookup this "constructor"}}z', 'lookup this'],
+  ['a{{log "x" level="error"}}z', 'log'],
+  ['a{{helperMissing code}}{{blockHelperMissing code}}z', 'helperMissing blockHelperMissing'],
+  ['a{{eval "1"}}{{require "fs"}}{{process.exit}}z', 'eval require process.exit'],
+  ['a{{code code}}{{code key=code}}{{code.replace "a" "b"}}z', 'code code.replace'],
+  ['a{{#with user}}{{firstName}}{{/with}}z', 'with firstName'],
+  ['a{{#with "constructor"}}{{this}}{{else}}b{{/with}}z', 'with this'],
+  ['a{{#code}}x{{/code}}{{^code}}x{{/code}}z', 'code'],
+  ['a{{#rewards}}{{#if code}}{{amount}}{{/if}}{{/rewards}}z', 'rewards amount'],
+  ['a{{#if}}x{{/if}}{{#if code code}}x{{/if}}z', 'if'],
+  ['a{{#if code.x}}y{{/if}}{{#if secret includeZero=true}}y{{/if}}z', 'code.x secret'],
+  ['a{{#if (eq code "ANNLEE")}}y{{/if}}z', 'eq'],
+  ['a{{#each list}}{{this}} {{@index}} {{../code}} {{amount}}{{/each}}z', 'list amount'],
+  ['a{{#each code}}x{{/each}}z', ''],
+  ['a{{#each this}}x{{/each}}{{#each @root}}x{{/each}}z', 'this @root'],
+  ['a{{#each ../user}}x{{/each}}z', '../user'],
+  ['a{{#each (lookup this "constructor")}}y{{/each}}z', 'lookup this'],
+  [
+    'a{{#each user}}{{code}}{{../../code}}{{@root.secret}}{{/each}}z',
+    'code ../../code @root.secret',
+  ],
+  ['a{{#each user}}{{#each ../user}}x{{/each}}{{/each}}z', '../user'],
+  ['a{{#each user}}{{#each @root.user}}x{{/each}}{{/each}}z', '@root.user'],
+  ['a{{#each user}}{{#each this}}x{{/each}}{{/each}}z', ''],
+];
 
 /** Templates that are accepted and must be rendered without harm. */
 export const HARMLESSLY_RENDERED: readonly string[] = [
@@ -216,6 +218,10 @@ export const HARMLESSLY_RENDERED: readonly string[] = [
   '{{~#if code~}} {{user.firstName}} {{~else~}} none {{~/if~}}',
   '{{#each user}}{{@key}}: {{this}} {{../code}} {{@root.code}}{{/each}}',
   '{{#unless friend.name}}nobody{{else if code}}{{code}}{{else}}x{{/unless}}',
+  '{{&user.firstName}} {{~&user.lastName~}}',
+  '[x](javascript:alert(1)){{math 1}}',
+  '<a href="{{share-link \'SMS\'}}javascript:alert(1)">x</a>',
+  '<img src="{{assets \'x.png\'}}"><a href="java{{math 1}}script:alert(1)">x</a>',
   '{{^if code}}<script>{{/if}}{{^each user}}none{{/each}}{{^unless code}}x{{/unless}}',
 ];
 

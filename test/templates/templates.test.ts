@@ -1,6 +1,18 @@
-import { renderMarkdown, renderRich, renderText } from '../../src/templates/render-template.js';
-import { templateFaults } from '../../src/templates/template-faults.js';
-import { HARMLESSLY_RENDERED, HOSTILE_VALUES, REFUSED, VARIABLES } from './hostile-templates.js';
+import { knownTemplate } from '../../src/templates/known-template.js';
+import {
+  renderImageAddress,
+  renderMarkdown,
+  renderRich,
+  renderText,
+} from '../../src/templates/render-template.js';
+import { templateFaults as faultsOf } from '../../src/templates/template-faults.js';
+import {
+  HARMLESSLY_RENDERED,
+  HOSTILE_VALUES,
+  NOTHING,
+  REFUSED,
+  VARIABLES,
+} from './hostile-templates.js';
 import { leastCpuMs, SLOWEST } from './slow-templates.js';
 import { shapeOf, tagFaults, textOf } from './rendered-html.js';
 
@@ -19,7 +31,6 @@ const everywhere = (value: string) => ({
   'user.lastName': value,
   'friend.name': value,
 });
-const faultsOf = (template: string): string[] => templateFaults(template, VARIABLES);
 
 describe('a template', () => {
   it.each(Object.entries(REFUSED))('is refused for %s, with a clear line', (_, templates) => {
@@ -45,11 +56,46 @@ describe('a template', () => {
   });
 
   it('names each fault and its line', () => {
-    expect(faultsOf('{{code}}\n{{secret}}\n\n{{> part}}{{&code}}')).toEqual([
-      'unknown variable: secret (line 2)',
+    expect(faultsOf('{{code}}\n{{a.prototype}}\n\n{{> part}}{{* code}}')).toEqual([
+      'not allowed in a path: a.prototype (line 2)',
       'partials (`{{>`) are not allowed (line 4)',
-      '`{{&` is not allowed: values are always shown as text (line 4)',
+      'decorators (`{{*`) are not allowed (line 4)',
     ]);
+  });
+
+  it.each(NOTHING)(
+    '%s is accepted, renders as nothing and names what is unknown',
+    (text, names) => {
+      expect(faultsOf(text)).toEqual([]);
+      expect(renderText(text, { ...ANN, 'user.lastName': null })).toMatch(/^a ?z$/);
+      expect(renderMarkdown(text, ANN)).toMatch(/^<p>a ?z<\/p>\n$/);
+      expect(knownTemplate(text, VARIABLES).unknown.join(' ')).toBe(names);
+    },
+  );
+
+  it('renders what is after `else` where a condition or a group has no value', () => {
+    const rendered = (text: string) => renderText(text, { ...ANN, 'friend.name': '' });
+    expect(rendered('{{#if secret}}a{{else}}b{{/if}}')).toBe('b');
+    expect(rendered('{{#unless (eq 1 1)}}a{{else}}b{{/unless}}')).toBe('a');
+    expect(rendered('{{#each list}}a{{else}}{{code}}{{/each}}')).toBe('ANNLEE');
+    expect(rendered('{{#if friend}}a{{else if user}}{{user.firstName}}{{/if}}')).toBe('Ann');
+    expect(rendered('{{#if code includeZero=true}}a{{/if}}{{#if true}}b{{/if}}')).toBe('ab');
+    expect(rendered('{{#math 1}}a{{else}}b{{/math}}c')).toBe('c');
+    expect(rendered('{{&code}}{{~& code ~}}')).toBe('ANNLEEANNLEE');
+  });
+
+  it('of an address makes one of an image, or none', () => {
+    const address = (template: string) => renderImageAddress(template, everywhere('a/b "c'));
+    expect(address("{{assets 'x.png'}}")).toBe('');
+    expect(address('https://cdn.example/{{code}}.png')).toBe('https://cdn.example/ANNLEE.png');
+    expect(address('https://cdn.example/{{user.firstName}}')).toBe(
+      'https://cdn.example/a%2Fb%20%22c',
+    );
+    expect(address('{{shareLink}}/qr')).toBe('https://share.example/acme/ANNLEE/qr');
+    for (const none of ['{{code}}', '//cdn.example/{{code}}', 'javascript:{{code}}', 'x', ''])
+      expect([none, address(none)]).toEqual([none, '']);
+    for (const none of ['mailto:{{code}}@a.example', 'https://{{code}}:a@b.example/', 'data:,a'])
+      expect([none, address(none)]).toEqual([none, '']);
   });
 
   it('of the tenant becomes HTML with nothing in it that acts or loads a style', () => {
@@ -116,7 +162,7 @@ describe('a template', () => {
   });
 
   it('that was stored under other rules is not rendered', () => {
-    expect(() => renderText('{{#with code}}{{this}}{{/with}}', ANN)).toThrow('unknown helper');
+    expect(() => renderText('{{> code}}', ANN)).toThrow('partials');
     expect(() => renderMarkdown('{{{code}}}', ANN)).toThrow('not allowed');
   });
 });

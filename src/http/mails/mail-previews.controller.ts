@@ -3,6 +3,7 @@ import { ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { PreviewedMail } from '../../mails/content/mail-preview.js';
 import { isMailAddress } from '../../foundation/mail-address.js';
 import { MailPreviews } from '../../mails/mail-previews.js';
+import { wellFormed } from '../../templates/template-values.js';
 import { isMailType } from '../../themes/theme-instance.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
@@ -17,6 +18,7 @@ import { CommandGateway } from '../writing/command-gateway.js';
 
 const READ_MODELS = ['themes'];
 const RETRY_SECONDS = 30;
+const WARNINGS_BYTES_MAX = 2 * 1024;
 
 /** Inline styles and images of a mail, and nothing that acts. */
 const CSP =
@@ -38,6 +40,12 @@ export class MailPreviewsController {
   @ApiOkResponse({
     description: 'The mail; its title is the subject',
     content: { 'text/html': { schema: { type: 'string' } } },
+    headers: {
+      'Template-Warnings': {
+        description: 'Variables and helpers that the mail leaves out; absent without one',
+        schema: { type: 'string' },
+      },
+    },
   })
   @ApiNoContentResponse({ description: 'The mail server has taken the mail' })
   @Fails('THEME_NOT_FOUND', 'POSITION_INVALID', 'POSITION_NOT_REACHED')
@@ -48,6 +56,8 @@ export class MailPreviewsController {
     const to = addressIn(query);
     const preview = { scope: call.scope, type, locale };
     await this.gateway.readable(call, READ_MODELS);
+    const warnings = warningsOf(await this.previews.unknownNames(preview));
+    if (warnings !== '') void call.reply.header('Template-Warnings', warnings);
     return to === undefined ? this.shown(call, preview) : this.sent(call, preview, to);
   }
 
@@ -74,6 +84,18 @@ export class MailPreviewsController {
       return { status: 204, body: undefined, ...done };
     });
   }
+}
+
+/** As many names as fit; what no header holds, a comma and a percent sign are percent-encoded. */
+function warningsOf(names: readonly string[]): string {
+  let warnings = '';
+  for (const name of names) {
+    const shown = name.replace(/[^!-~]+|[,%]/g, (some) => encodeURIComponent(wellFormed(some)));
+    const longer = warnings === '' ? shown : `${warnings}, ${shown}`;
+    if (longer.length > WARNINGS_BYTES_MAX) break;
+    warnings = longer;
+  }
+  return warnings;
 }
 
 /** Undefined: none, the preview is shown. @throws {ApiError} BAD_REQUEST for another text. */

@@ -1,6 +1,7 @@
 import {
   escapeHtml,
   renderedOr,
+  renderImageAddress,
   renderMarkdown,
   renderText,
 } from '../../templates/render-template.js';
@@ -31,7 +32,8 @@ export function sharePage({ theme, locale, values, code, url }: SharePageContent
   const heading = line(theme.heading, ours.heading) || line(ours.heading, ours.heading);
   const text = renderedOr(theme.text, ours.text, (template) => renderMarkdown(template, values));
   const siteUrl = addressOf(theme.siteUrl);
-  const logo = logoOf(theme.logoUrl);
+  const logoUrl = renderedOr(theme.logoUrl, '', (one) => renderImageAddress(one, values));
+  const logo = logoOf(logoUrl);
   const description = descriptionOf(text);
   const style = styleWith(theme.color);
   const meta = [

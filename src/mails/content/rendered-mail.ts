@@ -2,6 +2,7 @@ import juice from 'juice';
 import {
   escapeHtml,
   renderedOr,
+  renderImageAddress,
   renderRich,
   renderText,
   type RichText,
@@ -56,8 +57,11 @@ export function renderMail(
   const [header, body, footer] = [rich('headerContent'), rich('bodyContent'), rich('footer')];
   const share = link === '' ? undefined : rich('shareCTA');
   const { unsubscribe } = mailWords(locale);
+  const image = renderedOr(content.headerImageUrl, '', (template) =>
+    renderImageAddress(template, values),
+  );
   const parts = [
-    imageOf(content.headerImageUrl),
+    imageOf(image),
     section('header', header.html),
     section('body', body.html),
     share === undefined ? '' : section('share', share.html + button(link)),
@@ -96,9 +100,7 @@ const section = (name: string, html: string): string =>
   html.trim() === '' ? '' : `<div class="${name}">${html}</div>`;
 
 const imageOf = (address: string): string =>
-  /^https?:\/\//i.test(address)
-    ? `<img class="image" src="${escapeHtml(address)}" alt="" width="560">`
-    : '';
+  address === '' ? '' : `<img class="image" src="${escapeHtml(address)}" alt="" width="560">`;
 
 const unsubscribing = (words: string, address: string | null): string =>
   address === null ? '' : `<p><a class="quiet" href="${escapeHtml(address)}">${words}</a></p>`;

@@ -6,6 +6,7 @@ import { resolveTheme } from '../../themes/resolve-theme.js';
 import type { MailType, PageTheme } from '../../themes/theme-instance.js';
 import { DEFAULT_LANGUAGE, fallbacksOf, isLocale } from '../../themes/theme-locale.js';
 import { Themes } from '../../themes/themes.js';
+import { unknownNamesOfMail } from '../../themes/unknown-names.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { tenantMissing } from '../tenants/tenant-operation.js';
 
@@ -17,12 +18,18 @@ export interface ShownPreview {
   readonly html: string;
 }
 
+export interface PreviewWithNames {
+  readonly shown: ShownPreview;
+  /** Variables and helpers that the mail leaves out. */
+  readonly unknownNames: readonly string[];
+}
+
 /** A mail with sample values, in the theme that the log has. */
 export async function previewTheme(
   core: Pick<Core, 'tenants' | 'themeChanges'>,
   preview: PreviewedMail,
   publicUrl: string,
-): Promise<Outcome<ShownPreview>> {
+): Promise<Outcome<PreviewWithNames>> {
   const { scope, type, locale } = preview;
   if (locale !== null && !isLocale(locale))
     return new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' });
@@ -30,7 +37,8 @@ export async function previewTheme(
   if (missing) return missing;
   const localized = await new Themes(core.themeChanges).themeFor(scope.tenant, scope.mode, locale);
   const { subject, html } = previewMail(localized, preview, publicUrl);
-  return { type, locale, subject, html };
+  const unknownNames = unknownNamesOfMail(localized.theme, type);
+  return { shown: { type, locale, subject, html }, unknownNames };
 }
 
 /**

@@ -5,6 +5,7 @@ import { BUILT_IN_THEME } from '../../../src/themes/built-in-theme.js';
 import { MAIL_TYPES } from '../../../src/themes/theme-instance.js';
 import { resolveTheme } from '../../../src/themes/resolve-theme.js';
 import { mimeOf } from '../../../src/mails/sending/mime.js';
+import { FOREIGN_THEME } from '../../themes/foreign-theme.js';
 import { HARMLESSLY_RENDERED, HOSTILE_VALUES } from '../../templates/hostile-templates.js';
 import { loadedBy, LOADING, PICTURES } from '../../templates/loaded-addresses.js';
 import { leastCpuMs, SLOWEST } from '../../templates/slow-templates.js';
@@ -74,12 +75,35 @@ describe('a mail', () => {
       shareButtonHeader: 'Share {{code}}',
     });
     const { html, text } = renderMail(theme, 'WELCOME', SAMPLE, FRAME);
-    expect(html).toContain('src="https://img.example/a.png?x=&#34;&#62;&#60;script&#62;"');
+    expect(html).toContain('src="https://img.example/a.png?x=%22%3E%3Cscript%3E"');
     expect(html).toContain('>Share ANNLEE</a>');
     expect(html).toMatch(
       /class="button"[^>]*background-color: ?#ffe08a; ?color: ?#000000 !important/,
     );
     expect(text).toContain('\nTell others\n');
+  });
+
+  it('shows an image whose address is a template, unless it is none', () => {
+    const images = (headerImageUrl: string) =>
+      loadedBy(renderMail(themeWith({ headerImageUrl }), 'WELCOME', SAMPLE, FRAME).html);
+    expect(images('https://img.example/{{code}}.png')).toEqual(['https://img.example/ANNLEE.png']);
+    for (const none of ["{{assets 'a.png'}}", '{{code}}', 'javascript:{{code}}', '{{#if code}}'])
+      expect([none, images(none)]).toEqual([none, []]);
+  });
+
+  it('of a theme of another service leaves out what it does not know', () => {
+    for (const type of MAIL_TYPES) {
+      const { subject, html, text } = renderMail(resolveTheme(FOREIGN_THEME), type, SAMPLE, FRAME);
+      for (const part of [subject, html, text]) {
+        expect(part).not.toMatch(/\{\{|undefined|\[object|includeUnit|assets/);
+        expect(part).toMatch(/\S/);
+      }
+      expect(loadedBy(html)).toEqual([]);
+    }
+    const started = renderMail(resolveTheme(FOREIGN_THEME), 'REFERRAL_STARTED', SAMPLE, FRAME);
+    expect(started.subject).toBe('brought you closer to !');
+    expect(started.text).toMatch(/ tries ,? ?and you may get \. Soon!|tries , and you may get/);
+    expect(started.html).toContain('>Share your link</a>');
   });
 
   it('is the same document whatever people are called', () => {

@@ -11,6 +11,7 @@ import {
   type ShownThemeVersion,
 } from '../../../operations/themes/theme-commands.js';
 import { pageWith } from '../../../operations/themes/theme-preview.js';
+import { unknownNames } from '../../../themes/unknown-names.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultAt, faultsOf, NO_FAULTS, withFaults, type Faults } from '../view/faults.js';
@@ -28,6 +29,7 @@ import {
 } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
+const UNKNOWN_SHOWN = 50;
 const VERSIONS_SHOWN = Math.min(50, HISTORY_MAX);
 
 const content = template<
@@ -36,6 +38,7 @@ const content = template<
     version: number;
     values: string;
     previewPath: string;
+    unknown: readonly { readonly path: string; readonly names: string }[];
     hasCompared: boolean;
     changes: readonly ChangedLine[];
     history: readonly ShownThemeVersion[];
@@ -48,6 +51,7 @@ const content = template<
 <div class="beside even">
 <form method="post" data-preview>{{> csrf}}<input type="hidden" name="locale" value="{{locale}}"><input type="hidden" name="version" value="{{version}}">
 {{formField 'values' label="${TEXTS.theme.variables}" rows="28" spellcheck="false" class="id" value=values}}
+{{#if unknown.length}}<div class="note"><p>${TEXTS.theme.unknown}</p><ul>{{#each unknown}}<li><span class="id">{{path}}</span>: {{names}}</li>{{/each}}</ul></div>{{/if}}
 <p class="actions"><button formaction="{{previewPath}}" formtarget="preview" class="quiet">${TEXTS.theme.preview}</button><button name="action" value="check" class="quiet">${TEXTS.common.showChanges}</button><button name="action" value="put">${TEXTS.theme.publish}</button></p>
 </form>
 <div><h2>${TEXTS.theme.previewHeading}</h2><iframe class="preview" name="preview" title="${TEXTS.theme.previewTitle}" sandbox></iframe><p class="note">${TEXTS.theme.previewHint}</p></div>
@@ -163,12 +167,16 @@ export class ConsoleThemeController {
     const versions = history instanceof NotDone ? [] : history;
     const published = jsonText(values instanceof NotDone ? {} : values);
     const isCompared = asked.compares === true;
+    const shown = asked.values === undefined ? values : jsonOf(asked.values);
     const frame = { title: TEXTS.sections.theme, scope, section: '/theme', faults };
     return pageSent(call, frame, content, {
       locale: asked.locale,
       version: versions[0]?.version ?? 0,
       values: asked.values ?? published,
       previewPath: `${tenantPath(scope)}/theme/preview`,
+      unknown: unknownNames(shown)
+        .slice(0, UNKNOWN_SHOWN)
+        .map(({ path, names }) => ({ path, names: names.join(', ') })),
       hasCompared: isCompared,
       changes: isCompared ? changedLines(published, jsonText(jsonOf(asked.values ?? ''))) : [],
       history: versions,
