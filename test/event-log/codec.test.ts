@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { personal, type Personal } from '../../src/domain/personal.js';
@@ -14,7 +14,7 @@ import {
 import { enterWorld } from '../../src/foundation/world.js';
 import { subjectsIn } from '../../src/privacy/sealed-values.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
-import { EVENT_EXAMPLES } from './support/event-examples.js';
+import { EVENT_EXAMPLES, sampleOf, SAMPLES } from './support/event-examples.js';
 
 const ENVELOPE: Envelope = {
   tenant: 'demo',
@@ -196,9 +196,7 @@ describe('a personal value', () => {
   it('is null once its key is destroyed, even where an older version stored it in plain', async () => {
     const keys = new InMemorySubjectKeys(true);
     const granted = EVENT_EXAMPLES.RewardGranted;
-    const { data, metadata } = JSON.parse(
-      readFileSync(join(__dirname, 'samples', 'RewardGranted.v2.json'), 'utf8'),
-    ) as NewEvent;
+    const { data = '', metadata = '' } = sampleOf('RewardGranted', 2);
     const stored = recorded({ id: id(0), type: granted.type, data, metadata });
     expect(data).toContain('"name":"Thanks"');
     expect(await new EventCodec(keys).decode([stored])).toMatchObject([
@@ -371,26 +369,21 @@ describe('upcasting', () => {
 
 /**
  * What was stored once is read for ever: a sample of each type and version, as its bytes stood in a
- * log, with what it means. A new type or version gets one by `WRITE_SAMPLES=1 npx jest
- * test/event-log/codec`. Its `data` and `metadata` never change; its `event` changes with each
- * version of its type, as the new step lifts it.
+ * log, with what it means. A new type or version gets a file with its `event` alone, to which
+ * `WRITE_SAMPLES=1 npx jest test/event-log/codec` adds the bytes. Bytes never change; `event` does
+ * with each version of its type, as the new step lifts it.
  */
 describe('a stored sample', () => {
-  const folder = join(__dirname, 'samples');
-  interface Sample {
-    readonly data: string;
-    readonly metadata: string;
-    readonly event: unknown;
-  }
   const everybodysKeys = new InMemorySubjectKeys(true);
 
   beforeAll(async () => {
     if (process.env['WRITE_SAMPLES'] !== '1') return;
-    for (const event of EXAMPLES) {
-      const path = join(folder, `${event.type}.v${CURRENT_VERSIONS[event.type]}.json`);
+    for (const [type, version] of Object.entries(CURRENT_VERSIONS)) {
+      const { data, event } = sampleOf(type, version);
       const [stored] = await encode(new InMemorySubjectKeys(), event);
       const sample = stored && { data: stored.data, metadata: stored.metadata, event };
-      if (!existsSync(path)) writeFileSync(path, `${JSON.stringify(sample, null, 2)}\n`);
+      const path = join(SAMPLES, `${type}.v${version}.json`);
+      if (data === undefined) writeFileSync(path, `${JSON.stringify(sample, null, 2)}\n`);
     }
   });
 
@@ -399,10 +392,7 @@ describe('a stored sample', () => {
   );
 
   it.each(versions)('of $type, version $version, decodes', async ({ type, version }) => {
-    const path = join(folder, `${type}.v${version}.json`);
-    if (!existsSync(path))
-      throw new Error(`there is no stored sample of ${type}, version ${version}`);
-    const { data, metadata, event } = JSON.parse(readFileSync(path, 'utf8')) as Sample;
+    const { data = '', metadata = '', event } = sampleOf(type, version);
     const stored = recorded({ id: id(0), type, data, metadata });
     expect(JSON.parse(metadata)).toMatchObject({ v: version });
     expect(await new EventCodec(everybodysKeys).decode([stored])).toStrictEqual([
@@ -411,7 +401,7 @@ describe('a stored sample', () => {
   });
 
   it('belongs to a known type and version', () => {
-    expect(readdirSync(folder).sort()).toEqual(
+    expect(readdirSync(SAMPLES).sort()).toEqual(
       versions.map(({ type, version }) => `${type}.v${version}.json`).sort(),
     );
   });
