@@ -1,3 +1,4 @@
+// Over 5 s where it is the first of its worker, which starts the shared service.
 import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';

@@ -1,3 +1,4 @@
+// Over 5 s: a service of its own, and spans of jobs that are waited for.
 import { INVALID_SPANID } from '@opentelemetry/api';
 import { asksForTraces, startTracing } from '../../src/process/start-tracing.js';
 import { basic } from '../support/api-client.js';
