@@ -125,25 +125,3 @@ it('a new user sent twice gets its code at once after a process died with the re
     expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
   }
 });
-
-it('a new user sent twice is another person when forgotten in between, without the codes of the first', async () => {
-  await one.userWithCode('reborn', 'u', 'REBORN');
-  const first = (await one.account('reborn')).personsByUserId.get('u');
-  accepted(
-    await one.send('reborn', {
-      type: 'ForgetUser',
-      userId: 'u',
-      doNotTrack: false,
-      preserveEmptyAccount: true,
-    }),
-  );
-  expect(await other.upsert('reborn', 'u', { referralCode: 'REBORN' })).toMatchObject({
-    refused: 'REFERRAL_CODE_TAKEN',
-  });
-  accepted(await other.upsert('reborn', 'u', { changes: { firstName: 'Ann' } }));
-  const second = await one.account('reborn');
-  expect(second.personsByUserId.get('u')).not.toBe(first);
-  expect(second.users.get(second.personsByUserId.get('u') ?? '')?.profile).toMatchObject({
-    firstName: 'Ann',
-  });
-});

@@ -125,21 +125,6 @@ test.each([
   expect((await idsOf(one, id))[1]?.value).toMatchObject({ event: 'after' });
 });
 
-test('a referrer who is deleted just before the referral starts has no referral', async () => {
-  await one.userWithCode('leaves', 'ann', 'LEAVES');
-  accepted(await one.sync('comes-late', 'TRIAL', ['LEAVES']));
-  const find = one.owners.referrer.bind(one.owners);
-  const spy = jest.spyOn(one.owners, 'referrer').mockImplementationOnce(async (...asked) => {
-    const found = await find(...asked);
-    accepted(await one.send('leaves', { type: 'ForgetAccount', doNotTrack: false }));
-    return found;
-  });
-  const { events } = accepted(await one.upsert('comes-late', 'bob'));
-  spy.mockRestore();
-  expect(events.map(({ type }) => type)).toStrictEqual(['UserIdentified', 'ReferralCodeAssigned']);
-  expect((await one.account('comes-late')).referral).toBeNull();
-});
-
 test.each([
   ['was restored with it', false],
   ['has destroyed the keys already', true],

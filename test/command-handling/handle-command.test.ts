@@ -85,21 +85,6 @@ it('a key whose kept answer is gone is answered with its effect for seven days, 
   expect(await one.rewardsOf('aged')).toHaveLength(1);
 });
 
-it('a key whose kept answer is gone is decided again after that, with new ids, for the same request and for another one', async () => {
-  await one.sync('older');
-  await one.upsert('older', 'user');
-  accepted(await one.send('older', give(600), comes('older', 0)));
-  const second = accepted(await other.send('older', give(5), comes('older', 7.1, 'another')));
-  expect(second.replayed).toBe(false);
-  const third = accepted(await one.send('older', give(600), comes('older', 14.2)));
-  expect(third.replayed).toBe(false);
-  expect((await one.rewardsOf('older')).map(({ value }) => value)).toEqual([
-    credit(600),
-    credit(5),
-    credit(600),
-  ]);
-});
-
 it('a command whose events exceed the limit of one append is refused', async () => {
   const text = 'x'.repeat(1024);
   const fields = Array.from({ length: 1_000 }, (_, n) => [`field_${n}`, text] as const);

@@ -400,35 +400,3 @@ it('moderations that share accounts in opposite order and in two processes all c
   for (const [[referred], cancelled] of balances)
     expect(cancelled).toBe(referred === 'DENIED' ? 1 : 0);
 });
-
-it('the referral of a deleted account is moderated for the referrer, once, also after the account was opened and referred again', async () => {
-  await one.userWithCode('gone-referrer', 'ann', 'GONEANN');
-  const [id = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
-  accepted(await one.send('gone-0', { type: 'ForgetAccount', doNotTrack: false }));
-  expect(await other.moderate({ [id]: 'DENIED' })).toMatchObject({ reasons: [] });
-  expect(await cancelledIn('gone-referrer')).toBe(1);
-  const [next = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
-  expect(await one.moderate({ [id]: 'REFERRER_APPROVED', [next]: 'DENIED' })).toMatchObject({
-    reasons: [],
-  });
-  expect(await statusesOf('gone-0')).toEqual(['DENIED', 'DENIED']);
-  expect(
-    (await one.rewardsOf('gone-referrer')).map(({ referralId, cancelledBy }) => [
-      referralId,
-      cancelledBy,
-    ]),
-  ).toEqual([
-    [id, null],
-    [next, 'MODERATION'],
-  ]);
-  const moderated = (await one.factsOf('gone-0')).flatMap((event) =>
-    event.type === 'ReferralModerated'
-      ? [[event.referralId, event.referredStatus, event.referrerStatus]]
-      : [],
-  );
-  expect(moderated).toEqual([
-    [id, 'DENIED', 'DENIED'],
-    [id, 'DENIED', 'APPROVED'],
-    [next, 'DENIED', 'DENIED'],
-  ]);
-});

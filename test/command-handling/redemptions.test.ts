@@ -1,3 +1,4 @@
+// Over 5 s: accounts of 2,500 rewards are filled, redeemed and listed.
 import { credit, rewardGranted } from '../support/account-events.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
@@ -18,29 +19,6 @@ afterAll(() => ledger.close());
 
 const processOf = (index: number): TestProcess => processes[index % 2 === 0 ? 0 : 1];
 
-it('64 redemptions of one reward at once in two processes take its credit and no more', async () => {
-  const [one, other] = processes;
-  await one.userWithCode('hot', 'ann', 'HOT');
-  const rewardId = await one.reward('hot', 'ann', credit(100));
-  const outcomes = await Promise.all(
-    Array.from({ length: 64 }, (_, index) =>
-      processOf(index).send(
-        'hot',
-        { type: 'RedeemCredit', rewardId, amount: 3, unit: 'CENTS' },
-        aRequest(`hot-${index}`),
-      ),
-    ),
-  );
-  expect(outcomes.filter(({ kind }) => kind === 'accepted').length).toBe(33);
-  for (const outcome of outcomes)
-    if (outcome.kind === 'refused') expect(outcome.refused).toBe('REDEMPTION_NOT_POSSIBLE');
-  expect(await other.rewardsOf('hot')).toMatchObject([{ redeemed: 99 }]);
-  const redeemed = (await one.factsOf('hot')).flatMap((event) =>
-    event.type === 'CreditRedeemed' ? [event.amount] : [],
-  );
-  expect(redeemed).toEqual(Array.from({ length: 33 }, () => 3));
-});
-
 it('the same redemption sent by 16 clients at once is one redemption, and all get the same answer', async () => {
   const [one] = processes;
   await one.userWithCode('same', 'ann', 'SAME');
@@ -59,20 +37,6 @@ it('the same redemption sent by 16 clients at once is one redemption, and all ge
   for (const { events, position } of told)
     expect({ events, position }).toEqual({ events: told[0]?.events, position: told[0]?.position });
   expect(await one.rewardsOf('same')).toMatchObject([{ redeemed: 60 }]);
-});
-
-it('either a redemption or a cancellation at the same time wins', async () => {
-  const [one, other] = processes;
-  await one.userWithCode('either', 'ann', 'EITHER');
-  for (let round = 0; round < 8; round++) {
-    const rewardId = await one.reward('either', 'ann', credit(10));
-    await other.account('either');
-    const [redeemed, cancelled] = await Promise.all([
-      one.send('either', { type: 'RedeemCredit', rewardId, amount: 1, unit: 'CENTS' }),
-      other.send('either', { type: 'CancelReward', rewardId }),
-    ]);
-    expect([redeemed.kind, cancelled.kind].sort()).toEqual(['accepted', 'refused']);
-  }
 });
 
 const MANY = 2_500;

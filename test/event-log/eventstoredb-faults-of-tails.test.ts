@@ -139,31 +139,6 @@ describe('tails of an EventStoreDB that misbehaves', () => {
     });
   });
 
-  it.each<[string, () => Promise<void>, () => Promise<void>]>([
-    ['hangs', async () => double.faults.set('hung'), async () => double.faults.clear('hung')],
-    ['is gone', () => double.kill(), () => double.restart()],
-    [
-      'is not ready',
-      async () => double.faults.set('not-ready'),
-      async () => double.faults.clear('not-ready'),
-    ],
-  ])('a store that %s and comes back: the tail goes on by itself', async (_name, begin, end) => {
-    const tail = startTail(logs.open(double.url, { pollIntervalMs: 50 }));
-    await eventually(isSubscribed);
-    storeBehindTheBack(2);
-    await eventually(async () => tail.ids.length === 2);
-    await begin();
-    storeBehindTheBack(2);
-    const failing = logs.open(double.url, { readTimeoutMs: 200 });
-    await expect(failing.check()).rejects.toThrow('EventStoreDB is away or does not answer');
-    expect(tail.ids).toHaveLength(2);
-    await end();
-    await eventually(async () => tail.ids.length === 4);
-    expect(await failing.check()).toMatchObject({ store: 'eventstoredb 23.10.8' });
-    await tail.stop();
-    expect(tail.ids).toEqual(stored);
-  });
-
   it('a tail or a read that is left early leaves no call open on the server', async () => {
     storeBehindTheBack(2_500);
     const log = logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 5_000 });

@@ -193,28 +193,6 @@ describe('the log on postgres', () => {
       expect(batches).toEqual([1, 5]);
     });
 
-    it('takes one of two with the same expectation; the other repeats it or conflicts in the next', async () => {
-      const events = [event()];
-      const { first, release } = await heldUp();
-      const same = [
-        log.append('same', 'no-stream', events),
-        log.append('same', 'no-stream', events),
-      ];
-      const rivals = [
-        log.append('rivals', 'no-stream', [event()]),
-        log.append('rivals', 'no-stream', [event()]),
-      ];
-      await release();
-      await first;
-      const [one, two] = (await Promise.all(same)).map(stored);
-      expect(two).toEqual(one);
-      expect(batches).toEqual([1, 2, 2]);
-      expect(await Promise.all(rivals)).toEqual([
-        expect.objectContaining({ kind: 'appended' }),
-        { kind: 'conflict', expected: 'no-stream', actual: 0n },
-      ]);
-    });
-
     it('is bounded by appends and by bytes', async () => {
       const bounded = await subject.open({
         batchAppendsMax: 10,

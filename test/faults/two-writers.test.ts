@@ -4,7 +4,6 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
-import { path } from '../support/api-client.js';
 
 /** Two services on one database, each with a memory of its own of the same accounts. */
 describe('two services that write to the same accounts', () => {
@@ -33,27 +32,6 @@ describe('two services that write to the same accounts', () => {
     ).toBe(200);
     expect((await one.post('/user', { id: userId, accountId, ...more })).status).toBe(200);
   };
-
-  it("a user's code stays the user's when it is sent again to a service that did not know it", async () => {
-    await identified('owner');
-    expect(
-      (await other.post('/user', { id: 'owner', accountId: 'owner', referralCode: 'MINE' })).status,
-    ).toBe(200);
-    expect(
-      (await one.post('/user', { id: 'owner', accountId: 'owner', referralCode: 'MINE' })).status,
-    ).toBe(200);
-    await identified('thief');
-    const stolen = await other.post('/user', {
-      id: 'thief',
-      accountId: 'thief',
-      referralCode: 'MINE',
-    });
-    expect(stolen.body).toMatchObject({ apiErrorCode: 'REFERRAL_CODE_TAKEN' });
-    await identified('friend');
-    expect(
-      (await one.post(path('open', 'code', 'MINE', 'account', 'friend', 'user', 'friend'))).status,
-    ).toBe(200);
-  });
 
   it("a standby service shows a moderation's effect at once, without further writes", async () => {
     await identified('referrer', 'referrer', { referralCode: 'REF1' });

@@ -368,30 +368,6 @@ it('a referrer whose reward a limit held back is told that, and not of a reward'
   expect(taken.filter(({ mail }) => /limit/i.test(mail.subject ?? ''))).toHaveLength(1);
 });
 
-it('a line that is cut behind the mail leaves it unknown: it is not sent again by itself', async () => {
-  const tenant = await tenantWith('REWARD_EARNED');
-  const id = personal('cut');
-  server.manners.set(addressOf(id), 'cut');
-  await user(tenant, id);
-  await reward(tenant, id);
-  await ended(tenant, 1);
-  const [unknown] = await mailsOf(tenant);
-  expect(unknown).toMatchObject({
-    state: 'UNKNOWN',
-    attempts: 1,
-    nextAttemptAt: null,
-    reason: 'the connection to the server failed after it was sent the mail',
-  });
-  server.manners.delete(addressOf(id));
-  await makeDue(tenant);
-  expect((await cli('mail', 'resend', tenant.alias, String(unknown?.id))).json).toEqual({
-    resent: 1,
-  });
-  await server.to(addressOf(id));
-  await ended(tenant, 1);
-  expect([server.offers(addressOf(id)), server.takenFor(addressOf(id)).length]).toEqual([2, 1]);
-});
-
 it('nobody is told who is blocked, has no usable address, or is gone; and no type that is off', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const [blocked, without] = [personal('blk'), personal('non')];

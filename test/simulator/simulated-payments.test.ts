@@ -14,9 +14,8 @@ import {
   type ClaimedWork,
   type NextWork,
 } from '../../src/payments/outgoing/payment-work.js';
-import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { newSeed } from '../support/new-seed.js';
 
@@ -38,18 +37,10 @@ const line: Line = {
   write: async (_kind, _away, change) => change(),
 };
 
-let database: TestDatabase;
 let pool: pg.Pool;
 let random: SeededRandom;
 let now: number;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 6, applicationName: 'payment stores' });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+useDatabase(6, (opened) => (pool = opened));
 beforeEach(() => {
   random = new SeededRandom(newSeed('simulated payments'));
   now = Date.now();

@@ -48,7 +48,6 @@ import {
 } from '../../src/projecting/following/projection-stores.js';
 import type { BatchToWrite } from '../../src/projecting/generations/generation-store.js';
 import type { Projector, ReadModelTable, Row } from '../../src/projecting/projector.js';
-import { openPool } from '../../src/postgres/database.js';
 import { AdvisoryLocks } from '../../src/postgres/leadership.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
@@ -62,7 +61,7 @@ import {
   postgresFollowerStore,
   type FollowerStore,
 } from '../../src/webhooks/deliveries/follower-store.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { newSeed } from '../support/new-seed.js';
 import { eventually } from '../support/embedded.js';
 
@@ -82,17 +81,9 @@ const line: LogLine = {
   isBroken: () => false,
 };
 
-let database: TestDatabase;
 let pool: pg.Pool;
 let random: SeededRandom;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 6, applicationName: 'stores' });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+useDatabase(6, (opened) => (pool = opened));
 beforeEach(() => {
   random = new SeededRandom(newSeed('simulated stores'));
 });

@@ -104,10 +104,15 @@ function shapeOf(value: unknown): unknown {
   return Object.entries(value).map(([name, member]) => [name, shapeOf(member)]);
 }
 
+/** Their payloads are the same in every run. */
+const SAME: readonly WebhookType[] = ['export.completed', 'theme.publish.finished', 'test'];
+
 test.each(SHOWN)('the example of %s has the members of a real payload', (type) => {
   const [, example] = placeOf(type).exec(page()) ?? [];
   expect(example).toBeDefined();
-  expect(shapeOf(JSON.parse(example ?? 'null'))).toEqual(shapeOf(made.get(type)));
+  const shown: unknown = JSON.parse(example ?? 'null');
+  if (SAME.includes(type)) expect(shown).toEqual(made.get(type));
+  else expect(shapeOf(shown)).toEqual(shapeOf(made.get(type)));
 });
 
 test('every type is on the page', () => {

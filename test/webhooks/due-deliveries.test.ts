@@ -119,27 +119,6 @@ const byEndpoint = (claims: readonly ClaimedDelivery[]): Readonly<Record<string,
   return counts;
 };
 
-test('ten at once of an endpoint are claimed, of all endpoints together', async () => {
-  for (const name of ['a', 'b', 'c']) await endpoint(name);
-  await put(25, 'a');
-  await put(3, 'b');
-  const first = await claim();
-  expect(byEndpoint(first)).toEqual({ a: 10, b: 3 });
-  expect(await claim()).toEqual([]);
-  await record(first, 200);
-  expect(byEndpoint(await claim())).toEqual({ a: 10 });
-});
-
-test('an endpoint that never answered well gets one at a time', async () => {
-  await newEndpoint('a');
-  await put(12, 'a');
-  const first = await claim({ areSlow: true });
-  expect(byEndpoint(first)).toEqual({ a: 1 });
-  expect(await claim({ areSlow: true })).toEqual([]);
-  await record(first, 200);
-  expect(byEndpoint(await claim())).toEqual({ a: 10 });
-});
-
 test('an endpoint that never answered well is a slow one, until it does', async () => {
   await newEndpoint('a');
   await put(4, 'a');

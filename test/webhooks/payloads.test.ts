@@ -123,15 +123,4 @@ describe('a reward has the members of its type', () => {
       },
     ]);
   });
-
-  test('what happens to it later does not show', async () => {
-    const rewardId = await service.reward('acme', 'ann', CREDIT);
-    await listener.news();
-    accepted(
-      await service.send('acme', { type: 'RedeemCredit', rewardId, amount: 50, unit: 'CENTS' }),
-    );
-    accepted(await service.upsert('acme', 'ann', { changes: { firstName: 'Anna' } }));
-    await listener.news();
-    expect(await listener.again()).toEqual(listener.sent);
-  });
 });
