@@ -110,7 +110,7 @@ type ReactionRefusal = {
 
 type WebhookRefusal =
   | { readonly code: 'ENDPOINT_NOT_FOUND'; readonly endpoint: string }
-  | { readonly code: 'DELIVERY_NOT_FOUND'; readonly id: string };
+  | { readonly code: 'DELIVERY_NOT_FOUND' | 'MAIL_NOT_FOUND'; readonly id: string };
 
 type ExportRefusal =
   | { readonly code: 'EXPORT_NOT_FOUND' | 'EXPORT_IS_OVER' }

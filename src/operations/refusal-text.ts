@@ -95,6 +95,7 @@ const TEXTS: Texts = {
   REACTION_NOT_PARKED: ({ id }) => `nothing is parked under ${id}`,
   ENDPOINT_NOT_FOUND: () => 'there is no subscription of this URL',
   DELIVERY_NOT_FOUND: () => 'there is no such delivery',
+  MAIL_NOT_FOUND: () => 'there is no such mail',
   EXPORT_NOT_FOUND: () => 'there is no such export',
   EXPORT_IS_OVER: () => 'the export is over: there is nothing to cancel',
   REFERRALS_NOT_MODERATED: ({ reasons }) => reasons.join('; '),

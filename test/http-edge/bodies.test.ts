@@ -144,11 +144,11 @@ describe('the check of JSON', () => {
 
   test('accepts bodies that only resemble bad ones', async () => {
     const bodies = [
-      '[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]',
+      `{"a":${'['.repeat(31)}${']'.repeat(31)}}`,
       '{"constructor":"x"}',
       JSON.stringify({ text: '['.repeat(100), ['{"\\"['.repeat(50)]: '\\' }),
       '{"a":"\\ud83d\\ude00"}',
-      '"__proto__"',
+      '{"a":"__proto__"}',
       '{"proto":1}',
       '{"toString":1}',
     ];

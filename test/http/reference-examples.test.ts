@@ -91,7 +91,7 @@ test('the examples do what they say, in the order of the story', async () => {
     await before(id, request);
     const answer = await answerTo(id, request);
     if (FINDS_NOTHING.has(id)) {
-      expect([id, answer.text]).toEqual([id, expect.stringContaining('there is no such delivery')]);
+      expect([id, answer.text]).toEqual([id, expect.stringContaining('There is no ')]);
       continue;
     }
     if (`HTTP/1.1 ${answer.status}` !== response.start)

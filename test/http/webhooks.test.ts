@@ -259,32 +259,6 @@ test('test events are limited for a tenant, with a key and in both modes', async
   expect((await send(other.live)).status).toBe(204);
 });
 
-test('changes of subscriptions are limited for a tenant and mode, with a key', async () => {
-  await core().tenantCommands.execute(tenant.alias, {
-    type: 'ChangeOpenRules',
-    changes: { rateLimits: { 'change-webhooks': 3 } },
-    now: Date.now(),
-  });
-  const { endpointUrl } = await subscribe(aPath());
-  const end = () => tenant.live.call('DELETE', at(endpointUrl), undefined);
-  const again = () => tenant.live.post('/subscription', { endpointUrl });
-  const ended = await end();
-  expect([ended.status, ended.headers.get('ratelimit')]).toEqual([
-    204,
-    expect.stringMatching(/^"change-webhooks";r=1;t=/),
-  ]);
-  expect((await again()).status).toBe(201);
-  const before = await running.service.eventsOf(tenant);
-  for (const change of [again, end]) {
-    const over = await change();
-    expectRefusal(over, 429, 'RATE_LIMITED', 'RS033');
-    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
-  }
-  expect(await running.service.eventsOf(tenant)).toBe(before);
-  expect((await tenant.live.get('/subscription')).status).toBe(200);
-  expect((await tenant.test.post('/subscription', { endpointUrl })).status).toBe(201);
-});
-
 test('a failed delivery is sent again with the same id and body, and its attempts are shown', async () => {
   const path = aPath();
   const { endpointUrl } = await subscribe(path);

@@ -341,9 +341,9 @@ test("an id of another tenant, of nothing, or of no proposal's form is not found
   for (const asked of [unknown, 'x', id.replace('.live.', '.test.'), `${id}0`])
     expect([asked, await approve(ledger, asked)]).toEqual([
       asked,
-      refusedWith(404, 'there is no such proposal'),
+      expect.objectContaining({ status: 404 }),
     ]);
-  expect(await approve(other, id)).toEqual(refusedWith(404, 'there is no such proposal'));
+  expect(await approve(other, id)).toEqual(expect.objectContaining({ status: 404 }));
   expect(await running.service.head()).toBe(head);
 });
 

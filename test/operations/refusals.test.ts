@@ -203,7 +203,23 @@ const OVER_HTTP: readonly (readonly [called: string, body: object | undefined, t
   ],
   ['ledger/acme/verification', { digest: {} }, 'digest is not what the digest operation answers'],
   ['projections/rebuild', {}, 'name one projection, or say all'],
-  ['policies/retry', { id: '99' }, 'nothing is parked under 99'],
+];
+
+const CORRECTED = { ...CORRECTION, amount: 5, approvedBy: undefined };
+const UNKNOWN: readonly (readonly [path: string, body: object | undefined, code: string])[] = [
+  ['runs/x', undefined, 'RUN_NOT_FOUND'],
+  ['ledger/unknown/replay', {}, 'TENANT_NOT_FOUND'],
+  ['ledger/acme/statement?account=unknown', undefined, 'ACCOUNT_NOT_FOUND'],
+  ['ledger/acme/proposals', { ...CORRECTED, account: 'unknown' }, 'ACCOUNT_NOT_FOUND'],
+  ['ledger/acme/proposals', { ...CORRECTED, account: 'a', user: 'unknown' }, 'USER_NOT_FOUND'],
+  ['ledger/acme/proposals/x/approval', {}, 'PROPOSAL_NOT_FOUND'],
+  ['webhooks/acme/deliveries/x', undefined, 'DELIVERY_NOT_FOUND'],
+  ['webhooks/acme/resend', { delivery: 'x' }, 'DELIVERY_NOT_FOUND'],
+  ['mails/acme/resend', { delivery: 'x' }, 'MAIL_NOT_FOUND'],
+  ['projections/nothing/diff', {}, 'PROJECTION_NOT_FOUND'],
+  ['projections/rebuild', { projection: 'nothing' }, 'PROJECTION_NOT_FOUND'],
+  ['policies/retry', { id: 'x' }, 'REACTION_NOT_FOUND'],
+  ['policies/retry', { id: '99' }, 'REACTION_NOT_FOUND'],
 ];
 
 const inPlaces = (text: string, position: string): string =>
@@ -228,6 +244,16 @@ test('over HTTP each refusal is a bad request with the same text, in the words o
     expect([path, await asked(key, inPlaces(path, position), body)]).toEqual([
       path,
       `400 ${JSON.stringify(['BAD_REQUEST', [inPlaces(told, position)]])}`,
+    ]);
+  }
+});
+
+test('an operation on something that does not exist answers 404 with the code of it', async () => {
+  for (const [path, body, code] of UNKNOWN) {
+    const key = path.startsWith('ledger') ? 'fay' : 'sam';
+    expect([path, await asked(key, path, body)]).toEqual([
+      path,
+      expect.stringContaining(`404 ["${code}",`),
     ]);
   }
   const shown = await fetch(`${service.origin}/operations/runs`, {

@@ -2,8 +2,7 @@
 
 /**
  * Client calls that are limited per tenant and address, `post-events` per user, `test-webhook` and
- * `preview-mail` per tenant, `change-webhooks` per tenant and mode, by their name in
- * `RateLimit-Policy`.
+ * `preview-mail` per tenant, by their name in `RateLimit-Policy`.
  */
 export const COUNTED_CALLS = [
   'create-user',
@@ -15,7 +14,6 @@ export const COUNTED_CALLS = [
   'post-events',
   'short-link',
   'test-webhook',
-  'change-webhooks',
   'preview-mail',
   'unsubscribe',
 ] as const;
@@ -55,7 +53,6 @@ export const CALL_WINDOWS: Readonly<
   'post-events': { calls: 1_000, windowSeconds: 3_600 },
   'short-link': { calls: 300, windowSeconds: 60 },
   'test-webhook': { calls: 1_000, windowSeconds: 3_600 },
-  'change-webhooks': { calls: 1_000, windowSeconds: 86_400 },
   'preview-mail': { calls: 20, windowSeconds: 3_600 },
   // Providers of mail call it for their users, from few addresses.
   unsubscribe: { calls: 1_000, windowSeconds: 60 },

@@ -73,6 +73,12 @@ const meanings = {
   THEME_NOT_FOUND: { status: 404, message: 'There is no such theme' },
   SUBSCRIPTION_NOT_FOUND: { status: 404, message: 'There is no such subscription' },
   PROGRAM_NOT_FOUND: { status: 404, message: 'There is no such program' },
+  RUN_NOT_FOUND: { status: 404, message: 'There is no such run' },
+  PROPOSAL_NOT_FOUND: { status: 404, message: 'There is no such proposal' },
+  DELIVERY_NOT_FOUND: { status: 404, message: 'There is no such delivery' },
+  MAIL_NOT_FOUND: { status: 404, message: 'There is no such mail' },
+  PROJECTION_NOT_FOUND: { status: 404, message: 'There is no such projection' },
+  REACTION_NOT_FOUND: { status: 404, message: 'There is no such reaction' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'The route does not have this method' },
   EVENTS_ALREADY_RECEIVED: { status: 409, message: 'These events were received before' },
   REQUEST_IN_PROGRESS: {
@@ -81,11 +87,7 @@ const meanings = {
   },
   EXPORT_EXPIRED: { status: 410, message: 'The export has expired' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is too large' },
-  UNSUPPORTED_MEDIA_TYPE: {
-    status: 415,
-    message: 'The body must be JSON in UTF-8',
-    rsCode: 'RS046',
-  },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The body must be UTF-8 JSON', rsCode: 'RS046' },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
     message: 'The idempotency key was used for another request',

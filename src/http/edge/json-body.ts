@@ -66,7 +66,7 @@ function parseBody(request: FastifyRequest, bytes: Buffer): unknown {
 
 /**
  * Parses a body. An empty one, or white space alone, is undefined.
- * @throws {ApiError} BAD_REQUEST for text that is not JSON in UTF-8, that names `__proto__` or
+ * @throws {ApiError} BAD_REQUEST for text that is no object of JSON in UTF-8, names `__proto__` or
  * `constructor.prototype`, that is nested deeper than 32, or that contains a NUL or half a
  * surrogate pair: such text can be neither stored nor compared.
  */
@@ -77,6 +77,8 @@ function parseJson(bytes: Buffer): unknown {
   if (isDeeperThan(text, DEPTH_MAX))
     throw badRequest(`the body is nested deeper than ${DEPTH_MAX}`);
   const value = parseText(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badRequest('the body must be a JSON object');
   // In valid UTF-8 only an escape can produce characters that cannot be stored: without one there
   // is nothing to search.
   if (text.includes('\\u') && unstorablePath(value) !== undefined)

@@ -8,14 +8,12 @@ import { WindowCounts } from './window-counts.js';
 export type CallCounter = Pick<RateLimits, 'count' | 'isKnown'>;
 
 /** Whose calls share a count. Other calls: `address`. */
-const COUNTED_PER: Partial<Record<CountedCall, 'user' | 'tenant' | 'mode'>> = {
+const COUNTED_PER: Partial<Record<CountedCall, 'user' | 'tenant'>> = {
   // Each event is stored, and many users share an address.
   'post-events': 'user',
   // Each call makes the service call or write to others.
   'test-webhook': 'tenant',
   'preview-mail': 'tenant',
-  // What they change is read with the tenant, also by others' requests.
-  'change-webhooks': 'mode',
 };
 
 /** What is known of a call before its body is read. */
@@ -29,8 +27,6 @@ function clientOf(
   switch (COUNTED_PER[counted]) {
     case 'tenant':
       return [];
-    case 'mode':
-      return [mode];
     case 'user':
       return token?.kind === 'user' ? [mode, token.accountId, token.userId] : undefined;
     case undefined:

@@ -27,7 +27,14 @@ export class AdjustmentsController {
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @ApiHeader(OPERATOR_KEY_HEADER)
-  @Fails('TENANT_NOT_FOUND', 'FORBIDDEN', 'REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED')
+  @Fails(
+    'TENANT_NOT_FOUND',
+    'ACCOUNT_NOT_FOUND',
+    'USER_NOT_FOUND',
+    'FORBIDDEN',
+    'REQUEST_IN_PROGRESS',
+    'IDEMPOTENCY_KEY_REUSED',
+  )
   async adjust(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

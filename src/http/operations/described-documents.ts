@@ -1,4 +1,11 @@
-import { ApiBody, type ApiBodyOptions, type ApiResponseOptions } from '@nestjs/swagger';
+import { applyDecorators } from '@nestjs/common';
+import {
+  ApiBody,
+  ApiQuery,
+  type ApiBodyOptions,
+  type ApiQueryOptions,
+  type ApiResponseOptions,
+} from '@nestjs/swagger';
 import * as z from 'zod';
 
 /**
@@ -47,8 +54,23 @@ export const RUN = {
 
 export const RUNS = { type: 'array', items: RUN } as Schema;
 
-/** Describes a body by the schema that parses it. */
+/** Describes a body by the schema that parses it; one that takes `{}` may be left out. */
 export const ApiRequest = (shape: z.ZodType): MethodDecorator => {
-  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input' });
-  return ApiBody({ required: false, schema } as ApiBodyOptions);
+  const required = !shape.safeParse({}).success;
+  return ApiBody({ required, schema: schemaOf(shape) } as ApiBodyOptions);
 };
+
+/** Describes the parameters of a query by the schema that parses them. */
+export const ApiQueries = (shape: z.ZodObject): MethodDecorator => {
+  const { properties = {}, required = [] } = schemaOf(shape);
+  return applyDecorators(
+    ...Object.entries(properties).map(([name, schema]) =>
+      ApiQuery({ name, required: required.includes(name), schema } as ApiQueryOptions),
+    ),
+  );
+};
+
+function schemaOf(shape: z.ZodType) {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input' });
+  return schema;
+}

@@ -6,12 +6,12 @@ import { cancelOnRecord, listExports } from '../../operations/exports/export-com
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
-import { DOCUMENT, DOCUMENTS } from './described-documents.js';
+import { ApiQueries, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { exportRequest, exportsRequest } from './exports.request.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
-import { parsed } from './operator-request.js';
+import { parsedQuery } from './operator-request.js';
 
 @Controller('operations/exports/:tenant')
 export class OperatedExportsController {
@@ -22,10 +22,11 @@ export class OperatedExportsController {
 
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
+  @ApiQueries(exportsRequest)
   @Access('operator', { roles: ['support'] })
   @Fails('TENANT_NOT_FOUND')
   async list(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
-    const { mode, limit } = parsed(exportsRequest, query);
+    const { mode, limit } = parsedQuery(exportsRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     const { core } = this.operations;
     return answered(listExports(core, scope, { projectors: accountProjectors, limit }));
@@ -33,6 +34,7 @@ export class OperatedExportsController {
 
   @ApiOkResponse({ schema: DOCUMENT })
   @Delete(':exportId')
+  @ApiQueries(exportRequest)
   @Access('operator', { roles: ['support'], emptyBody: true })
   @Fails('TENANT_NOT_FOUND', 'EXPORT_NOT_FOUND')
   async cancel(
@@ -41,7 +43,7 @@ export class OperatedExportsController {
     @Param('exportId') exportId: string,
     @QueryParameters() query: unknown,
   ) {
-    const scope = await this.ledger.scopeOf(alias, parsed(exportRequest, query).mode);
+    const scope = await this.ledger.scopeOf(alias, parsedQuery(exportRequest, query).mode);
     return this.ledger.onRecord({ operation: 'export cancel', call, scope }, (core) =>
       cancelOnRecord(core, scope, exportId, OPERATOR),
     );

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { mode } from './operator-request.js';
+import { count, mode } from './operator-request.js';
 
 export const exportRequest = z.strictObject({ mode });
 
 export const exportsRequest = z.strictObject({
   mode,
-  limit: z.coerce.number().int().min(1).max(10_000).default(100),
+  limit: count(10_000, 100),
 });

@@ -20,7 +20,7 @@ export class LedgerChecksController {
   @ApiRequest(replayRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND')
+  @Fails('TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
   async replay(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

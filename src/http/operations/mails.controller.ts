@@ -12,12 +12,12 @@ import { resendOneMail, showMails } from '../../operations/mails/mail-commands.j
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
-import { ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
+import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { mailsRequest, resendMailRequest } from './mails.request.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
-import { parsed } from './operator-request.js';
+import { parsed, parsedQuery } from './operator-request.js';
 
 @Controller('operations/mails/:tenant')
 export class OperatedMailsController {
@@ -28,10 +28,11 @@ export class OperatedMailsController {
 
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('deliveries')
+  @ApiQueries(mailsRequest)
   @Access('operator', { roles: ['support'] })
   @Fails('TENANT_NOT_FOUND')
   async deliveries(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
-    const { mode, ...filter } = parsed(mailsRequest, query);
+    const { mode, ...filter } = parsedQuery(mailsRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showMails(this.operations.core, scope, filter));
   }
@@ -41,7 +42,7 @@ export class OperatedMailsController {
   @ApiRequest(resendMailRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @Fails('TENANT_NOT_FOUND', 'MAIL_NOT_FOUND')
   async resend(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

@@ -30,7 +30,7 @@ export class OperationsController {
   @ApiAcceptedResponse({ schema: RUN })
   @Get('runs/:runId')
   @Access('operator', { roles: OPERATOR_ROLES })
-  @Fails('NOT_FOUND')
+  @Fails('RUN_NOT_FOUND')
   async show(@OperatorCall() { operator, reply }: OperatorCall, @Param('runId') id: string) {
     return answerRun(reply, await this.own(id, operator));
   }
@@ -39,7 +39,7 @@ export class OperationsController {
   @Post('runs/:runId/cancel')
   @HttpCode(200)
   @Access('operator', { roles: OPERATOR_ROLES, emptyBody: true })
-  @Fails('NOT_FOUND')
+  @Fails('RUN_NOT_FOUND')
   async cancel(@OperatorCall() { operator }: OperatorCall, @Param('runId') id: string) {
     const run = await this.own(id, operator);
     await this.runs.cancel(id);
@@ -49,8 +49,7 @@ export class OperationsController {
   /** Results are shown to the operator who started the run only: others may have other roles. */
   private async own(id: string, { name }: Operator): Promise<ShownRun> {
     const run = await this.runs.find(id);
-    if (run?.by !== name)
-      throw new ApiError('NOT_FOUND', { message: 'There is no such run of yours' });
+    if (run?.by !== name) throw new ApiError('RUN_NOT_FOUND');
     return run;
   }
 }

@@ -2,18 +2,32 @@ import * as z from 'zod';
 import { ApiError, badRequest } from '../edge/api-error.js';
 import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
 
-/** @throws {ApiError} BAD_REQUEST with one line for each member. */
-export function parsed<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
+/** A query; an empty parameter counts as not given. @throws {ApiError} BAD_REQUEST. */
+export const parsedQuery = <T extends z.ZodType>(schema: T, query: unknown): z.output<T> =>
+  parsed(
+    schema,
+    Object.fromEntries(Object.entries(query ?? {}).filter(([, value]) => value !== '')),
+  );
+
+/**
+ * A body; none counts as an empty one, `null` does not.
+ * @throws {ApiError} BAD_REQUEST with one line for each member.
+ */
+export function parsed<T extends z.ZodType>(schema: T, given: unknown = {}): z.output<T> {
   const unstorable = unstorablePath(given);
   if (unstorable !== undefined) throw badRequest(`${unstorable.slice(1)}: it ${NOT_STORABLE}`);
-  const outcome = schema.safeParse(given ?? {});
+  const outcome = schema.safeParse(given);
   if (outcome.success) return outcome.data;
   throw new ApiError('BAD_REQUEST', {
-    validationErrors: outcome.error.issues.map(
-      ({ path, message }) => `${path.length === 0 ? 'the request' : path.join('.')}: ${message}`,
-    ),
+    validationErrors: outcome.error.issues.map(({ path, message }) => {
+      if (path.length === 0) return `the request: ${message}`;
+      const isMissing = path.reduce<unknown>(memberOf, given) === undefined;
+      return isMissing ? `${path.join('.')} is required` : `${path.join('.')}: ${message}`;
+    }),
   });
 }
+
+const memberOf = (value: unknown, name: PropertyKey): unknown => Reflect.get(Object(value), name);
 
 export const mode = z.enum(['live', 'test']).default('live');
 export const text = z
@@ -21,7 +35,18 @@ export const text = z
   .min(1, 'must not be empty')
   .max(1_000, 'takes at most 1000 characters');
 
+/** A number of a query, in decimal digits, or of a body. */
+export const wholeNumber = (max: number) =>
+  z
+    .preprocess(
+      (given) => (typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given),
+      z
+        .int('must be a whole number')
+        .min(1, 'must be at least 1')
+        .max(max, `must be at most ${max}`),
+    )
+    .meta({ type: 'integer', minimum: 1, maximum: max });
+
 /** The number of entries to return. */
-export const limitRequest = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
-});
+export const count = (max: number, usual: number) => wholeNumber(max).default(usual);
+export const limitRequest = z.strictObject({ limit: count(10_000, 1_000) });

@@ -19,12 +19,12 @@ import {
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
-import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
+import { ApiQueries, ApiRequest, DOCUMENT, RUN } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperatedPayments } from './operated-payments.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
-import { parsed } from './operator-request.js';
+import { parsed, parsedQuery } from './operator-request.js';
 import { paymentReconciliationRun, syncRun } from './payment-runs.js';
 import {
   connectRequest,
@@ -43,10 +43,11 @@ export class PaymentsController {
 
   @ApiOkResponse({ schema: DOCUMENT })
   @Get()
+  @ApiQueries(shownPaymentsRequest)
   @Access('operator', { roles: ['finance', 'support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @Fails('TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
   async show(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
-    const { mode, account } = parsed(shownPaymentsRequest, query);
+    const { mode, account } = parsedQuery(shownPaymentsRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     const { core } = this.operations;
     return answered<object>(

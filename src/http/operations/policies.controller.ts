@@ -3,11 +3,12 @@ import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { showParked } from '../../operations/policies/policy-commands.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
+import { Fails } from '../shapes/openapi.js';
+import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun } from './operator-answers.js';
-import { limitRequest, parsed } from './operator-request.js';
+import { limitRequest, parsed, parsedQuery } from './operator-request.js';
 import { startPolicyRetry } from './policy-runs.js';
 import { retryRequest } from './policies.request.js';
 
@@ -20,9 +21,10 @@ export class PoliciesController {
 
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('parked')
+  @ApiQueries(limitRequest)
   @Access('operator', { roles: ['support'] })
   parked(@QueryParameters() query: unknown) {
-    const { limit } = parsed(limitRequest, query);
+    const { limit } = parsedQuery(limitRequest, query);
     return answered(showParked(this.operations.core, limit));
   }
 
@@ -32,6 +34,7 @@ export class PoliciesController {
   @ApiRequest(retryRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
+  @Fails('REACTION_NOT_FOUND')
   async retry(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { id } = parsed(retryRequest, body);
     const { core } = this.operations;

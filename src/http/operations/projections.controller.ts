@@ -21,11 +21,12 @@ import type { Outcome } from '../../operations/outcome.js';
 import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
 import { OperatorCall } from '../credentials/call.js';
-import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
+import { Fails } from '../shapes/openapi.js';
+import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun } from './operator-answers.js';
-import { limitRequest, parsed } from './operator-request.js';
+import { limitRequest, parsed, parsedQuery } from './operator-request.js';
 import {
   diffRun,
   rebuildRun,
@@ -54,9 +55,10 @@ export class ProjectionsController {
 
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('parked')
+  @ApiQueries(limitRequest)
   @Access('operator', { roles: ['support'] })
   parked(@OperatorCall() call: OperatorCall, @QueryParameters() query: unknown) {
-    const { limit } = parsed(limitRequest, query);
+    const { limit } = parsedQuery(limitRequest, query);
     return answered(
       this.operate(call, new AbortController().signal, (projections) =>
         showParkedStreams(projections, limit),
@@ -66,9 +68,10 @@ export class ProjectionsController {
 
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('history')
+  @ApiQueries(limitRequest)
   @Access('operator', { roles: ['support'] })
   history(@OperatorCall() call: OperatorCall, @QueryParameters() query: unknown) {
-    const { limit } = parsed(limitRequest, query);
+    const { limit } = parsedQuery(limitRequest, query);
     return answered(
       this.operate(call, new AbortController().signal, (projections) =>
         showHistory(projections, limit),
@@ -82,6 +85,7 @@ export class ProjectionsController {
   @ApiRequest(rebuildRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
+  @Fails('PROJECTION_NOT_FOUND', 'TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
   rebuild(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const {
       projection,
@@ -109,6 +113,7 @@ export class ProjectionsController {
   @ApiRequest(limitRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
+  @Fails('PROJECTION_NOT_FOUND')
   diff(
     @OperatorCall() call: OperatorCall,
     @Param('projection') name: string,
@@ -124,6 +129,7 @@ export class ProjectionsController {
   @ApiRequest(choiceRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
+  @Fails('PROJECTION_NOT_FOUND')
   swap(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { projection, all } = parsed(choiceRequest, body);
     return this.run(call, swapRun({ name: projection, all }));
@@ -134,6 +140,7 @@ export class ProjectionsController {
   @Post(':projection/rollback')
   @HttpCode(200)
   @Access('operator', { roles: ['support'], emptyBody: true })
+  @Fails('PROJECTION_NOT_FOUND')
   rollBack(@OperatorCall() call: OperatorCall, @Param('projection') name: string) {
     return this.run(call, rollBackRun(name));
   }
@@ -144,6 +151,7 @@ export class ProjectionsController {
   @ApiRequest(retryRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
+  @Fails('PROJECTION_NOT_FOUND')
   retryParked(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { projection } = parsed(retryRequest, body);
     return this.run(call, retryParkedRun({ name: projection, all: projection === undefined }));

@@ -20,11 +20,11 @@ import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
-import { ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
+import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { idempotencyKeyOf, OPERATOR_KEY_HEADER } from './idempotency-header.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
-import { parsed } from './operator-request.js';
+import { parsed, parsedQuery } from './operator-request.js';
 import { proposalRequest, proposalsQuery } from './proposal.request.js';
 import { done } from './refusals.js';
 
@@ -41,7 +41,13 @@ export class ProposalsController {
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
   @ApiHeader(OPERATOR_KEY_HEADER)
-  @Fails('TENANT_NOT_FOUND', 'REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED')
+  @Fails(
+    'TENANT_NOT_FOUND',
+    'REQUEST_IN_PROGRESS',
+    'IDEMPOTENCY_KEY_REUSED',
+    'ACCOUNT_NOT_FOUND',
+    'USER_NOT_FOUND',
+  )
   async propose(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -68,6 +74,7 @@ export class ProposalsController {
   @ApiTextQuery('limit')
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
+  @ApiQueries(proposalsQuery)
   @Access('operator', { roles: ['finance'] })
   @Fails('TENANT_NOT_FOUND')
   async proposals(
@@ -75,7 +82,7 @@ export class ProposalsController {
     @Param('tenant') alias: string,
     @QueryParameters() query: unknown,
   ) {
-    const { mode, limit } = parsed(proposalsQuery, query);
+    const { mode, limit } = parsedQuery(proposalsQuery, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     return this.ledger.onRecord({ operation: 'ledger proposals', call, scope }, async (core) => {
       const result = await waitingProposals(core, scope, { limit, now: Date.now() });
@@ -87,7 +94,13 @@ export class ProposalsController {
   @Post(':proposal/approval')
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND', 'NOT_FOUND', 'FORBIDDEN')
+  @Fails(
+    'TENANT_NOT_FOUND',
+    'PROPOSAL_NOT_FOUND',
+    'FORBIDDEN',
+    'ACCOUNT_NOT_FOUND',
+    'USER_NOT_FOUND',
+  )
   async approve(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

@@ -1,6 +1,7 @@
+import type { Refusal } from '../../domain/refusal.js';
 import { NotDone, type OperationRefusalCode, type Outcome } from '../../operations/outcome.js';
 import { plainText } from '../../operations/refusal-text.js';
-import { ApiError, badRequest } from '../edge/api-error.js';
+import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 import { themeRefused } from '../themes/theme-refused.js';
 
 /** The result of an operation. @throws {ApiError} for a refused one. */
@@ -8,98 +9,30 @@ export function done<T>(outcome: Outcome<T>): T {
   if (!(outcome instanceof NotDone)) return outcome;
   const { because } = outcome;
   if (because.code === 'THEME_REFUSED') throw themeRefused(because);
-  const answer = ANSWERS[because.code];
-  if (answer === 'BAD_REQUEST') throw badRequest(plainText(because));
-  const isOfPath = answer === 'FORBIDDEN' || answer === 'NOT_FOUND';
-  throw new ApiError(answer, isOfPath ? { message: plainText(because) } : {});
+  const reason = because.code === 'NOT_ADJUSTED' ? because.refused : because.code;
+  const code = ANSWERS.get(reason);
+  if (code === undefined) throw badRequest(plainText(because));
+  throw new ApiError(code, code === 'FORBIDDEN' ? { message: plainText(because) } : {});
 }
 
-/** A refusal without its own code for clients is a bad request, with its reason. */
-const ANSWERS: Readonly<
-  Record<
-    // The answer depends on why a theme was refused.
-    Exclude<OperationRefusalCode, 'THEME_REFUSED'>,
-    | 'BAD_REQUEST'
-    | 'EXPORT_NOT_FOUND'
-    | 'FORBIDDEN'
-    | 'IDEMPOTENCY_KEY_REUSED'
-    | 'NOT_FOUND'
-    | 'REQUEST_IN_PROGRESS'
-    | 'SUBSCRIPTION_NOT_FOUND'
-  >
-> = {
-  TENANT_NOT_FOUND: 'BAD_REQUEST',
-  ACCOUNT_NOT_FOUND: 'BAD_REQUEST',
-  REPAIRED_ACCOUNT_NOT_FOUND: 'BAD_REQUEST',
-  TIME_AND_POSITION: 'BAD_REQUEST',
-  TIME_MALFORMED: 'BAD_REQUEST',
-  TIME_IN_FUTURE: 'BAD_REQUEST',
-  DAY_MALFORMED: 'BAD_REQUEST',
-  TENANT_STATEMENT_BY_DAYS: 'BAD_REQUEST',
-  STATEMENT_TOO_LONG: 'BAD_REQUEST',
-  TIMES_REVERSED: 'BAD_REQUEST',
-  POSITION_UNKNOWN: 'BAD_REQUEST',
-  POSITION_BEYOND_HEAD: 'BAD_REQUEST',
-  PERIOD_MALFORMED: 'BAD_REQUEST',
-  PERIOD_NOT_BEGUN: 'BAD_REQUEST',
-  PERIOD_NOT_CHANGED: 'BAD_REQUEST',
-  NOT_ADJUSTED: 'BAD_REQUEST',
-  REFUSED_BEFORE: 'BAD_REQUEST',
-  IDEMPOTENCY_KEY_REUSED: 'IDEMPOTENCY_KEY_REUSED',
-  REQUEST_IN_PROGRESS: 'REQUEST_IN_PROGRESS',
-  PROPOSAL_NOT_FOUND: 'NOT_FOUND',
-  PROPOSAL_IS_OWN: 'FORBIDDEN',
-  PROPOSAL_EXPIRED: 'BAD_REQUEST',
-  PROPOSAL_APPROVED: 'BAD_REQUEST',
-  PROPOSAL_WITHOUT_USER: 'BAD_REQUEST',
-  BALANCES_WITHOUT_HEAD: 'BAD_REQUEST',
-  BALANCES_NOT_CSV: 'BAD_REQUEST',
-  BALANCE_MALFORMED: 'BAD_REQUEST',
-  BALANCE_REPEATED: 'BAD_REQUEST',
-  NO_READ_MODELS: 'BAD_REQUEST',
-  READ_MODELS_BEING_REBUILT: 'BAD_REQUEST',
-  ERASURES_BEING_CLEANED: 'BAD_REQUEST',
-  REPLAY_STOPPED: 'BAD_REQUEST',
-  CHAIN_EMPTY: 'BAD_REQUEST',
-  SEAL_NOT_SIGNED_HERE: 'BAD_REQUEST',
-  RECONCILIATION_STOPPED: 'BAD_REQUEST',
-  VERIFICATION_STOPPED: 'BAD_REQUEST',
-  CLOCKS_AGREE: 'BAD_REQUEST',
-  NOTHING_LOST: 'BAD_REQUEST',
-  REACTION_ID_MALFORMED: 'BAD_REQUEST',
-  REACTION_NOT_PARKED: 'BAD_REQUEST',
-  ENDPOINT_NOT_FOUND: 'SUBSCRIPTION_NOT_FOUND',
-  DELIVERY_NOT_FOUND: 'BAD_REQUEST',
-  EXPORT_NOT_FOUND: 'EXPORT_NOT_FOUND',
-  EXPORT_IS_OVER: 'BAD_REQUEST',
-  REFERRALS_NOT_MODERATED: 'BAD_REQUEST',
-  PROGRAM_REFUSED: 'BAD_REQUEST',
-  SETTINGS_REFUSED: 'BAD_REQUEST',
-  ENDPOINT_REFUSED: 'BAD_REQUEST',
-  EXPORT_NOT_ASKED_FOR: 'BAD_REQUEST',
-  EXPORT_NOT_COMPLETED: 'BAD_REQUEST',
-  LOCALE_MALFORMED: 'BAD_REQUEST',
-  PAYMENT_NOT_DONE: 'BAD_REQUEST',
-  PROJECTION_NOT_NAMED: 'BAD_REQUEST',
-  PROJECTION_UNKNOWN: 'BAD_REQUEST',
-  NO_NEW_GENERATION: 'BAD_REQUEST',
-  NO_NEW_GENERATIONS: 'BAD_REQUEST',
-  NOTHING_TO_RESUME: 'BAD_REQUEST',
-  ROWS_REFUSED: 'BAD_REQUEST',
-  GENERATION_REFUSED: 'BAD_REQUEST',
-  GENERATIONS_BUSY: 'BAD_REQUEST',
-  PROJECTIONS_STOPPED: 'BAD_REQUEST',
-  OTHER_RELEASE_RUNS: 'BAD_REQUEST',
-  RELEASE_NOT_CAUGHT_UP: 'BAD_REQUEST',
-  LOG_ADDRESS_MALFORMED: 'BAD_REQUEST',
-  LOG_ADDRESS_UNUSABLE: 'BAD_REQUEST',
-  NO_LOG_THERE: 'BAD_REQUEST',
-  SAME_LOG: 'BAD_REQUEST',
-  TARGET_IS_FOLLOWED: 'BAD_REQUEST',
-  SOURCE_MAY_GROW: 'BAD_REQUEST',
-  POLICIES_AHEAD_OF_SOURCE: 'BAD_REQUEST',
-  COPY_STOPPED: 'BAD_REQUEST',
-  TARGET_GOES_ON: 'BAD_REQUEST',
-  TARGET_DIFFERS: 'BAD_REQUEST',
-  TARGET_WRITTEN_BY_OTHERS: 'BAD_REQUEST',
-};
+/** Refusals with a code for clients; any other one is a bad request, with its reason. */
+const ANSWERS: ReadonlyMap<string, ApiErrorCode> = new Map<
+  OperationRefusalCode | Refusal,
+  ApiErrorCode
+>([
+  ['TENANT_NOT_FOUND', 'TENANT_NOT_FOUND'],
+  ['ACCOUNT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'],
+  ['REPAIRED_ACCOUNT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'],
+  ['USER_NOT_FOUND', 'USER_NOT_FOUND'],
+  ['ENDPOINT_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND'],
+  ['DELIVERY_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
+  ['MAIL_NOT_FOUND', 'MAIL_NOT_FOUND'],
+  ['EXPORT_NOT_FOUND', 'EXPORT_NOT_FOUND'],
+  ['PROJECTION_UNKNOWN', 'PROJECTION_NOT_FOUND'],
+  ['REACTION_ID_MALFORMED', 'REACTION_NOT_FOUND'],
+  ['REACTION_NOT_PARKED', 'REACTION_NOT_FOUND'],
+  ['PROPOSAL_NOT_FOUND', 'PROPOSAL_NOT_FOUND'],
+  ['PROPOSAL_IS_OWN', 'FORBIDDEN'],
+  ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_REUSED'],
+  ['REQUEST_IN_PROGRESS', 'REQUEST_IN_PROGRESS'],
+]);

@@ -7,9 +7,9 @@ import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
-import { DOCUMENT } from './described-documents.js';
+import { ApiQueries, DOCUMENT } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
-import { parsed } from './operator-request.js';
+import { parsedQuery } from './operator-request.js';
 import { statementQuery, tenantStatementQuery } from './statement.request.js';
 
 @Controller('operations/ledger/:tenant')
@@ -24,14 +24,19 @@ export class StatementsController {
   @ApiTextQuery('unit')
   @ApiOkResponse({ schema: DOCUMENT })
   @Get('statement')
+  @ApiQueries(statementQuery)
   @Access('operator', { roles: ['finance', 'viewer'] })
-  @Fails('TENANT_NOT_FOUND')
+  @Fails('TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
   async statement(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
     @QueryParameters() query: unknown,
   ) {
-    const { account: accountId, mode: scopeMode, ...selection } = parsed(statementQuery, query);
+    const {
+      account: accountId,
+      mode: scopeMode,
+      ...selection
+    } = parsedQuery(statementQuery, query);
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     return this.ledger.onRecord({ operation: 'ledger statement', call, scope }, (core) =>
       statementOnRecord(core, scope, { accountId, ...selection }),
@@ -44,6 +49,7 @@ export class StatementsController {
   @ApiTextQuery('unit')
   @ApiOkResponse({ schema: DOCUMENT })
   @Get('tenant-statement')
+  @ApiQueries(tenantStatementQuery)
   @Access('operator', { roles: ['finance', 'viewer'] })
   @Fails('TENANT_NOT_FOUND')
   async ofTenant(
@@ -51,7 +57,7 @@ export class StatementsController {
     @Param('tenant') alias: string,
     @QueryParameters() query: unknown,
   ) {
-    const { mode: scopeMode, ...period } = parsed(tenantStatementQuery, query);
+    const { mode: scopeMode, ...period } = parsedQuery(tenantStatementQuery, query);
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     return this.ledger.onRecord({ operation: 'ledger tenant-statement', call, scope }, (core) =>
       tenantStatementOnRecord(core, scope, period, accountProjectors),

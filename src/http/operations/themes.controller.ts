@@ -18,11 +18,11 @@ import {
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
-import { ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
+import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
-import { parsed } from './operator-request.js';
+import { parsed, parsedQuery } from './operator-request.js';
 import {
   shownThemeRequest,
   themeHistoryRequest,
@@ -39,16 +39,18 @@ export class OperatedThemesController {
 
   @ApiOkResponse({ schema: DOCUMENT })
   @Get()
+  @ApiQueries(shownThemeRequest)
   @Access('operator', { roles: ['support'] })
   @Fails('TENANT_NOT_FOUND', 'THEME_NOT_FOUND')
   async show(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
-    const { mode, locale, version } = parsed(shownThemeRequest, query);
+    const { mode, locale, version } = parsedQuery(shownThemeRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showTheme(this.operations.core, scope, { locale, version }));
   }
 
   @ApiOkResponse({ schema: DOCUMENT })
   @Put()
+  @ApiQueries(themeRequest)
   @ApiBody({ schema: { type: 'object', additionalProperties: true } })
   @Access('operator', { roles: ['support'] })
   @Fails('TENANT_NOT_FOUND', 'VALIDATION_FAILED')
@@ -58,7 +60,7 @@ export class OperatedThemesController {
     @QueryParameters() query: unknown,
     @Body() values: unknown,
   ) {
-    const { mode, locale } = parsed(themeRequest, query);
+    const { mode, locale } = parsedQuery(themeRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     const by = call.operator.name;
     return this.ledger.onRecord({ operation: 'theme put', call, scope }, (core) =>
@@ -68,10 +70,11 @@ export class OperatedThemesController {
 
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('history')
+  @ApiQueries(themeHistoryRequest)
   @Access('operator', { roles: ['support'] })
   @Fails('TENANT_NOT_FOUND')
   async history(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
-    const { mode, locale, limit } = parsed(themeHistoryRequest, query);
+    const { mode, locale, limit } = parsedQuery(themeHistoryRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showThemeHistory(this.operations.core, scope, { locale, limit }));
   }

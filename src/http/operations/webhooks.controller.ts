@@ -22,11 +22,11 @@ import {
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
-import { ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
+import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
-import { parsed } from './operator-request.js';
+import { parsed, parsedQuery } from './operator-request.js';
 import {
   deliveriesRequest,
   endpointRequest,
@@ -44,33 +44,36 @@ export class WebhooksController {
 
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
+  @ApiQueries(endpointsRequest)
   @Access('operator', { roles: ['support'] })
   @Fails('TENANT_NOT_FOUND')
   async endpoints(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
-    const scope = await this.ledger.scopeOf(alias, parsed(endpointsRequest, query).mode);
+    const scope = await this.ledger.scopeOf(alias, parsedQuery(endpointsRequest, query).mode);
     return answered(showEndpoints(this.operations.core, scope));
   }
 
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('deliveries')
+  @ApiQueries(deliveriesRequest)
   @Access('operator', { roles: ['support'] })
   @Fails('TENANT_NOT_FOUND')
   async deliveries(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
-    const { mode, ...selection } = parsed(deliveriesRequest, query);
+    const { mode, ...selection } = parsedQuery(deliveriesRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showDeliveries(this.operations.core, scope, selection));
   }
 
   @ApiOkResponse({ schema: DOCUMENT })
   @Get('deliveries/:delivery')
+  @ApiQueries(endpointsRequest)
   @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @Fails('TENANT_NOT_FOUND', 'DELIVERY_NOT_FOUND')
   async delivery(
     @Param('tenant') alias: string,
     @Param('delivery') id: string,
     @QueryParameters() query: unknown,
   ) {
-    const scope = await this.ledger.scopeOf(alias, parsed(endpointsRequest, query).mode);
+    const scope = await this.ledger.scopeOf(alias, parsedQuery(endpointsRequest, query).mode);
     return answered(showDelivery(this.operations.core, scope, id));
   }
 
@@ -79,7 +82,7 @@ export class WebhooksController {
   @ApiRequest(resendRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND')
+  @Fails('TENANT_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND', 'DELIVERY_NOT_FOUND')
   async resend(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

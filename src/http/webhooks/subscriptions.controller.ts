@@ -28,7 +28,7 @@ export class SubscriptionsController {
 
   @Post('subscription')
   @HttpCode(201)
-  @Access('key', { counted: 'change-webhooks' })
+  @Access('key')
   @ApiCreatedResponse({ type: NewWebhookSubscriptionResponse })
   @Fails('ENDPOINT_NOT_ALLOWED')
   subscribe(@Call() call: Call, @Body() { endpointUrl, ...choices }: WebhookSubscriptionRequest) {
@@ -53,7 +53,7 @@ export class SubscriptionsController {
 
   @Delete('subscription/:url')
   @HttpCode(204)
-  @Access('key', { counted: 'change-webhooks' })
+  @Access('key')
   @ApiNoContentResponse({ description: 'Nothing is sent there any more' })
   @Fails('SUBSCRIPTION_NOT_FOUND')
   unsubscribe(@Call() call: Call, @Param('url') url: string) {

@@ -68,9 +68,11 @@ const SENTENCES: Readonly<Partial<Record<ApiErrorCode, readonly string[]>>> = {
   ACCOUNT_NOT_FOUND: [
     'There is no account {accountId} for the user {id}: create it first, with POST /accountsync',
     `There is no account {accountId} ${READ_MODE}: check the id and the key`,
+    'There is no account {account} of the tenant {tenant} in the mode: check the id and "mode"',
   ],
   USER_NOT_FOUND: [
     `There is no user {userId} in the account {accountId} ${READ_MODE}: check both ids, or create the user with POST /user`,
+    'There is no user {user} in the account {account} in the mode: check both ids and "mode"',
   ],
   REFERRAL_CODE_NOT_FOUND: [
     `There is no referral code {code|referralCode|couponCode} ${READ_MODE}: check its spelling; a code has 1 to 15 letters and digits`,
@@ -91,6 +93,24 @@ const SENTENCES: Readonly<Partial<Record<ApiErrorCode, readonly string[]>>> = {
   ],
   PROGRAM_NOT_FOUND: [
     'There is no program {programId}: leave programId out for the default program',
+  ],
+  RUN_NOT_FOUND: [
+    'There is no run {runId} of yours: GET /operations/runs lists the runs that you started',
+  ],
+  PROPOSAL_NOT_FOUND: [
+    'There is no proposal {proposal} of the tenant {tenant}: the list of proposals has the ids of those that wait',
+  ],
+  DELIVERY_NOT_FOUND: [
+    'There is no delivery {delivery} of the tenant {tenant} in the mode: check the mode; the list of deliveries has the ids',
+  ],
+  MAIL_NOT_FOUND: [
+    'There is no mail {delivery} of the tenant {tenant} in the mode: check the mode; the list of mails has the ids',
+  ],
+  PROJECTION_NOT_FOUND: [
+    'There is no projection {projection}: GET /operations/projections lists them',
+  ],
+  REACTION_NOT_FOUND: [
+    'No reaction {id} is parked: GET /operations/policies/parked lists those that are',
   ],
   EVENTS_ALREADY_RECEIVED: [
     'The idempotencyKey {idempotencyKey} came with earlier events of the user {userId}: send other events with another key',

@@ -51,7 +51,7 @@ export async function resendOneMail(
   const unknown = await tenantMissing(core, scope);
   if (unknown) return unknown;
   if (!UUID.test(id) || !(await mailExists(core.pool, scope, id)))
-    return new NotDone({ code: 'DELIVERY_NOT_FOUND', id });
+    return new NotDone({ code: 'MAIL_NOT_FOUND', id });
   const resent = (await resendMail(core.pool, scope, id)) ? 1 : 0;
   const completed = `${resent} mails are sent again`;
   return { result: { resent }, parameters: { id }, completed };

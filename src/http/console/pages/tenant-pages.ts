@@ -79,7 +79,11 @@ export function queryOf(texts: Readonly<Record<string, string>>): string {
 }
 
 /** Pages show ids of their own tenant: a form with another one was not made by them. */
-const IDS_OF_OTHERS: ReadonlySet<string> = new Set(['DELIVERY_NOT_FOUND', 'EXPORT_NOT_FOUND']);
+const IDS_OF_OTHERS: ReadonlySet<string> = new Set([
+  'DELIVERY_NOT_FOUND',
+  'EXPORT_NOT_FOUND',
+  'MAIL_NOT_FOUND',
+]);
 
 /** @throws {ApiError} FORBIDDEN for an id that the tenant does not have. */
 export function ofThisTenant<T>(outcome: Outcome<T>): Outcome<T> {
