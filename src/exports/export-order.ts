@@ -24,12 +24,18 @@ export interface ExportFilters {
   readonly programId?: string;
 }
 
+/** The forms of the columns of dates. */
+export const EXPORT_DATES = ['EPOCH_MS', 'ISO_8601'] as const;
+export type ExportDates = (typeof EXPORT_DATES)[number];
+
 /** What a file is to contain. */
 export interface ExportOrder {
   readonly scope: Scope;
   readonly type: ExportType;
   readonly format: ExportFormat;
   readonly filters: ExportFilters;
+  /** Default: `EPOCH_MS`. */
+  readonly dates?: ExportDates;
 }
 
 /** A file that was written whole. */

@@ -1,7 +1,7 @@
 import { instant } from '../foundation/instant.js';
-import type { ExportFilters } from './export-order.js';
+import { EXPORT_DATES, type ExportDates, type ExportFilters } from './export-order.js';
 
-/** Filters as a caller sends them: times in epoch milliseconds or ISO 8601. */
+/** As a caller sends them: filters, times in epoch milliseconds or ISO 8601; the form of dates. */
 export type ExportParams = Readonly<Record<string, string | number>>;
 
 const TIMES = [
@@ -13,7 +13,8 @@ const TIMES = [
   'createdOrUpdatedBefore',
 ] as const;
 const PROGRAM = 'programId';
-const KEYS: readonly string[] = [...TIMES, PROGRAM];
+const DATES = 'dates';
+const KEYS: readonly string[] = [...TIMES, PROGRAM, DATES];
 const TEXT_LENGTH_MAX = 255;
 const CONTROL = /\p{Cc}|\p{Surrogate}/u;
 
@@ -28,6 +29,10 @@ export function problemsOfParams(params: Readonly<Record<string, unknown>>): rea
       return isProgramId(value)
         ? []
         : [`params.${key} must be 1 to ${TEXT_LENGTH_MAX} characters without control characters`];
+    if (key === DATES)
+      return EXPORT_DATES.some((form) => form === value)
+        ? []
+        : [`params.${key} must be one of ${EXPORT_DATES.join(', ')}`];
     return timeIn(value) === null
       ? [`params.${key} must be a time in epoch milliseconds or ISO 8601`]
       : [];
@@ -47,6 +52,10 @@ function timeIn(value: unknown): number | null {
   if (typeof value === 'string') return value.length > 64 ? null : instant(value);
   return typeof value === 'number' ? instant(String(value)) : null;
 }
+
+/** @param params that `problemsOfParams` found nothing in; null: none. */
+export const datesIn = (params: ExportParams | null): ExportDates =>
+  EXPORT_DATES.find((form) => form === params?.[DATES]) ?? 'EPOCH_MS';
 
 /** @param params that `problemsOfParams` found nothing in; null: none. */
 export function filtersIn(params: ExportParams | null): ExportFilters {

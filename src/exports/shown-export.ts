@@ -47,6 +47,8 @@ export function statsOf(
 
 /** An export as clients and operators see it. Times are epoch milliseconds. */
 export interface ShownExport extends ExportTexts {
+  /** As they were sent. */
+  readonly params: NonNullable<ExportTexts['params']>;
   readonly id: string;
   readonly type: ExportType;
   readonly format: ExportFormat;
@@ -70,7 +72,7 @@ export function shownExport(
     format,
     name: texts?.name ?? null,
     requester: texts?.requester ?? 'API',
-    params: texts?.params ?? null,
+    params: texts?.params ?? {},
     status: statusOf(state, now),
     dateCreated: requestedAt,
     dateCompleted: completedAt,

@@ -55,15 +55,16 @@ export interface ExportRun {
  */
 export async function writeExportFile(
   parts: ExportParts,
-  { scope, type, format, filters }: ExportOrder,
+  order: ExportOrder,
   run: ExportRun,
 ): Promise<WrittenExport> {
+  const { scope, type, format, filters } = order;
   const tenant = {
     scope,
     defaultProgramId: (await parts.defaultProgramOf(scope.tenant)) ?? '',
     publicUrl: parts.publicUrl(),
   };
-  const exported = rowsOfType(type, tenant);
+  const exported = rowsOfType(order, tenant);
   const wanted = { readModel: exported.readModel, ...run };
   return readAtPosition(parts, wanted, async ({ client, position, generation }) => {
     const query = rowsQuery(exported, filters, tenant, generation);

@@ -74,6 +74,11 @@ const TEXTS = [
   '007',
   '1e5',
   'x'.repeat(65_536),
+  '-7',
+  '-7.50',
+  '-7 000',
+  '-7\n',
+  `${'x'.repeat(32_766)}😀`,
 ] as const;
 
 const HEADERS: Readonly<Record<string, readonly string[]>> = {
@@ -84,15 +89,16 @@ const HEADERS: Readonly<Record<string, readonly string[]>> = {
     'id programId referredUser referredAccount referredReward referredModerationStatus referrerUser referrerAccount referrerReward referrerModerationStatus dateReferralStarted dateConverted dateReferralPaid dateReferralEnded dateModerated'.split(
       ' ',
     ),
-  REWARD_BALANCE: ['userId', 'accountId', 'type', 'amount', 'unit'],
+  USER_REWARD_BALANCE: ['userId', 'accountId', 'type', 'amount', 'unit'],
+  REWARD_BALANCE: ['userId', 'accountId', 'type', 'amount', 'unit', 'pending'],
   REWARD:
-    'id type userId accountId unit amount rewardSource dateGiven dateExpires dateCancelled'.split(
+    'id type userId accountId unit amount rewardSource dateGiven dateExpires dateCancelled redeemedCredit availableCredit currency name programId dateScheduledFor'.split(
       ' ',
     ),
 };
 
 const headersOf = (type: ExportType): readonly string[] =>
-  HEADERS[type.replace('USER_', '')] ?? HEADERS[type] ?? [];
+  HEADERS[type] ?? HEADERS[type.replace('USER_', '')] ?? [];
 
 beforeAll(async () => {
   projected = await ProjectedLedger.open();
@@ -128,6 +134,7 @@ beforeAll(async () => {
             id: place,
             email: place % 2 === 0,
             negative: -(place + 1) / 10,
+            large: place === 0 ? 1e21 : place === 1 ? -1.5e300 : 123_456_789_012_345_680_000,
             empty: '',
           },
         },
@@ -141,6 +148,7 @@ beforeAll(async () => {
         credit(2 ** 53 - 1 - place, text.slice(0, 64)),
         {
           at: 70_000,
+          dateExpires: place === 0 ? 8.64e15 : place === 1 ? 1_798_356_496_107 : null,
           programId: place % 2 === 0 ? 'other' : 'default',
         },
       ),
@@ -171,6 +179,7 @@ const FILTERS: readonly ExportFilters[] = [
 ];
 
 const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
+const LIKE_NUMBER = /^-?\d+(\.\d+)?$/;
 const onOneLine = (text: string): string => text.replace(/\r\n|\r|\n/g, ' ');
 
 /** The expected table: header and cells as values. */
@@ -194,7 +203,7 @@ describe.each(EXPORT_TYPES)('a file of %s', (type) => {
     const cells = rows.map((row) =>
       row.map((cell) => {
         const text = onOneLine(cell === null ? '' : String(cell));
-        const isEscaped = typeof cell === 'string' && FORMULA.test(text);
+        const isEscaped = typeof cell === 'string' && FORMULA.test(text) && !LIKE_NUMBER.test(text);
         return isEscaped ? `'${text}` : text;
       }),
     );
@@ -216,7 +225,11 @@ describe.each(EXPORT_TYPES)('a file of %s', (type) => {
     const cells = rows.map((row) =>
       row.map((cell) => (typeof cell === 'string' ? onOneLine(cell) : cell)),
     );
-    const reference = stringify([[...headers], ...cells], { escape_formulas: true });
+    const plain = (value: string) => ({ value, escape_formulas: false });
+    const reference = stringify([[...headers], ...cells], {
+      escape_formulas: true,
+      cast: { string: (cell) => (LIKE_NUMBER.test(cell) ? plain(cell) : cell) },
+    });
     expect(bytes.toString()).toBe(reference);
   });
 
@@ -239,13 +252,40 @@ describe.each(EXPORT_TYPES)('a file of %s', (type) => {
       expect(others).toEqual([]);
       const cells = rows.map((row) =>
         row.map((cell) => {
-          if (typeof cell === 'number') return cell > 999_999_999_999_999 ? String(cell) : cell;
+          if (typeof cell === 'number')
+            return Math.abs(cell) > 999_999_999_999_999 ? String(cell) : cell;
           return cell === null || cell === ''
             ? null
-            : onOneLine(cell).replaceAll('\uFFFE', '\uFFFD');
+            : onOneLine(cell)
+                .replaceAll('\uFFFE', '\uFFFD')
+                .slice(0, 32_767)
+                .replace(/\uD83D$/, '');
         }),
       );
       expect(sheet?.data).toEqual([headers, ...cells]);
+    },
+  );
+
+  test.each(EXPORT_FORMATS)(
+    'as %s has dates in ISO 8601 where they are requested',
+    async (format) => {
+      const order = { scope, type, format, filters: {}, dates: 'ISO_8601' } as const;
+      const { bytes } = await writtenFile(parts, order, { notBefore: await projected.log.head() });
+      const { headers, rows } = await expectedTable(type, {});
+      const dates = rows.map((row) =>
+        headers.flatMap((header, place) => {
+          const cell = row[place];
+          if (!header.startsWith('date')) return [];
+          return [typeof cell === 'number' ? new Date(cell).toISOString() : null];
+        }),
+      );
+      const [head = [], ...found] =
+        format === 'CSV' ? readCsv(bytes) : ((await readSheets(bytes))[0]?.data ?? []);
+      const ofDates = (row: readonly unknown[]) =>
+        row.filter((_, place) => String(head[place]).startsWith('date'));
+      expect(found.map((row) => ofDates(row).map((cell) => (cell === '' ? null : cell)))).toEqual(
+        dates,
+      );
     },
   );
 

@@ -137,6 +137,16 @@ describe('an export', () => {
     expect((await tenant.live.get(`/export/${requested.id}`, { atLeast })).status).toBe(200);
   });
 
+  test('shows the params that it was requested with, and none as {}', async () => {
+    await user(tenant.live, 'ann');
+    for (const params of [undefined, null, { createdSince: null, updatedSince: '' }])
+      expect(await ask({ type: 'USER', params })).toMatchObject({ params: {} });
+    const { id, ...shown } = await ask({ type: 'USER', params: { dates: 'ISO_8601' } });
+    expect(shown['params']).toEqual({ dates: 'ISO_8601' });
+    await over(id);
+    expect((await download(id)).bytes.toString()).toContain(`,${new Date().getUTCFullYear()}-`);
+  });
+
   test('is asked for once with an idempotency key', async () => {
     const key = 'one-export';
     const first = await tenant.live.post<Shown>('/export', { type: 'REWARD' }, { key });
@@ -173,7 +183,13 @@ describe('an export', () => {
   });
 
   test('with several errors is told each by itself', async () => {
-    const params = { createdSince: 'x', updatedBefore: 1.5, programId: true, since: 1 };
+    const params = {
+      createdSince: 'x',
+      updatedBefore: 1.5,
+      programId: true,
+      since: 1,
+      dates: 'DAYS',
+    };
     const body = { type: 'USERS', format: 'PDF', name: 'a\nb', params };
     const answer = await tenant.live.post<{ validationErrors: string[] }>('/export', body);
     expectRefusal(answer, 400, 'BAD_REQUEST');
@@ -183,6 +199,7 @@ describe('an export', () => {
       'name',
       'params',
       'params.createdSince',
+      'params.dates',
       'params.programId',
       'params.updatedBefore',
       'type',

@@ -16,7 +16,7 @@ const REQUESTED: ExportFacts = {
   mailtoEmail: null,
   format: 'CSV',
   type: 'REFERRAL',
-  params: null,
+  params: {},
   stats: null,
   fileRef: null,
 };
@@ -25,7 +25,7 @@ test('an export has all its members, null where there is no value', () => {
   expect(JSON.stringify(exportData(REQUESTED))).toBe(
     '{"id":"e1","name":null,"requester":"API","status":"PENDING","dateCreated":1000,' +
       '"dateCompleted":null,"dateExpires":null,"mailtoEmail":null,"outputFormat":"CSV",' +
-      '"task":"REFERRAL","operation":"QUERY","params":null,"stats":null,"fileRef":null}',
+      '"task":"REFERRAL","operation":"QUERY","params":{},"stats":null,"fileRef":null}',
   );
 });
 

@@ -1,12 +1,19 @@
 import { stringify } from 'csv-stringify/sync';
 import { isNumeral, type Cell, type SheetRows } from './sheet-rows.js';
 
-/** The reference for every CSV file: what a spreadsheet would run begins with an apostrophe. */
+const unescaped = (value: string) => ({ value, escape_formulas: false });
+
+const LIKE_NUMBER = /^-?\d+(\.\d+)?$/;
+
+/**
+ * The reference for every CSV file: what a spreadsheet would run begins with an apostrophe. Numbers
+ * and texts that read like one are as they are.
+ */
 const OPTIONS = {
   escape_formulas: true,
   cast: {
-    object: (cell: object) =>
-      isNumeral(cell) ? { value: cell.numeral, escape_formulas: false } : '',
+    string: (cell: string) => (LIKE_NUMBER.test(cell) ? unescaped(cell) : cell),
+    object: (cell: object) => (isNumeral(cell) ? unescaped(cell.numeral) : ''),
   },
 } as const;
 

@@ -16,6 +16,9 @@ const EXACT_MAX = 999_999_999_999_999;
  */
 const LARGE_CELLS = 30_000_000;
 
+/** Excel refuses a file with a longer text; in UTF-16 units. */
+const CELL_TEXT_MAX = 32_767;
+
 /** XML has no such characters; neither have half surrogate pairs a place in it. */
 const NOT_IN_XML = /[\uFFFE\uFFFF]|\p{Surrogate}/gu;
 /** A text that reads like an escape of a character. */
@@ -47,5 +50,7 @@ function sheetCell(cell: Cell): string | number | null {
   if (typeof cell === 'number') return Math.abs(cell) > EXACT_MAX ? String(cell) : cell;
   if (isNumeral(cell)) return sheetCell(Number(cell.numeral));
   if (cell === null || cell === '') return null;
-  return cell.replace(LIKE_ESCAPE, '_x005F_').replace(NOT_IN_XML, '\uFFFD');
+  // A pair that the limit divides is left out.
+  const text = cell.slice(0, CELL_TEXT_MAX).replace(/[\uD800-\uDBFF]$/, '');
+  return text.replace(LIKE_ESCAPE, '_x005F_').replace(NOT_IN_XML, '\uFFFD');
 }

@@ -5,7 +5,7 @@ import { errorCode } from '../../foundation/error-code.js';
 import { elapsed } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
-import { filtersIn } from '../export-params.js';
+import { datesIn, filtersIn } from '../export-params.js';
 import type { ExportProgress } from '../shown-export.js';
 import {
   finishAttempt,
@@ -156,7 +156,7 @@ async function write(
   try {
     const written = await writeExportFile(
       waitingAside(parts.writing, { limit, place }),
-      { scope, type, format, filters: filtersIn(texts.params) },
+      { scope, type, format, filters: filtersIn(texts.params), dates: datesIn(texts.params) },
       {
         notBefore,
         sink: noting(file),

@@ -1,11 +1,17 @@
 import { rewardBalancesProjector } from '../../../projections/reward-balances/projector.js';
 import type { ExportedRows } from './exported-rows.js';
 
+const PENDING = {
+  header: 'pending',
+  kind: 'integer',
+  value: `case r.type when 'CREDIT' then r.pending_credit end`,
+} as const;
+
 /**
  * A row for each user, type and unit, also where nothing is left of it. As recorded: a reward whose
  * date has passed counts as available until the log says otherwise.
  */
-export const balanceRows: ExportedRows = {
+export const balanceRows = (type: 'REWARD_BALANCE' | 'USER_REWARD_BALANCE'): ExportedRows => ({
   readModel: rewardBalancesProjector,
   persons: ['r.person'],
   values: {},
@@ -19,9 +25,10 @@ export const balanceRows: ExportedRows = {
       value: `case r.type when 'CREDIT' then r.available_credit when 'PCT_DISCOUNT' then r.discount_percent else r.fuel_tank_codes end`,
     },
     { header: 'unit', kind: 'text', value: 'r.unit' },
+    ...(type === 'REWARD_BALANCE' ? [PENDING] : []),
   ],
   select: ({ table, isGone }) =>
     `select r.* from ${table('reward_balances')} r where not ${isGone('r.person')}`,
   order:
     'r.date_created, r.account_ref collate "C", r.person collate "C", r.type collate "C", r.unit_key collate "C"',
-};
+});

@@ -1,3 +1,4 @@
+import type { ExportDates } from '../export-order.js';
 import type { Scope } from '../../domain/scope.js';
 import type { ReadModel } from '../../projecting/generations/generations.js';
 
@@ -18,6 +19,21 @@ export interface ExportColumn {
   /** SQL of the value, of the row `r`; null: an empty cell. */
   readonly value: string;
 }
+
+/** A column of dates. @param value SQL of epoch milliseconds, of the row `r`; null: empty. */
+export function dateColumn(header: string, value: string, dates: ExportDates): ExportColumn {
+  if (dates === 'EPOCH_MS') return { header, kind: 'integer', value };
+  const time = `(timestamp 'epoch' + ${value} * interval '1 millisecond')`;
+  // JavaScript's form: a year of more than four digits has a sign and six.
+  const year = `case when ${value} < ${YEAR_10000} then to_char(${time}, 'YYYY') else '+' || lpad(to_char(${time}, 'FMYYYY'), 6, '0') end`;
+  return {
+    header,
+    kind: 'plain',
+    value: `(${year}) || to_char(${time}, '-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  };
+}
+
+const YEAR_10000 = Date.UTC(10_000, 0);
 
 /** What SQL of a generation refers to. */
 export interface InGeneration {

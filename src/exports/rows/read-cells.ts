@@ -1,7 +1,7 @@
 import { addAbortSignal } from 'node:stream';
 import type { PoolClient, QueryArrayConfig } from 'pg';
 import { to as copyTo, type CopyToStreamQuery } from 'pg-copy-streams';
-import { csvCell, onOneLine } from '../files/csv-in-sql.js';
+import { csvCell, jsonCell, onOneLine } from '../files/csv-in-sql.js';
 import type { Cell, Numeral } from '../files/sheet-rows.js';
 import type { ExportColumn, ExportedRows } from './exported-rows.js';
 import { given, setValues, type RowsQuery } from './rows-query.js';
@@ -61,7 +61,9 @@ function linesStatement(
   const values = columns.map(({ value }, place) => `${value} as c${place}`);
   if (names.length > 0) values.push(`${fields?.values ?? 'null'} as fields`);
   const ordered = `select ${values.join(', ')} from (${query.rows}) r order by ${query.order}`;
-  const fieldValues = names.map((name, place) => `, v.fields ->> ${name} as f${place}`);
+  const fieldValues = names.map(
+    (name, place) => `, ${jsonCell(`(v.fields -> ${name})`)} as f${place}`,
+  );
   const cells = [
     ...columns.map(({ kind }, place) => csvCell(kind, `w.c${place}`)),
     ...names.map((name, place) =>
@@ -116,7 +118,7 @@ function cellValue(kind: ExportColumn['kind'], value: string): string {
 /** SQL of an object of the values that are no empty cells: texts, and numbers as numerals. */
 const fieldValues = (values: string): string => `
   select jsonb_object_agg(key, case jsonb_typeof(value)
-    when 'number' then jsonb_build_object('numeral', value #>> '{}') else to_jsonb(${onOneLine(`value #>> '{}'`)}) end)
+    when 'number' then jsonb_build_object('numeral', ${jsonCell('value')}) else to_jsonb(${onOneLine(`value #>> '{}'`)}) end)
   from jsonb_each(${values}) as field (key, value) where value #>> '{}' <> ''`;
 
 function fieldCells(values: string, names: readonly string[]): Cell[] {

@@ -1,6 +1,7 @@
 import { referralsProjector } from '../../../projections/referrals/projector.js';
 import type { RewardedSide } from '../../../projections/referrals/table.js';
-import type { ExportColumn, ExportedRows } from './exported-rows.js';
+import type { ExportDates } from '../export-order.js';
+import { dateColumn, type ExportColumn, type ExportedRows } from './exported-rows.js';
 
 const unlessGone = (side: RewardedSide, column: string): string =>
   `case when not r.${side}_is_gone then r.${column} end`;
@@ -13,7 +14,7 @@ const sideColumns = (side: RewardedSide): readonly ExportColumn[] => [
 ];
 
 /** A row for each referral. A forgotten side has neither ids nor a reward. */
-export const referralRows: ExportedRows = {
+export const referralRows = (dates: ExportDates): ExportedRows => ({
   readModel: referralsProjector,
   persons: [unlessGone('referred', 'referred_person'), unlessGone('referrer', 'referrer_person')],
   values: {},
@@ -22,12 +23,12 @@ export const referralRows: ExportedRows = {
     { header: 'programId', kind: 'plain', value: 'r.program_id' },
     ...sideColumns('referred'),
     ...sideColumns('referrer'),
-    { header: 'dateReferralStarted', kind: 'integer', value: 'r.date_started' },
+    dateColumn('dateReferralStarted', 'r.date_started', dates),
     // The payment, or the event that counts as one, is the conversion.
-    { header: 'dateConverted', kind: 'integer', value: 'r.date_paid' },
-    { header: 'dateReferralPaid', kind: 'integer', value: 'r.date_paid' },
-    { header: 'dateReferralEnded', kind: 'integer', value: 'r.date_ended' },
-    { header: 'dateModerated', kind: 'integer', value: 'r.date_moderated' },
+    dateColumn('dateConverted', 'r.date_paid', dates),
+    dateColumn('dateReferralPaid', 'r.date_paid', dates),
+    dateColumn('dateReferralEnded', 'r.date_ended', dates),
+    dateColumn('dateModerated', 'r.date_moderated', dates),
   ],
   select: ({ table, isGone }) => `select r.* from (
     select f.*, d.reward_id as referred_reward, e.reward_id as referrer_reward,
@@ -41,4 +42,4 @@ export const referralRows: ExportedRows = {
   changed: 'r.row_changed',
   programId: 'r.program_id',
   order: 'r.date_started, r.referral_id collate "C"',
-};
+});

@@ -1,11 +1,16 @@
 import { rewardsProjector } from '../../../projections/rewards/projector.js';
-import type { ExportedRows } from './exported-rows.js';
+import type { ExportDates } from '../export-order.js';
+import { dateColumn, type ExportedRows } from './exported-rows.js';
 
-/** A row for each reward. Its amount is what was granted. */
-export const rewardRows: ExportedRows = {
+/**
+ * A row for each reward. Its amount is what was granted; of credit also what is spent, and what can
+ * be spent now.
+ * @param now epoch milliseconds.
+ */
+export const rewardRows = (dates: ExportDates, now: number): ExportedRows => ({
   readModel: rewardsProjector,
   persons: ['r.person'],
-  values: {},
+  values: { now: String(now) },
   columns: [
     { header: 'id', kind: 'plain', value: 'r.reward_id' },
     { header: 'type', kind: 'plain', value: 'r.type' },
@@ -18,14 +23,25 @@ export const rewardRows: ExportedRows = {
       value: 'coalesce(r.assigned_credit, r.discount_percent, r.amount)',
     },
     { header: 'rewardSource', kind: 'plain', value: 'r.source' },
-    { header: 'dateGiven', kind: 'integer', value: 'r.date_given' },
-    { header: 'dateExpires', kind: 'integer', value: 'r.date_expires' },
-    { header: 'dateCancelled', kind: 'integer', value: 'r.date_cancelled' },
+    dateColumn('dateGiven', 'r.date_given', dates),
+    dateColumn('dateExpires', 'r.date_expires', dates),
+    dateColumn('dateCancelled', 'r.date_cancelled', dates),
+    { header: 'redeemedCredit', kind: 'integer', value: 'r.redeemed_credit' },
+    { header: 'availableCredit', kind: 'integer', value: 'r.available_credit' },
+    { header: 'currency', kind: 'plain', value: 'r.currency' },
+    { header: 'name', kind: 'text', value: 'r.name' },
+    { header: 'programId', kind: 'plain', value: 'r.program_id' },
+    dateColumn('dateScheduledFor', 'r.date_scheduled_for', dates),
   ],
-  select: ({ table, isGone }) =>
-    `select r.* from ${table('rewards')} r where not ${isGone('r.person')}`,
+  select: ({ table, isGone, given }) => `select r.* from (
+    select w.*, case when w.type = 'CREDIT' then
+      case when w.date_cancelled is null and not w.redeems_automatically
+        and coalesce(w.date_scheduled_for <= ${given('now')}::numeric, true)
+        and coalesce(w.date_expires > ${given('now')}::numeric, true)
+        then w.assigned_credit - w.redeemed_credit else 0 end end as available_credit
+    from ${table('rewards')} w) r where not ${isGone('r.person')}`,
   created: 'r.date_given',
   changed: 'r.date_changed',
   programId: 'r.program_id',
   order: 'r.date_given, r.reward_id collate "C"',
-};
+});

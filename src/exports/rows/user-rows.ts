@@ -1,6 +1,13 @@
 import { usersProjector } from '../../../projections/users/projector.js';
 import { ShareLinks } from '../../presenting/share-links.js';
-import type { ExportColumn, ExportedRows, ExportedTenant, GivenValues } from './exported-rows.js';
+import type { ExportDates } from '../export-order.js';
+import {
+  dateColumn,
+  type ExportColumn,
+  type ExportedRows,
+  type ExportedTenant,
+  type GivenValues,
+} from './exported-rows.js';
 
 /** Stands for any code in a link; nothing behind the code contains it. */
 const ANY_CODE = 'ANY0CODE0';
@@ -43,7 +50,7 @@ const LINKS = [
 /** `shareLink` → `share_link`. */
 const nameOf = (link: string): string => link.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
 
-const FIXED: readonly ExportColumn[] = [
+const fixed = (dates: ExportDates): readonly ExportColumn[] => [
   { header: 'id', kind: 'text', value: 'r.user_id' },
   { header: 'accountId', kind: 'text', value: 'r.account_id' },
   { header: 'email', kind: 'text', value: 'r.email' },
@@ -52,7 +59,7 @@ const FIXED: readonly ExportColumn[] = [
   profile('imageUrl'),
   profile('firstSeenIP'),
   profile('lastSeenIP'),
-  { header: 'dateCreated', kind: 'integer', value: 'r.date_created' },
+  dateColumn('dateCreated', 'r.date_created', dates),
   { header: 'emailHash', kind: 'plain', value: `md5(btrim(${LOWER_EMAIL}, ${WHITE_SPACE}))` },
   profile('referralSource'),
   profile('locale'),
@@ -69,15 +76,18 @@ const FIXED: readonly ExportColumn[] = [
   },
 ];
 
-const FIXED_HEADERS: ReadonlySet<string> = new Set(FIXED.map(({ header }) => header));
+const FIXED_HEADERS: ReadonlySet<string> = new Set(fixed('EPOCH_MS').map(({ header }) => header));
 
 /** A row for each user, with the custom fields that at least one of these users has. */
-export function userRows({ scope, defaultProgramId, publicUrl }: ExportedTenant): ExportedRows {
+export function userRows(
+  { scope, defaultProgramId, publicUrl }: ExportedTenant,
+  dates: ExportDates,
+): ExportedRows {
   return {
     readModel: usersProjector,
     persons: ['r.person'],
     values: { program: defaultProgramId, ...linkParts(new ShareLinks(publicUrl, scope)) },
-    columns: FIXED,
+    columns: fixed(dates),
     // Merged with an empty object, a compressed profile is read once for all columns.
     select: ({ table, isGone, given }) => `select r.*, a.account_id, r.profile || '{}' as fields,
       r.primary_codes ->> ${given('program')} as code, ${given('before_code')} as before_code,

@@ -7,6 +7,7 @@ import {
   type ExportFormat,
   type ExportType,
 } from '../../domain/export/export.decider.js';
+import { EXPORT_DATES } from '../../exports/export-order.js';
 import {
   PARAM_PROBLEMS_MAX,
   problemsOfParams,
@@ -66,6 +67,7 @@ const Params = (): PropertyDecorator =>
         createdOrUpdatedSince: TIME,
         createdOrUpdatedBefore: TIME,
         programId: { type: 'string', minLength: 1, maxLength: EXPORT_TEXT_LENGTH_MAX },
+        dates: { type: 'string', enum: [...EXPORT_DATES], default: 'EPOCH_MS' },
       },
     }),
   );

@@ -23,10 +23,9 @@ export class ExportResponse implements ShownExport {
   requester: string;
   @ApiProperty({
     type: 'object',
-    nullable: true,
     additionalProperties: true,
   })
-  params: Readonly<Record<string, string | number>> | null;
+  params: Readonly<Record<string, string | number>>;
   @Text({ enum: STATUSES })
   status: ExportStatus;
   @Time()

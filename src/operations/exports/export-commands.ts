@@ -69,13 +69,17 @@ export async function requestExport(
   return shownExport(outcome.state, undefined, timeNow());
 }
 
-/** As `requestExport`, with what its audit event contains. */
+/** As `requestExport`, for people: dates are ISO 8601. With what its audit event contains. */
 export async function requestOnRecord(
   core: ExportCore,
   scope: Scope,
   requested: RequestedExport,
 ): Promise<Outcome<Done<ShownExport>>> {
-  const result = await requestExport(core, scope, requested, OPERATOR);
+  const texts = {
+    ...requested.texts,
+    params: { dates: 'ISO_8601', ...requested.texts.params },
+  };
+  const result = await requestExport(core, scope, { ...requested, texts }, OPERATOR);
   if (result instanceof NotDone) return result;
   const { id, type, format } = result;
   const parameters = { export: id, type, format };

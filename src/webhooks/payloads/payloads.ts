@@ -169,7 +169,7 @@ export class Payloads {
         mailtoEmail: null,
         format,
         type: exportType,
-        params: texts?.params ?? null,
+        params: texts?.params ?? {},
         stats: statsOf(state, undefined),
         fileRef: null,
       }),

@@ -119,7 +119,7 @@ export interface ExportFacts {
   readonly format: 'CSV' | 'XLSX';
   /** The export's type, `REFERRAL` for one. */
   readonly type: string;
-  readonly params: Readonly<Record<string, unknown>> | null;
+  readonly params: Readonly<Record<string, unknown>>;
   readonly stats: Readonly<Record<string, unknown>> | null;
   readonly fileRef: string | null;
 }

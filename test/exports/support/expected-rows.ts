@@ -62,7 +62,7 @@ export async function expectedRows(
     USER: (stored: StoredUser) => userRow(stored, `${publicUrl}s/${scope.tenant}/`),
     REFERRAL: referralRow,
     REWARD: rewardRow,
-    REWARD_BALANCE: balanceRow,
+    REWARD_BALANCE: (stored: Stored) => balanceRow(stored, type === 'REWARD_BALANCE'),
   };
   return rows
     .map(({ row }) => rowOf[name]!(row as never))
@@ -160,9 +160,27 @@ const rewardRow = (stored: Stored): Row => ({
       dateGiven: 'date_given',
       dateExpires: 'date_expires',
       dateCancelled: 'date_cancelled',
+      redeemedCredit: 'redeemed_credit',
+    }),
+    availableCredit: stored['type'] === 'CREDIT' ? availableOf(stored) : null,
+    ...cellsOf(stored, {
+      currency: 'currency',
+      name: 'name',
+      programId: 'program_id',
+      dateScheduledFor: 'date_scheduled_for',
     }),
   },
 });
+
+function availableOf(stored: Stored): number {
+  const now = Date.now();
+  const isSpendable =
+    stored['date_cancelled'] === null &&
+    String(stored['redeems_automatically']) === 'false' &&
+    Number(stored['date_scheduled_for'] ?? -Infinity) <= now &&
+    Number(stored['date_expires'] ?? Infinity) > now;
+  return isSpendable ? Number(stored['assigned_credit']) - Number(stored['redeemed_credit']) : 0;
+}
 
 const AVAILABLE: Readonly<Record<string, string>> = {
   CREDIT: 'available_credit',
@@ -170,7 +188,7 @@ const AVAILABLE: Readonly<Record<string, string>> = {
   FUELTANK: 'fuel_tank_codes',
 };
 
-const balanceRow = (stored: Stored): Row => ({
+const balanceRow = (stored: Stored, hasPending: boolean): Row => ({
   created: Number(stored['date_created']),
   changed: Number(stored['date_created']),
   programId: null,
@@ -180,6 +198,7 @@ const balanceRow = (stored: Stored): Row => ({
     type: 'type',
     amount: AVAILABLE[String(stored['type'])] ?? '',
     unit: 'unit',
+    ...(hasPending ? { pending: stored['type'] === 'CREDIT' ? 'pending_credit' : '' } : {}),
   }),
 });
 
