@@ -113,11 +113,15 @@ async function crash(
   if (victim === 'service, then postgres') await killPostgres();
 }
 
-/** The faults in the books, and the number of accounts. */
+/**
+ * The faults in the books, and the number of accounts.
+ * @param environment of the service, as far as it names the log.
+ */
 export async function audited(
   dataDir: string,
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly accounts: number; readonly faults: readonly string[] }> {
-  const books = await openLedgerAudit(dataDir);
+  const books = await openLedgerAudit(dataDir, environment);
   try {
     if (!(await reachesHead(books)))
       return { accounts: 0, faults: ['the read models do not reach the head of the log'] };

@@ -40,12 +40,10 @@ export interface LedgerAudit {
    */
   isReactedTo(): Promise<boolean>;
   /**
-   * Folds every account's stream, or the given streams, and compares with the read models.
+   * Folds every account's stream, and compares with the read models.
    * @returns the differences, and the number of compared accounts.
    */
-  differences(
-    streams?: Iterable<string>,
-  ): Promise<{ readonly accounts: number; readonly faults: string[] }>;
+  differences(): Promise<{ readonly accounts: number; readonly faults: string[] }>;
   close(): Promise<void>;
 }
 
@@ -135,10 +133,10 @@ export async function openLedgerAudit(
         core.log.compare(checkpoint.position ?? undefined, await core.log.head()) >= 0
       );
     },
-    differences: async (streams) => {
+    differences: async () => {
       const faults: string[] = [];
       let accounts = 0;
-      for (const stream of streams ?? (await allStreams(core))) {
+      for (const stream of await allStreams(core)) {
         const accountRef = accountRefOf(stream);
         const scope = scopeOf(stream);
         if (accountRef === undefined || scope === undefined) continue;
