@@ -1,91 +1,128 @@
 import { once } from 'node:events';
-import { createServer, Socket } from 'node:net';
+import { createServer, Socket, type Server } from 'node:net';
+
+type Target = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /**
- * A line between a client and a server that a test can cut, or freeze: what a lost, and what a
- * hung, server look like from outside.
+ * A line between a client and a server that a test can cut, freeze, close, and open again at the
+ * same port: what a lost, a hung and a dead server look like from outside.
  */
-export interface TcpProxy {
-  readonly port: number;
+export class TcpProxy {
+  readonly #sockets = new Set<Socket>();
+  readonly #clients = new Set<Socket>();
+  readonly #forgotten = new WeakSet<Socket>();
+  #server: Server | undefined;
+  #frozen = false;
+  #refusing = false;
+  #port = 0;
+
+  constructor(private readonly target: () => Target) {}
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get open(): boolean {
+    return this.#server !== undefined;
+  }
+
+  /** Connections of clients that are open now. */
+  get connections(): number {
+    return this.#clients.size;
+  }
+
+  /** Opens at the port that it had before; at first at a free one. */
+  async listen(): Promise<void> {
+    const server = createServer((client) => this.#connect(client));
+    server.listen(this.#port, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+    this.#port = address.port;
+    this.#server = server;
+  }
+
   /** Breaks all connections; new ones work. */
-  cut(): void;
-  /** Breaks all connections, and new ones at once, as a server that is down does. */
-  refuse(): void;
+  cut(): void {
+    for (const socket of [...this.#sockets]) socket.destroy();
+  }
+
+  /** Breaks all connections, and new ones at their beginning, as a server that is down does. */
+  refuse(): void {
+    this.#refusing = true;
+    this.cut();
+  }
+
   /** New connections work again. */
-  accept(): void;
+  accept(): void {
+    this.#refusing = false;
+  }
+
   /**
    * Nothing comes through any more, in either direction; new connections are taken and lead
    * nowhere.
    */
-  freeze(): void;
-  /** Drops all data of the present connections without closing them; new ones work. */
-  forget(): void;
-  /** Everything goes on, what was sent meanwhile included. */
-  thaw(): void;
-  close(): Promise<void>;
-}
+  freeze(): void {
+    this.#frozen = true;
+    for (const socket of this.#sockets) socket.pause();
+  }
 
-export async function startTcpProxy(
-  target: { readonly host: string; readonly port: number } | { readonly path: string },
-): Promise<TcpProxy> {
-  const sockets = new Set<Socket>();
-  let frozen = false;
-  let refusing = false;
-  const server = createServer((client) => {
-    if (refusing) {
+  /** Drops all data of the present connections without closing them; new ones work. */
+  forget(): void {
+    for (const socket of this.#sockets) this.#forgotten.add(socket.pause());
+  }
+
+  /** Everything continues, what was sent meanwhile included. */
+  thaw(): void {
+    this.#frozen = false;
+    for (const socket of this.#sockets) socket.resume();
+  }
+
+  /** Breaks all connections; new ones are refused from when this is called. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (!server) return;
+    const closed = once(server, 'close');
+    server.close();
+    this.cut();
+    await closed;
+  }
+
+  #connect(client: Socket): void {
+    if (this.#refusing) {
       client.on('error', () => undefined).resetAndDestroy();
       return;
     }
-    const upstream = new Socket().connect(target);
+    this.#clients.add(client);
+    client.on('close', () => this.#clients.delete(client));
+    const upstream = new Socket().connect(this.target());
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
-      sockets.add(socket);
+      this.#sockets.add(socket);
       socket.setNoDelay(true);
-      socket.on('data', (chunk) => other.write(chunk));
+      socket.on('data', (chunk) => {
+        // A side that does not read must not fill the memory of the other.
+        if (!other.write(chunk)) socket.pause();
+      });
+      other.on('drain', () => {
+        if (!this.#frozen && !this.#forgotten.has(socket)) socket.resume();
+      });
       socket.on('end', () => other.end());
       socket.on('error', () => other.destroy());
       socket.on('close', () => {
-        sockets.delete(socket);
+        this.#sockets.delete(socket);
         other.destroy();
       });
-      if (frozen) socket.pause();
+      if (this.#frozen) socket.pause();
     }
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
-  const cut = () => {
-    for (const socket of [...sockets]) socket.destroy();
-  };
-  return {
-    port: address.port,
-    cut,
-    refuse: () => {
-      refusing = true;
-      cut();
-    },
-    accept: () => {
-      refusing = false;
-    },
-    freeze: () => {
-      frozen = true;
-      for (const socket of sockets) socket.pause();
-    },
-    forget: () => {
-      for (const socket of sockets) socket.pause();
-    },
-    thaw: () => {
-      frozen = false;
-      for (const socket of sockets) socket.resume();
-    },
-    close: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      cut();
-      await closed;
-    },
-  };
+  }
+}
+
+export async function startTcpProxy(target: Target): Promise<TcpProxy> {
+  const proxy = new TcpProxy(() => target);
+  await proxy.listen();
+  return proxy;
 }

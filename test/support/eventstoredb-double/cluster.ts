@@ -114,12 +114,6 @@ export class EventStoreDbCluster {
     this.#lag.set(node, this.store.size);
   }
 
-  /** The node has everything again. */
-  catchUp(node: EventStoreDbDouble): void {
-    this.#lag.delete(node);
-    this.store.tell();
-  }
-
   async stop(): Promise<void> {
     for (const node of this.nodes) await node.stop();
   }

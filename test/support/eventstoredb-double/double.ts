@@ -15,7 +15,7 @@ import { type OutgoingEvents } from './outgoing-events.js';
 import { read, type ReadCall } from './read-calls.js';
 import { EventStore } from './store.js';
 import { proposedEvent } from './stored-event.js';
-import { TcpFront } from './tcp-front.js';
+import { TcpProxy } from '../tcp-proxy.js';
 import { append, type AppendAnswer, type AppendCall } from './write-calls.js';
 
 export interface DoubleOptions {
@@ -26,8 +26,6 @@ export interface DoubleOptions {
   readonly users?: Readonly<Record<string, string>>;
   /** PEM texts; with them connections must be TLS. */
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** Decides faults with a probability; 0 up to 1. */
-  readonly random?: () => number;
   readonly store?: EventStore;
   readonly cluster?: ClusterView;
 }
@@ -60,15 +58,15 @@ export class EventStoreDbDouble {
   readonly #requests: IncomingCall[] = [];
   readonly #open = new Set<OutgoingEvents>();
   readonly #server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_SIZE });
-  readonly #front: TcpFront;
+  readonly #front: TcpProxy;
   readonly #tls: boolean;
   #behind = 0;
 
   constructor(private readonly options: DoubleOptions) {
     this.store = options.store ?? new EventStore();
     this.#tls = options.tls !== undefined;
-    this.#front = new TcpFront(() => this.#behind);
-    this.faults = new Faults(options.random ?? Math.random, (name, on) => {
+    this.#front = new TcpProxy(() => ({ host: HOST, port: this.#behind }));
+    this.faults = new Faults((name, on) => {
       if (name === 'hung') this.#front[on ? 'freeze' : 'thaw']();
     });
   }
@@ -137,7 +135,7 @@ export class EventStoreDbDouble {
         error ? reject(error) : resolve(port),
       );
     });
-    await this.#front.listen(0);
+    await this.#front.listen();
   }
 
   /**

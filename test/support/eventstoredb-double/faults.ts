@@ -50,8 +50,6 @@ export interface FaultOptions {
   /** The methods that it strikes; without this, all that it can strike. */
   readonly methods?: readonly MethodName[];
   readonly when?: (call: IncomingCall) => boolean;
-  /** From 0 to 1: how likely a call is struck that could be. Taken from the double's `random`. */
-  readonly probability?: number;
   /** Of `answer-lost`: an error, broken connections, or no answer at all. By default an error. */
   readonly how?: 'unavailable' | 'cut' | 'silence';
   /** Of `answer-late` and `too-slow-scan`. */
@@ -76,10 +74,7 @@ export class Faults {
   readonly #armed = new Map<FaultName, ArmedFault[]>();
   readonly #struck = new Map<FaultName, number>();
 
-  constructor(
-    private readonly random: () => number,
-    private readonly onSwitch: (name: FaultName, on: boolean) => void,
-  ) {}
+  constructor(private readonly onSwitch: (name: FaultName, on: boolean) => void) {}
 
   /** Strikes the next `calls` calls that it fits. */
   next(name: FaultName, calls = 1, options: FaultOptions = {}): void {
@@ -136,12 +131,8 @@ export class Faults {
     return fault.options;
   }
 
-  #hits({ methods, when, probability = 1 }: FaultOptions, call: IncomingCall): boolean {
-    return (
-      (methods?.includes(call.method) ?? true) &&
-      (when?.(call) ?? true) &&
-      (probability >= 1 || this.random() < probability)
-    );
+  #hits({ methods, when }: FaultOptions, call: IncomingCall): boolean {
+    return (methods?.includes(call.method) ?? true) && (when?.(call) ?? true);
   }
 
   #arm(name: FaultName, fault: ArmedFault): void {
