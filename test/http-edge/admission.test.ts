@@ -1,65 +1,27 @@
 import { Agent, request as httpRequest } from 'node:http';
-import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import {
+  API,
+  LIVE,
+  sampleOfTest,
+  startSampleApp,
+  turnsUntil,
+  type SampleApp,
+} from './sample-app.js';
+import { errorBody } from '../support/error-body.js';
 import { sendRaw } from '../support/raw-http.js';
 
-const apps: SampleApp[] = [];
-afterEach(async () => {
-  for (const { app } of apps.splice(0)) await app.close();
-});
-
-async function start(limits: Parameters<typeof startSampleApp>[0]): Promise<SampleApp> {
-  const started = await startSampleApp(limits);
-  apps.push(started);
-  return started;
-}
-
-function closeGate({ sample }: SampleApp): () => void {
-  let open = (): void => undefined;
-  sample.gate = new Promise((resolve) => (open = resolve));
-  return open;
-}
-
-const until = async (condition: () => boolean): Promise<void> => {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-};
-
-test('requests over the limit are refused, and health still answers', async () => {
-  const started = await start({ inFlightMax: 3 });
-  const open = closeGate(started);
-  const inside = Array.from({ length: 3 }, () =>
-    fetch(`${started.origin}${API}/slow`, { headers: LIVE }),
-  );
-  await until(() => started.sample.entered.length === 3);
-  expect(started.edge.inFlight).toBe(3);
-
-  const outside = await fetch(`${started.origin}${API}/whoami`, { headers: LIVE });
-  expect([outside.status, outside.headers.get('retry-after')]).toEqual([503, '1']);
-  expect(await outside.json()).toEqual({
-    statusCode: 503,
-    message: expect.any(String),
-    apiErrorCode: 'UNAVAILABLE',
-    rsCode: null,
-  });
-  expect((await fetch(`${started.origin}/health/live`)).status).toBe(200);
-  const metrics = await (await fetch(`${started.origin}/metrics`)).text();
-  expect(metrics).toMatch(/^http_requests_in_flight 4$/m);
-
-  open();
-  expect((await Promise.all(inside)).map(({ status }) => status)).toEqual([200, 200, 200]);
-  await until(() => started.edge.inFlight === 0);
-  expect((await fetch(`${started.origin}${API}/whoami`, { headers: LIVE })).status).toBe(200);
-});
+const start = sampleOfTest();
 
 test('requests of clients that left are not counted, pipelined ones included', async () => {
   const started = await start({ inFlightMax: 10 });
-  const open = closeGate(started);
+  const open = started.sample.close();
   const slow = `GET ${API}/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
   const whoami = slow.replace('/slow', '/whoami');
   const { connect } = await import('node:net');
   const socket = connect(started.port, '127.0.0.1', () => socket.write(slow + whoami + whoami));
-  await until(() => started.edge.inFlight === 3);
+  await turnsUntil(() => started.edge.inFlight === 3);
   socket.destroy();
-  await until(() => started.edge.inFlight === 0);
+  await turnsUntil(() => started.edge.inFlight === 0);
   open();
 });
 
@@ -68,19 +30,19 @@ test('work for a client that left learns of it', async () => {
   const request = `GET ${API}/departure HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
   const { connect } = await import('node:net');
   const socket = connect(started.port, '127.0.0.1', () => socket.write(request));
-  await until(() => started.sample.entered.includes('waiting for a departure'));
+  await turnsUntil(() => started.sample.entered.includes('waiting for a departure'));
   socket.destroy();
-  await until(() => started.sample.entered.includes('departure'));
+  await turnsUntil(() => started.sample.entered.includes('departure'));
 });
 
 test('a request over its deadline is answered with 503, and its late answer is dropped', async () => {
   const started = await start({ deadlineMs: 100 });
-  const open = closeGate(started);
+  const open = started.sample.close();
   const late = await fetch(`${started.origin}${API}/slow`, { headers: LIVE });
   expect([late.status, late.headers.get('retry-after'), await late.json()]).toEqual([
     503,
     '1',
-    { statusCode: 503, message: expect.any(String), apiErrorCode: 'UNAVAILABLE', rsCode: null },
+    errorBody(503, 'UNAVAILABLE'),
   ]);
   open();
   await new Promise((resolve) => setImmediate(resolve));
@@ -92,7 +54,7 @@ test('a request over its deadline is answered with 503, and its late answer is d
 
 test('an answer that is streamed has no deadline, and its rest takes no turn from others', async () => {
   const started = await start({ deadlineMs: 100, atWorkMax: 1, inFlightMax: 8 });
-  const open = closeGate(started);
+  const open = started.sample.close();
   const streams = await Promise.all(
     [1, 2].map(() => fetch(`${started.origin}${API}/stream`, { headers: LIVE })),
   );
@@ -121,7 +83,7 @@ test('a body that does not arrive within the deadline is answered with 408', asy
 /** Begins to end the service. @returns how to wait for its end. */
 async function shutDown({ app }: SampleApp): Promise<() => Promise<void>> {
   const closed = app.close();
-  await until(() => !app.getHttpServer().listening);
+  await turnsUntil(() => !app.getHttpServer().listening);
   return () => closed;
 }
 
@@ -140,9 +102,9 @@ test('at a shutdown a request in progress is answered, its connection closes, an
       },
     );
   expect(await get(`${API}/whoami`)).toEqual({ status: 200, connection: 'keep-alive' });
-  const open = closeGate(started);
+  const open = started.sample.close();
   const slow = get(`${API}/slow`);
-  await until(() => started.sample.entered.includes('slow'));
+  await turnsUntil(() => started.sample.entered.includes('slow'));
   const closed = await shutDown(started);
   await expect(fetch(`${started.origin}/health/live`)).rejects.toThrow();
   open();
@@ -153,7 +115,7 @@ test('at a shutdown a request in progress is answered, its connection closes, an
 
 test('while the framework closes, pipelined requests that arrive together are all answered', async () => {
   const started = await start({});
-  const open = closeGate(started);
+  const open = started.sample.close();
   const get = (path: string) =>
     `GET ${API}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
   const { connect } = await import('node:net');
@@ -161,10 +123,10 @@ test('while the framework closes, pipelined requests that arrive together are al
   let text = '';
   socket.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')));
   const ended = new Promise((resolve) => socket.once('close', resolve));
-  await until(() => started.sample.entered.includes('slow'));
+  await turnsUntil(() => started.sample.entered.includes('slow'));
   const closed = started.app.close();
   socket.write(get('/whoami') + get('/slow') + get('/whoami'));
-  await until(() => started.edge.inFlight === 4);
+  await turnsUntil(() => started.edge.inFlight === 4);
   open();
   await ended;
   await closed;
@@ -176,7 +138,7 @@ test('while the framework closes, pipelined requests that arrive together are al
 
 test('at a shutdown nothing is carried out behind the answer that closes the connection', async () => {
   const started = await start({});
-  const open = closeGate(started);
+  const open = started.sample.close();
   const entered = (name: string) => started.sample.entered.filter((one) => one === name).length;
   const asked = (method: string, path: string) =>
     `${method} ${API}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
@@ -185,10 +147,10 @@ test('at a shutdown nothing is carried out behind the answer that closes the con
   let text = '';
   socket.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')));
   const ended = new Promise((resolve) => socket.once('close', resolve));
-  await until(() => entered('slow') === 1);
+  await turnsUntil(() => entered('slow') === 1);
   await shutDown(started);
   socket.write(asked('DELETE', '/account/first'));
-  await until(() => entered('remove') === 1);
+  await turnsUntil(() => entered('remove') === 1);
   // Its answer is made, and waits for the one before.
   await new Promise((resolve) => setImmediate(resolve));
   socket.write(asked('DELETE', '/account/second'));

@@ -1,25 +1,16 @@
 import { connect } from 'node:net';
-import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import { API, LIVE, turnsUntil, useSampleApp } from './sample-app.js';
+import { errorBody } from '../support/error-body.js';
 import { sendRaw } from '../support/raw-http.js';
 
-let it_: SampleApp;
-beforeAll(async () => {
-  it_ = await startSampleApp({
-    headersTimeoutMs: 300,
-    requestTimeoutMs: 600,
-    timeoutCheckMs: 50,
-    deadlineMs: 5_000,
-  });
+const it_ = useSampleApp({
+  headersTimeoutMs: 300,
+  requestTimeoutMs: 600,
+  timeoutCheckMs: 50,
+  deadlineMs: 5_000,
 });
-afterAll(() => it_.app.close());
 
-const body = (status: number) => ({
-  statusCode: status,
-  message: expect.any(String),
-  apiErrorCode: 'BAD_REQUEST',
-  rsCode: null,
-  validationErrors: expect.any(Array),
-});
+const body = (status: number) => errorBody(status, 'BAD_REQUEST');
 const AUTH = `Authorization: ${LIVE.authorization}`;
 const POST = `POST ${API}/echo HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n`;
 const GET = `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n`;
@@ -106,13 +97,12 @@ test('pipelined requests are answered in order', async () => {
 });
 
 test('a malformed request after a good one is answered after it', async () => {
-  let open = (): void => undefined;
-  it_.sample.gate = new Promise((resolve) => (open = resolve));
+  const open = it_.sample.close();
   const answers = sendRaw(it_.port, [
     `GET ${API}/slow HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\n`,
     'BREW / HTTP/1.1\r\n\r\n',
   ]);
-  await until(() => it_.sample.entered.includes('slow'));
+  await turnsUntil(() => it_.sample.entered.includes('slow'));
   open();
   expect((await answers).map(({ status }) => status)).toEqual([200, 501]);
 });
@@ -143,16 +133,12 @@ test('clients that hang up half-way leave nothing behind', async () => {
       socket.write('');
     });
   }
-  await until(() => it_.edge.inFlight === 0);
+  await turnsUntil(() => it_.edge.inFlight === 0);
   expect(it_.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
   expect(await sendRaw(it_.port, `${GET}Connection: close\r\n\r\n`)).toMatchObject([
     { status: 200 },
   ]);
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
 
 test('nothing is carried out after an answer that closes the connection', async () => {
   const before = it_.sample.entered.length;

@@ -3,7 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { NO_OPERATORS } from '../../src/config/operators.js';
 import { Access } from '../../src/http/edge/access.js';
 import { ConsoleGate } from '../../src/http/console/sessions/console-gate.js';
-import { startSampleApp, type SampleApp } from './sample-app.js';
+import { startSampleApp, turnsUntil, type SampleApp } from './sample-app.js';
 
 /** Pages of the console while the database does not answer, or answers late. */
 
@@ -39,11 +39,6 @@ afterAll(() => it_.app.close());
 beforeEach(hang);
 afterEach(() => release());
 
-/** Asks again as soon as others have had their turn. */
-const until = async (condition: () => boolean): Promise<void> => {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-};
-
 const open = (): Promise<Response> =>
   fetch(`${it_.origin}/console/page`, {
     redirect: 'manual',
@@ -63,7 +58,7 @@ test('waits for a database that answers late', async () => {
   databaseAnswers = true;
   const before = checks;
   const answer = open();
-  await until(() => checks >= before + 2);
+  await turnsUntil(() => checks >= before + 2);
   release();
   expect((await answer).headers.get('location')).toBe('/console/sign-in');
 });

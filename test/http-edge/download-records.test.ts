@@ -1,26 +1,21 @@
 import type { ExportCommandEnvelope } from '../../src/command-handling/commands.js';
-import { enterWorld } from '../../src/foundation/world.js';
 import {
   DownloadRecords,
   SUMMED_MS,
   type Download,
 } from '../../src/http/exports/download-records.js';
+import { enterWorldWith } from '../support/clock-of-process.js';
 
 let now = 1_000;
 let leave: () => void;
 beforeEach(() => {
   now = 1_000;
   let ids = 0;
-  const unused = (): never => {
-    throw new Error('not used here');
-  };
-  leave = enterWorld({
+  leave = enterWorldWith({
     now: () => now,
     elapsed: () => now,
     after: () => () => undefined,
     uuid: () => `id-${++ids}`,
-    bytes: unused,
-    below: unused,
   });
 });
 afterEach(() => leave());

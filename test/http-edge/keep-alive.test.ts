@@ -1,15 +1,9 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
-import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import { API, LIVE, useSampleApp } from './sample-app.js';
 
 /** Connections and their ends, seen by a client that keeps its connection. */
 
-let service: SampleApp;
-
-beforeAll(async () => {
-  service = await startSampleApp();
-});
-
-afterAll(() => service.app.close());
+const service = useSampleApp();
 
 interface Sent {
   readonly method?: string;
@@ -82,14 +76,4 @@ test('a client that asks to close is answered so, errors included', async () => 
       connection: 'close',
     });
   }
-});
-
-test('a body above the limit says whether the connection stays', async () => {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const body = JSON.stringify('a'.repeat(1_100_000));
-  const got = [];
-  for (let index = 0; index < 3; index++)
-    got.push(await call(agent, `${API}/echo`, { method: 'POST', headers: LIVE, body }));
-  agent.destroy();
-  expect(new Set(got.map((one) => one.status))).toEqual(new Set([413]));
 });

@@ -1,12 +1,7 @@
-import { describeInterface } from '../../src/http/shapes/openapi.js';
-import { OpenApiValidator } from '../harness/openapi-validator.js';
-import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import type { describeInterface } from '../../src/http/shapes/openapi.js';
+import { useSampleApp } from './sample-app.js';
 
-let it_: SampleApp;
-beforeAll(async () => {
-  it_ = await startSampleApp();
-});
-afterAll(() => it_.app.close());
+const it_ = useSampleApp();
 
 test('/openapi.json describes routes, security, errors and header fields', async () => {
   const response = await fetch(`${it_.origin}/openapi.json`);
@@ -87,44 +82,4 @@ test('the page loads from this service alone', async () => {
       expect((await loaded.arrayBuffer()).byteLength).toBeGreaterThan(50);
     }
   }
-});
-
-describe('the validator', () => {
-  const validator = () => new OpenApiValidator(describeInterface(it_.app, { version: '0.0.0' }));
-
-  async function received(path: string, headers: Record<string, string> = LIVE) {
-    const response = await fetch(`${it_.origin}${path}`, { headers });
-    return { method: 'GET', path, status: response.status, body: await response.json() };
-  }
-
-  test('names the members that do not fit', async () => {
-    const held = validator();
-    const good = await received(`${API}/account/1`);
-    const body = good.body as Record<string, unknown>;
-    const problemsOf = (change: Record<string, unknown>) =>
-      held.problems({ ...good, body: { ...body, ...change } });
-    expect(problemsOf({})).toEqual([]);
-    expect(problemsOf({ currency: 1 })).toEqual([
-      expect.stringContaining('/currency must be string'),
-    ]);
-    expect(problemsOf({ currency: null })).toHaveLength(1);
-    expect(problemsOf({ surprise: 1 })).toEqual([expect.stringContaining('additional properties')]);
-    expect(problemsOf({ subscription: { status: 'NONE' } })).toHaveLength(1);
-    expect(problemsOf({ referral: { code: 'A' } })).toEqual([]);
-    expect(problemsOf({ referral: { code: null } }).length).toBeGreaterThan(0);
-    expect(held.problems({ ...good, body: {} }).length).toBeGreaterThan(1);
-    expect(held.problems({ ...good, status: 418 })).toEqual([
-      expect.stringContaining('the status is not described'),
-    ]);
-    expect(held.problems({ ...good, path: '/elsewhere' })).toEqual([
-      expect.stringContaining('is not described'),
-    ]);
-    const wrongCode = {
-      statusCode: 404,
-      message: '',
-      apiErrorCode: 'REWARD_NOT_FOUND',
-      rsCode: null,
-    };
-    expect(held.problems({ ...good, status: 404, body: wrongCode }).length).toBeGreaterThan(0);
-  });
 });

@@ -1,10 +1,7 @@
-import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import { errorBody } from '../support/error-body.js';
+import { API, LIVE, useSampleApp } from './sample-app.js';
 
-let it_: SampleApp;
-beforeAll(async () => {
-  it_ = await startSampleApp();
-});
-afterAll(() => it_.app.close());
+const it_ = useSampleApp();
 
 test('a service is live from its start and ready when its parts are', async () => {
   const live = await fetch(`${it_.origin}/health/live`);
@@ -19,10 +16,7 @@ test('a service is live from its start and ready when its parts are', async () =
     503,
     '1',
     {
-      statusCode: 503,
-      message: 'The service is not ready',
-      apiErrorCode: 'UNAVAILABLE',
-      rsCode: null,
+      ...errorBody(503, 'UNAVAILABLE'),
       status: 'not ready',
       ready: false,
       checks: { postgres: { ok: true }, 'projection rewards': { ok: false, lagEvents: 12 } },
@@ -57,8 +51,7 @@ test('requests are counted by method, route pattern and status', async () => {
 });
 
 test('checks of readiness at the same time share one, since anyone may ask', async () => {
-  let open = (): void => undefined;
-  it_.sample.gate = new Promise((resolve) => (open = resolve));
+  const open = it_.sample.close();
   const checks = () => it_.sample.entered.filter((name) => name === 'check').length;
   const before = checks();
   const begun = it_.edge.inFlight;

@@ -13,6 +13,7 @@ import {
   userJson,
   userListItemJson,
 } from '../../src/presenting/user.response.js';
+import { aProfile } from '../support/account-events.js';
 
 const links = new ShareLinks('https://refer.example/', { tenant: 'acme', mode: 'live' });
 const around = { links, defaultProgramId: 'default' };
@@ -22,21 +23,7 @@ const bare: UserFacts = {
   person: 'p',
   accountId: 'a1',
   userId: 'u1',
-  email: null,
-  firstName: null,
-  lastName: null,
-  imageUrl: null,
-  locale: null,
-  countryCode: null,
-  referable: true,
-  customFields: {},
-  segments: [],
-  cookieId: null,
-  referralSource: null,
-  firstSeenIP: null,
-  lastSeenIP: null,
-  firstSeenUserAgent: null,
-  lastSeenUserAgent: null,
+  ...aProfile('u1', { email: null }),
   dateCreated: 5,
   dateBlocked: null,
   referralCodes: {},
@@ -174,32 +161,27 @@ test("a code is shown with its owner's public members", () => {
     nameOf(null, null),
     nameOf(' Ann ', '𝒜da'),
   ]).toEqual(['Ann', 'L', null, 'Ann 𝒜']);
-  const rewardOf = (reward: Parameters<typeof codeDetailsJson>[0]['reward']) =>
-    codeDetailsJson({ ...details, reward }).reward;
-  expect(rewardOf({ type: 'CREDIT', unit: 'CENTS', assignedCredit: 5, currency: null })).toEqual({
-    type: 'CREDIT',
-    unit: 'CENTS',
-    credit: 5,
-  });
-  expect(
-    rewardOf({ type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: null }),
-  ).toEqual({
-    type: 'PCT_DISCOUNT',
-    unit: '%',
-    discountPercent: 10,
-  });
-  expect(rewardOf({ type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 })).toEqual(
-    {
-      type: 'PCT_DISCOUNT',
-      unit: '%',
-      discountPercent: 10,
-      monthsDiscountIsValid: 3,
-    },
-  );
-  expect(rewardOf({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1, unit: null })).toEqual({
-    type: 'FUELTANK',
-    unit: null,
-  });
+});
+
+const REWARD = { unit: null, currency: null, monthsDiscountIsValid: null };
+test.each([
+  [
+    { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5 },
+    { unit: 'CENTS', credit: 5 },
+  ],
+  [
+    { type: 'PCT_DISCOUNT', discountPercent: 10 },
+    { unit: '%', discountPercent: 10 },
+  ],
+  [
+    { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 },
+    { unit: '%', discountPercent: 10, monthsDiscountIsValid: 3 },
+  ],
+  [{ type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 1 }, { unit: null }],
+])('a code shows the reward %j as %j', (reward, shown) => {
+  const details = { code: 'ANN', dateCreated: 1, programId: 'default', owner: full };
+  const json = codeDetailsJson({ ...details, reward: { ...REWARD, ...reward } as never });
+  expect(json.reward).toEqual({ type: reward.type, ...shown });
 });
 
 describe('share links', () => {

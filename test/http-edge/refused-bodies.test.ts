@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
-import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import { API, basic, LIVE, useSampleApp } from './sample-app.js';
 
 /**
  * A request that is refused while its body is still on its way: the client gets the answer, and
@@ -9,11 +9,7 @@ import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.j
 
 const MIB = 1024 * 1024;
 
-let it_: SampleApp;
-beforeAll(async () => {
-  it_ = await startSampleApp();
-});
-afterAll(() => it_.app.close());
+const it_ = useSampleApp();
 
 interface Refused {
   readonly path: string;

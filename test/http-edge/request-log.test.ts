@@ -1,13 +1,9 @@
 import { loggedAddress } from '../../src/http/edge/client-address.js';
 import { traceIdOf } from '../../src/http/edge/request-span.js';
 import { sendRaw } from '../support/raw-http.js';
-import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+import { API, basic, LIVE, useSampleApp } from './sample-app.js';
 
-let it_: SampleApp;
-beforeAll(async () => {
-  it_ = await startSampleApp();
-});
-afterAll(() => it_.app.close());
+const it_ = useSampleApp();
 
 /** The lines that these calls leave; the client may see an answer before its line is written. */
 async function linesOf(calls: () => Promise<unknown>, count: number) {

@@ -86,24 +86,11 @@ describe('accountsync', () => {
     expect(parsed).toMatchObject({ id: '7', referral: null });
     expect(parsed.currency).toBeUndefined();
     expect(subscriptionOf(parsed.subscription)).toEqual({ status: 'TRIAL' });
-    const paid = parse({
-      id: 'a',
-      subscription: {
-        status: 'PAID',
-        value: 9.99,
-        billingIntervalType: 'MONTH',
-        billingIntervalValue: 1,
-      },
-      currency: 'EUR',
-      referral: { code: 123 },
-    });
-    expect(subscriptionOf(paid.subscription)).toEqual({
-      status: 'PAID',
-      value: 9.99,
-      billingIntervalType: 'MONTH',
-      billingIntervalValue: 1,
-    });
-    expect([paid.currency, paid.referral?.code]).toEqual(['EUR', '123']);
+    const billing = { value: 9.99, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+    const subscription = { status: 'PAID', ...billing };
+    const whole = parse({ id: 'a', subscription, currency: 'EUR', referral: { code: 123 } });
+    expect(subscriptionOf(whole.subscription)).toEqual(subscription);
+    expect([whole.currency, whole.referral?.code]).toEqual(['EUR', '123']);
   });
 
   test('ignores a malformed code', () => {
@@ -114,46 +101,20 @@ describe('accountsync', () => {
   });
 
   const good = { id: 'a', subscription: { status: 'FREE' } };
+  const paid = (more: object) => ({ ...good, subscription: { status: 'PAID', ...more } });
+  const BILLING = ['value', 'billingIntervalType', 'billingIntervalValue'].map(
+    (member) => `subscription.${member}`,
+  );
   test.each<[object, readonly string[]]>([
     [{}, ['id', 'subscription', 'RS022']],
     [{ ...good, id: '' }, ['id']],
     [{ ...good, subscription: { status: 'paid' } }, ['subscription.status', 'RS022']],
     [{ ...good, subscription: {} }, ['subscription.status', 'RS022']],
     [{ ...good, subscription: { status: 1 } }, ['subscription.status', 'RS022']],
+    [paid({}), BILLING],
+    [paid({ value: -1, billingIntervalType: 'NEVER', billingIntervalValue: 0 }), BILLING],
     [
-      { ...good, subscription: { status: 'PAID' } },
-      [
-        'subscription.value',
-        'subscription.billingIntervalType',
-        'subscription.billingIntervalValue',
-      ],
-    ],
-    [
-      {
-        ...good,
-        subscription: {
-          status: 'PAID',
-          value: -1,
-          billingIntervalType: 'NEVER',
-          billingIntervalValue: 0,
-        },
-      },
-      [
-        'subscription.value',
-        'subscription.billingIntervalType',
-        'subscription.billingIntervalValue',
-      ],
-    ],
-    [
-      {
-        ...good,
-        subscription: {
-          status: 'PAID',
-          value: '5',
-          billingIntervalType: 'DAY',
-          billingIntervalValue: 1.5,
-        },
-      },
+      paid({ value: '5', billingIntervalType: 'DAY', billingIntervalValue: 1.5 }),
       ['subscription.value', 'subscription.billingIntervalValue'],
     ],
     [{ ...good, subscription: { status: 'FREE', value: Infinity } }, ['subscription.value']],
@@ -471,38 +432,19 @@ describe('a new reward', () => {
   const tank = { type: 'FUELTANK', fuelTankCode: 'F1', fuelTankType: 'CREDIT', amount: 500 };
 
   test('has the members of its type and no others', () => {
-    expect(rewardValueOf(parseCreateReward({ ...credit, currency: 'USD' }))).toEqual({
-      type: 'CREDIT',
-      unit: 'CENTS',
-      assignedCredit: 100,
-      currency: 'USD',
-    });
-    expect(
-      rewardValueOf(
-        parseCreateReward({ ...credit, currency: null, assignedCredit: Number.MAX_SAFE_INTEGER }),
-      ),
-    ).toMatchObject({
-      assignedCredit: Number.MAX_SAFE_INTEGER,
+    const valueOf = (body: object) => rewardValueOf(parseCreateReward(body));
+    const most = Number.MAX_SAFE_INTEGER;
+    expect(valueOf({ ...credit, currency: 'USD' })).toEqual({ ...credit, currency: 'USD' });
+    expect(valueOf({ ...credit, currency: null, assignedCredit: most })).toEqual({
+      ...credit,
       currency: null,
+      assignedCredit: most,
     });
-    expect(rewardValueOf(parseCreateReward({ ...percent, unit: '%' }))).toEqual({
-      type: 'PCT_DISCOUNT',
-      discountPercent: 10,
-      monthsDiscountIsValid: null,
-    });
-    expect(rewardValueOf(parseCreateReward(tank))).toEqual({
-      type: 'FUELTANK',
-      fuelTankCode: 'F1',
-      fuelTankType: 'CREDIT',
-      amount: 500,
-      unit: null,
-    });
-    expect(
-      rewardValueOf(
-        parseCreateReward({ ...tank, amount: '9007199254740991', fuelTankCode: 7, unit: 'CENTS' }),
-      ),
-    ).toMatchObject({
-      amount: Number.MAX_SAFE_INTEGER,
+    expect(valueOf({ ...percent, unit: '%' })).toEqual({ ...percent, monthsDiscountIsValid: null });
+    expect(valueOf(tank)).toEqual({ ...tank, unit: null });
+    expect(valueOf({ ...tank, amount: String(most), fuelTankCode: 7, unit: 'CENTS' })).toEqual({
+      ...tank,
+      amount: most,
       fuelTankCode: '7',
       unit: 'CENTS',
     });

@@ -80,6 +80,13 @@ export class Sample {
   enter(name: string): void {
     this.entered.push(name);
   }
+
+  /** Closes the gate. @returns what opens it. */
+  close(): () => void {
+    let open = (): void => undefined;
+    this.gate = new Promise((resolve) => (open = resolve));
+    return open;
+  }
 }
 
 const SAMPLE = Symbol('sample');
@@ -344,6 +351,34 @@ export async function startSampleApp(
     },
     logText: () => lines.join(''),
   };
+}
+
+/** The sample of a file, from its beginning to its end. */
+export function useSampleApp(...given: Parameters<typeof startSampleApp>): SampleApp {
+  let started: SampleApp;
+  beforeAll(async () => {
+    started = await startSampleApp(...given);
+  });
+  afterAll(() => started.app.close());
+  return new Proxy({} as SampleApp, { get: (_, name) => Reflect.get(started, name) as unknown });
+}
+
+/** Samples that end with the test that starts them. */
+export function sampleOfTest(): typeof startSampleApp {
+  const apps: SampleApp[] = [];
+  afterEach(async () => {
+    for (const { app } of apps.splice(0)) await app.close();
+  });
+  return async (...given) => {
+    const started = await startSampleApp(...given);
+    apps.push(started);
+    return started;
+  };
+}
+
+/** Looks again as soon as others have had their turn. */
+export async function turnsUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 export const basic = (credentials: string): string =>

@@ -1,10 +1,10 @@
 import type { Commands, CountVisitsEnvelope } from '../../src/command-handling/commands.js';
-import { enterWorld } from '../../src/foundation/world.js';
 import {
   INTERVAL_MS,
   ShareLinkVisits,
   type Visit,
 } from '../../src/http/share-links/share-link-visits.js';
+import { enterWorldWith } from '../support/clock-of-process.js';
 
 const MIDNIGHT = Date.UTC(2026, 0, 2);
 let now = MIDNIGHT - 1_000;
@@ -14,10 +14,7 @@ beforeEach(() => {
   now = MIDNIGHT - 1_000;
   timers = [];
   let ids = 0;
-  const unused = (): never => {
-    throw new Error('not used here');
-  };
-  leave = enterWorld({
+  leave = enterWorldWith({
     now: () => now,
     elapsed: () => now,
     after: (ms, call) => {
@@ -25,8 +22,6 @@ beforeEach(() => {
       return () => (timers = timers.filter((timer) => timer.call !== call));
     },
     uuid: () => `id-${++ids}`,
-    bytes: unused,
-    below: unused,
   });
 });
 afterEach(() => leave());

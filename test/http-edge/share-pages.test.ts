@@ -14,18 +14,17 @@ import { shapeOf, textOf } from '../templates/rendered-html.js';
 
 const theme = (over: Partial<PageTheme> = {}): PageTheme => ({ ...BUILT_IN_THEME.page, ...over });
 const skeletons = new PageSkeletons();
-const page = (over: Partial<PageFacts> = {}) =>
-  skeletons.page({
-    tenant: 'acme',
-    theme: theme(),
-    locale: 'en',
-    name: 'Ann L',
-    code: 'ANNLEE',
-    reward: '10 % off',
-    pagePrefix: 'https://share.example/r/acme/',
-    linkPrefix: 'https://share.example/s/acme/',
-    ...over,
-  });
+const FACTS: PageFacts = {
+  tenant: 'acme',
+  theme: theme(),
+  locale: 'en',
+  name: 'Ann L',
+  code: 'ANNLEE',
+  reward: '10 % off',
+  pagePrefix: 'https://share.example/r/acme/',
+  linkPrefix: 'https://share.example/s/acme/',
+};
+const page = (over: Partial<PageFacts> = {}) => skeletons.page({ ...FACTS, ...over });
 const between = (html: string, start: string, end: string): string =>
   html.split(start)[1]?.split(end)[0] ?? '';
 const bodyOf = (html: string) => between(html, '<body>', '</body>');
@@ -179,16 +178,7 @@ describe('whatever people are called and themes hold', () => {
 
   test('one theme takes one place in memory, whoever shares it, and the memory is bounded', () => {
     const own = new PageSkeletons();
-    const facts: PageFacts = {
-      tenant: 'acme',
-      theme: theme({ text: 'x'.repeat(19_000) }),
-      locale: 'en',
-      name: 'Ann L',
-      code: 'ANNLEE',
-      reward: null,
-      pagePrefix: 'https://share.example/r/acme/',
-      linkPrefix: 'https://share.example/s/acme/',
-    };
+    const facts = { ...FACTS, theme: theme({ text: 'x'.repeat(19_000) }), reward: null };
     own.page(facts);
     const { bytes } = own;
     expect(bytes).toBeGreaterThan(38_000);

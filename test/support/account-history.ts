@@ -34,6 +34,13 @@ export const historyStep = fc.record({
 });
 export type HistoryStep = typeof historyStep extends fc.Arbitrary<infer S> ? S : never;
 
+interface KnownReward {
+  readonly account: TestAccount;
+  readonly granted: AccountEventOf<'RewardGranted'>;
+  left: number;
+  cancelled: boolean;
+}
+
 const STATUSES: readonly SideStatus[] = ['APPROVED', 'PENDING', 'DENIED'];
 
 /** One in which people are forgotten, too. */
@@ -54,12 +61,7 @@ export class AccountHistory {
     TestAccount,
     { id: string; referrer: ReturnType<typeof partyOf> }
   >();
-  private readonly rewards: {
-    account: TestAccount;
-    granted: AccountEventOf<'RewardGranted'>;
-    left: number;
-    cancelled: boolean;
-  }[] = [];
+  private readonly rewards: KnownReward[] = [];
   private time = 1_000;
   private count = 0;
 
@@ -69,137 +71,94 @@ export class AccountHistory {
     );
   }
 
-  next({
-    kind,
-    account: accountNumber,
-    user: userNumber,
-    pick,
-    amount,
-  }: HistoryStep): [TestAccount, AccountEvent] | undefined {
-    const account = this.accounts[accountNumber] ?? this.accounts[0];
-    if (!account) return undefined;
-    const at = (this.time += pick);
+  next(step: HistoryStep): [TestAccount, AccountEvent] | undefined {
+    const account = this.accounts[step.account]!;
+    const at = (this.time += step.pick);
     const id = `${this.run}-${(this.count += 1)}`;
-    const userId = `user${userNumber}`;
-    const party = partyOf(account, userId);
+    const begun = this.begun(account, step, at, id);
+    if (begun) return [account, begun];
+    const reward = this.rewards[step.pick % Math.max(1, this.rewards.length)];
+    if (step.kind >= 12 && step.kind <= 15) {
+      const event = reward && aboutIt(reward, step, at, id);
+      return event && [reward.account, event];
+    }
+    const event = this.ofAccount(account, step, at, id);
+    return event && [account, event];
+  }
+
+  /** An account and a user begin before anything happens to them. */
+  private begun(
+    account: TestAccount,
+    { user, pick }: HistoryStep,
+    at: number,
+    id: string,
+  ): AccountEvent | undefined {
     if (!this.opened.has(account)) {
       this.opened.add(account);
-      return [
-        account,
-        accountOpened(account, { at, ...(pick === 0 ? { accountId: forgotten(id) } : {}) }),
-      ];
+      return accountOpened(account, { at, ...(pick === 0 ? { accountId: forgotten(id) } : {}) });
     }
-    const person = party.person;
-    if (!this.identified.has(person)) {
-      this.identified.add(person);
-      const event = userIdentified(account, userId, { firstName: `Ann${pick}` }, at);
-      return [
-        account,
-        pick === 1 && event.type === 'UserIdentified'
-          ? { ...event, profile: forgotten(person) }
-          : event,
-      ];
-    }
-    const reward = this.rewards[pick % Math.max(1, this.rewards.length)];
+    const { person } = partyOf(account, `user${user}`);
+    if (this.identified.has(person)) return undefined;
+    this.identified.add(person);
+    const event = userIdentified(account, `user${user}`, { firstName: `Ann${pick}` }, at);
+    return pick === 1 && event.type === 'UserIdentified'
+      ? { ...event, profile: forgotten(person) }
+      : event;
+  }
+
+  private ofAccount(
+    account: TestAccount,
+    { kind, user, pick, amount }: HistoryStep,
+    at: number,
+    id: string,
+  ): AccountEvent | undefined {
+    const userId = `user${user}`;
+    const party = partyOf(account, userId);
+    const { person } = party;
     const referral = this.referralOf.get(account);
     const statuses = {
-      referredStatus: STATUSES[pick % 3] ?? 'DENIED',
-      referrerStatus: STATUSES[amount % 3] ?? 'DENIED',
+      referredStatus: STATUSES[pick % 3]!,
+      referrerStatus: STATUSES[amount % 3]!,
       at,
     };
+    const lastName = pick % 2 ? `Lee${pick}` : null;
+    const code =
+      pick % 2 ? `Code${person.slice(0, 4)}${pick}` : `CODE${person.slice(0, 4)}${pick + 1}`;
     switch (kind) {
       case 0:
-        return [account, subscriptionChanged({ status: pick % 2 ? 'PAID' : 'TRIAL' }, at)];
+        return subscriptionChanged({ status: pick % 2 ? 'PAID' : 'TRIAL' }, at);
       case 1:
-        return [
-          account,
-          userProfileChanged(
-            account,
-            userId,
-            { lastName: pick % 2 ? `Lee${pick}` : null, customFields: { pick } },
-            at,
-          ),
-        ];
+        return userProfileChanged(account, userId, { lastName, customFields: { pick } }, at);
       case 2:
-        return [
-          account,
-          referralCodeAssigned(
-            account,
-            userId,
-            pick % 2 ? `Code${person.slice(0, 4)}${pick}` : `CODE${person.slice(0, 4)}${pick + 1}`,
-            at,
-          ),
-        ];
+        return referralCodeAssigned(account, userId, code, at);
       case 3:
-        return [account, { type: pick % 2 ? 'UserBlocked' : 'UserUnblocked', at, person }];
+        return { type: pick % 2 ? 'UserBlocked' : 'UserUnblocked', at, person };
       case 4:
-        return [account, accountAttributed('CODE', party, at)];
+        return accountAttributed('CODE', party, at);
       case 5: {
-        const referrer = partyOf(
-          this.accounts[(accountNumber + 1 + (pick % 2)) % 3] ?? account,
-          `user${pick % 3}`,
-        );
         if (referral) return undefined;
+        const other = this.accounts[(this.accounts.indexOf(account) + 1 + (pick % 2)) % 3]!;
+        const referrer = partyOf(other, `user${pick % 3}`);
         this.referralOf.set(account, { id, referrer });
-        return [
-          account,
-          referralStarted(
-            id,
-            pick % 7 ? party : { ...party, ids: forgotten(person) },
-            referrer,
-            statuses,
-          ),
-        ];
+        const referred = pick % 7 ? party : { ...party, ids: forgotten<never>(person) };
+        return referralStarted(id, referred, referrer, statuses);
       }
       case 6:
         return (
-          referral && [
-            account,
-            referralConverted(
-              referral.id,
-              pick % 5 ? referral.referrer : { ...referral.referrer, ids: forgotten('x') },
-              statuses,
-            ),
-          ]
+          referral &&
+          referralConverted(
+            referral.id,
+            pick % 5 ? referral.referrer : { ...referral.referrer, ids: forgotten('x') },
+            statuses,
+          )
         );
       case 7:
-        return referral && [account, referralModerated(referral.id, referral.referrer, statuses)];
+        return referral && referralModerated(referral.id, referral.referrer, statuses);
       case 8:
-        return referral && [account, { type: 'ReferralEnded', at, referralId: referral.id }];
-      case 9:
-        return [
-          account,
-          {
-            type: 'PaymentProviderIdSet',
-            at,
-            paymentProviderId: { subject: 'x', value: pick ? `cus${pick}` : null },
-          },
-        ];
-      case 10:
-      case 11: {
-        const value =
-          [
-            credit(amount, pick % 2 ? 'CENTS' : 'cents'),
-            discount(amount),
-            tankCode(`T${pick}`),
-            credit(amount, 'POINTS'),
-          ][pick % 4] ?? discount(1);
-        const dateScheduledFor = pick % 3 === 0 ? at + 30 : null;
-        const granted = rewardGranted(id, party, value, {
-          at,
-          dateScheduledFor,
-          dateExpires: pick % 5 === 0 ? at + 100 : null,
-          source: pick % 2 ? 'REFERRED' : 'FRIEND_SIGNUP',
-          referralId: referral?.id ?? null,
-          ...(pick === 13 ? { owner: forgotten(person) } : {}),
-        });
-        this.rewards.push({
-          account,
-          granted,
-          left: value.type === 'CREDIT' ? value.assignedCredit : 0,
-          cancelled: false,
-        });
-        return [account, granted];
+        return referral && { type: 'ReferralEnded', at, referralId: referral.id };
+      case 9: {
+        const paymentProviderId = { subject: 'x', value: pick ? `cus${pick}` : null };
+        return { type: 'PaymentProviderIdSet', at, paymentProviderId };
       }
       case 16: {
         const erased = {
@@ -207,39 +166,52 @@ export class AccountHistory {
           persons: [person],
           account: pick % 4 === 0 ? account.accountRef : null,
         };
-        return [
-          account,
-          amount % 2
-            ? { type: 'ErasureRequested', at, ...erased, suppressed: [] }
-            : { type: 'ErasureCompleted', at, ...erased },
-        ];
+        return amount % 2
+          ? { type: 'ErasureRequested', at, ...erased, suppressed: [] }
+          : { type: 'ErasureCompleted', at, ...erased };
       }
-      case 12: {
-        if (!reward || reward.left === 0 || reward.cancelled) return undefined;
-        const redeemed = Math.min(reward.left, amount);
-        reward.left -= redeemed;
-        return [reward.account, creditRedeemed(reward.granted, id, redeemed, at)];
+      default: {
+        const value = [
+          credit(amount, pick % 2 ? 'CENTS' : 'cents'),
+          discount(amount),
+          tankCode(`T${pick}`),
+          credit(amount, 'POINTS'),
+        ][pick % 4]!;
+        const granted = rewardGranted(id, party, value, {
+          at,
+          dateScheduledFor: pick % 3 === 0 ? at + 30 : null,
+          dateExpires: pick % 5 === 0 ? at + 100 : null,
+          source: pick % 2 ? 'REFERRED' : 'FRIEND_SIGNUP',
+          referralId: referral?.id ?? null,
+          ...(pick === 13 ? { owner: forgotten(person) } : {}),
+        });
+        const left = value.type === 'CREDIT' ? value.assignedCredit : 0;
+        this.rewards.push({ account, granted, left, cancelled: false });
+        return granted;
       }
-      case 13:
-        if (!reward) return undefined;
-        reward.cancelled = true;
-        return [reward.account, rewardCancelled(reward.granted, reward.left, at)];
-      case 14:
-        if (!reward) return undefined;
-        reward.cancelled = false;
-        return [reward.account, aboutReward('RewardRestored', reward.granted, reward.left, at)];
-      default:
-        return (
-          reward && [
-            reward.account,
-            aboutReward(
-              pick % 2 ? 'RewardExpired' : 'RewardBecameAvailable',
-              reward.granted,
-              reward.left,
-              at,
-            ),
-          ]
-        );
     }
   }
+}
+
+/** What happens to a reward that was granted before. */
+function aboutIt(
+  reward: KnownReward,
+  { kind, pick, amount }: HistoryStep,
+  at: number,
+  id: string,
+): AccountEvent | undefined {
+  if (kind === 12) {
+    if (reward.left === 0 || reward.cancelled) return undefined;
+    const redeemed = Math.min(reward.left, amount);
+    reward.left -= redeemed;
+    return creditRedeemed(reward.granted, id, redeemed, at);
+  }
+  if (kind === 13) {
+    reward.cancelled = true;
+    return rewardCancelled(reward.granted, reward.left, at);
+  }
+  if (kind === 14) reward.cancelled = false;
+  const due = pick % 2 ? 'RewardExpired' : 'RewardBecameAvailable';
+  const type = kind === 14 ? 'RewardRestored' : due;
+  return aboutReward(type, reward.granted, reward.left, at);
 }

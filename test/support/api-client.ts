@@ -20,12 +20,13 @@ export interface CallOptions {
 }
 
 /**
- * Calls the routes of one tenant with one set of credentials. Paths are relative to the tenant's
- * and percent-encoded by the caller.
+ * Calls the routes of one tenant, or those of operators, with one set of credentials. Paths are
+ * relative to theirs and percent-encoded by the caller.
  */
 export class ApiClient {
   constructor(
     readonly origin: string,
+    /** Empty: the routes are those of operators. */
     readonly tenant: string,
     /** `user:password` of HTTP Basic, or the token of a user; undefined: no credentials. */
     readonly credentials: string | { readonly token: string } | undefined,
@@ -60,7 +61,8 @@ export class ApiClient {
     body?: unknown,
     options: CallOptions = {},
   ): Promise<Answer<T>> {
-    const pathname = `/api/v1/${this.tenant}${path}`;
+    const { tenant } = this;
+    const pathname = `${tenant === '' ? '/operations' : `/api/v1/${tenant}`}${path}`;
     const payload = options.raw ?? (body === undefined ? undefined : JSON.stringify(body));
     const response = await fetch(`${this.origin}${pathname}`, {
       method,

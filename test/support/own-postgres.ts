@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { choosePostgresAccount } from '../../src/embedded-postgres/postgres-account.js';
 import { readPostmasterFile } from '../../src/embedded-postgres/postmaster-file.js';
+import { selfSignedCertificate } from '../harness/self-signed.js';
 import { createDataDir, eventually } from './embedded.js';
 
 /** A Postgres as an operator runs one: over TCP with TLS only, with settings of its own. */
@@ -52,27 +53,11 @@ export async function startOwnPostgres(
     '--locale=C',
     '--no-sync',
   ]);
-  await promisify(execFile)('openssl', [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-days',
-    '2',
-    '-subj',
-    '/CN=localhost',
-    '-addext',
-    'subjectAltName=DNS:localhost',
-    '-keyout',
-    join(pgdata, 'server.key'),
-    '-out',
-    join(pgdata, 'server.crt'),
-  ]);
+  const { key, cert, remove: removeFiles } = await selfSignedCertificate(['DNS:localhost']);
+  await removeFiles();
   const certFile = join(folder, 'postgres-ca.pem');
-  await writeFile(certFile, await readFile(join(pgdata, 'server.crt')));
+  await writeFile(join(pgdata, 'server.key'), key, { mode: 0o600 });
+  for (const file of [join(pgdata, 'server.crt'), certFile]) await writeFile(file, cert);
   await writeFile(
     join(pgdata, 'pg_hba.conf'),
     'hostssl all all 127.0.0.1/32 scram-sha-256\nhostssl replication all 127.0.0.1/32 scram-sha-256\n',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
+import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import type { ProgramDocument, ProgramType } from '../../src/domain/tenant/tenant.decider.js';
 import type { Position } from '../../src/event-log/event-log.js';
@@ -14,6 +15,9 @@ import { OpenApiValidator, type ReceivedAnswer } from '../harness/openapi-valida
 import { startServiceProcess } from '../harness/service-process.js';
 import { ApiClient, type Answer } from './api-client.js';
 import { createTestDatabase } from './database.js';
+import { errorBody } from './error-body.js';
+
+export { errorBody };
 
 /** Part of everything that `personal` makes, and of nothing that a service has reason to log. */
 const MARK = 'qzx';
@@ -69,7 +73,7 @@ async function validatorOf(
 export interface TestStores {
   readonly databaseUrl: string;
   readonly masterKeyFile: string;
-  /** Of no operators; for the services that it is given to. */
+  /** Of no operators, until `makeOperators` writes it. */
   readonly operatorsFile: string;
   remove(): Promise<void>;
 }
@@ -86,6 +90,19 @@ export async function createStores(): Promise<TestStores> {
     await rm(folder, { recursive: true, force: true });
   };
   return { databaseUrl: database.url, masterKeyFile, operatorsFile, remove };
+}
+
+/** Writes the file of operators. @returns their keys. */
+export async function makeOperators<N extends string>(
+  { operatorsFile }: TestStores,
+  roles: Readonly<Record<N, readonly OperatorRole[]>>,
+): Promise<Readonly<Record<N, string>>> {
+  const made = Object.entries<readonly OperatorRole[]>(roles).map(
+    ([name, held]) => [name, makeOperatorKey(name, held)] as const,
+  );
+  const entries = made.map(([, { entry }]) => entry);
+  await writeFile(operatorsFile, JSON.stringify(entries), { mode: 0o600 });
+  return Object.fromEntries(made.map(([name, { key }]) => [name, key])) as Record<N, string>;
 }
 
 /** True where the file runs against dist/ (the project `compiled` of jest). */
@@ -162,6 +179,7 @@ function startLogging(
   const settings = {
     DATABASE_URL: stores.databaseUrl,
     MASTER_KEY_FILE: stores.masterKeyFile,
+    OPERATORS_FILE: stores.operatorsFile,
     PORT: '0',
     DATABASE_CONNECTIONS_MAX: '23',
     // Tests of refusals refuse more in a minute than a client may.
@@ -224,6 +242,11 @@ export class RunningService {
 
   client(alias: string, credentials: string | undefined): ApiClient {
     return new ApiClient(this.origin, alias, credentials, this.check);
+  }
+
+  /** Of an operator; its paths are below `/operations`. */
+  operator(key: string): ApiClient {
+    return new ApiClient(this.origin, '', `:${key}`, this.check);
   }
 
   async createTenant(options: TenantOptions = {}): Promise<TestTenant> {
@@ -336,7 +359,6 @@ async function startForAll(): Promise<StartedForAll> {
     CONSOLE_PATTERNS: 'on',
     // Of all files together: they send from one address.
     FAILED_CREDENTIALS_PER_MINUTE: '1000000',
-    OPERATORS_FILE: stores.operatorsFile,
     TRUSTED_PROXIES: '127.0.0.0/8',
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   };
@@ -366,6 +388,27 @@ export async function shareService(): Promise<ServiceWithStores> {
   return { service, stores, end };
 }
 
+/** The service of a file, from its beginning to its end. */
+function forFile(start: () => Promise<ServiceWithStores>): Omit<ServiceWithStores, 'end'> {
+  let running: ServiceWithStores;
+  beforeAll(async () => {
+    running = await start();
+  });
+  afterAll(() => running.end());
+  return {
+    get service() {
+      return running.service;
+    },
+    get stores() {
+      return running.stores;
+    },
+  };
+}
+
+export const useSharedService = () => forFile(shareService);
+export const useService = (environment?: Environment) =>
+  forFile(() => startWithStores(environment));
+
 /** Waits until everything that a file wrote has had its reactions. */
 async function settled({ core, policies }: Service): Promise<void> {
   for (;;) {
@@ -374,20 +417,6 @@ async function settled({ core, policies }: Service): Promise<void> {
     await policies.waitFor(head, 20_000);
     if ((await core.log.head()) === head) return;
   }
-}
-
-/** The body of an error, every member of it. */
-export function errorBody(statusCode: number, apiErrorCode: string, rsCode: string | null = null) {
-  const listsReasons = ['BAD_REQUEST', 'VALIDATION_FAILED', 'MODERATION_NOT_POSSIBLE'].includes(
-    apiErrorCode,
-  );
-  return {
-    statusCode,
-    apiErrorCode,
-    rsCode,
-    message: expect.stringMatching(/\S/) as unknown,
-    ...(listsReasons ? { validationErrors: expect.any(Array) as unknown } : {}),
-  };
 }
 
 /** Status and body of an answer, to be compared with `refusal`. */
