@@ -11,7 +11,7 @@ import { until } from '../support/projected-ledger.js';
 import {
   outcome,
   personal,
-  shareService,
+  useSharedService,
   type TestTenant,
   expectAnswer,
   expectRefusal,
@@ -32,22 +32,18 @@ interface Told extends Json {
   readonly type: string;
 }
 
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let receiver: WebhookReceiver;
 let tenant: TestTenant;
 let made = 0;
 
 beforeAll(async () => {
-  running = await shareService();
   receiver = await startWebhookReceiver();
 });
 beforeEach(async () => {
   tenant = await running.service.createTenant();
 });
-afterAll(async () => {
-  await running.end();
-  await receiver.stop();
-});
+afterAll(() => receiver.stop());
 jest.setTimeout(120_000);
 
 const WITHIN_MS = 60_000;
@@ -262,7 +258,7 @@ test('test events are limited for a tenant, with a key and in both modes', async
 test('a failed delivery is sent again with the same id and body, and its attempts are shown', async () => {
   const path = aPath();
   const { endpointUrl } = await subscribe(path);
-  await receiver.behave(
+  receiver.behave(
     path,
     { kind: 'answer', status: 500, body: 'not now' },
     { kind: 'answer', status: 200 },
@@ -297,7 +293,7 @@ test('a failed delivery is sent again with the same id and body, and its attempt
 test('410 disables the endpoint: it is shown, gets nothing, and a subscription enables it', async () => {
   const path = aPath();
   const { endpointUrl } = await subscribe(path);
-  await receiver.behave(path, { kind: 'answer', status: 410 }, { kind: 'answer' });
+  receiver.behave(path, { kind: 'answer', status: 410 }, { kind: 'answer' });
   await tenant.live.post(at(endpointUrl, '/test'));
   const state = async () =>
     ((await showEndpoints(core(), scope())) as readonly { state: string }[]).map(
@@ -321,7 +317,7 @@ test('410 disables the endpoint: it is shown, gets nothing, and a subscription e
 test('another name is no relief for a failing endpoint', async () => {
   const path = aPath();
   const { endpointUrl } = await subscribe(path);
-  await receiver.behave(path, { kind: 'answer', status: 500 });
+  receiver.behave(path, { kind: 'answer', status: 500 });
   await aUser();
   await aUser();
   const state = async () =>

@@ -169,7 +169,7 @@ test('a receiver that is down, refuses or hangs is told of, and the next event g
   const gone = await startWebhookReceiver();
   await gone.stop();
   const down = await new Listening(tenant.alias, '--forward-to', gone.url('/hook')).begun();
-  await receiver.behave('/bad', { kind: 'answer', status: 500 }, { kind: 'hang' });
+  receiver.behave('/bad', { kind: 'answer', status: 500 }, { kind: 'hang' });
   const bad = await new Listening(tenant.alias, '--forward-to', receiver.url('/bad')).begun();
   await aUser(tenant.live);
   await down.until(() => down.lines.length === 2 && down.err.includes('coupon.created'));

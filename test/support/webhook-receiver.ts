@@ -1,7 +1,14 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import {
+  connect,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server as TcpServer,
+  type Socket,
+} from 'node:net';
 import { selfSignedCertificate } from '../harness/self-signed.js';
+import { pollPause } from './poll-pause.js';
 
 /** A request as it arrived. */
 export interface ReceivedRequest {
@@ -11,11 +18,8 @@ export interface ReceivedRequest {
   readonly url: string;
   /** By name, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Names and values in turn. */
-  readonly rawHeaders: readonly string[];
   /** The raw bytes. */
   readonly body: Buffer;
-  readonly atMs: number;
   /** Number of its connection, from 1 on. */
   readonly connection: number;
   readonly tls: boolean;
@@ -29,137 +33,95 @@ export type Behaviour =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  | { readonly kind: 'redirect'; readonly status?: number; readonly to: string }
+  | { readonly kind: 'redirect'; readonly status: number; readonly to: string }
   /** No answer at all. */
   | { readonly kind: 'hang' }
   /** Headers and some of the body. */
   | { readonly kind: 'hang-in-body'; readonly status?: number }
   /** A body of single bytes that never ends. */
-  | { readonly kind: 'trickle'; readonly status?: number; readonly everyMs?: number }
-  | { readonly kind: 'trickle-headers'; readonly everyMs?: number }
+  | { readonly kind: 'trickle'; readonly everyMs: number }
+  | { readonly kind: 'trickle-headers'; readonly everyMs: number }
   /** 400 KB of headers. */
   | { readonly kind: 'endless-headers' }
   /** Answers of 103 that never lead to one. */
   | { readonly kind: 'endless-interim' }
-  /** A body in chunks of one byte. */
-  | { readonly kind: 'small-chunks'; readonly bytes: number }
   /** Bytes around a body, as fast as they are taken. */
-  | {
-      readonly kind: 'endless-framing';
-      readonly of: 'empty-lines' | 'extension' | 'zeros' | 'trailers';
-    }
-  /** A body of 1 GB, or of `bytes`. */
-  | { readonly kind: 'flood'; readonly status?: number; readonly bytes?: number }
+  | { readonly kind: 'endless-framing'; readonly of: keyof typeof FRAMING }
+  /** A body of 1 GB. */
+  | { readonly kind: 'flood'; readonly status: number }
   | {
       readonly kind: 'break-off';
       readonly status?: number;
       /** Default: before the headers. */
-      readonly when?: 'before-headers' | 'in-headers' | 'in-body';
+      readonly when?: 'in-headers' | 'in-body';
     }
   /** Over TLS: bytes that do not decrypt. */
   | { readonly kind: 'break-tls' }
   | { readonly kind: 'not-http' };
 
-export interface WebhookReceiver {
-  readonly port: number;
-  /** `http://<host>:<port><path>`. */
-  url(path: string): string;
-  /** The same over TLS; needs `tls` at the start. */
-  tlsUrl(path: string): string;
-  /** In PEM: what a sender must trust for `tlsUrl`. */
-  readonly certificate: string;
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+/** How an answer begins, and what follows without end. */
+const FRAMING = {
+  'empty-lines': ['', '\r\n'],
+  extension: [`${CHUNKED}1;`, 'x'],
+  zeros: [CHUNKED, '0'],
+  trailers: [`${CHUNKED}0\r\n`, 'x: y\r\n'],
+} as const;
+const FLOOD_BYTES = 1_000_000_000;
+
+/** A receiver of webhooks, which records raw requests and misbehaves on demand. */
+export class WebhookReceiver {
   /** Of all paths, in their order. */
-  readonly received: readonly ReceivedRequest[];
-  receivedAt(path: string): readonly ReceivedRequest[];
-  /** Number of accepted connections, with and without requests. */
-  readonly connections: number;
-  /** Bytes of bodies that `flood` could send before its sender left, one for each request. */
-  readonly flooded: readonly number[];
-  /** From the next request at the path on, one after the other; the last one stays. */
-  behave(path: string, ...sequence: readonly Behaviour[]): Promise<void>;
-  /** Waits until this is true of what was received. */
-  until(condition: (received: readonly ReceivedRequest[]) => boolean): Promise<void>;
-  /** Waits for so many requests at the path, and returns them. */
-  requests(path: string, count?: number): Promise<readonly ReceivedRequest[]>;
-  /** Ends the process with all connections. */
-  stop(): Promise<void>;
-}
-
-type Message =
-  | { readonly kind: 'listening'; readonly port: number; readonly tlsPort: number | null }
-  | { readonly kind: 'connected'; readonly connections: number }
-  | { readonly kind: 'flooded'; readonly bytes: number }
-  | { readonly kind: 'behaves'; readonly id: number }
-  | {
-      readonly kind: 'received';
-      readonly request: Omit<ReceivedRequest, 'body'> & { readonly body: string };
-    };
-
-export interface ReceiverOptions {
-  /** Address to listen on; default 127.0.0.1. */
-  readonly host?: string;
-  /** Whether it also listens with TLS, with a certificate made for it. */
-  readonly tls?: boolean;
-}
-
-/**
- * A receiver of webhooks in a process of its own, which records raw requests and misbehaves on
- * demand.
- */
-export async function startWebhookReceiver({
-  host = '127.0.0.1',
-  tls = false,
-}: ReceiverOptions = {}): Promise<WebhookReceiver> {
-  const made = tls ? await selfSignedCertificate(['IP:127.0.0.1', 'DNS:receiver.test']) : undefined;
-  await made?.remove();
-  const certificate = made && { key: made.key, cert: made.cert };
-  const child = fork(
-    join(__dirname, 'webhook-receiver-process.mjs'),
-    [JSON.stringify({ host, tls: certificate })],
-    // A process of its own: no loader, inspector or proxy of the tests'.
-    { execArgv: [], stdio: 'inherit' },
-  );
-  const receiver = new ReceiverProcess(child, host, certificate?.cert);
-  await receiver.listening();
-  return receiver;
-}
-
-class ReceiverProcess implements WebhookReceiver {
   readonly received: ReceivedRequest[] = [];
+  /** Bytes of bodies that `flood` could send before its sender left, one for each request. */
   readonly flooded: number[] = [];
-  connections = 0;
   port = 0;
   private tlsPort: number | null = null;
-  private asked = 0;
-  /** Called after each message of the process, and when it ends. */
-  private readonly waiting = new Set<() => void>();
-  private readonly answered = new Set<number>();
+  private readonly behaviours = new Map<string, Behaviour[]>();
+  private readonly servers: TcpServer[] = [];
+  /** In the order of their arrival; those of TLS as they came, before it. */
+  private readonly sockets: Socket[] = [];
+  /** The connection of the sender, by the port of the one that leads to the TLS server. */
+  private readonly rawSocketOf = new Map<number | undefined, Socket>();
 
-  constructor(
-    private readonly child: ChildProcess,
+  private constructor(
     private readonly host: string,
-    private readonly trusted: string | undefined,
-  ) {
-    child.on('message', (message: Message) => {
-      this.take(message);
-      for (const look of [...this.waiting]) look();
-    });
-    child.once('exit', () => {
-      for (const look of [...this.waiting]) look();
-    });
+    private readonly trusted: { readonly key: string; readonly cert: string } | undefined,
+  ) {}
+
+  static async start(host: string, tls: boolean): Promise<WebhookReceiver> {
+    const made = tls
+      ? await selfSignedCertificate(['IP:127.0.0.1', 'DNS:receiver.test'])
+      : undefined;
+    await made?.remove();
+    const receiver = new WebhookReceiver(host, made);
+    receiver.port = await receiver.listen(
+      createServer(
+        (request, response) => void receiver.receive(request, response, request.socket),
+      ).on('connection', (socket) => receiver.connected(socket)),
+      host,
+    );
+    if (made) receiver.tlsPort = await receiver.listenWithTls(made);
+    return receiver;
   }
 
+  /** In PEM: what a sender must trust for `tlsUrl`. */
   get certificate(): string {
-    if (this.trusted === undefined) throw new Error('the receiver was started without TLS');
-    return this.trusted;
+    return this.trusted?.cert ?? '';
   }
 
+  /** Number of accepted connections, with and without requests. */
+  get connections(): number {
+    return this.sockets.length;
+  }
+
+  /** `http://<host>:<port><path>`. */
   url(path: string): string {
     return `http://${this.host}:${this.port}${path}`;
   }
 
+  /** The same over TLS; needs `tls` at the start. */
   tlsUrl(path: string): string {
-    if (this.tlsPort === null) throw new Error('the receiver was started without TLS');
     return `https://${this.host}:${this.tlsPort}${path}`;
   }
 
@@ -167,68 +129,161 @@ class ReceiverProcess implements WebhookReceiver {
     return this.received.filter((request) => request.path === path);
   }
 
-  async behave(path: string, ...sequence: readonly Behaviour[]): Promise<void> {
-    const id = (this.asked += 1);
-    this.child.send({ id, path, sequence });
-    await this.when(() => this.answered.delete(id));
+  /** From the next request at the path on, one after the other; the last one stays. */
+  behave(path: string, ...sequence: readonly Behaviour[]): void {
+    this.behaviours.set(path, [...sequence]);
   }
 
-  until(condition: (received: readonly ReceivedRequest[]) => boolean): Promise<void> {
-    return this.when(() => condition(this.received));
+  /** Waits until this is true of what was received. */
+  async until(condition: (received: readonly ReceivedRequest[]) => boolean): Promise<void> {
+    for (let looks = 1; !condition(this.received); looks += 1) await pollPause(looks);
   }
 
+  /** Waits for so many requests at the path, and returns them. */
   async requests(path: string, count = 1): Promise<readonly ReceivedRequest[]> {
-    await this.when(() => this.receivedAt(path).length >= count);
+    await this.until(() => this.receivedAt(path).length >= count);
     return this.receivedAt(path);
   }
 
+  /** Ends it with all connections. */
   async stop(): Promise<void> {
-    if (this.isEnded()) return;
-    const ended = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await ended;
+    const closed = this.servers.map(
+      (server) => new Promise((resolve) => void server.close(resolve)),
+    );
+    for (const socket of this.sockets) socket.destroy();
+    await Promise.all(closed);
   }
 
-  listening(): Promise<void> {
-    return this.when(() => this.port > 0);
+  private connected(socket: Socket): void {
+    this.sockets.push(socket);
+    socket.on('error', () => undefined);
   }
 
-  private isEnded(): boolean {
-    return this.child.exitCode !== null || this.child.signalCode !== null;
+  private async listen(server: TcpServer, host: string): Promise<number> {
+    this.servers.push(server);
+    if ('requestTimeout' in server)
+      Object.assign(server, { keepAliveTimeout: 30_000, requestTimeout: 0, headersTimeout: 0 });
+    await new Promise<void>((resolve) => server.listen(0, host, resolve));
+    return (server.address() as AddressInfo).port;
   }
 
-  private when(condition: () => boolean): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const look = (): void => {
-        if (condition()) resolve();
-        else if (this.isEnded()) reject(new Error('the receiver has ended'));
-        else return;
-        this.waiting.delete(look);
-      };
-      this.waiting.add(look);
-      look();
+  /** The TLS server after a plain one, which can write next to the encryption. */
+  private async listenWithTls(certificate: { key: string; cert: string }): Promise<number> {
+    const encrypted: Server = createTlsServer(certificate, (request, response) => {
+      const raw = this.rawSocketOf.get(request.socket.remotePort);
+      if (raw) void this.receive(request, response, raw);
     });
+    encrypted.on('tlsClientError', () => undefined);
+    const innerPort = await this.listen(encrypted, '127.0.0.1');
+    const front = createTcpServer((raw) => {
+      this.connected(raw);
+      const inner = connect(innerPort, '127.0.0.1', () => {
+        this.rawSocketOf.set(inner.localPort, raw);
+        raw.pipe(inner).pipe(raw);
+      });
+      inner.on('error', () => raw.destroy()).on('close', () => raw.destroy());
+      raw.on('close', () => inner.destroy());
+    });
+    return this.listen(front, this.host);
   }
 
-  private take(message: Message): void {
-    switch (message.kind) {
-      case 'listening':
-        this.port = message.port;
-        this.tlsPort = message.tlsPort;
+  /** @param from the connection of the sender. */
+  private async receive(request: IncomingMessage, response: ServerResponse, from: Socket) {
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      return; // The sender left.
+    }
+    const { method = '', url = '', headers } = request;
+    const path = new URL(url, 'http://receiver').pathname;
+    this.received.push({
+      method,
+      path,
+      url,
+      headers: headers as Record<string, string>,
+      body: Buffer.concat(chunks),
+      connection: this.sockets.indexOf(from) + 1,
+      tls: from !== request.socket,
+    });
+    const left = this.behaviours.get(path) ?? [];
+    this.answer((left.length > 1 ? left.shift() : left[0]) ?? { kind: 'answer' }, response, from);
+  }
+
+  private answer(behaviour: Behaviour, response: ServerResponse, from: Socket): void {
+    const socket = response.socket ?? from;
+    const write = (text: string): void => void socket.write(text);
+    const status = 'status' in behaviour ? (behaviour.status ?? 200) : 200;
+    const repeat = (everyMs: number, again: () => void): void => {
+      const timer = setInterval(again, everyMs);
+      socket.on('close', () => clearInterval(timer));
+    };
+    switch (behaviour.kind) {
+      case 'answer':
+        response.writeHead(status, behaviour.headers).end(behaviour.body);
         return;
-      case 'connected':
-        this.connections = message.connections;
+      case 'redirect':
+        response.writeHead(status, { location: behaviour.to }).end();
         return;
-      case 'flooded':
-        this.flooded.push(message.bytes);
+      case 'hang':
         return;
-      case 'behaves':
-        this.answered.add(message.id);
+      case 'hang-in-body':
+        response.writeHead(status).write('one piece, and then nothing');
         return;
-      case 'received': {
-        const { body, ...request } = message.request;
-        this.received.push({ ...request, body: Buffer.from(body, 'base64') });
+      case 'trickle':
+        response.writeHead(200);
+        return repeat(behaviour.everyMs, () => response.write('.'));
+      case 'trickle-headers':
+        write('HTTP/1.1 200 OK\r\nx-endless: ');
+        return repeat(behaviour.everyMs, () => write('.'));
+      case 'endless-headers':
+        return write(`HTTP/1.1 200 OK\r\n${'x-long: 0123456789\r\n'.repeat(20_000)}`);
+      case 'endless-interim':
+        return repeat(5, () => write('HTTP/1.1 103 Early Hints\r\n\r\n'));
+      case 'endless-framing': {
+        const [head, again] = FRAMING[behaviour.of];
+        write(head);
+        return untilFull(socket, Buffer.from(again.repeat(64 * 1024)));
       }
+      case 'flood': {
+        response.writeHead(status, { 'content-length': String(FLOOD_BYTES) });
+        const before = from.bytesWritten;
+        untilFull(response, Buffer.alloc(64 * 1024, 'x'));
+        response.on('close', () => this.flooded.push(from.bytesWritten - before));
+        return;
+      }
+      case 'break-off':
+        if (behaviour.when === undefined) return void socket.destroy();
+        if (behaviour.when === 'in-headers')
+          return void socket.write('HTTP/1.1 200 OK\r\nx-hal', () => socket.destroy());
+        response.writeHead(status, { 'content-length': '1000' });
+        response.write('half of it', () => socket.destroy());
+        return;
+      case 'break-tls':
+        // A record that looks right, and does not decrypt.
+        from.write(Buffer.concat([Buffer.from([0x17, 3, 3, 0, 32]), Buffer.alloc(32, 'x')]));
+        return;
+      case 'not-http':
+        socket.end('220 mail.example ESMTP\r\n');
     }
   }
 }
+
+/** Writes the piece again and again, as fast as it is taken. */
+function untilFull(to: Socket | ServerResponse, piece: Buffer): void {
+  const more = (): void => {
+    while (!to.destroyed) if (!to.write(piece)) return;
+  };
+  to.on('drain', more);
+  more();
+}
+
+/**
+ * @param given `host`: the address to listen on, 127.0.0.1 by default; `tls`: whether it also
+ *   listens with TLS, with a certificate made for it.
+ */
+export const startWebhookReceiver = ({
+  host = '127.0.0.1',
+  tls = false,
+}: { readonly host?: string; readonly tls?: boolean } = {}): Promise<WebhookReceiver> =>
+  WebhookReceiver.start(host, tls);

@@ -3,13 +3,9 @@ import { compactVerify, createRemoteJWKSet } from 'jose';
 import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
 import { runHere } from '../support/command-line.js';
-import { startWithStores } from '../support/running-service.js';
+import { useService } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
-beforeAll(async () => {
-  running = await startWithStores();
-});
-afterAll(() => running.end());
+const running = useService();
 
 const body = Buffer.from('{"id":"1"}');
 

@@ -52,9 +52,9 @@ const outcome = (posted: Posted): string | number =>
 
 let paths = 0;
 /** The path of a receiver that behaves so. */
-async function pathFor(...behaviours: readonly Behaviour[]): Promise<string> {
+function pathFor(...behaviours: readonly Behaviour[]): string {
   const path = `/path-${(paths += 1)}`;
-  await receiver.behave(path, ...behaviours);
+  receiver.behave(path, ...behaviours);
   return path;
 }
 
@@ -87,7 +87,7 @@ test('no proxy of the environment is used', async () => {
 describe('an answer', () => {
   it('is returned with its status, whatever it is, and its beginning', async () => {
     for (const status of [200, 201, 204, 299, 301, 302, 308, 400, 410, 429, 500, 503]) {
-      const path = await pathFor({
+      const path = pathFor({
         kind: 'answer',
         status,
         headers: { location: receiver.url('/followed') },
@@ -107,13 +107,13 @@ describe('an answer', () => {
     ['120', 120_000],
     ['soon', null],
   ])('with Retry-After %j asks for a pause of %s ms', async (value, expected) => {
-    const path = await pathFor({ kind: 'answer', status: 503, headers: { 'retry-after': value } });
+    const path = pathFor({ kind: 'answer', status: 503, headers: { 'retry-after': value } });
     expect(await post(receiver.url(path))).toMatchObject({ retryAfterMs: expected });
   });
 
   it('of which more than 64 KiB come is cut off, and counts by its status', async () => {
     for (const status of [200, 500]) {
-      const path = await pathFor({ kind: 'flood', status });
+      const path = pathFor({ kind: 'flood', status });
       const floods = receiver.flooded.length;
       const before = process.memoryUsage();
       const posted = await post(receiver.tlsUrl(path));
@@ -130,10 +130,10 @@ describe('an answer', () => {
 
   it('of a redirect or a failure counts by its status, also when it does not end', async () => {
     for (const status of [302, 410]) {
-      const broken = await pathFor({ kind: 'break-off', when: 'in-body', status });
+      const broken = pathFor({ kind: 'break-off', when: 'in-body', status });
       expect(outcome(await post(receiver.url(broken)))).toBe(status);
     }
-    const hanging = await pathFor({ kind: 'hang-in-body', status: 429 });
+    const hanging = pathFor({ kind: 'hang-in-body', status: 429 });
     expect(outcome(await post(receiver.url(hanging), { withinMs: 300 }))).toBe(429);
   });
 });
@@ -147,14 +147,14 @@ describe('an answer that does not end in time is a failed attempt', () => {
   ];
 
   it.each(endless)('one %s', async (_, behaviour) => {
-    const path = await pathFor(behaviour);
+    const path = pathFor(behaviour);
     const posted = await post(receiver.url(path), { withinMs: 300 });
     expect(posted).toMatchObject({ kind: 'failed', reason: 'timeout' });
     expect(posted.ms).toBeGreaterThanOrEqual(299);
   });
 
   it('one of interim answers only is left after some of them', async () => {
-    const path = await pathFor({ kind: 'endless-interim' });
+    const path = pathFor({ kind: 'endless-interim' });
     const posted = await post(receiver.url(path), { withinMs: 60_000 });
     expect(posted).toMatchObject({ kind: 'failed', reason: 'not-http' });
   });
@@ -162,7 +162,7 @@ describe('an answer that does not end in time is a failed attempt', () => {
   it.each(['empty-lines', 'extension', 'zeros', 'trailers'] as const)(
     'one of endless %s is left after some bytes',
     async (of) => {
-      const path = await pathFor({ kind: 'endless-framing', of });
+      const path = pathFor({ kind: 'endless-framing', of });
       for (const url of [receiver.url(path), receiver.tlsUrl(path)])
         expect(outcome(await post(url, { withinMs: 60_000 }))).toBe('not-http');
     },
@@ -174,7 +174,7 @@ describe('an answer that does not end in time is a failed attempt', () => {
   });
 
   it('and its connection is closed', async () => {
-    const path = await pathFor({ kind: 'hang' }, { kind: 'answer' });
+    const path = pathFor({ kind: 'hang' }, { kind: 'answer' });
     const sender = senderWith({ withinMs: 300 });
     const request = { url: receiver.url(path), headers: {}, body };
     expect(outcome(await sender.post(request))).toBe('timeout');
@@ -194,13 +194,13 @@ describe('a broken answer is a failed attempt', () => {
   ];
 
   it.each(broken)('one %s', async (_, behaviour, reason) => {
-    const path = await pathFor(behaviour);
+    const path = pathFor(behaviour);
     expect(outcome(await post(receiver.url(path)))).toBe(reason);
     expect(outcome(await post(receiver.tlsUrl(path)))).toBe(reason);
   });
 
   it('one that breaks the encryption', async () => {
-    const path = await pathFor({ kind: 'break-tls' });
+    const path = pathFor({ kind: 'break-tls' });
     // Which of the two depends on what Node notices first.
     expect(outcome(await post(receiver.tlsUrl(path)))).toMatch(/^(tls|broken-off)$/);
   });
@@ -234,7 +234,7 @@ it('a port that nobody listens on is refused', async () => {
 
 describe('the caller', () => {
   it('ends an attempt, before and while it runs', async () => {
-    const path = await pathFor({ kind: 'hang' });
+    const path = pathFor({ kind: 'hang' });
     const stopping = new AbortController();
     const posting = post(receiver.url(path), {}, stopping.signal);
     await receiver.requests(path);
@@ -245,7 +245,7 @@ describe('the caller', () => {
   });
 
   it('that closes the sender waits for what is under way', async () => {
-    const path = await pathFor({ kind: 'hang' });
+    const path = pathFor({ kind: 'hang' });
     const sender = senderWith({ withinMs: 500 });
     let isClosed = false;
     const posting = sender.post({ url: receiver.url(path), headers: {}, body });
