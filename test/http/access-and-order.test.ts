@@ -3,23 +3,21 @@ import { type Answer } from '../support/api-client.js';
 import {
   outcome,
   refusal,
-  shareService,
+  useSharedService,
   type TestTenant,
   expectRefusal,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let tenant: TestTenant;
 let closed: TestTenant;
 let payments: TestTenant;
 beforeAll(async () => {
-  running = await shareService();
   tenant = await running.service.createTenant();
   closed = await running.service.createTenant({ openEndpoints: false });
   payments = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });
 });
-afterAll(() => running.end());
 
 const APPLY = '/open/code/c/account/a/user/u';
 test('the description names the checks that every route shares', () => {

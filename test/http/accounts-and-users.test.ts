@@ -5,21 +5,19 @@ import {
   outcome,
   personal,
   refusal,
-  shareService,
+  useSharedService,
   type TestTenant,
   expectRefusal,
   expectAnswer,
 } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let tenant: TestTenant;
 let api: ApiClient;
 beforeAll(async () => {
-  running = await shareService();
   tenant = await running.service.createTenant();
   api = tenant.live;
 });
-afterAll(() => running.end());
 
 async function account(more: Json = {}): Promise<string> {
   const id = personal('acc');

@@ -14,7 +14,7 @@ import { sendRaw } from '../support/raw-http.js';
 import { newSeed } from '../support/new-seed.js';
 import {
   personal,
-  shareService,
+  useSharedService,
   type TestTenant,
   expectRefusal,
   expectAnswer,
@@ -29,13 +29,12 @@ const operators = (['fay', 'sam'] as const).map((name) => ({
   name,
   ...makeOperatorKey(name, ['finance', 'support']),
 }));
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let tenant: TestTenant;
 let api: ApiClient;
 let world: { readonly accountId: string; readonly at: string };
 beforeAll(async () => {
   const entries = operators.map(({ entry }) => entry);
-  running = await shareService();
   await writeFile(running.stores.operatorsFile, JSON.stringify(entries));
   tenant = await running.service.createTenant();
   api = tenant.live;
@@ -44,7 +43,6 @@ beforeAll(async () => {
   await api.post('/user', { id: userId, accountId });
   world = { accountId, at: `/account/${accountId}/user/${userId}` };
 });
-afterAll(() => running.end());
 
 /** Every kind of body that is refused before its members: `test/http-edge/bodies.test.ts`. */
 test('a request whose body cannot be read changes nothing, whether its route needs one or not', async () => {

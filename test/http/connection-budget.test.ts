@@ -1,14 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pg from 'pg';
 import { CONNECTIONS_MIN, connectionBudget } from '../../src/config/connection-budget.js';
 import { ConfigError, loadConfig } from '../../src/config/config.js';
-import { makeOperatorKey } from '../../src/config/operators.js';
-import { basic } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { pollPause } from '../support/poll-pause.js';
-import { personal, startWithStores } from '../support/running-service.js';
+import { makeOperators, personal, startWithStores } from '../support/running-service.js';
 
 /* Over 5 s: a service under load, and a rebuild of all read models. */
 
@@ -50,25 +45,16 @@ it('a maximum below the need of the service is refused in one line', () => {
 
 describe('with 24 connections', () => {
   const max = 24;
-  const { key, entry } = makeOperatorKey('sam', ['support']);
   let running: Awaited<ReturnType<typeof startWithStores>>;
-  let folder: string;
   let sql: pg.Client;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ledger-operators-'));
-    const file = join(folder, 'operators.json');
-    await writeFile(file, JSON.stringify([entry]));
-    running = await startWithStores({
-      DATABASE_CONNECTIONS_MAX: String(max),
-      OPERATORS_FILE: file,
-    });
+    running = await startWithStores({ DATABASE_CONNECTIONS_MAX: String(max) });
     sql = new pg.Client(running.stores.databaseUrl);
     await sql.connect();
   });
   afterAll(async () => {
     await sql.end();
     await running.end();
-    await rm(folder, { recursive: true, force: true });
   });
 
   /** The most connections of these names until the work is over. */
@@ -107,18 +93,9 @@ describe('with 24 connections', () => {
   });
 
   it('operations on read models open no more than their share, however many run', async () => {
-    const call = async (method: string, path: string, body?: object): Promise<number> => {
-      const headers = {
-        authorization: basic(`:${key}`),
-        ...(body && { 'content-type': 'application/json' }),
-      };
-      const { status } = await fetch(`${running.service.origin}/operations/projections${path}`, {
-        method,
-        headers,
-        body: body && JSON.stringify(body),
-      });
-      return status;
-    };
+    const { sam } = await makeOperators(running.stores, { sam: ['support'] });
+    const call = async (method: string, path: string, body?: object): Promise<number> =>
+      (await running.service.operator(sam).call(method, `/projections${path}`, body)).status;
     const answers = Promise.all([
       call('POST', '/rebuild', { all: true }),
       ...Array.from({ length: 30 }, () => call('GET', '')),

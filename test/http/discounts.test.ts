@@ -5,14 +5,14 @@ import {
   outcome,
   personal,
   refusal,
-  shareService,
+  useSharedService,
   expectAnswer,
   expectRefusal,
 } from '../support/running-service.js';
 
 /** Discounts are what the referral and the rewards of an account say. */
 
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let api: ApiClient;
 let onProvider: ApiClient;
 let ann: Owner;
@@ -23,7 +23,6 @@ const BOTH_IN_PERCENT: ProgramDocument = {
 };
 const PERCENT = { type: 'PCT_DISCOUNT', discountPercent: 15 } as const;
 beforeAll(async () => {
-  running = await shareService();
   const { service } = running;
   api = (await service.createTenant()).live;
   const payments = await service.createTenant({
@@ -33,7 +32,6 @@ beforeAll(async () => {
   onProvider = payments.live;
   ann = await owner(api, { firstName: personal('Ann'), lastName: 'Lee' });
 });
-afterAll(() => running.end());
 
 interface Owner {
   readonly accountId: string;

@@ -4,7 +4,7 @@ import { basic, type ApiClient, type Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import {
   personal,
-  shareService,
+  useSharedService,
   type TestTenant,
   expectRefusal,
 } from '../support/running-service.js';
@@ -20,16 +20,12 @@ interface Shown extends Json {
   readonly stats: Readonly<Record<string, unknown>> | null;
 }
 
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let tenant: TestTenant;
 
-beforeAll(async () => {
-  running = await shareService();
-});
 beforeEach(async () => {
   tenant = await running.service.createTenant();
 });
-afterAll(() => running.end());
 jest.setTimeout(180_000);
 
 const UNKNOWN = '3d1c9d0a-9d5d-4b61-8a55-2a8a5f4f6b11';

@@ -1,10 +1,11 @@
 import { path, query, type ApiClient, type Json } from '../support/api-client.js';
+import { aPerson, PAID } from '../support/people.js';
 import {
   expectAnswer,
   outcome,
   personal,
   refusal,
-  shareService,
+  useSharedService,
   type TestTenant,
   expectRefusal,
 } from '../support/running-service.js';
@@ -12,17 +13,14 @@ import { userClient } from '../support/user-tokens.js';
 
 /** People are shown what is known of them, and are forgotten. */
 
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let tenant: TestTenant;
 let api: ApiClient;
 beforeAll(async () => {
-  running = await shareService();
   tenant = await running.service.createTenant();
   api = tenant.live;
 });
-afterAll(() => running.end());
 
-const PAID = { status: 'PAID', value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
 const GONE = { status: 204, body: undefined };
 const NO_USER = refusal(404, 'USER_NOT_FOUND', 'RS042');
 const NO_ACCOUNT = refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041');
@@ -34,22 +32,14 @@ interface Person {
   readonly firstName: string;
 }
 async function somebody(code?: string): Promise<Person> {
-  const person = {
-    accountId: personal('acc'),
-    id: personal('user'),
-    referralCode: personal('code'),
-    firstName: personal('name'),
-  };
-  const referral = code === undefined ? {} : { referral: { code } };
-  await api.post('/accountsync', {
-    id: person.accountId,
-    subscription: { status: 'TRIAL' },
-    ...referral,
-  });
-  expect((await api.post('/user', { ...person, lastName: 'Lee', countryCode: 'NZ' })).status).toBe(
-    200,
+  const names = { referralCode: personal('code'), firstName: personal('name') };
+  const more = { ...names, lastName: 'Lee', countryCode: 'NZ' };
+  const { accountId, id } = await aPerson(
+    api,
+    more,
+    code === undefined ? {} : { referral: { code } },
   );
-  return person;
+  return { ...names, accountId, id };
 }
 const userPath = ({ accountId, id }: Pick<Person, 'accountId' | 'id'>): string =>
   `/account${path(accountId)}/user${path(id)}`;

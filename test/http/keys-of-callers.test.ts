@@ -4,24 +4,20 @@ import {
   outcome,
   personal,
   refusal,
-  shareService,
+  useSharedService,
   type TestTenant,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let tenant: TestTenant;
 let sql: pg.Client;
 beforeAll(async () => {
-  running = await shareService();
   tenant = await running.service.createTenant();
   sql = new pg.Client(running.stores.databaseUrl);
   await sql.connect();
 });
-afterAll(async () => {
-  await sql.end();
-  await running.end();
-});
+afterAll(() => sql.end());
 
 interface Person {
   readonly accountId: string;

@@ -98,22 +98,6 @@ it('shows reads that wait for read models', async () => {
   expect(metrics.value('ledger_position_waiters', { on: 'policies' })).toBe(2);
 });
 
-it('shows the queue of jobs, and the runs of each task', async () => {
-  const { core } = running.service;
-  await core.pool.query(
-    `select graphile_worker.add_job('settle-reward', run_at := now() + interval '1 hour')`,
-  );
-  expect((await scrape()).value('ledger_jobs', { state: 'due' })).toBe(0);
-  await core.pool.query(`select graphile_worker.add_job('purge-idempotency-keys')`);
-  const runs = async () =>
-    (await scrape()).value('ledger_job_duration_seconds_count', {
-      task: 'purge-idempotency-keys',
-      outcome: 'done',
-    });
-  await eventually(async () => (await runs()) !== undefined);
-  expect(await runs()).toBe(1);
-});
-
 it('counts the refusals of decisions, and kept ones again', async () => {
   const tenant = await running.createTenant();
   const refused = async () =>

@@ -1,19 +1,17 @@
 import type { ApiClient, Json } from '../support/api-client.js';
 import {
   personal,
-  shareService,
+  useSharedService,
   type TestTenant,
   expectRefusal,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let tenant: TestTenant;
 beforeAll(async () => {
-  running = await shareService();
   tenant = await running.service.createTenant();
 });
-afterAll(() => running.end());
 
 const ids = () => ({ accountId: personal('acc'), userId: personal('user') });
 const at = ({ accountId, userId }: { accountId: string; userId: string }): string =>

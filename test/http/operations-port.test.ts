@@ -131,65 +131,18 @@ describe('with OPERATIONS_PORT', () => {
   });
 });
 
-describe('every answer', () => {
-  const OWN = 'request 7 of mine';
-  const key = () => ({ authorization: basic(`:${tenant.liveKey}`) });
-
-  /** Answers of every kind: method, path, headers, status. */
-  const answers = (): readonly (readonly [string, string, object, number])[] => [
-    ...BOTH.map((path) => ['GET', running.origin + path, {}, 200] as const),
-    ...[...BOTH, ...OPERATIONS_ONLY].map((path) => ['GET', operations + path, {}, 200] as const),
-    ...OPERATIONS_ONLY.map((path) => ['GET', running.origin + path, {}, 404] as const),
-    ['HEAD', `${operations}/metrics`, {}, 200],
-    ['POST', `${operations}/metrics`, {}, 405],
-    ['GET', `${running.origin}/nowhere`, {}, 404],
-    ['GET', `${running.origin}/api/v1/${tenant.alias}/account/%zz`, key(), 400],
-    ['GET', `${running.origin}/api/v1/${tenant.alias}/users`, key(), 200],
-    ['GET', `${running.origin}/api/v1/${tenant.alias}/users`, {}, 401],
-    ['GET', `${running.origin}/api/v1/${tenant.alias}/users?limit=x`, key(), 400],
-    ['GET', `${running.origin}/api/v1/nobody/users`, key(), 404],
-    ['GET', `${operations}/operations/projections`, key(), 401],
-    ['GET', `${running.origin}/s/${tenant.alias}/HEADERS`, {}, 302],
-    ['GET', `${running.origin}/s/${tenant.alias}/UNKNOWN`, {}, 404],
-    [
-      'OPTIONS',
-      `${running.origin}/api/v1/${tenant.alias}/open/user`,
-      { origin: 'https://shop.example' },
-      204,
-    ],
-  ];
-
-  it('carries Request-Id, nosniff, and no-store unless it is a page of the docs', async () => {
-    const created = await tenant.live.post('/open/account/headers/user/headers', {
-      id: 'headers',
-      accountId: 'headers',
-      referralCode: 'HEADERS',
-    });
-    expect(created.status).toBe(201);
-    for (const [method, url, headers, status] of answers()) {
-      const answer = await fetch(url, {
-        method,
-        redirect: 'manual',
-        headers: { ...headers, 'request-id': OWN },
-      });
-      const isPage = answer.status === 200 && /\/(docs|openapi)/.test(url);
-      expect([
-        method,
-        url,
-        answer.status,
-        answer.headers.get('request-id'),
-        answer.headers.get('x-content-type-options'),
-        answer.headers.get('cache-control'),
-      ]).toEqual([
-        method,
-        url,
-        status,
-        OWN,
-        'nosniff',
-        isPage ? 'public, max-age=300' : 'no-store',
-      ]);
-    }
-  });
+test('every answer carries Request-Id, nosniff, and no-store unless it is a page of the docs', async () => {
+  const pages = [running.origin, operations].map((origin) => `${origin}/docs`);
+  const others = [`${operations}/metrics`, `${operations}/operations`, `${running.origin}/metrics`];
+  for (const url of [...pages, ...others]) {
+    const { headers } = await fetch(url, { headers: { 'request-id': 'mine' } });
+    expect([
+      url,
+      headers.get('request-id'),
+      headers.get('x-content-type-options'),
+      headers.get('cache-control'),
+    ]).toEqual([url, 'mine', 'nosniff', pages.includes(url) ? 'public, max-age=300' : 'no-store']);
+  }
 });
 
 const get = (url: string, accept: string) => fetch(url, { headers: { accept } });

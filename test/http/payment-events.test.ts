@@ -217,23 +217,6 @@ describe('an event', () => {
 });
 
 describe('a first paid invoice', () => {
-  it('converts the referral of the account that has the customer, once', async () => {
-    const { ann, bob } = await referred({ paymentProviderId: 'cus_first' });
-    expect(await post(paid('cus_first', { amount_paid: 0 }))).toEqual(RECEIVED);
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: null });
-    const first = paid('cus_first', { id: 'in_second' });
-    for (const payload of [first, first, paid('cus_first', { id: 'in_third' })])
-      expect(await post(payload)).toEqual(RECEIVED);
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({
-      dateReferralPaid: expect.any(Number),
-      referrerReward: { assignedCredit: 1000 },
-    });
-    const { body } = await tenant.live.get<readonly Json[]>(`/reward?accountId=${ann}`);
-    expect(body).toHaveLength(1);
-  });
-
   it('waits for the account that gets the customer', async () => {
     expect(await post(paid('cus_waits'))).toEqual(RECEIVED);
     const { bob } = await referred();
@@ -246,30 +229,6 @@ describe('a first paid invoice', () => {
     });
     await reacted();
     expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: expect.any(Number) });
-  });
-});
-
-describe('the end of a subscription', () => {
-  // After the invoice: in the same second the invoice would count.
-  const end = (customer: string, id: string): string =>
-    event('customer.subscription.deleted', { id, customer, status: 'canceled' }, now() + 2);
-
-  it('is that of the customer when the provider lists no other one', async () => {
-    const { bob } = await referred({ paymentProviderId: 'cus_two' });
-    await post(paid('cus_two'));
-    double.subscription('sub_other', 'cus_two');
-    await reacted();
-    const head = await service.head();
-    double.fail({ kind: 'answer', status: 500 });
-    expect(await post(end('cus_two', 'sub_one'))).toMatchObject({ status: 503 });
-    expect(await service.head()).toBe(head);
-    expect(await post(end('cus_two', 'sub_one'))).toEqual(RECEIVED);
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: null });
-    double.subscriptions.delete('sub_other');
-    expect(await post(end('cus_two', 'sub_other'))).toEqual(RECEIVED);
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
   });
 });
 
@@ -303,6 +262,11 @@ describe('the ids of a customer', () => {
       subjects.push((JSON.parse(data) as { ids: { subject: string } }).ids.subject);
     return subjects;
   };
+  const waitedTooLong = (subject: string): Promise<unknown> =>
+    service.service.core.pool.query(
+      `update ledger.payment_waiting_events set at = at - interval '30 days' where subject = $1`,
+      [subject],
+    );
   const isThere = async (subject: string): Promise<boolean> =>
     (await service.service.core.keys.load([subject])).get(subject) !== null;
   const end = (): Promise<number> => {
@@ -321,14 +285,9 @@ describe('the ids of a customer', () => {
     await referred({ paymentProviderId: 'cus_linked' });
     for (const customer of ['cus_linked', 'cus_never', 'cus_soon']) await post(paid(customer));
     await reacted();
-    const { pool } = service.service.core;
     const [never = ''] = await keysOf('cus_never');
     const subjects = [...(await keysOf('cus_linked')), ...(await keysOf('cus_soon'))];
-    await pool.query(
-      `update ledger.payment_waiting_events set at = at - interval '30 days'
-       where subject = $1`,
-      [never],
-    );
+    await waitedTooLong(never);
     await end();
     expect(await isThere(never)).toBe(false);
     expect(await Promise.all(subjects.map(isThere))).toEqual([true, true]);
@@ -342,13 +301,8 @@ describe('the ids of a customer', () => {
     await post(paid('cus_late'));
     await referred({ paymentProviderId: 'cus_late' });
     await reacted();
-    const { pool } = service.service.core;
     const [late = ''] = await keysOf('cus_late');
-    await pool.query(
-      `update ledger.payment_waiting_events set at = at - interval '30 days'
-       where subject = $1`,
-      [late],
-    );
+    await waitedTooLong(late);
     expect(await end()).toBe(1);
     expect(await isThere(late)).toBe(true);
     expect(await end()).toBe(0);

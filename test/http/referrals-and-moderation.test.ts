@@ -3,17 +3,13 @@ import { path, query, type ApiClient, type Json } from '../support/api-client.js
 import { aPerson, PAID, type Person } from '../support/people.js';
 import {
   errorBody,
-  shareService,
+  useSharedService,
   type TestTenant,
   expectRefusal,
   expectAnswer,
 } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof shareService>>;
-beforeAll(async () => {
-  running = await shareService();
-});
-afterAll(() => running.end());
+const running = useSharedService();
 
 type Friend = Person & { readonly referralId: string };
 

@@ -3,7 +3,6 @@ import {
   startEventStore,
   type EventStoreUnderTest,
 } from '../support/event-store.js';
-import { eventually } from '../support/embedded.js';
 import { path, query, type Json } from '../support/api-client.js';
 import {
   createStores,
@@ -76,48 +75,4 @@ test('a restart loses nothing, repeats nothing, and continues', async () => {
   ]);
   expect(second.service.core.log.compare(await second.head(), position)).toBeGreaterThan(0);
   await second.stop();
-});
-
-test('a release whose read models have other tables builds its own, and answers only then', async () => {
-  const account = { id: personal('acc'), subscription: { status: 'TRIAL' } };
-  const user = { id: personal('user'), accountId: account.id, firstName: 'Ann' };
-  const reads = [
-    `/users${query({ query: user.id })}`,
-    `/reward${query({ accountId: account.id })}`,
-  ];
-
-  const older = await RunningService.start(stores, environment);
-  const tenant = await older.createTenant();
-  await tenant.live.post('/accountsync', account);
-  await tenant.live.post('/user', user);
-  await tenant.live.post(`/rewards/account${path(account.id)}/user${path(user.id)}`, {
-    type: 'CREDIT',
-    unit: 'CENTS',
-    assignedCredit: 7,
-  });
-  const before = await Promise.all(reads.map(async (read) => outcome(await tenant.live.get(read))));
-  const { pool } = older.service.core;
-  // As the release before would have left them: a table lacks a column, and the definition is
-  // another one.
-  await pool.query('alter table rm_rewards_1.rewards drop column name');
-  await pool.query(
-    `update ledger.projection_generations set definition = 'another' where projection = 'rewards'`,
-  );
-  await older.stop();
-
-  const newer = await RunningService.start(stores, environment);
-  const live = newer.client(tenant.alias, `:${tenant.liveKey}`);
-  await eventually(async () => (await fetch(`${newer.origin}/health/ready`)).ok);
-  expect(await Promise.all(reads.map(async (read) => outcome(await live.get(read))))).toEqual(
-    before,
-  );
-  const { rows } = await newer.service.core.pool.query<Json>(
-    `select projection, generation, state from ledger.projection_generations where projection in ('users', 'rewards') order by 1, 2`,
-  );
-  expect(rows).toEqual([
-    { projection: 'rewards', generation: 1, state: 'live' },
-    { projection: 'rewards', generation: 2, state: 'beside' },
-    { projection: 'users', generation: 1, state: 'live' },
-  ]);
-  await newer.stop();
 });

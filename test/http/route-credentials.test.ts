@@ -2,7 +2,7 @@ import { knownRoutes } from '../support/known-routes.js';
 import { OPERATOR_ROUTES } from '../support/operator-routes.js';
 import {
   errorBody,
-  shareService,
+  useSharedService,
   type RunningService,
   type TestTenant,
 } from '../support/running-service.js';
@@ -202,12 +202,11 @@ function fieldsOf(
   };
 }
 
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let service: RunningService;
 let tenants: Readonly<Record<'on' | 'off', TestTenant>>;
 let other: TestTenant;
 beforeAll(async () => {
-  running = await shareService();
   ({ service } = running);
   tenants = {
     on: await service.createTenant(),
@@ -223,7 +222,6 @@ beforeAll(async () => {
     }
   }
 });
-afterAll(() => running.end());
 
 test('every route of the router has a row, and no other', () => {
   expect(Object.keys(ROWS).sort()).toStrictEqual(

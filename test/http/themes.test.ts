@@ -8,7 +8,7 @@ import type { ApiClient, Json } from '../support/api-client.js';
 import {
   errorBody,
   outcome,
-  shareService,
+  useSharedService,
   type TestTenant,
   expectAnswer,
   expectRefusal,
@@ -16,18 +16,14 @@ import {
 
 /** Theme variables over HTTP. */
 
-let running: Awaited<ReturnType<typeof shareService>>;
+const running = useSharedService();
 let tenant: TestTenant;
 let api: ApiClient;
 
-beforeAll(async () => {
-  running = await shareService();
-});
 beforeEach(async () => {
   tenant = await running.service.createTenant();
   api = tenant.live;
 });
-afterAll(() => running.end());
 jest.setTimeout(180_000);
 
 const DEFAULT = '/theme/variables/instance';

@@ -1,15 +1,11 @@
-import { shareService, expectRefusal } from '../support/running-service.js';
+import { useSharedService, expectRefusal } from '../support/running-service.js';
 import { token } from '../support/user-tokens.js';
 
 /**
  * Look-ups are counted inside the process, so this stands apart from the suites that run against
  * the compiled service too.
  */
-let running: Awaited<ReturnType<typeof shareService>>;
-beforeAll(async () => {
-  running = await shareService();
-});
-afterAll(() => running.end());
+const running = useSharedService();
 
 test('a refused token is verified again on the tenant as the log has it', async () => {
   const tenant = await running.service.createTenant();

@@ -63,22 +63,6 @@ export function expectedUser(
   };
 }
 
-/** The nine members that a list of users shows. */
-export function listed(user: Json): Json {
-  const members = [
-    'id',
-    'accountId',
-    'email',
-    'firstName',
-    'lastName',
-    'referralCode',
-    'imageUrl',
-    'dateCreated',
-    'emailHash',
-  ];
-  return Object.fromEntries(members.map((member) => [member, user[member]]));
-}
-
 function expectedShareLinks(tenant: string, mode: string, code: string): Json {
   const five = (engagement: string) => ({
     shareLink: link(tenant, mode, code, 'DIRECT', engagement),
@@ -138,64 +122,8 @@ const NO_REWARD = {
   fueltankType: null,
 };
 
-/** Who owns it, and what differs from a reward given by hand. */
-export const expectedCredit = (
-  accountId: string,
-  userId: string,
-  unit: string,
-  assignedCredit: number,
-  more: Json = {},
-): Json => ({
-  ...NO_REWARD,
-  type: 'CREDIT',
-  accountId,
-  userId,
-  unit,
-  assignedCredit,
-  redeemedCredit: 0,
-  redemptions: [],
-  ...more,
-});
-
-export const expectedPercent = (
-  accountId: string,
-  userId: string,
-  discountPercent: number,
-  more: Json = {},
-): Json => ({
-  ...NO_REWARD,
-  type: 'PCT_DISCOUNT',
-  accountId,
-  userId,
-  unit: '%',
-  discountPercent,
-  ...more,
-});
-
-export const expectedTank = (
-  accountId: string,
-  userId: string,
-  fuelTankCode: string,
-  amount: number,
-  more: Json = {},
-): Json => ({
-  ...NO_REWARD,
-  type: 'FUELTANK',
-  accountId,
-  userId,
-  fuelTankCode,
-  amount,
-  ...more,
-});
-
-export interface CreditFigures {
-  readonly count: number;
-  readonly redeemed?: number;
-  readonly available?: number;
-  readonly pending?: number;
-  readonly expired?: number;
-  readonly cancelled?: number;
-}
+/** What differs from a reward given by hand. */
+export const expectedReward = (members: Json): Json => ({ ...NO_REWARD, ...members });
 
 const NO_FIGURES = {
   unit: null,
@@ -213,39 +141,21 @@ const NO_FIGURES = {
   totalFuelTankCodes: null,
 };
 
-/** An entry of a balance. What is assigned is what was redeemed and what may be spent now. */
-export function creditBalance(unit: string, figures: CreditFigures): Json {
-  const { count, redeemed = 0, available = 0, pending = 0, expired = 0, cancelled = 0 } = figures;
-  return {
-    ...NO_FIGURES,
+export const expectedBalance = (members: Json): Json => ({ ...NO_FIGURES, ...members });
+
+/** Of one unit. What is assigned is what was redeemed and what may be spent now. */
+export const creditBalance = (unit: string, count: number, available: number, redeemed = 0): Json =>
+  expectedBalance({
     type: 'CREDIT',
     unit,
     count,
     totalAssignedCredit: redeemed + available,
     totalRedeemedCredit: redeemed,
-
     totalAvailableCredit: available,
-    totalPendingCredit: pending,
-    totalExpiredCredit: expired,
-    totalCancelledCredit: cancelled,
-  };
-}
-
-export const percentBalance = (total: number, referred: number, referrer: number): Json => ({
-  ...NO_FIGURES,
-  type: 'PCT_DISCOUNT',
-  unit: '%',
-  totalDiscountPercent: total,
-  referredDiscountPercent: referred,
-  referrerDiscountPercent: referrer,
-});
-
-export const tankBalance = (codes: number, unit: string | null = null): Json => ({
-  ...NO_FIGURES,
-  type: 'FUELTANK',
-  unit,
-  totalFuelTankCodes: codes,
-});
+    totalPendingCredit: 0,
+    totalExpiredCredit: 0,
+    totalCancelledCredit: 0,
+  });
 
 /** A referral under the default program, with both sides approved. */
 export const expectedReferral = (code: string, more: Json): Json => ({
