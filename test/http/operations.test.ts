@@ -185,13 +185,6 @@ describe('for finance', () => {
       body: { apiErrorCode: 'BAD_REQUEST' },
     });
   });
-
-  test('an operation on an unknown tenant is answered with 404', async () => {
-    expect(await call('POST', '/operations/ledger/nobody/replay', `:${keys.fay}`)).toEqual({
-      status: 404,
-      body: errorBody(404, 'TENANT_NOT_FOUND', 'RS015'),
-    });
-  });
 });
 
 describe('for support', () => {

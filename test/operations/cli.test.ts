@@ -6,30 +6,19 @@ import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { parseProgram, PROGRAM_SCHEMA } from '../../src/operations/tenants/program-schema.js';
 import { eventually } from '../support/embedded.js';
 import { runHere, runShipped, type Ran } from '../support/command-line.js';
-import {
-  personal,
-  startWithStores,
-  type RunningService,
-  type TestStores,
-} from '../support/running-service.js';
+import { personal, useService } from '../support/running-service.js';
 
 /** The command line beside a running service on the same stores. */
 
-let service: RunningService;
-let stores: TestStores;
-let end: () => Promise<void>;
+const running = useService();
 let folder: string;
 
 beforeAll(async () => {
-  ({ service, stores, end } = await startWithStores());
   folder = await mkdtemp(join(tmpdir(), 'ledger-cli-'));
 });
-afterAll(async () => {
-  await end();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
+const cli = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
 
 async function json(...words: readonly string[]): Promise<Record<string, unknown>> {
   const ran = await cli(...words, '--json');
@@ -53,7 +42,7 @@ const file = async (name: string, content: string): Promise<string> => {
 
 const statusWith = async (alias: string, key: string, path = 'users'): Promise<number> =>
   (
-    await fetch(`${service.origin}/api/v1/${alias}/${path}`, {
+    await fetch(`${running.service.origin}/api/v1/${alias}/${path}`, {
       headers: { authorization: `Basic ${btoa(`:${key}`)}` },
     })
   ).status;
@@ -107,7 +96,7 @@ test('the shipped command line answers the same, with the same exit code', async
     ['tenant', 'list', '--json'],
     ['tenant', 'show', 'nobody'],
   ])
-    expect(await runShipped(stores, words)).toEqual(await cli(...words));
+    expect(await runShipped(running.stores, words)).toEqual(await cli(...words));
 });
 
 test('switches apply from the next request', async () => {
@@ -115,7 +104,8 @@ test('switches apply from the next request', async () => {
   const key = String(liveApiKey);
   const account = () => statusWith('switched', key, 'account/a');
   const apply = async () =>
-    (await service.client('switched', `:${key}`).post('/open/code/NOBODY/account/a/user/u')).status;
+    (await running.service.client('switched', `:${key}`).post('/open/code/NOBODY/account/a/user/u'))
+      .status;
   const update = (option: string) => json('tenant', 'update', 'switched', option);
   expect([await account(), await apply()]).toEqual([403, 403]);
   expect(await update('--no-payment-provider')).toMatchObject({ programType: 'API_ONLY' });
@@ -152,7 +142,7 @@ test('a signing secret rotates, a tenant is suspended and resumed, tokens get an
   const { out } = await cli('token', 'sign', 'closing', '--account', 'a', '--user', 'u');
   const statusOf = async () =>
     (
-      await service
+      await running.service
         .client('closing', undefined)
         .as({ token: out.trim() })
         .get('/open/account/a/user/u')
@@ -172,7 +162,7 @@ test('a signing secret rotates, a tenant is suspended and resumed, tokens get an
   const update = (time: string) => json('tenant', 'update', 'closing', '--tokens-not-before', time);
   expect(await update('2026-01-01')).toMatchObject({ tokensNotBefore: '2026-01-01T00:00:00.000Z' });
   expect(await update('none')).toMatchObject({ tokensNotBefore: null });
-  const head = await service.head();
+  const head = await running.service.head();
   for (const [words, text] of [
     [['update', 'closing', '--tokens-not-before', 'yesterday'], 'takes a time such as'],
     [['update', 'closing', '--tokens-not-before', '2999-01-01'], 'lies in the future'],
@@ -183,7 +173,7 @@ test('a signing secret rotates, a tenant is suspended and resumed, tokens get an
     [['rotate-secret', 'closing', '--grace', 'soon'], 'duration'],
   ] as const)
     expect(await refused('tenant', ...words)).toContain(text);
-  expect(await service.head()).toBe(head);
+  expect(await running.service.head()).toBe(head);
   const shown = `${(await cli('tenant', 'show', 'closing')).out}${(await cli('tenant', 'show', 'closing', '--json')).out}`;
   for (const secret of [...Object.values(made), ...Object.values(rotated)])
     if (secret !== 'closing') expect(shown).not.toContain(secret);
@@ -191,7 +181,7 @@ test('a signing secret rotates, a tenant is suspended and resumed, tokens get an
 
 test('bad input ends with one line and exit 1, and changes nothing', async () => {
   await json('tenant', 'create', 'safe');
-  const before = await service.head();
+  const before = await running.service.head();
   const bad = await file(
     'bad.json',
     '{"id":"x","bar":2,"referrerReward":{"type":"CREDIT","unit":"C","assignedCredit":-5,"foo":1}}',
@@ -234,7 +224,7 @@ test('bad input ends with one line and exit 1, and changes nothing', async () =>
   await refused('tenant', 'nonsense');
   await refused('nonsense');
   await refused('tenant');
-  expect(await service.head()).toBe(before);
+  expect(await running.service.head()).toBe(before);
 });
 
 test('the documented schema is the applied one, and the default program fits it', async () => {
@@ -296,7 +286,7 @@ test.each([
 });
 
 test('privacy commands list erasures without names, scrub, and replay', async () => {
-  const tenant = await service.createTenant();
+  const tenant = await running.service.createTenant();
   const user = { accountId: personal('acc'), id: personal('user') };
   await tenant.live.post('/accountsync', { id: user.accountId, subscription: { status: 'TRIAL' } });
   await tenant.live.post('/user', user);
@@ -328,10 +318,10 @@ test('privacy commands list erasures without names, scrub, and replay', async ()
 
 describe('token sign', () => {
   test('makes a token that the open endpoints accept, of either mode', async () => {
-    const { liveKey, liveSecret } = await service.createTenant({ alias: 'tokens' });
+    const { liveKey, liveSecret } = await running.service.createTenant({ alias: 'tokens' });
     const call = async (token: string, init: RequestInit = {}) => {
       const path = '/api/v1/tokens/open/account/a%3A1/user/u1';
-      return fetch(`${service.origin}${path}`, {
+      return fetch(`${running.service.origin}${path}`, {
         ...init,
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       });
@@ -363,7 +353,7 @@ describe('token sign', () => {
   });
 
   test('reports an error in one line', async () => {
-    await service.createTenant({ alias: 'signing' });
+    await running.service.createTenant({ alias: 'signing' });
     const sign = (...words: readonly string[]) => refused('token', 'sign', ...words);
     expect(await sign('nowhere', '--account', 'a', '--user', 'u')).toBe(
       'there is no tenant nowhere',
@@ -381,7 +371,7 @@ describe('token sign', () => {
 });
 
 test('a tenant sets the rules of its open endpoints', async () => {
-  await service.createTenant({ alias: 'rules' });
+  await running.service.createTenant({ alias: 'rules' });
   const update = (...words: readonly string[]) => json('tenant', 'update', 'rules', ...words);
   expect(
     await update(
@@ -417,15 +407,10 @@ test('a tenant sets the rules of its open endpoints', async () => {
 });
 
 test('a malformed id of a parked reaction is refused before the stores are opened', async () => {
-  const available = stores;
-  stores = { ...available, databaseUrl: 'postgres://127.0.0.1:1/none' };
-  try {
-    expect(await cli('policy', 'retry', 'abc')).toMatchObject({
-      code: 1,
-      out: '',
-      err: '"abc" is no id of a parked reaction: see policy parked\n',
-    });
-  } finally {
-    stores = available;
-  }
+  const away = { ...running.stores, databaseUrl: 'postgres://127.0.0.1:1/none' };
+  expect(await runHere(away, ['policy', 'retry', 'abc'])).toMatchObject({
+    code: 1,
+    out: '',
+    err: '"abc" is no id of a parked reaction: see policy parked\n',
+  });
 });

@@ -3,22 +3,20 @@ import { NotDone } from '../../src/operations/outcome.js';
 import { RecordedRuns, UNFINISHED_MAX, type RecordedRun } from '../../src/runs/recorded-runs.js';
 import { eventually } from '../support/embedded.js';
 import { runHere } from '../support/command-line.js';
-import { startWithStores, type TestTenant } from '../support/running-service.js';
+import { useService, type TestTenant } from '../support/running-service.js';
 
 /** Long commands are runs that the console and `/operations` show and stop. */
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+const running = useService();
 let tenant: TestTenant;
 let runs: RecordedRuns;
 const core = () => running.service.service.core;
 
 beforeAll(async () => {
-  running = await startWithStores();
   tenant = await running.service.createTenant();
   await tenant.live.post('/accountsync', { id: 'acme', subscription: { status: 'TRIAL' } });
   runs = new RecordedRuns(core().pool, core().answerSealer, 1);
 });
-afterAll(() => running.end());
 
 const cli = async (...words: readonly string[]): Promise<number> =>
   (await runHere(running.stores, words)).code;

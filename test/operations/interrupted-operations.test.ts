@@ -12,20 +12,18 @@ import {
 } from '../../src/operations/projections/projection-operator.js';
 import type { Outcome } from '../../src/operations/outcome.js';
 import { eventually } from '../support/embedded.js';
-import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
+import { personal, useService, type TestTenant } from '../support/running-service.js';
 import { Refused, insisting } from '../support/operations.js';
 
 /** Commands that are killed, or stopped, in the middle of what they do. */
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+const running = useService();
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  running = await startWithStores();
   tenant = await running.service.createTenant();
   await open();
 });
-afterAll(() => running.end());
 
 async function open(): Promise<void> {
   const [account, user] = [personal('acc'), personal('usr')];

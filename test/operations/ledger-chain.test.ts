@@ -10,34 +10,22 @@ import type { Verification } from '../../src/operations/ledger/ledger-verificati
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
-import {
-  personal,
-  startWithStores,
-  type RunningService,
-  type TestStores,
-  type TestTenant,
-} from '../support/running-service.js';
+import { personal, useService, type TestTenant } from '../support/running-service.js';
 import { verifyLedger } from '../support/operations.js';
 
 /** The chain of a service at work, and its commands. */
 
-let service: RunningService;
-let stores: TestStores;
-let end: () => Promise<void>;
+const running = useService();
 let folder: string;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  ({ service, stores, end } = await startWithStores());
   folder = await mkdtemp(join(tmpdir(), 'ledger-chain-'));
-  tenant = await service.createTenant();
+  tenant = await running.service.createTenant();
 });
-afterAll(async () => {
-  await end();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
+const cli = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
 
 const file = async (name: string, content: string): Promise<string> => {
   const path = join(folder, name);
@@ -46,7 +34,7 @@ const file = async (name: string, content: string): Promise<string> => {
 };
 
 const verified = (outside?: DigestDocument): Promise<Verification> =>
-  verifyLedger(service.service.core, {
+  verifyLedger(running.service.service.core, {
     scope: { tenant: tenant.alias, mode: 'live' },
     outside,
     signal: new AbortController().signal,
@@ -55,9 +43,9 @@ const verified = (outside?: DigestDocument): Promise<Verification> =>
 
 test('the service seals automatically, and reports it', async () => {
   await tenant.live.post('/accountsync', { id: personal(), subscription: { status: 'TRIAL' } });
-  const head = await service.head();
+  const head = await running.service.head();
   await eventually(async () => {
-    const health = (await (await fetch(`${service.origin}/health/ready`)).json()) as {
+    const health = (await (await fetch(`${running.service.origin}/health/ready`)).json()) as {
       checks: Record<string, unknown>;
     };
     expect(health.checks['chain']).toMatchObject({
@@ -68,7 +56,7 @@ test('the service seals automatically, and reports it', async () => {
     });
     return true;
   });
-  expect(await (await fetch(`${service.origin}/metrics`)).text()).toMatch(
+  expect(await (await fetch(`${running.service.origin}/metrics`)).text()).toMatch(
     /^ledger_chain_lag_events 0$/m,
   );
 });
@@ -77,7 +65,7 @@ test('a kept digest stays valid after an erasure, and not after a changed byte',
   const [account, user] = [personal(), personal()];
   await tenant.live.post('/accountsync', { id: account, subscription: { status: 'TRIAL' } });
   await tenant.live.post('/user', { id: user, accountId: account, firstName: personal() });
-  const head = await service.head();
+  const head = await running.service.head();
   const digest = await cli('ledger', 'digest', tenant.alias, '--sign', '--by', 'Ada Staff');
   expect(digest).toMatchObject({ code: 0, err: expect.stringMatching(/^sealed \d+ events\n$/) });
   const document = JSON.parse(digest.out) as Required<DigestDocument>;
@@ -116,14 +104,14 @@ test('a kept digest stays valid after an erasure, and not after a changed byte',
     mode: 'live',
     log: document.log,
     events: expect.any(Number),
-    position: await service.head(),
+    position: await running.service.head(),
 
     digest: expect.stringMatching(/^[0-9a-f]{64}$/),
     seals: expect.any(Number),
     firstBroken: null,
   });
 
-  const { pool } = service.service.core;
+  const { pool } = running.service.service.core;
   const position = document.position.split('-')[1];
   await pool.query(
     `update ledger.events set data = overlay(data placing '!' from 5 for 1) where position = $1`,
@@ -150,7 +138,7 @@ test('a kept digest stays valid after an erasure, and not after a changed byte',
   expect(await verified()).toMatchObject({ ok: false });
 
   // Both came after what they report.
-  const { core } = service.service;
+  const { core } = running.service.service;
   const by = { value: 'Ada Staff' };
   expect(await recordedOperations(core, { tenant: tenant.alias, mode: 'live' })).toMatchObject([
     {

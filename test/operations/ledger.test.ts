@@ -20,19 +20,13 @@ import { withOwnKeys } from '../../src/cli/own-keys.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { path, query } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
+import { aPerson, PAID } from '../support/people.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
-import {
-  personal,
-  startWithStores,
-  type RunningService,
-  type TestStores,
-  type TestTenant,
-} from '../support/running-service.js';
+import { useService, type TestTenant } from '../support/running-service.js';
 import {
   adjustLedger,
   adjustOnRecord,
-  changePeriod,
   done,
   exportLedger,
   reconcileLedger,
@@ -42,33 +36,24 @@ import {
 
 /** What finance asks of a tenant's ledger, beside a running service on the same stores. */
 
-let service: RunningService;
-let stores: TestStores;
-let end: () => Promise<void>;
+const running = useService();
 let folder: string;
 let core: Core;
 
 beforeAll(async () => {
-  ({ service, stores, end } = await startWithStores());
-  ({ core } = service.service);
+  ({ core } = running.service.service);
   folder = await mkdtemp(join(tmpdir(), 'ledger-finance-'));
 });
-afterAll(async () => {
-  await end();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
+const cli = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
 
 const scopeOf = ({ alias }: TestTenant): Scope => ({ tenant: alias, mode: 'live' });
 
 async function user({
   live,
 }: TestTenant): Promise<{ readonly accountId: string; readonly userId: string }> {
-  const accountId = personal('acc');
-  const userId = personal('user');
-  await live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
-  await live.post('/user', { id: userId, accountId });
+  const { accountId, id: userId } = await aPerson(live);
   return { accountId, userId };
 }
 
@@ -108,25 +93,13 @@ const closings = (
 /** A referral that has converted: the referrer has 1000 CENTS. */
 async function converted(
   tenant: TestTenant,
-): Promise<{ readonly referrer: string; readonly user: string; readonly referred: string }> {
-  const code = personal('C').toUpperCase();
-  const referrer = await user(tenant);
-  await tenant.live.post('/user', {
-    id: referrer.userId,
-    accountId: referrer.accountId,
-    referralCode: code,
-  });
-  const referred = personal('acc');
-  await tenant.live.post('/accountsync', {
-    id: referred,
-    subscription: { status: 'TRIAL' },
-    referral: { code },
-  });
-  await tenant.live.post('/user', { id: personal('user'), accountId: referred });
-  const paid = { status: 'PAID', value: 5, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
-  await tenant.live.post('/accountsync', { id: referred, subscription: paid });
+): Promise<{ readonly referrer: string; readonly referred: string }> {
+  const { live } = tenant;
+  const referrer = await aPerson(live);
+  const { accountId: referred } = await aPerson(live, {}, { referral: { code: referrer.code } });
+  await live.post('/accountsync', { id: referred, subscription: PAID });
   await eventually(async () => (await balanceOf(tenant, referrer.accountId))['CENTS'] === 1_000);
-  return { referrer: referrer.accountId, user: referrer.userId, referred };
+  return { referrer: referrer.accountId, referred };
 }
 
 /** Read from the log, for events of any process. */
@@ -138,90 +111,12 @@ const creditOf = async (
 
 const operationsOf = (tenant: TestTenant) => recordedOperations(core, scopeOf(tenant));
 
-describe('a statement', () => {
-  test('closes with the balances of the account, now and at each position', async () => {
-    const tenant = await service.createTenant();
-    const { referrer, user: userId } = await converted(tenant);
-    const owner = { accountId: referrer, userId };
-    const said: { position: string; balance: Record<string, number> }[] = [];
-    const note = async (headers: Headers): Promise<void> =>
-      void said.push({
-        position: headers.get('ledger-position') ?? '',
-        balance: await balanceOf(tenant, referrer),
-      });
-    await give(tenant, owner, { unit: 'Points', assignedCredit: 70 });
-    await give(tenant, owner, { dateScheduledFor: Date.now() + 86_400_000 });
-    const cancelled = await give(tenant, owner, { unit: 'cents', assignedCredit: 40 });
-    await note(
-      (
-        await tenant.live.post('/credit/bulkredeem', {
-          accountId: referrer,
-          unit: 'cents',
-          amount: 300,
-        })
-      ).headers,
-    );
-    await note((await tenant.live.post(`/reward${path(cancelled)}/cancel`)).headers);
-    await note(
-      (
-        await tenant.live.post('/credit/bulkredeem', {
-          accountId: referrer,
-          unit: 'POINTS',
-          amount: 70,
-        })
-      ).headers,
-    );
-    for (const { position, balance } of said) {
-      const statement = await statementOfAccount(core, scopeOf(tenant), {
-        accountId: referrer,
-        position,
-      });
-      expect({ position: statement.position, balance: closings(statement.units) }).toEqual({
-        position,
-        balance,
-      });
-    }
-    const now = await statementOfAccount(core, scopeOf(tenant), {
-      accountId: referrer,
-      unit: 'cents',
-    });
-    expect(
-      now.units.map(({ unit, lines }) => [
-        unit,
-        lines.map(({ type, amount, balance }) => [type, amount, balance]),
-      ]),
-    ).toEqual([
-      [
-        'CENTS',
-        [
-          ['issued', 1_000, 1_000],
-          ['scheduled', 0, 1_000],
-          ['issued', 40, 1_040],
-          ['redeemed', -300, 740],
-          ['cancelled', -40, 700],
-        ],
-      ],
-    ]);
-    const actors = now.units[0]?.lines.map(({ actor }) => actor.split(':')[0]);
-    expect(actors).toEqual(['policy', 'api-key', 'api-key', 'api-key', 'api-key']);
-  });
-});
-
 describe('a replay', () => {
-  test('finds no difference in correct rows, and a wrong balance with the events that explain it', async () => {
-    const tenant = await service.createTenant();
+  test('exits with 2 on a wrong balance, and compares no account that has changed since its moment', async () => {
+    const tenant = await running.service.createTenant();
     const { referrer } = await converted(tenant);
     const { referrer: other } = await converted(tenant);
-    await tenant.live.post('/credit/bulkredeem', {
-      accountId: referrer,
-      unit: 'cents',
-      amount: 300,
-    });
     await everythingProjected(core);
-    const clean = await replayLedger(core, scopeOf(tenant), {});
-    expect(clean).toMatchObject({ differences: [] });
-    expect(clean.events).toBeGreaterThan(20);
-
     const { rows } = await core.pool.query<{ generation: number }>(
       `select generation from ledger.projection_generations where projection = 'reward-balances' and state = 'live'`,
     );
@@ -230,31 +125,11 @@ describe('a replay', () => {
     await core.pool.query(`update ${table} set available_credit = 9999 where account_ref = $1`, [
       ref,
     ]);
-    const lines =
-      (await statementOfAccount(core, scopeOf(tenant), { accountId: referrer })).units[0]?.lines ??
-      [];
-    const wrong = {
-      account: referrer,
-      readModel: 'reward-balances',
-      ledger: 700,
-      live: 9_999,
-      field: expect.stringMatching(/\.available_credit$/) as unknown,
-      eventIds: lines.map(({ eventId }) => eventId),
-    };
-    expect((await replayLedger(core, scopeOf(tenant), {})).differences).toEqual([wrong]);
-    expect(
-      (await replayLedger(core, scopeOf(tenant), { accountId: referrer })).differences,
-    ).toEqual([wrong]);
     expect((await replayLedger(core, scopeOf(tenant), { accountId: other })).differences).toEqual(
       [],
     );
     // Asked for a time when that account was not there yet, it is folded and not compared.
     const early = new Date(Date.now() - 3_600_000).toISOString();
-    expect(await replayLedger(core, scopeOf(tenant), { asOf: early })).toMatchObject({
-      events: 0,
-      notCompared: 4,
-      differences: [],
-    });
     expect(await cli('ledger', 'replay', tenant.alias, '--as-of', early)).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^OK: .* no difference in what was compared\n$/) as unknown,
@@ -263,7 +138,7 @@ describe('a replay', () => {
     const ofOne = await cli('ledger', 'replay', tenant.alias, '--account', referrer, '--json');
     expect([ofOne.code, JSON.parse(ofOne.out)]).toMatchObject([
       2,
-      { notCompared: 0, differences: [{ live: 9_999 }] },
+      { notCompared: 0, differences: [{ account: referrer, ledger: 1_000, live: 9_999 }] },
     ]);
     expect(await cli('ledger', 'replay', tenant.alias)).toMatchObject({
       code: 2,
@@ -273,7 +148,7 @@ describe('a replay', () => {
   }, 60_000);
 
   test('that was stopped continues where it was', async () => {
-    const tenant = await service.createTenant();
+    const tenant = await running.service.createTenant();
     const { referrer } = await converted(tenant);
     const stopped = replayLedger(core, scopeOf(tenant), {}, { signal: AbortSignal.abort() });
     await expect(stopped).rejects.toThrow('stopped; 0 differences in 0 accounts so far');
@@ -292,12 +167,10 @@ describe('a replay', () => {
 
 describe('a reconciliation', () => {
   test('rolls forward, and agrees with a file', async () => {
-    const tenant = await service.createTenant();
-    const { referrer, user: userId, referred } = await converted(tenant);
+    const tenant = await running.service.createTenant();
+    const { referrer, referred } = await converted(tenant);
     const owner = await user(tenant);
     await give(tenant, owner, { assignedCredit: 500 });
-    const cancelled = await give(tenant, { accountId: referrer, userId }, { assignedCredit: 20 });
-    await tenant.live.post(`/reward${path(cancelled)}/cancel`);
     await tenant.live.post('/credit/bulkredeem', {
       accountId: referrer,
       unit: 'cents',
@@ -308,26 +181,10 @@ describe('a reconciliation', () => {
     const agrees = await file(
       `account,unit,balance\r\n"${referrer}",cents,700\r\n${owner.accountId},CENTS,500\r\n${referred},CENTS,0\r\n`,
     );
-    for (const period of [undefined, month]) {
+    for (const period of [undefined, month])
       expect(
         await reconcileLedger(core, scopeOf(tenant), { against: agrees, period }),
-      ).toMatchObject({
-        ok: true,
-        differences: [],
-        units: [
-          {
-            unit: 'CENTS',
-            opening: 0,
-            issued: 1_520,
-            redeemed: 300,
-            expired: 0,
-            cancelled: 20,
-            restored: 0,
-            closing: 1_200,
-          },
-        ],
-      });
-    }
+      ).toMatchObject({ ok: true, differences: [], units: [{ unit: 'CENTS', closing: 1_200 }] });
     const before = await reconcileLedger(core, scopeOf(tenant), { period: '2026-01' });
     expect(before).toMatchObject({ ok: true, units: [] });
     const differs = await file(`account,unit,balance\n${referrer},CENTS,701\nnobody,CENTS,1\n`);
@@ -344,46 +201,15 @@ describe('a reconciliation', () => {
       ],
     });
   });
-
-  test('finds a conversion that was never rewarded', async () => {
-    const tenant = await service.createTenant();
-    const { referred, referrer } = await converted(tenant);
-    const scope = scopeOf(tenant);
-    const inTwoMinutes = Date.now() + 120_000;
-    expect(await reconcileLedger(core, scope, {}, { now: inTwoMinutes })).toMatchObject({
-      ok: true,
-    });
-    // The account that was to have the reward is another tenant's as far as this reading goes: its
-    // stream is left out.
-    const others = {
-      ...core.log,
-      readAll: core.log.readAll.bind(core.log),
-      head: core.log.head.bind(core.log),
-    };
-    const stream = core.names.accountStream(scope, core.names.accountRef(scope, referred));
-    const one = {
-      ...core,
-      log: Object.assign(Object.create(core.log) as typeof core.log, {
-        readAll: async (after: string | undefined, limit: number) => {
-          const page = await others.readAll(after, limit);
-          return page.map((event) =>
-            event.stream === stream ? event : { ...event, stream: 'another' },
-          );
-        },
-      }),
-    };
-    expect(
-      (await reconcileLedger(one, scope, {}, { now: inTwoMinutes })).differences,
-    ).toMatchObject([
-      {
-        kind: 'conversion',
-        account: referrer,
-        unit: expect.stringMatching(/^referrer reward of /) as unknown,
-      },
-    ]);
-  });
 });
 
+const MISTAKE = {
+  by: 'Sam',
+  approvedBy: 'Ada',
+  unit: 'CENTS',
+  amount: 25,
+  reason: 'mistake',
+};
 const wordsOf = (
   { alias }: TestTenant,
   { accountId, userId }: Awaited<ReturnType<typeof user>>,
@@ -414,7 +240,7 @@ async function keysOfOperators(
 
 describe('an adjustment', () => {
   test('adds a manual reward or redeems, has its reason in its event, and is visible to clients', async () => {
-    const tenant = await service.createTenant();
+    const tenant = await running.service.createTenant();
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
     const staff = { by: 'Sam Staff', approvedBy: 'Ada Approver' };
@@ -457,9 +283,9 @@ describe('an adjustment', () => {
           },
         });
     }
-    const head = await service.head();
+    const head = await running.service.head();
     await expect(adjust(-301)).rejects.toThrow(/The amount 301 exceeds the available credit/);
-    expect(await service.head()).toBe(head);
+    expect(await running.service.head()).toBe(head);
     expect((await replayLedger(core, scope, {})).differences).toEqual([]);
   });
 
@@ -471,24 +297,16 @@ describe('an adjustment', () => {
   });
 
   test('whose answer was lost is reported as possibly done, with the key that makes a repetition harmless', async () => {
-    const tenant = await service.createTenant();
+    const tenant = await running.service.createTenant();
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
-    const request = {
-      ...owner,
-      by: 'Sam',
-      approvedBy: 'Ada',
-      unit: 'CENTS',
-      amount: 25,
-      reason: 'mistake',
-    };
     const execute: Commands['execute'] = async (command) => {
       await core.commands.execute(command);
       throw new EventLogUnavailable('no answer within 4000 ms');
     };
     const losing = { ...core, commands: { execute } };
     const told = await withOwnKeys(losing, undefined, (keyed) =>
-      adjustOnRecord(losing, scope, request, keyed),
+      adjustOnRecord(losing, scope, { ...owner, ...MISTAKE }, keyed),
     ).then(() => '', String);
     expect(told).toMatch(/no answer within 4000 ms: .* may stand/);
     const [, key = ''] = /--idempotency-key (\S+)/.exec(told) ?? [];
@@ -500,43 +318,12 @@ describe('an adjustment', () => {
     expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
   });
 
-  test('with the same idempotency key is the same correction, and another one is refused', async () => {
-    const tenant = await service.createTenant();
-    const owner = await user(tenant);
-    const first = await cli(...wordsOf(tenant, owner, '+25', 'one'));
-    expect(first).toMatchObject({ code: 0, err: '' });
-    const again = await cli(...wordsOf(tenant, owner, '+25', 'one'));
-    expect(again).toEqual({
-      ...first,
-      err: 'a repetition: nothing was corrected a second time\n',
-    });
-    const other = await cli(...wordsOf(tenant, owner, '+26', 'one'));
-    expect(other).toEqual({
-      code: 1,
-      out: '',
-      err: 'the idempotency key was used for another correction\n',
-    });
-    expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
-    expect(await operationsOf(tenant)).toMatchObject([
-      { parameters: { amount: '25' } },
-      { parameters: { amount: '25', repeated: 'true' } },
-    ]);
-  });
-
   test('with an idempotency key has one effect and one answer although its process died before it could answer', async () => {
-    const tenant = await service.createTenant();
+    const tenant = await running.service.createTenant();
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
-    const request = {
-      ...owner,
-      by: 'Sam',
-      approvedBy: 'Ada',
-      unit: 'CENTS',
-      amount: 25,
-      reason: 'mistake',
-    };
     const dead = await keysOfOperators({ keep: () => new Promise<void>(() => undefined) });
-    void adjustLedger(core, scope, request, { key: 'one', answers: dead.answers });
+    void adjustLedger(core, scope, { ...owner, ...MISTAKE }, { key: 'one', answers: dead.answers });
     await eventually(async () => (await creditOf(tenant, owner))['CENTS'] === 25);
     expect(await cli(...wordsOf(tenant, owner, '+25', 'one'))).toEqual({
       code: 1,
@@ -555,37 +342,9 @@ describe('an adjustment', () => {
   });
 });
 
-describe('a period', () => {
-  test('is closed once it is over, and reopened, each once', async () => {
-    const scope = scopeOf(await service.createTenant());
-    const request = { period: '2026-01', comment: 'tied out', by: 'Sam' };
-    const test = { ...scope, mode: 'test' } as const;
-    await expect(changePeriod(core, scope, 'ReopenPeriod', request)).rejects.toThrow(
-      'the period 2026-01 is not closed',
-    );
-    expect(await changePeriod(core, scope, 'ClosePeriod', request)).toMatchObject({
-      period: '2026-01',
-      status: 'closed',
-    });
-    await expect(changePeriod(core, scope, 'ClosePeriod', request)).rejects.toThrow(
-      'the period 2026-01 is closed already',
-    );
-    expect(await changePeriod(core, test, 'ClosePeriod', request)).toMatchObject({
-      status: 'closed',
-    });
-    expect(await changePeriod(core, scope, 'ReopenPeriod', request)).toMatchObject({
-      status: 'open',
-    });
-    const running = new Date().toISOString().slice(0, 7);
-    await expect(
-      changePeriod(core, scope, 'ClosePeriod', { ...request, period: running }),
-    ).rejects.toThrow('is not over yet');
-  });
-});
-
 describe('an export', () => {
   test('stops where its reader says so, also in a tenant without events', async () => {
-    const empty = await service.createTenant();
+    const empty = await running.service.createTenant();
     const [event] = await core.log.readAll(undefined, 1);
     if (event === undefined) throw new Error('the log is empty');
     const readAll = () => Promise.resolve([{ ...event, stream: 'of another tenant' }]);
@@ -600,8 +359,8 @@ describe('an export', () => {
   });
 
   test('has the events of one tenant and mode, decrypted, without secrets and forgotten people', async () => {
-    const tenant = await service.createTenant();
-    const other = await service.createTenant();
+    const tenant = await running.service.createTenant();
+    const other = await running.service.createTenant();
     const owner = await user(tenant);
     const gone = await user(tenant);
     await user(other);
@@ -634,7 +393,7 @@ describe('an export', () => {
 
 describe('the audit entry of an operation', () => {
   test('is in the log of the tenant, without a readable name', async () => {
-    const tenant = await service.createTenant();
+    const tenant = await running.service.createTenant();
     const { accountId } = await user(tenant);
     const words = ['ledger', 'statement', tenant.alias, accountId, '--by', 'Sam Staff'];
     const ran = await cli(...words, '--json');
@@ -666,7 +425,7 @@ describe('the audit entry of an operation', () => {
   });
 
   test('may fail: a finished change is answered as done, and an operation without a change fails', async () => {
-    const tenant = await service.createTenant();
+    const tenant = await running.service.createTenant();
     const { accountId, userId } = await user(tenant);
     await core.pool.query(`
       create function ledger.refuse_audit() returns trigger language plpgsql
@@ -708,7 +467,7 @@ describe('the audit entry of an operation', () => {
 });
 
 test('a day without a time is the whole day', async () => {
-  const tenant = await service.createTenant();
+  const tenant = await running.service.createTenant();
   const { accountId, userId } = await user(tenant);
   await give(tenant, { accountId, userId }, { assignedCredit: 40 });
   const now = Date.now() + 1_000;
@@ -739,7 +498,7 @@ test('a day without a time is the whole day', async () => {
 });
 
 test('an entry ahead of the clock on the present day is in no statement up to today', async () => {
-  const tenant = await service.createTenant();
+  const tenant = await running.service.createTenant();
   const scope = scopeOf(tenant);
   const { accountId, userId } = await user(tenant);
   await give(tenant, { accountId, userId }, { assignedCredit: 100 });
@@ -763,7 +522,7 @@ test('an entry ahead of the clock on the present day is in no statement up to to
 });
 
 test('a statement of a unit that an account lacks says which unit was asked for', async () => {
-  const tenant = await service.createTenant();
+  const tenant = await running.service.createTenant();
   const { accountId } = await user(tenant);
   const words = ['ledger', 'statement', tenant.alias, accountId];
   expect((await cli(...words)).out).toMatch(/\nno credit\n/);

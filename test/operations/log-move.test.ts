@@ -181,12 +181,22 @@ const generations = () =>
     'select distinct generation, state from ledger.projection_generations order by generation',
   );
 
+/** A service that has ended, and what it answered last. */
+async function stoppedLedger() {
+  const before = await start();
+  const tenant = await before.createTenant();
+  await tellStory(tenant.live);
+  const answered = await answers(tenant.live);
+  await stop(before);
+  return { tenant, answered };
+}
+
 test('after a move, and back, all answers are as before, nothing is granted twice, and the former log is refused', async () => {
   const before = await start();
   const tenant = await before.createTenant();
   await tellStory(tenant.live);
-  const told = await answers(tenant.live);
-  expect(told.at(-2)).toMatchObject({ status: 200, body: [{ totalAvailableCredit: 700 }] });
+  const answered = await answers(tenant.live);
+  expect(answered.at(-2)).toMatchObject({ status: 200, body: [{ totalAvailableCredit: 700 }] });
   const oldPosition = (await before.head()) ?? '';
 
   // Beside the running service there is a first pass at most.
@@ -218,8 +228,8 @@ test('after a move, and back, all answers are as before, nothing is granted twic
     { generation: 1, state: 'retired' },
     { generation: 2, state: 'live' },
   ]);
-  expect(await answers(api)).toEqual(told);
-  expect(await answers(asSeenBy(beside, tenant))).toEqual(told);
+  expect(await answers(api)).toEqual(answered);
+  expect(await answers(asSeenBy(beside, tenant))).toEqual(answered);
   expect(outcome(await api.get('/account/late')).status).toBe(200);
 
   // Policies have been where they were: they appended nothing.
@@ -245,11 +255,11 @@ test('after a move, and back, all answers are as before, nothing is granted twic
   expect(
     (await api.get('/users', { atLeast: again.headers.get('ledger-position') ?? '' })).status,
   ).toBe(200);
-  expect(await answers(api)).toEqual(told);
+  expect(await answers(api)).toEqual(answered);
 
   await api.post('/credit/bulkredeem', { accountId: 'a', amount: 100, unit: 'CENTS' });
-  const toldThere = await answers(api);
-  expect(toldThere.at(-2)).toMatchObject({ body: [{ totalAvailableCredit: 600 }] });
+  const answeredThere = await answers(api);
+  expect(answeredThere.at(-2)).toMatchObject({ body: [{ totalAvailableCredit: 600 }] });
   await stop(after);
   await stop(beside);
   await expect(start()).rejects.toThrow(/follows another log.*EVENT_STORE_URL.*log copy/);
@@ -263,7 +273,7 @@ test('after a move, and back, all answers are as before, nothing is granted twic
   });
   const home = await start();
   await eventually(() => isReady(home), READY_MS);
-  expect(await answers(asSeenBy(home, tenant))).toEqual(toldThere);
+  expect(await answers(asSeenBy(home, tenant))).toEqual(answeredThere);
 }, 240_000);
 
 test('a copy is valid only until its source may have grown', async () => {
@@ -296,10 +306,7 @@ test('a copy is valid only until its source may have grown', async () => {
 }, 120_000);
 
 test('a command that runs during a copy invalidates it, before its end and after', async () => {
-  const before = await start();
-  const tenant = await before.createTenant();
-  await tellStory(tenant.live);
-  await stop(before);
+  const { tenant } = await stoppedLedger();
   const actor = { kind: 'operator' as const, id: 'test' };
   const core = await openCore({ config: configuration(), logger, actor, applicationName: 'test' });
   const correction = {
@@ -338,11 +345,7 @@ test('a command that runs during a copy invalidates it, before its end and after
 }, 120_000);
 
 test('reads are refused until the read models are complete again', async () => {
-  const before = await start();
-  const tenant = await before.createTenant();
-  await tellStory(tenant.live);
-  const told = await answers(tenant.live);
-  await stop(before);
+  const { tenant, answered } = await stoppedLedger();
   await copy(stores.databaseUrl, store.url);
 
   // Nobody keeps read models yet.
@@ -360,16 +363,12 @@ test('reads are refused until the read models are complete again', async () => {
 
   await start({ ...onEventStore(), ROLES: 'projector,worker' });
   await eventually(() => isReady(front), READY_MS);
-  expect(await answers(api)).toEqual(told);
+  expect(await answers(api)).toEqual(answered);
   expect(await rows('select rebuilt from ledger.followed_log')).toEqual([{ rebuilt: true }]);
 }, 120_000);
 
 test('a database with its own log is not started on another one, with the reason', async () => {
-  const before = await start();
-  const tenant = await before.createTenant();
-  await tellStory(tenant.live);
-  const told = await answers(tenant.live);
-  await stop(before);
+  const { tenant, answered } = await stoppedLedger();
 
   const astray = await start(onEventStore());
   await eventually(
@@ -387,7 +386,7 @@ test('a database with its own log is not started on another one, with the reason
 
   const after = await start();
   await eventually(() => isReady(after), READY_MS);
-  expect(await answers(asSeenBy(after, tenant))).toEqual(told);
+  expect(await answers(asSeenBy(after, tenant))).toEqual(answered);
   await stop(after);
   // The store took nothing: the copy finds it empty.
   expect(await copy(stores.databaseUrl, store.url)).toMatchObject({ found: 0, isRecorded: true });

@@ -1,15 +1,11 @@
 import { everythingProjected } from '../support/everything-projected.js';
 import { replayLedger } from '../support/operations.js';
 import { path, query, type Json } from '../support/api-client.js';
-import { personal, startWithStores } from '../support/running-service.js';
+import { personal, useService } from '../support/running-service.js';
 
 /** `constructor`, `__proto__` and the like are ordinary values wherever a name is free. */
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
-beforeAll(async () => {
-  running = await startWithStores();
-});
-afterAll(() => running.end());
+const running = useService();
 
 describe.each(['constructor', '__proto__'])('a ledger of %s', (unit) => {
   const [programId, segment, eventKey, rewardName, accountId, id] = [

@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { startServiceProcess, type ServiceProcess } from '../harness/service-process.js';
-import { makeOperatorKey } from '../../src/config/operators.js';
 import type { ShownRun } from '../../src/http/operations/operation-runs.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import {
@@ -13,10 +9,11 @@ import {
   RecordedRuns,
   UNFINISHED_MAX,
 } from '../../src/runs/recorded-runs.js';
-import { basic } from '../support/api-client.js';
+import { ApiClient, type Answer } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import {
   createStores,
+  makeOperators,
   personal,
   RunningService,
   type TestStores,
@@ -25,24 +22,18 @@ import {
 /** Runs of one process, watched and stopped in another one on the same database. */
 
 let stores: TestStores;
-let folder: string;
 let here: RunningService;
 let other: ServiceProcess;
-const keys = new Map<string, string>();
+let keys: Readonly<Record<'sam' | 'sue' | 'fay', string>>;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-operators-'));
-  const entries = ['sam', 'sue', 'fay'].map((name) => {
-    const { key, entry } = makeOperatorKey(name, [name === 'fay' ? 'finance' : 'support']);
-    keys.set(name, key);
-    return entry;
-  });
-  const operators = join(folder, 'operators.json');
-  await writeFile(operators, JSON.stringify(entries));
   stores = await createStores();
-  here = await RunningService.start(stores, { OPERATORS_FILE: operators });
+  const support = ['support'] as const;
+  keys = await makeOperators(stores, { sam: support, sue: support, fay: ['finance'] });
+  here = await RunningService.start(stores);
   const { databaseUrl: DATABASE_URL, masterKeyFile: MASTER_KEY_FILE } = stores;
-  const env = { DATABASE_URL, MASTER_KEY_FILE, OPERATORS_FILE: operators };
+  const { operatorsFile: OPERATORS_FILE } = stores;
+  const env = { DATABASE_URL, MASTER_KEY_FILE, OPERATORS_FILE };
   other = await startServiceProcess({ env: { ...env, DATABASE_CONNECTIONS_MAX: '23' } });
   await other.ready(60_000);
 });
@@ -50,26 +41,16 @@ afterAll(async () => {
   await other.kill();
   await here.stop();
   await stores.remove();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const pool = () => here.service.core.pool;
 
-async function call(
+const call = (
   [origin, name]: readonly [origin: string, name: string],
   [method, path]: readonly [method: string, path: string],
   body?: object,
-): Promise<{ readonly status: number; readonly body: ShownRun }> {
-  const response = await fetch(`${origin}/operations/${path}`, {
-    method,
-    headers: {
-      authorization: basic(`:${keys.get(name)}`),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    body: body && JSON.stringify(body),
-  });
-  return { status: response.status, body: (await response.json()) as ShownRun };
-}
+): Promise<Answer<ShownRun>> =>
+  new ApiClient(origin, '', `:${keys[name as keyof typeof keys]}`).call(method, `/${path}`, body);
 
 /** A rebuild in the other process that waits for a lock until the work is done. */
 async function duringRebuildThere(work: (id: string) => Promise<void>): Promise<void> {

@@ -1,5 +1,4 @@
 // Over 5 s: rebuilds of all read models, and commands that each open the stores.
-import { accountProjectors } from '../../projections/account-projectors.js';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import {
   planRebuild,
@@ -23,33 +22,23 @@ import { runHere, type Ran } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { recordedOperations } from '../support/recorded-operations.js';
-import {
-  personal,
-  startWithStores,
-  type RunningService,
-  type TestStores,
-  type TestTenant,
-} from '../support/running-service.js';
+import { personal, useService, type TestTenant } from '../support/running-service.js';
 import { insisting } from '../support/operations.js';
 
 /** The command line for read models next to a running service on the same stores. */
 
 type Json = Record<string, unknown>;
 
-let service: RunningService;
-let stores: TestStores;
-let end: () => Promise<void>;
+const running = useService();
 let tenant: TestTenant;
 const [account, user] = [personal('acc'), personal('usr')];
 const warnings: string[] = [];
 
 beforeAll(async () => {
-  ({ service, stores, end } = await startWithStores());
-  tenant = await service.createTenant();
+  tenant = await running.service.createTenant();
   await open(account, user);
   await give(100);
 });
-afterAll(() => end());
 
 async function open(accountId: string, userId: string): Promise<void> {
   const created = await tenant.live.post(`/open/account/${accountId}/user/${userId}`, {
@@ -72,7 +61,7 @@ async function available(): Promise<unknown> {
 }
 
 const cli = (...words: readonly string[]): Promise<Ran> =>
-  runHere(stores, ['projection', ...words]);
+  runHere(running.stores, ['projection', ...words]);
 
 /** The same as the command line, in this process. */
 function operate<T>(
@@ -80,7 +69,7 @@ function operate<T>(
   actor = 'test',
 ): Promise<T> {
   return insisting(withProjections<T>)(
-    service.service.core,
+    running.service.service.core,
     { actor, signal: new AbortController().signal, warn: (line) => void warnings.push(line) },
     work,
   );
@@ -103,7 +92,7 @@ const repaired = (name: string, more: { tenant?: string; account?: string } = {}
 const history = () => operate((operator) => showHistory(operator, 100));
 
 const breakBalances = (generation: number) =>
-  service.service.core.pool.query(
+  running.service.service.core.pool.query(
     `update rm_reward_balances_${generation}.reward_balances set available_credit = available_credit + 5`,
   );
 
@@ -126,7 +115,7 @@ test('a wrong balance is unchanged by a rebuild, shown by the diff, corrected by
 
   const diff = await cli('diff', 'reward-balances', '--json');
   expect(diff).toMatchObject({ code: 2, err: '1 rows of reward-balances differ\n' });
-  const position = await service.head();
+  const position = await running.service.head();
   expect(JSON.parse(diff.out)).toMatchObject({
     projection: 'reward-balances',
     position,
@@ -177,7 +166,7 @@ test('a wrong balance is unchanged by a rebuild, shown by the diff, corrected by
   expect(JSON.stringify(entries)).not.toContain(account);
 
   // A repair changes what one tenant is shown: it is on record in that tenant's log as well.
-  const { core } = service.service;
+  const { core } = running.service.service;
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
   const accountRef = core.names.accountRef(scope, account);
   expect(await recordedOperations(core, scope)).toMatchObject([
@@ -205,7 +194,7 @@ test('a repair succeeds when its audit entry cannot be written, and reports that
 });
 
 test('a rebuild succeeds when its line of history cannot be written, and reports that', async () => {
-  const { pool } = service.service.core;
+  const { pool } = running.service.service.core;
   await pool.query(`create function ledger.refuse_history() returns trigger language plpgsql as $$ begin raise exception 'no room'; end $$;
     create trigger refuse_history before update on ledger.projection_history for each row when (new.outcome = 'done')
       execute function ledger.refuse_history()`);
@@ -220,29 +209,8 @@ test('a rebuild succeeds when its line of history cannot be written, and reports
   }
 });
 
-test('all projections are built in one pass and switched at once, and status shows their positions', async () => {
-  expect(await rebuilt()).toMatchObject({ projections: { length: accountProjectors.length } });
-  const ready = await operate(showStatus);
-  expect(ready).toMatchObject(
-    ready.map(() => ({
-      ready: expect.any(Number) as number,
-      parked: 0,
-      lagEvents: 0,
-      lastError: null,
-    })),
-  );
-  expect(await swapped()).toMatchObject({ projections: { length: accountProjectors.length } });
-  await give(1);
-  expect(await available()).toBe(110);
-  expect((await tenant.live.get<{ totalCount: number }>('/users')).body.totalCount).toBe(1);
-  expect(await operate((operator) => retryParked(operator, of(operator)))).toMatchObject({
-    projections: accountProjectors.map(() => ({ retried: 0, released: 0, parked: 0 })),
-  });
-  await expect(swapped()).rejects.toThrow('no projection has a new generation: rebuild first');
-});
-
 test('accounts whose rows the table refuses are parked, and retry-parked releases those whose rows it accepts by now', async () => {
-  const { pool } = service.service.core;
+  const { pool } = running.service.service.core;
   const before = Number(await available());
   const live = (await operate(showStatus)).find(
     ({ name }) => name === 'reward-balances',
@@ -316,12 +284,12 @@ test('accounts whose rows the table refuses are parked, and retry-parked release
 });
 
 test('an account that was parked over rows of an older release is released by a rebuild of it', async () => {
-  const { pool } = service.service.core;
+  const { pool } = running.service.service.core;
   const [odd, owner] = [personal('acc'), personal('usr')];
   await open(odd, owner);
   const reward = { type: 'CREDIT', unit: 'constructor', assignedCredit: 7 };
   await tenant.live.post(`/rewards/account/${odd}/user/${owner}`, reward);
-  await everythingProjected(service.service.core);
+  await everythingProjected(running.service.service.core);
   const daily = async () =>
     (await operate(showStatus)).find(({ name }) => name === 'daily-figures');
   const { generation } = (await daily())!;

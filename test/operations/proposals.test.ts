@@ -1,9 +1,5 @@
 // Over 5 s: a service with operators of its own.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { ProposalCommandEnvelope } from '../../src/command-handling/commands.js';
-import { makeOperatorKey } from '../../src/config/operators.js';
 import { PROPOSAL_LIFE_MS } from '../../src/domain/proposal/proposal.decider.js';
 import type { Scope } from '../../src/domain/scope.js';
 import { memberOfStaff, operatorMeta } from '../../src/operations/audit.js';
@@ -11,58 +7,32 @@ import { approveOnRecord, waitingProposals } from '../../src/operations/ledger/l
 import { proposalNameOf } from '../../src/operations/ledger/proposal-id.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
-import { basic, path } from '../support/api-client.js';
+import { path, type Answer } from '../support/api-client.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
-import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
+import {
+  makeOperators,
+  personal,
+  useService,
+  type TestTenant,
+} from '../support/running-service.js';
 
 /** Corrections in two steps by two operators, over HTTP and on the command line. */
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
-let folder: string;
-const keys: Record<'fay' | 'gil' | 'hal', string> = { fay: '', gil: '', hal: '' };
+const running = useService();
+let keys: Readonly<Record<Operator, string>>;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-proposals-'));
-  const entries = (Object.keys(keys) as (keyof typeof keys)[]).map((name) => {
-    const { key, entry } = makeOperatorKey(name, ['finance']);
-    keys[name] = key;
-    return entry;
-  });
-  const operators = join(folder, 'operators.json');
-  await writeFile(operators, JSON.stringify(entries), { mode: 0o600 });
-  running = await startWithStores({ OPERATORS_FILE: operators });
-});
-afterAll(async () => {
-  await running.end();
-  await rm(folder, { recursive: true, force: true });
+  const finance = ['finance'] as const;
+  keys = await makeOperators(running.stores, { fay: finance, gil: finance, hal: finance });
 });
 
-type Operator = keyof typeof keys;
+type Operator = 'fay' | 'gil' | 'hal';
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: unknown;
-}
-
-async function ask(
-  as: Operator,
-  route: string,
-  body?: object,
-  fields: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
-  const response = await fetch(`${running.service.origin}/operations/ledger/${route}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: {
-      ...fields,
-      authorization: basic(`:${keys[as]}`),
-      ...(body && { 'content-type': 'application/json' }),
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, headers: response.headers, body: await response.json() };
-}
+const ask = (as: Operator, route: string, body?: object, key?: string): Promise<Answer<unknown>> =>
+  running.service
+    .operator(keys[as])
+    .call(body ? 'POST' : 'GET', `/ledger/${route}`, body, key === undefined ? {} : { key });
 
 interface Ledger {
   readonly tenant: TestTenant;
@@ -92,17 +62,17 @@ async function give({ tenant, scope, account, user }: Ledger, assignedCredit: nu
 async function propose(
   { scope, account, user }: Ledger,
   amount: number,
-  { as = 'fay', over = {}, fields = {} }: ProposeOptions = {},
-): Promise<Answer> {
+  { as = 'fay', over = {}, key }: ProposeOptions = {},
+): Promise<Answer<unknown>> {
   const correction = { account, user, unit: 'CENTS', amount, reason: 'charged twice' };
   const body = { mode: scope.mode, ...correction, ...over };
-  return ask(as, `${scope.tenant}/proposals`, body, fields);
+  return ask(as, `${scope.tenant}/proposals`, body, key);
 }
 
 interface ProposeOptions {
   readonly as?: Operator;
   readonly over?: object;
-  readonly fields?: Readonly<Record<string, string>>;
+  readonly key?: string;
 }
 
 async function proposedId(ledger: Ledger, amount: number): Promise<string> {
@@ -111,7 +81,7 @@ async function proposedId(ledger: Ledger, amount: number): Promise<string> {
   return (body as { readonly id: string }).id;
 }
 
-const approve = ({ scope }: Ledger, id: string, as: Operator = 'gil'): Promise<Answer> =>
+const approve = ({ scope }: Ledger, id: string, as: Operator = 'gil'): Promise<Answer<unknown>> =>
   ask(as, `${scope.tenant}/proposals/${id}/approval`, {});
 
 const waiting = async ({ scope }: Ledger): Promise<unknown> =>
@@ -250,32 +220,14 @@ test('an approval is decided on the balance of its moment, and a refused one lea
 
 test('a proposal that is repeated with its key is one, and another one with the key is refused', async () => {
   const ledger = await ledgerWithCredit();
-  const fields = { 'idempotency-key': 'ticket' };
-  const first = await propose(ledger, 5, { fields });
-  const again = await propose(ledger, 5, { fields });
+  const key = 'ticket';
+  const first = await propose(ledger, 5, { key });
+  const again = await propose(ledger, 5, { key });
   expect([again.status, again.body]).toEqual([200, first.body]);
   expect(first.headers.get('idempotency-replayed')).toBeNull();
   expect(again.headers.get('idempotency-replayed')).toBe('true');
-  expect((await propose(ledger, 6, { fields })).status).toBe(422);
+  expect((await propose(ledger, 6, { key })).status).toBe(422);
   expect(await waiting(ledger)).toMatchObject([{ amount: 5 }]);
-});
-
-test('a correction whose answer was lost is the answer to its own operator alone', async () => {
-  const ledger = await ledgerWithCredit();
-  const fields = { 'idempotency-key': 'ticket' };
-  const first = [
-    await propose(ledger, 5, { fields }),
-    await propose(ledger, 5, { fields, as: 'hal' }),
-  ];
-  await running.service.service.core.pool.query('delete from ledger.idempotency_keys');
-  expect((await propose(ledger, 6, { fields })).status).toBe(422);
-  const again = [
-    await propose(ledger, 5, { fields }),
-    await propose(ledger, 5, { fields, as: 'hal' }),
-  ];
-  expect(again.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
-  expect(again.map(({ headers }) => headers.get('idempotency-replayed'))).toEqual(['true', 'true']);
-  expect(await waiting(ledger)).toHaveLength(2);
 });
 
 test('a proposal whose answer was lost before midnight is found after it', async () => {

@@ -2,34 +2,24 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeOperatorKey } from '../../src/config/operators.js';
 import { tryGenerationsLock } from '../../src/postgres/generations-lock.js';
-import { basic } from '../support/api-client.js';
+import type { CallOptions, Json } from '../support/api-client.js';
 import { runHere } from '../support/command-line.js';
-import { createStores, RunningService, type TestStores } from '../support/running-service.js';
+import { makeOperators, useService } from '../support/running-service.js';
 
 /**
  * The texts of refused operations: the line and the exit code of the command line, and the status
  * and body of the answer over HTTP, word for word.
  */
 
-let service: RunningService;
-let stores: TestStores;
+const running = useService();
 let folder: string;
-const keys: Record<'fay' | 'sam', string> = { fay: '', sam: '' };
+let keys: Readonly<Record<'fay' | 'sam', string>>;
 
 beforeAll(async () => {
-  stores = await createStores();
+  keys = await makeOperators(running.stores, { fay: ['finance'], sam: ['support', 'finance'] });
   folder = await mkdtemp(join(tmpdir(), 'ledger-refusals-'));
-  const made = {
-    fay: makeOperatorKey('fay', ['finance']),
-    sam: makeOperatorKey('sam', ['support', 'finance']),
-  };
-  const operators = join(folder, 'operators.json');
-  await writeFile(operators, JSON.stringify([made.fay.entry, made.sam.entry]));
-  Object.assign(keys, { fay: made.fay.key, sam: made.sam.key });
-  service = await RunningService.start(stores, { OPERATORS_FILE: operators });
-  const { alias, live } = await service.createTenant({ alias: 'acme' });
+  const { alias, live } = await running.service.createTenant({ alias: 'acme' });
   expect(alias).toBe('acme');
   await live.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } });
   await live.post('/user', { id: 'u', accountId: 'a' });
@@ -40,39 +30,25 @@ beforeAll(async () => {
   });
   await writeFile(join(folder, 'no-head.csv'), 'no such head');
 });
-afterAll(async () => {
-  await service.stop();
-  await stores.remove();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** The exit code and the last line on standard error. */
 async function typed(...words: readonly string[]): Promise<string> {
-  const { code, err } = await runHere(stores, words);
+  const { code, err } = await runHere(running.stores, words);
   return `${code} ${err.trimEnd().split('\n').at(-1) ?? ''}`;
 }
 
 /** The status, the code and what it says. */
 async function asked(
-  key: keyof typeof keys,
+  operator: keyof typeof keys,
   path: string,
   body?: object,
-  fields: Readonly<Record<string, string>> = {},
+  options: CallOptions = {},
 ): Promise<string> {
-  const response = await fetch(`${service.origin}/operations/${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: {
-      ...fields,
-      authorization: basic(`:${keys[key]}`),
-      ...(body && { 'content-type': 'application/json' }),
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const { apiErrorCode, validationErrors, message } = (await response.json()) as Record<
-    string,
-    unknown
-  >;
-  return `${response.status} ${JSON.stringify([apiErrorCode, validationErrors ?? message])}`;
+  const client = running.service.operator(keys[operator]);
+  const answer = await client.call(body ? 'POST' : 'GET', `/${path}`, body, options);
+  const { apiErrorCode, validationErrors, message } = answer.body;
+  return `${answer.status} ${JSON.stringify([apiErrorCode, validationErrors ?? message])}`;
 }
 
 const CORRECTION = {
@@ -224,7 +200,8 @@ const UNKNOWN: readonly (readonly [path: string, body: object | undefined, code:
 
 const inPlaces = (text: string, position: string): string =>
   text.replaceAll('BEYOND', position).replaceAll('DIR', folder);
-const beyond = async (): Promise<string> => (await service.head())?.replace(/\d+$/, '999999') ?? '';
+const beyond = async (): Promise<string> =>
+  (await running.service.head())?.replace(/\d+$/, '999999') ?? '';
 
 test('the command line says each refusal in one line, in the words of its options, and exits with 1', async () => {
   const position = await beyond();
@@ -256,10 +233,7 @@ test('an operation on something that does not exist answers 404 with the code of
       expect.stringContaining(`404 ["${code}",`),
     ]);
   }
-  const shown = await fetch(`${service.origin}/operations/runs`, {
-    headers: { authorization: basic(`:${keys.sam}`) },
-  });
-  const [newest] = (await shown.json()) as readonly { state: string; error: string }[];
+  const [newest] = (await running.service.operator(keys.sam).get<Json[]>('/runs')).body;
   expect(newest).toMatchObject({ state: 'failed', error: 'nothing is parked under 99' });
 });
 
@@ -272,7 +246,7 @@ test('a key of another correction, and one that was refused before, are refused'
       ...['--amount', String(amount), '--idempotency-key', key],
     );
   const called = (amount: number, key: string) =>
-    asked('fay', 'ledger/acme/adjustment', { ...CORRECTION, amount }, { 'idempotency-key': key });
+    asked('fay', 'ledger/acme/adjustment', { ...CORRECTION, amount }, { key });
   expect(await adjusting(5, 'k1')).toMatch(/^0/);
   expect(await adjusting(6, 'k1')).toBe('1 the idempotency key was used for another correction');
   expect(await called(6, 'k1')).toBe(
@@ -291,7 +265,7 @@ test('a key of another correction, and one that was refused before, are refused'
 test('a second operation on read models has to wait, and the history has no failure', async () => {
   const line =
     'another rebuild, swap, repair or scrub is running: wait until it has ended (`projection history` says whose it is)';
-  const client = await service.service.core.pool.connect();
+  const client = await running.service.service.core.pool.connect();
   try {
     expect(await tryGenerationsLock(client)).toBe(true);
     expect(await typed('projection', 'swap', 'users')).toBe(`1 ${line}`);
@@ -305,7 +279,7 @@ test('a second operation on read models has to wait, and the history has no fail
 });
 
 test('a refusal of the generations is in the history of the projection', async () => {
-  const { rows } = await service.service.core.pool.query(
+  const { rows } = await running.service.service.core.pool.query(
     `select distinct action, details->>'error' as error from ledger.projection_history
       where outcome = 'failed' order by action`,
   );
@@ -329,7 +303,9 @@ test('a digest on top of a seal that was not signed here is refused, with exit c
   const line =
     'the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks';
   expect(await typed('ledger', 'digest', 'acme')).toMatch(/^0/);
-  await service.service.core.pool.query("update ledger.chain_seals set signature = '\\x00'");
+  await running.service.service.core.pool.query(
+    "update ledger.chain_seals set signature = '\\x00'",
+  );
   expect(await typed('ledger', 'digest', 'acme')).toBe(`3 ${line}`);
   expect(await asked('fay', 'ledger/acme/digest', {})).toBe(
     `400 ${JSON.stringify(['BAD_REQUEST', [line]])}`,

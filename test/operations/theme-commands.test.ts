@@ -2,7 +2,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeOperatorKey } from '../../src/config/operators.js';
 import { operatingSystemUser } from '../../src/operations/audit.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { basic, type Json } from '../support/api-client.js';
@@ -10,12 +9,7 @@ import { until } from '../support/projected-ledger.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { FOREIGN_THEME } from '../themes/foreign-theme.js';
 import { runHere, type Ran } from '../support/command-line.js';
-import {
-  createStores,
-  RunningService,
-  type TestStores,
-  type TestTenant,
-} from '../support/running-service.js';
+import { useService, type TestTenant } from '../support/running-service.js';
 
 /** `theme …` beside a running service, and the same over HTTP. */
 
@@ -23,32 +17,22 @@ const WHOLE = { jsOptions: {}, widget: {}, email: {} };
 const heading = (text: string) => ({ ...WHOLE, page: { heading: text } });
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown;
 
-let stores: TestStores;
-let service: RunningService;
+const running = useService();
 let tenant: TestTenant;
 let folder: string;
-const key = makeOperatorKey('sam', ['support']);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ledger-themes-'));
-  const operators = join(folder, 'operators.json');
-  await writeFile(operators, JSON.stringify([key.entry]));
-  stores = await createStores();
-  service = await RunningService.start(stores, { OPERATORS_FILE: operators });
 });
 beforeEach(async () => {
-  tenant = await service.createTenant();
+  tenant = await running.service.createTenant();
 });
-afterAll(async () => {
-  await service.stop();
-  await stores.remove();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => rm(folder, { recursive: true, force: true }));
 jest.setTimeout(180_000);
 
 const theme = (...words: readonly string[]): Promise<Ran> => cli('theme', ...words);
 
-const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
+const cli = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
 
 async function document(...words: readonly string[]): Promise<unknown> {
   const { code, out, err } = await theme(...words, '--json');
@@ -103,7 +87,7 @@ test('put, get, history and rollback change what the tenant is shown', async () 
   expect([table.code, table.out]).toEqual([0, expect.stringContaining('version 1 again')]);
 
   const scope = { tenant: alias, mode: 'live' } as const;
-  expect(await recordedOperations(service.service.core, scope)).toMatchObject([
+  expect(await recordedOperations(running.service.service.core, scope)).toMatchObject([
     { operation: 'theme put', by: { value: by }, parameters: { version: '1' } },
     { operation: 'theme put', by: { value: by }, parameters: { version: '1' } },
     { operation: 'theme rollback', by: { value: by }, parameters: { restores: '1' } },

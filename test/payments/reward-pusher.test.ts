@@ -9,12 +9,7 @@ import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { ErrorLines } from '../support/error-lines.js';
 import type { Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
-import {
-  personal,
-  startWithStores,
-  type RunningService,
-  type TestTenant,
-} from '../support/running-service.js';
+import { personal, useService, type TestTenant } from '../support/running-service.js';
 import { StripeDouble, type DoubleCall } from '../harness/stripe-double.js';
 import { connectionOf } from './support/parts.js';
 
@@ -42,8 +37,7 @@ const PROGRAM = {
   },
 } as const;
 
-let service: RunningService;
-let end: () => Promise<void>;
+const running = useService({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
 let double: StripeDouble;
 let tenant: TestTenant;
 /** Its connection is known to the pushers of the tests alone. */
@@ -52,19 +46,20 @@ let provider: StripeProvider;
 
 beforeAll(async () => {
   double = await StripeDouble.start({ secretKey: KEY, tls: true });
-  ({ service, end } = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
   provider = new StripeProvider(
     new EndpointGuard({ allowed: [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }] }),
     { withinMs: 60_000, trusted: double.certificate },
   );
-  tenant = await service.createTenant({ programType: 'PAYMENT_PROVIDER', program: PROGRAM });
-  apart = await service.createTenant({ programType: 'PAYMENT_PROVIDER', program: PROGRAM });
+  tenant = await running.service.createTenant({
+    programType: 'PAYMENT_PROVIDER',
+    program: PROGRAM,
+  });
+  apart = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER', program: PROGRAM });
 });
 afterAll(async () => {
   // Ends a call that has no answer.
   await double.stop();
   await provider.close();
-  await end();
 });
 
 interface Pair {
@@ -96,9 +91,9 @@ async function referral(of: TestTenant, over: Json = {}): Promise<Pair> {
 /** Waits until the policies have reacted to all that is recorded, their own events included. */
 async function reacted(): Promise<void> {
   for (;;) {
-    const head = await service.head();
-    if (head !== undefined) await service.service.policies.waitFor(head, 60_000);
-    if ((await service.head()) === head) return;
+    const head = await running.service.head();
+    if (head !== undefined) await running.service.service.policies.waitFor(head, 60_000);
+    if ((await running.service.head()) === head) return;
   }
 }
 
@@ -106,7 +101,7 @@ const scopeOf = ({ alias }: Pick<TestTenant, 'alias'>) =>
   ({ tenant: alias, mode: 'live' }) as const;
 
 async function shown({ alias }: TestTenant, id: string): Promise<readonly ShownPush[]> {
-  const { core } = service.service;
+  const { core } = running.service.service;
   const scope = scopeOf({ alias });
   const stream = core.names.accountStream(scope, core.names.accountRef(scope, id));
   const { state } = await core.streams.accounts.load(stream);
@@ -131,7 +126,7 @@ const keysOf = (path: RegExp): readonly (string | null)[] =>
 
 /** A process of its own, which pays for the tenant apart. */
 async function aPusher(over: (parts: RewardPusherParts) => Partial<RewardPusherParts>, id: number) {
-  const { core } = service.service;
+  const { core } = running.service.service;
   const { commands, tenants, streams, names } = core;
   const parts: RewardPusherParts = {
     work: new PostgresPaymentWork(core.pool, { id }),
@@ -191,7 +186,7 @@ it('a process that dies after a payment leaves one credit and one discount, as t
   dying.start();
   await until(() => dead.size === 2, WITHIN_MS);
   void dying.stop();
-  const presence = new ProcessPresence(service.service.core.pool);
+  const presence = new ProcessPresence(running.service.service.core.pool);
   await presence.start();
   const next = await aPusher(() => ({}), presence.id);
   next.start();
@@ -210,7 +205,7 @@ it('a process that dies after a payment leaves one credit and one discount, as t
   const subscription = double.subscriptions.get(`sub_${bob}`);
   expect(subscription?.discounts).toHaveLength(1);
   const paid = await apart.live.get<readonly Json[]>(`/reward?accountId=${ann}`, {
-    headers: { 'ledger-position-at-least': (await service.head()) ?? '' },
+    headers: { 'ledger-position-at-least': (await running.service.head()) ?? '' },
   });
   expect(paid.body).toEqual([
     expect.objectContaining({
@@ -243,7 +238,7 @@ describe('a connected tenant', () => {
       idempotency: null,
     } as const;
     const credentials = { secretKey: KEY, webhookSecret: WEBHOOK_SECRET, apiBase: double.url };
-    await service.service.core.payments.connect(
+    await running.service.service.core.payments.connect(
       meta,
       { provider: 'stripe', ...credentials },
       60_000,

@@ -6,28 +6,18 @@ import { countWaiting } from '../../src/payments/incoming/payment-rows.js';
 import { waitingEventsOf, WaitingEvents } from '../../src/payments/incoming/waiting-events.js';
 import type { ProviderEvent } from '../../src/payments/payment-provider.js';
 import { until } from '../support/projected-ledger.js';
-import {
-  personal as personalOf,
-  startWithStores,
-  type RunningService,
-  type TestTenant,
-} from '../support/running-service.js';
+import { personal as personalOf, useService, type TestTenant } from '../support/running-service.js';
 
 /** How many events of customers that no account has are kept. */
 
 const WITHIN_MS = 50_000;
 
-let service: RunningService;
-let end: () => Promise<void>;
+const running = useService();
 let tenant: TestTenant;
 
-beforeAll(async () => {
-  ({ service, end } = await startWithStores());
-});
 beforeEach(async () => {
-  tenant = await service.createTenant({ programType: 'PAYMENT_PROVIDER' });
+  tenant = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });
 });
-afterAll(() => end());
 
 const scope = () => ({ tenant: tenant.alias, mode: 'live' }) as const;
 const paid = (id: string, customer: string | null): ProviderEvent => ({
@@ -44,7 +34,7 @@ const paid = (id: string, customer: string | null): ProviderEvent => ({
 
 /** With room for so many, counted in the database. */
 function recorder(waitingMax: number): RecordProviderEvent {
-  const { core } = service.service;
+  const { core } = running.service.service;
   const { streams, names } = core;
   const count = async (): Promise<number> => {
     const found = await core.pool.query(
@@ -64,7 +54,7 @@ async function linked(customer: string): Promise<void> {
 }
 
 const waiting = async (): Promise<number> => {
-  const { rowCount } = await service.service.core.pool.query(
+  const { rowCount } = await running.service.service.core.pool.query(
     'select from ledger.payment_waiting_events where tenant = $1',
     [tenant.alias],
   );
@@ -86,7 +76,7 @@ it('beyond the bound those of customers that an account has are recorded alone',
 });
 
 it('what waits is counted in the database, in each mode', async () => {
-  const { core } = service.service;
+  const { core } = running.service.service;
   const room = waitingEventsOf(core);
   const record = recorderOf(core.commands, room);
   expect(await record(scope(), paid('f', 'cus_f'))).toBe('recorded');

@@ -1,7 +1,6 @@
 import * as adjustment from '../../src/operations/ledger/ledger-adjustment.js';
 import * as digest from '../../src/operations/ledger/ledger-digest.js';
 import * as ledgerExport from '../../src/operations/ledger/ledger-export.js';
-import * as periods from '../../src/operations/ledger/ledger-periods.js';
 import * as reconciliation from '../../src/operations/ledger/ledger-reconciliation.js';
 import * as replay from '../../src/operations/ledger/ledger-replay.js';
 import * as statement from '../../src/operations/ledger/ledger-statement.js';
@@ -37,7 +36,6 @@ export const adjustLedger = insisting(adjustment.adjustLedger);
 export const adjustOnRecord = insisting(adjustment.adjustOnRecord);
 export const ledgerDigest = insisting(digest.ledgerDigest);
 export const exportLedger = insisting(ledgerExport.exportLedger);
-export const changePeriod = insisting(periods.changePeriod);
 export const reconcileLedger = insisting(reconciliation.reconcileLedger);
 export const replayLedger = insisting(replay.replayLedger);
 export const statementOfAccount = insisting(statement.statementOfAccount);
