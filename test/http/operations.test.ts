@@ -17,7 +17,6 @@ import { OPERATOR_ROUTES } from '../support/operator-routes.js';
 import { sendRaw } from '../support/raw-http.js';
 import { aPerson } from '../support/people.js';
 import {
-  errorBody,
   expectRefusal,
   makeOperators,
   personal,

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { operatingSystemUser } from '../../src/operations/audit.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
-import { basic, type Json } from '../support/api-client.js';
+import { type Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { FOREIGN_THEME } from '../themes/foreign-theme.js';
 import { runHere, type Ran } from '../support/command-line.js';
-import { useService, type TestTenant } from '../support/running-service.js';
+import { makeOperators, outcome, useService, type TestTenant } from '../support/running-service.js';
 
 /** `theme …` beside a running service, and the same over HTTP. */
 
@@ -103,15 +103,14 @@ test('a theme of another service is published; its preview names what a mail lea
     /^The mail leaves out unknown names: format-reward, assets, [^\n]+\n$/,
   );
   expect(await document('preview', alias, '--type', 'WELCOME')).toMatchObject({ type: 'WELCOME' });
-  const response = await fetch(`${service.origin}/operations/themes/${alias}`, {
-    method: 'PUT',
-    headers: { authorization: basic(`sam:${key.key}`), 'content-type': 'application/json' },
-    body: JSON.stringify({ ...FOREIGN_THEME, page: { logoUrl: "{{assets 'logo.png'}}" } }),
+  const { sam } = await makeOperators(running.stores, { sam: ['support'] });
+  const published = await running.service
+    .operator(sam)
+    .put(`/themes/${alias}`, { ...FOREIGN_THEME, page: { logoUrl: "{{assets 'logo.png'}}" } });
+  expect(outcome(published)).toEqual({
+    status: 200,
+    body: { locale: null, version: 2, changed: true },
   });
-  expect([response.status, await response.json()]).toEqual([
-    200,
-    { locale: null, version: 2, changed: true },
-  ]);
 });
 
 test('bad input is one clear line and exit 1, and changes nothing', async () => {
