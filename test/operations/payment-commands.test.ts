@@ -96,9 +96,19 @@ describe('payment connect', () => {
     );
     expect(await connecting(tenant.alias, 'webhook')).toEqual(refusedWith(/none of Stripe/));
     expect(await connecting(tenant.alias, 'other-key')).toEqual(refusedWith(/answered 401/));
-    expect(await connecting(tenant.alias, 'key', '--api-base', 'http://10.0.0.1')).toEqual(
-      refusedWith(/must begin with https/),
-    );
+    for (const elsewhere of [
+      'http://10.0.0.1',
+      'http://api.stripe.example',
+      'http://127.0.0.1.stripe.example',
+      'http://localhost.stripe.example:8080',
+      'http://[::ffff:10.0.0.1]',
+      'http://0.0.0.0',
+      'HTTP://api.stripe.example',
+    ])
+      expect([elsewhere, await connecting(tenant.alias, 'key', '--api-base', elsewhere)]).toEqual([
+        elsewhere,
+        refusedWith(/must begin with https: http is for this machine/),
+      ]);
     expect(await connecting(tenant.alias, 'key', '--provider', 'other')).toEqual(
       refusedWith(/must be stripe/),
     );
