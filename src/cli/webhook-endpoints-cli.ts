@@ -53,10 +53,19 @@ export function addEndpointCommands(webhook: Command): void {
       const endpoints = await withCore(async (core) => done(await showEndpoints(core, scope)));
       if (json) return printJson(endpoints);
       printTable(
-        ['url', 'name', 'state', { amount: 'waiting' }, { amount: 'dead' }, 'last success'],
-        endpoints.map(({ endpointUrl, name, state, waiting, dead, lastSuccess }) => [
+        [
+          'url',
+          'name',
+          'types',
+          'state',
+          { amount: 'waiting' },
+          { amount: 'dead' },
+          'last success',
+        ],
+        endpoints.map(({ endpointUrl, name, eventTypes, state, waiting, dead, lastSuccess }) => [
           endpointUrl,
           name ?? '',
+          eventTypes?.join(', ') ?? 'all',
           state,
           String(waiting),
           String(dead),

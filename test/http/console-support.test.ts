@@ -221,15 +221,29 @@ describe('support', () => {
     const endpoint = 'https://shop.invalid/hooks';
     const act = (action: string, more: object = {}) =>
       post('sam', path, { action, endpoint, ...more });
-    const added = await act('add', { name: 'shop' });
+    const added = await act('add', { name: 'shop', types: 'coupon.created' });
     const [secret = ''] = figures(added, 'secret');
     expect(secret).toMatch(/^whsec_/);
     expect((await get('sam', path)).text).not.toContain(secret);
+    expect((await get('sam', path)).text).toContain('<td>coupon.created</td>');
     const twice = await act('add');
     expect(twice).toMatchObject({ status: 400 });
     expect(twice.text).toContain('is subscribed already');
     expect((await act('test')).status).toBe(303);
     expect((await get('sam', `${path}?type=test`)).text).toContain('?delivery=');
+    expect((await act('types', { types: 'user.created' })).status).toBe(303);
+    expect((await get('sam', path)).text).toContain('<td>user.created</td>');
+    const ticked = /name="types" value="([^"]*)" checked/g;
+    expect([...(await get('sam', path)).text.matchAll(ticked)].map(([, type]) => type)).toEqual([
+      'user.created',
+    ]);
+    expect((await tenant.live.get('/subscription')).body).toMatchObject([
+      { endpointUrl: endpoint, name: 'shop', eventTypes: ['user.created'] },
+    ]);
+    const wrong = await act('types', { types: 'user.gone' });
+    expect([wrong.status, wrong.text.includes('the types take user.created')]).toEqual([400, true]);
+    expect((await act('types')).status).toBe(303);
+    expect((await get('sam', path)).text).toContain('<td>all</td>');
     const seen = hiddenIn(await get('sam', path), 'seen');
     const rotated = await Promise.all([1, 2, 3].map(() => act('rotate', { grace: '1h', seen })));
     const issued = rotated.flatMap((page) => figures(page, 'secret'));

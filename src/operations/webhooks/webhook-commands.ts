@@ -17,6 +17,7 @@ import {
 import type { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
 import { FAILING_FROM } from '../../webhooks/deliveries/retry-times.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
+import { WEBHOOK_TYPES, type WebhookType } from '../../webhooks/payloads/announced.js';
 import type { ChangedSubscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { OPERATOR } from '../audit.js';
@@ -320,17 +321,23 @@ export interface IssuedSecret {
 export const isIssuedSecret = (result: unknown): result is IssuedSecret =>
   typeof result === 'object' && result !== null && 'secret' in result && 'endpointUrl' in result;
 
-/** A new endpoint; one that is there already is refused. @param guard checks its address. */
+/**
+ * A new endpoint; one that is there already is refused.
+ * @param types of the events that it receives; none: all.
+ * @param guard checks its address.
+ */
 export async function subscribeOnRecord(
   core: WebhookCore,
   scope: Scope,
   {
     endpoint,
     name,
+    types,
     guard,
   }: {
     readonly endpoint: string;
     readonly name: string | null;
+    readonly types: readonly string[];
     readonly guard: Pick<EndpointGuard, 'check'>;
   },
 ): Promise<Outcome<Done<IssuedSecret>>> {
@@ -342,18 +349,39 @@ export async function subscribeOnRecord(
     );
   if ((name?.length ?? 0) > NAME_LENGTH_MAX)
     return refusedEndpoint(`the name takes at most ${NAME_LENGTH_MAX} characters`);
+  const eventTypes = typesIn(types);
+  if (eventTypes instanceof NotDone) return eventTypes;
   const checked = await guard.check(endpoint);
   if (checked.kind === 'malformed') return refusedEndpoint(`the endpoint ${checked.reason}`);
   if (checked.kind === 'not-allowed') return refusedEndpoint('the endpoint is not allowed');
   if ((await core.webhooks.find(scope, endpoint)) !== undefined)
     return refusedEndpoint('the endpoint is subscribed already');
   const meta = metaOf(scope, OPERATOR, 'webhook subscribe');
-  const changed = await core.webhooks.subscribe(meta, endpoint, { name });
+  const changed = await core.webhooks.subscribe(meta, endpoint, { name, eventTypes });
   if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
   const [secret] = changed.subscription?.secrets ?? [];
   if (secret === undefined) throw new Error('a new subscription has no secret');
   const result = { endpointUrl: endpoint, secret };
   return { result, parameters: {}, digest: 'secret', completed: 'an endpoint is subscribed' };
+}
+
+/** Changes the types of events that an endpoint receives. @param types none: all. */
+export async function changeTypesOnRecord(
+  core: WebhookCore,
+  scope: Scope,
+  { endpoint, types }: { readonly endpoint: string; readonly types: readonly string[] },
+): Promise<Outcome<Done<null>>> {
+  const subscription = await subscribed(core, scope, endpoint);
+  if (subscription instanceof NotDone) return subscription;
+  const eventTypes = typesIn(types);
+  if (eventTypes instanceof NotDone) return eventTypes;
+  // To subscribe it again would enable it.
+  if (subscription.disabled !== null) return refusedEndpoint(IS_DISABLED);
+  const meta = metaOf(scope, OPERATOR, 'webhook change-types');
+  const changed = await core.webhooks.subscribe(meta, endpoint, { eventTypes });
+  if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
+  const parameters = { types: eventTypes?.join(',') ?? 'all' };
+  return { result: null, parameters, completed: 'the endpoint receives other types of events' };
 }
 
 /** Ends a subscription; what waits for it is not sent. */
@@ -379,8 +407,7 @@ export async function testOnRecord(
 ): Promise<Outcome<Done<null>>> {
   const subscription = await subscribed(core, scope, endpoint);
   if (subscription instanceof NotDone) return subscription;
-  if (subscription.disabled !== null)
-    return refusedEndpoint('the endpoint is disabled: enable it first');
+  if (subscription.disabled !== null) return refusedEndpoint(IS_DISABLED);
   await tests.send(scope, subscription, newId());
   return { result: null, parameters: {}, completed: 'a test event is on its way' };
 }
@@ -403,6 +430,16 @@ export async function rotateSecretOnRecord(
   const completed = 'the endpoint has a new secret';
   return { result, parameters: { grace }, digest: 'secret', completed };
 }
+
+/** Null: all. */
+function typesIn(types: readonly string[]): Outcome<readonly WebhookType[] | null> {
+  const known = WEBHOOK_TYPES.filter((type) => types.includes(type));
+  if (new Set(types).size > known.length)
+    return refusedEndpoint(`the types take ${WEBHOOK_TYPES.join(', ')}`);
+  return known.length === 0 ? null : known;
+}
+
+const IS_DISABLED = 'the endpoint is disabled: enable it first';
 
 const refusedEndpoint = (...reasons: readonly string[]): NotDone =>
   new NotDone({ code: 'ENDPOINT_REFUSED', reasons });

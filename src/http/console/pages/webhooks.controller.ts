@@ -6,6 +6,7 @@ import { OPERATOR } from '../../../operations/audit.js';
 import type { Done } from '../../../operations/audited.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import {
+  changeTypesOnRecord,
   enableOnRecord,
   endpointsToChange,
   isIssuedSecret,
@@ -21,6 +22,7 @@ import {
   type ShownDelivery,
 } from '../../../operations/webhooks/webhook-commands.js';
 import { TestDeliveries } from '../../../webhooks/deliveries/test-deliveries.js';
+import { WEBHOOK_TYPES } from '../../../webhooks/payloads/announced.js';
 import { EndpointGuard } from '../../../webhooks/sending/endpoint-guard.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
@@ -56,6 +58,7 @@ const COLUMNS: readonly Column<ShownDelivery>[] = [
 ];
 const ENDPOINT_COLUMNS: readonly Column<EndpointToChange>[] = [
   { label: TEXTS.fields.endpoint, key: 'endpoints.url', value: ({ endpointUrl }) => endpointUrl },
+  { label: TEXTS.webhooks.types },
   { label: TEXTS.common.state, key: 'endpoints.state', value: (one) => one.state },
   {
     label: TEXTS.webhooks.waiting,
@@ -78,10 +81,19 @@ interface Typed {
   readonly isAdding: boolean;
   readonly endpoint: string;
   readonly name: string;
+  readonly types: readonly string[];
   readonly since: string;
 }
 
-const NOTHING_TYPED: Typed = { isAdding: true, endpoint: '', name: '', since: '' };
+const NOTHING_TYPED: Typed = { isAdding: true, endpoint: '', name: '', types: [], since: '' };
+
+/** A box for each type of event. */
+const boxesOf = (prefix: string, ticked: readonly string[]) =>
+  WEBHOOK_TYPES.map((type) => ({
+    type,
+    id: `${prefix}-${type}`,
+    isOn: ticked.includes(type),
+  }));
 
 const sinceIdOf = (endpointUrl: string): string => `since-${encodeURIComponent(endpointUrl)}`;
 
@@ -98,9 +110,14 @@ const endpointRow = (one: EndpointToChange, { isAdding, endpoint, since }: Typed
   sinceId: sinceIdOf(one.endpointUrl),
   sinceLabel: TEXTS.webhooks.sinceFor(one.endpointUrl),
   since: !isAdding && endpoint === one.endpointUrl ? since : '',
+  shownTypes: one.eventTypes?.join(', ') ?? TEXTS.webhooks.allTypes,
+  boxes: boxesOf(`types-${encodeURIComponent(one.endpointUrl)}`, one.eventTypes ?? []),
 });
 
 type Delivery = Exclude<Awaited<ReturnType<typeof showDelivery>>, NotDone>;
+
+const boxes = `<fieldset><legend>${TEXTS.webhooks.types}</legend><p class="hint">${TEXTS.webhooks.typesHint}</p><div class="fields broad">{{#each boxes}}<div class="tick"><input type="checkbox" id="{{id}}" name="types" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="{{id}}">{{type}}</label></div>{{/each}}</div></fieldset>`;
+const typesForm = `<details><summary>${TEXTS.webhooks.changeTypes}</summary><form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">${boxes}<button name="action" value="types">${TEXTS.webhooks.saveTypes}</button></form></details>`;
 
 const content = template<
   WithForms & {
@@ -115,6 +132,7 @@ const content = template<
     delivery: Delivery | null;
     issued: IssuedSecret | null;
     typed: { endpoint: string; name: string };
+    boxes: ReturnType<typeof boxesOf>;
   }
 >(`
 {{> problems problems=notices}}
@@ -122,15 +140,17 @@ const content = template<
 <h2>${TEXTS.webhooks.endpoints}</h2>
 {{#if endpoints.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads heads=endpointHeads}}</thead>
-<tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}{{#if name}}<br><span class="note">{{name}}</span>{{/if}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
+<tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}{{#if name}}<br><span class="note">{{name}}</span>{{/if}}</td><td>{{shownTypes}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
 {{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">${TEXTS.webhooks.enable}</button></form>{{/if}}
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{formFieldInRow sinceId label=sinceLabel name="since" value=since placeholder="${TEXTS.webhooks.sinceExample}" required=true}}<button name="action" value="resend-since" class="quiet">${TEXTS.webhooks.resendAllSince}</button></form>
+${typesForm}
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><input type="hidden" name="seen" value="{{newestSecretId}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><details><summary>${TEXTS.webhooks.remove}</summary><p class="hint">${TEXTS.webhooks.removeHint}</p><button name="action" value="remove" class="danger">${TEXTS.webhooks.removeNow}</button></details></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.webhooks.noEndpoint}</p>{{/if}}
 <form class="fields" method="post">{{> csrf}}
 {{formField 'url' label="${TEXTS.webhooks.addHeading}" name="endpoint" type="url" required=true maxlength="2000" value=typed.endpoint placeholder="${TEXTS.webhooks.urlExample}"}}
 {{formField 'name' label="${TEXTS.common.name}" maxlength="255" value=typed.name}}
+${boxes}
 <button name="action" value="add">${TEXTS.webhooks.add}</button>
 </form>
 {{#if delivery}}
@@ -188,6 +208,7 @@ export class ConsoleWebhooksController {
       isAdding: form.text('action') === 'add',
       endpoint: form.text('endpoint'),
       name: form.text('name'),
+      types: form.all('types'),
       since: form.text('since'),
     };
     const outcome = await this.done(call, scope);
@@ -211,8 +232,13 @@ export class ConsoleWebhooksController {
           subscribeOnRecord(core, scope, {
             endpoint,
             name: form.text('name') || null,
+            types: form.all('types'),
             guard: this.guard,
           }),
+        );
+      case 'types':
+        return recorded('change-types', (core) =>
+          changeTypesOnRecord(core, scope, { endpoint, types: form.all('types') }),
         );
       case 'remove':
         return recorded('unsubscribe', (core) => unsubscribeOnRecord(core, scope, endpoint));
@@ -288,6 +314,7 @@ export class ConsoleWebhooksController {
       delivery: delivery instanceof NotDone ? null : delivery,
       issued,
       typed: typed.isAdding ? typed : NOTHING_TYPED,
+      boxes: boxesOf('types', typed.isAdding ? typed.types : []),
     });
   }
 }
@@ -296,6 +323,8 @@ function doneBy(action: string): DoneKey {
   switch (action) {
     case 'remove':
       return 'removed';
+    case 'types':
+      return 'typesSaved';
     case 'test':
       return 'tested';
     case 'enable':
