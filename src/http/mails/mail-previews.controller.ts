@@ -88,14 +88,11 @@ export class MailPreviewsController {
 
 /** As many names as fit; what no header holds, a comma and a percent sign are percent-encoded. */
 function warningsOf(names: readonly string[]): string {
-  let warnings = '';
-  for (const name of names) {
-    const shown = name.replace(/[^!-~]+|[,%]/g, (some) => encodeURIComponent(wellFormed(some)));
-    const longer = warnings === '' ? shown : `${warnings}, ${shown}`;
-    if (longer.length > WARNINGS_BYTES_MAX) break;
-    warnings = longer;
-  }
-  return warnings;
+  const all = names
+    .map((name) => name.replace(/[^!-~]+|[,%]/g, (some) => encodeURIComponent(wellFormed(some))))
+    .join(', ');
+  if (all.length <= WARNINGS_BYTES_MAX) return all;
+  return all.slice(0, Math.max(0, all.lastIndexOf(', ', WARNINGS_BYTES_MAX)));
 }
 
 /** Undefined: none, the preview is shown. @throws {ApiError} BAD_REQUEST for another text. */
