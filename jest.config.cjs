@@ -58,7 +58,6 @@ const faults = [
   'event-log/eventstoredb-faults-of-',
   'event-log/eventstoredb-lost-tail',
   'event-log/eventstoredb-refusals',
-  'event-log/eventstoredb-slow-consumer',
   'faults/',
   'http-edge/overload',
   'http/restart',

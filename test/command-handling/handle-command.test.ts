@@ -1,6 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { Map } from 'immutable';
-import { enterWorld } from '../../src/foundation/world.js';
+import { enterWorldWith } from '../support/clock-of-process.js';
 import { credit } from '../support/account-events.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { TooBusy } from '../../src/command-handling/waiting-lines.js';
@@ -165,17 +164,7 @@ describe('commands that wait while an append of their stream fails', () => {
   let leave: () => void;
   beforeEach(() => {
     late = 0;
-    leave = enterWorld({
-      now: () => Date.now(),
-      elapsed: () => performance.now() + late,
-      after: (ms, call) => {
-        const timer = setTimeout(call, ms).unref();
-        return () => clearTimeout(timer);
-      },
-      uuid: () => randomUUID(),
-      bytes: (length) => randomBytes(length),
-      below: () => 0,
-    });
+    leave = enterWorldWith({ elapsed: () => performance.now() + late, below: () => 0 });
   });
   afterEach(() => leave());
 

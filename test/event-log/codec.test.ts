@@ -11,8 +11,8 @@ import {
   UnreadableEvent,
   UPCASTERS,
 } from '../../src/event-log/event-schemas.js';
-import { enterWorld } from '../../src/foundation/world.js';
 import { subjectsIn } from '../../src/privacy/sealed-values.js';
+import { enterWorldWith } from '../support/clock-of-process.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { EVENT_EXAMPLES, sampleOf, SAMPLES } from './support/event-examples.js';
 
@@ -56,17 +56,13 @@ describe('a page that is slow to open', () => {
     const page = await encode(keys, ...EXAMPLES.slice(0, 6));
     let now = 0;
     let pauses = 0;
-    const leave = enterWorld({
-      now: () => now,
+    const leave = enterWorldWith({
       elapsed: () => (now += msEach),
       after: (_ms, call) => {
         pauses += 1;
         const others = setImmediate(call);
         return () => clearImmediate(others);
       },
-      uuid: () => '',
-      bytes: (length) => Buffer.alloc(length),
-      below: () => 0,
     });
     try {
       const decoded = await new EventCodec(keys).decodeAll(page);

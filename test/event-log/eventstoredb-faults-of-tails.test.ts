@@ -153,6 +153,25 @@ describe('tails of an EventStoreDB that misbehaves', () => {
     await eventually(async () => double.openReads === 0);
   });
 
+  it('a slow consumer stops reading ahead: a page is requested when the previous one was taken', async () => {
+    const pageSize = 500;
+    for (let stored = 0; stored < 6; stored += 1) storeBehindTheBack(pageSize);
+    const log = logs.open(double.url);
+    const ending = new AbortController();
+    const reads: number[] = [];
+    for await (const page of log.follow(undefined, { signal: ending.signal, pageSize })) {
+      expect(page).toHaveLength(pageSize);
+      // A call that makes the way to the store and back: what a tail had asked for meanwhile would
+      // be there before it.
+      await log.readAll(undefined, 1);
+      reads.push(double.calls.read);
+      if (reads.length === 4) break;
+    }
+    // The page, and the call above.
+    const [first = 0] = reads;
+    expect(reads).toEqual(reads.map((_, page) => first + 2 * page));
+  });
+
   it('follows the leader when another is elected, under appends: nothing acknowledged is lost or shown twice', async () => {
     const cluster = await startEventStoreDbCluster();
     try {

@@ -2,61 +2,39 @@ import { randomUUID } from 'node:crypto';
 import {
   EventLogUnavailable,
   LogWentBack,
-  type NewEvent,
   type SeenEvent,
   type StreamEnd,
 } from '../../src/event-log/event-log.js';
-import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
-import { parseEventStoreUrl } from '../../src/config/event-store-url.js';
+import type { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { eventually } from '../support/embedded.js';
-import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import { collect, eachTestOnADouble, newEvent } from './support/faulty-event-store.js';
 
 /**
  * A node that comes back without the end of its log: what a process remembers is compared before
  * anything is appended over the new connection.
  */
 
-type Double = Awaited<ReturnType<typeof startEventStoreDbDouble>>;
-
-let double: Double;
+let double: EventStoreDbDouble;
 let one: EventStoreDbEventLog;
 let other: EventStoreDbEventLog;
-beforeEach(async () => {
-  double = await startEventStoreDbDouble();
-  one = open();
-  other = open();
+eachTestOnADouble((started, logs) => {
+  double = started;
+  [one, other] = [1, 2].map(() =>
+    logs.open(double.url, { prefix: 'referral-', pollIntervalMs: 50 }),
+  ) as [EventStoreDbEventLog, EventStoreDbEventLog];
 });
-afterEach(async () => {
-  await Promise.all([one.close(), other.close()]);
-  await double.stop();
-});
-
-const open = (): EventStoreDbEventLog =>
-  new EventStoreDbEventLog({
-    address: parseEventStoreUrl(double.url),
-    owner: 'test',
-    prefix: 'referral-',
-    pollIntervalMs: 50,
-  });
-
-const event = (): NewEvent => ({ id: randomUUID(), type: 'Happened', data: '{}', metadata: '{}' });
 
 const S = 'referral-account-live.demo.a';
 
 /** Two events, of which the second one is about to be lost. */
 async function twoEvents(): Promise<{ end: StreamEnd; kept: number }> {
-  await one.append(S, 'no-stream', [event()]);
+  await one.append(S, 'no-stream', [newEvent()]);
   const kept = double.store.size;
-  const second = event();
+  const second = newEvent();
   await one.append(S, 0n, [second]);
   return { end: { revision: 1n, eventId: second.id, epoch: one.epoch }, kept };
 }
-
-const arrayOf = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
-};
 
 it('nothing is appended after a lost event, although the stream is as long as before', async () => {
   const { end, kept } = await twoEvents();
@@ -64,19 +42,23 @@ it('nothing is appended after a lost event, although the stream is as long as be
   const from = one.newestSeen;
   one.onWentBack((newest) => heard.push(newest));
   await double.loseTail(kept);
-  const foreign = event();
+  const foreign = newEvent();
   expect(await other.append(S, 0n, [foreign])).toMatchObject({ kind: 'appended', revision: 1n });
-  expect(await one.append(S, 1n, [event()], end)).toEqual({
+  expect(await one.append(S, 1n, [newEvent()], end)).toEqual({
     kind: 'conflict',
     expected: 1n,
     actual: 1n,
   });
   expect(heard).toEqual([{ position: from?.position, eventId: from?.eventId }]);
-  expect((await arrayOf(other.readStream(S))).map(({ id }) => id).slice(1)).toEqual([foreign.id]);
-  await expect(arrayOf(one.readStream(S, { end }))).rejects.toThrow(LogWentBack);
-  const [, read] = await arrayOf(one.readStream(S));
+  expect((await collect(other.readStream(S))).map(({ id }) => id).slice(1)).toEqual([foreign.id]);
+  await expect(collect(one.readStream(S, { end }))).rejects.toThrow(LogWentBack);
+  const [, read] = await collect(one.readStream(S));
   expect(
-    await one.append(S, 1n, [event()], { revision: 1n, eventId: read?.id ?? '', epoch: one.epoch }),
+    await one.append(S, 1n, [newEvent()], {
+      revision: 1n,
+      eventId: read?.id ?? '',
+      epoch: one.epoch,
+    }),
   ).toMatchObject({
     kind: 'appended',
     revision: 2n,
@@ -86,7 +68,7 @@ it('nothing is appended after a lost event, although the stream is as long as be
 it('a command that was in flight when the node stopped is not appended to the log with which the node returns', async () => {
   const { end, kept } = await twoEvents();
   await double.kill();
-  const underWay = one.append(S, 1n, [event()], end);
+  const underWay = one.append(S, 1n, [newEvent()], end);
   underWay.catch(() => undefined);
   double.store.loseTail(kept);
   double.storedBehindTheBack(S, [{ type: 'Other' }]);
@@ -100,7 +82,10 @@ it('a command that was in flight when the node stopped is not appended to the lo
 it('connections that break without a loss keep the caches', async () => {
   const { end } = await twoEvents();
   double.cutConnections();
-  expect(await one.append(S, 1n, [event()], end)).toMatchObject({ kind: 'appended', revision: 2n });
+  expect(await one.append(S, 1n, [newEvent()], end)).toMatchObject({
+    kind: 'appended',
+    revision: 2n,
+  });
   expect(one.epoch).toBe(0);
 });
 

@@ -1,5 +1,5 @@
 import type { Position } from '../../src/event-log/event-log.js';
-import { enterWorld } from '../../src/foundation/world.js';
+import { enterWorldWith } from '../support/clock-of-process.js';
 import { ServiceReadiness } from '../../src/process/health.js';
 
 /**
@@ -55,16 +55,13 @@ describe('beside a projector that is dead', () => {
   let leave: () => void;
   beforeEach(() => {
     // Each look at a clock is ten seconds later.
-    leave = enterWorld({
+    leave = enterWorldWith({
       now: () => now,
       elapsed: () => (now += 10_000),
       after: (_ms, call) => {
         const timer = setImmediate(call);
         return () => clearImmediate(timer);
       },
-      uuid: () => '',
-      bytes: (length) => Buffer.alloc(length),
-      below: () => 0,
     });
   });
   afterEach(() => leave());

@@ -19,7 +19,7 @@ import {
   type ProviderEventReceived,
 } from '../../src/domain/customer/customer.state.js';
 import { personal } from '../../src/domain/personal.js';
-import { enterWorld } from '../../src/foundation/world.js';
+import { enterWorldWith } from '../support/clock-of-process.js';
 import { AccountPushes } from '../../src/payments/outgoing/reward-push.js';
 import { ProviderFailure, type ProviderCalls } from '../../src/payments/payment-provider.js';
 import {
@@ -381,13 +381,10 @@ class Course {
 
 /** @param body sees the time of the course. */
 async function inItsTime(course: Course, body: () => Promise<void>): Promise<void> {
-  const leave = enterWorld({
+  const leave = enterWorldWith({
     now: () => course.now,
     elapsed: () => course.now,
     after: () => () => undefined,
-    uuid: () => 'id',
-    bytes: (length) => Buffer.alloc(length),
-    below: () => 0,
   });
   try {
     await body();
@@ -395,19 +392,6 @@ async function inItsTime(course: Course, body: () => Promise<void>): Promise<voi
     leave();
   }
 }
-
-it('what was paid before a log that was restored later than the provider knows keys, is found', async () => {
-  const course = new Course();
-  await inItsTime(course, async () => {
-    await course.end();
-    course.restore();
-    await course.take({ kind: 'later', hours: 30 });
-    await course.end();
-  });
-  expect(course.provider.made.map(({ rewardId }) => rewardId)).toEqual(['credit', 'off']);
-  const redeemed = course.events.filter(({ type }) => type === 'CreditRedeemed');
-  expect(redeemed).toMatchObject([{ amount: 500, externalReference: { value: 'made_0' } }]);
-});
 
 it('each reward is paid once, whenever the log loses the end of its account and customer', async () => {
   await fc.assert(

@@ -2,8 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from '../../simulator/simulated-answers.js';
-import { JobTable, SimulatedJobs } from '../../simulator/simulated-jobs.js';
-import { SimulatedKeyRows } from '../../simulator/simulated-keys.js';
 import { SimulatedSnapshotRows } from '../../simulator/simulated-snapshots.js';
 import {
   SimulatedLocks,
@@ -25,8 +23,6 @@ import { sealsIn, type SealStore } from '../../src/chain/chain-seals.js';
 import { ChainSigner } from '../../src/chain/chain-signer.js';
 import { sealLog } from '../../src/chain/log-seal.js';
 import { PostgresAnswerRows, type AnswerRows } from '../../src/kept-answers/answer-rows.js';
-import { addJob } from '../../src/policies/add-job.js';
-import { Jobs } from '../../src/policies/jobs.js';
 import {
   ALL_POLICIES,
   type ParkedAt,
@@ -41,14 +37,12 @@ import {
 import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
 import { PostgresSnapshotRows } from '../../src/command-handling/snapshots/postgres-snapshot-rows.js';
 import type { SnapshotRows } from '../../src/command-handling/snapshots/snapshot-rows.js';
-import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
 import {
   postgresProjectionStores,
   type ProjectionStores,
 } from '../../src/projecting/following/projection-stores.js';
 import type { BatchToWrite } from '../../src/projecting/generations/generation-store.js';
 import type { Projector, ReadModelTable, Row } from '../../src/projecting/projector.js';
-import { AdvisoryLocks } from '../../src/postgres/leadership.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
 import {
@@ -63,7 +57,6 @@ import {
 } from '../../src/webhooks/deliveries/follower-store.js';
 import { useDatabase } from '../support/database.js';
 import { newSeed } from '../support/new-seed.js';
-import { eventually } from '../support/embedded.js';
 
 /**
  * The simulator proves something only as far as its stores behave as the real ones: the same calls
@@ -106,24 +99,6 @@ async function alike(
     expect({ ...at, answer: simulated }).toEqual({ ...at, answer: real });
   }
 }
-
-it('keys of subjects', async () => {
-  const real = new PostgresKeyRows(pool);
-  const simulated = new SimulatedKeyRows(new Map(), line);
-  const subjects = Array.from({ length: 6 }, () => randomUUID());
-  const some = () => subjects.filter(() => random.onceIn(2));
-  await alike(async () => {
-    const chosen = some();
-    const found = async (rows: typeof real | typeof simulated) =>
-      [...(await rows.find(chosen))].sort((a, b) => (a.subject < b.subject ? -1 : 1));
-    if (random.onceIn(3)) {
-      const rows = chosen.map((subject) => ({ subject, wrapped: random.bytes(8) }));
-      await Promise.all([real.create(rows), simulated.create(rows)]);
-    }
-    if (random.onceIn(8)) await Promise.all([real.destroy(chosen), simulated.destroy(chosen)]);
-    return ['find', await found(real), await found(simulated)];
-  });
-});
 
 it('snapshots of streams', async () => {
   const real = new PostgresSnapshotRows(pool);
@@ -306,26 +281,6 @@ it('parked reactions', async () => {
     }));
     return ['all rows', one, other];
   });
-});
-
-it('locks', async () => {
-  const table = new SimulatedPolicyTable(() => Date.now());
-  const owners = [new Owner('one'), new Owner('other')];
-  const [one, other] = owners.map((owner) => new SimulatedLocks(table, line, owner));
-  const [realOne, realOther] = [new AdvisoryLocks(pool), new AdvisoryLocks(pool)];
-  for (const [first, second] of [
-    [realOne, realOther],
-    [one!, other!],
-  ] as const) {
-    expect(await first.take(['a', 'b'])).toEqual(['a', 'b']);
-    expect(await second.take(['a', 'b', 'c'])).toEqual(['c']);
-    let isLost = false;
-    first.onLost(() => (isLost = true));
-    first.release();
-    expect(isLost).toBe(true);
-    await eventually(async () => (await second.take(['a'])).length === 1);
-    second.release();
-  }
 });
 
 const things: ReadModelTable = {
@@ -617,37 +572,4 @@ it('seals of the log, with the checkpoint of the sealer', async () => {
     }
     return ['all seals', await looked(both[0]!), await looked(both[1]!)];
   }, 25);
-});
-
-it('jobs by their key', async () => {
-  const jobs = new JobTable();
-  const simulated = new SimulatedJobs(jobs, line);
-  await new Jobs(
-    pool,
-    { id: 1 },
-    {
-      handlers: {} as never,
-      isUnavailable: () => false,
-      logger: { warn: () => undefined },
-    },
-  ).prepare();
-  await alike(async () => {
-    const job = {
-      kind: 'job',
-      task: 'settle-reward',
-      payload: { n: random.below(100) },
-      runAt: Date.UTC(2030, 0, 1 + random.below(20)),
-      key: random.oneOf(['a', 'b', 'c', 'd']),
-    } as unknown as Parameters<typeof addJob>[1];
-    await Promise.all([addJob(pool, job), simulated.add(job)]);
-    const { rows } = await pool.query<object>(
-      `select j.key, t.identifier as task, (extract(epoch from run_at) * 1000)::float8 as "runAt", j.payload
-       from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
-       order by j.key`,
-    );
-    const own = [...jobs.values()]
-      .map(({ key, task, runAt, payload }) => ({ key, task, runAt, payload }))
-      .sort((a, b) => (a.key < b.key ? -1 : 1));
-    return ['the queue', rows, own];
-  });
 });

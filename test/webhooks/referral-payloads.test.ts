@@ -120,15 +120,6 @@ test('a referral that starts, converts and ends, with the rewards that each side
   expect(await listener.again()).toEqual(listener.sent);
 });
 
-test('the referrer’s reward is shown as soon as it was granted, and not before', async () => {
-  await open({ id: 'default', referrerReward: { ...CENTS, when: 'STARTED' } });
-  await refer();
-  const referrerReward = await grantReferrer('bobs');
-  accepted(await service.sync('bobs', 'PAID'));
-  const data = await listener.data(...REFERRAL_TYPES);
-  expect(data.map((one) => one?.['referrerReward'])).toEqual([null, referrerReward]);
-});
-
 test('signals that are found at the start are announced beside it', async () => {
   await open({ id: 'default', fraud: { name: 'pending' } });
   accepted(await service.upsert('anns', 'ann', { changes: { firstName: 'A', lastName: 'Lee' } }));

@@ -1,6 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { enterWorld } from '../../src/foundation/world.js';
 import { retryInMs } from '../../src/webhooks/deliveries/retry-times.js';
+import { enterWorldWith } from '../support/clock-of-process.js';
 
 /** When a failed delivery is sent again, in a world whose chance a test decides. */
 
@@ -11,14 +10,7 @@ const DAY = 24 * HOUR;
 
 /** @param share of the range of a random number: 0 is its beginning. */
 function withChance<T>(share: number, work: () => T): T {
-  const leave = enterWorld({
-    now: () => 0,
-    elapsed: () => 0,
-    after: () => () => undefined,
-    uuid: () => randomUUID(),
-    bytes: (length) => randomBytes(length),
-    below: (end) => Math.round((end - 1) * share),
-  });
+  const leave = enterWorldWith({ below: (end) => Math.round((end - 1) * share) });
   try {
     return work();
   } finally {
