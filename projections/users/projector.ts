@@ -1,4 +1,5 @@
 import type { PersonId, Profile } from '../../src/domain/account/account.events.js';
+import { foldedText } from '../../src/domain/folded-text.js';
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { LedgerEvent, Rows } from '../../src/projecting/projector.js';
 import {
@@ -151,12 +152,19 @@ function changeUser(
 
 type ProfileColumns = Pick<
   UserRow,
-  'user_id' | 'email' | 'first_name' | 'last_name' | 'search' | 'profile'
+  'user_id' | 'email' | 'first_name' | 'last_name' | 'searched' | 'profile'
 >;
 
 function profileColumns(profile: Profile): ProfileColumns {
   const { id, email, firstName, lastName } = profile;
   const fullName = [firstName, lastName].filter((name) => name !== null).join(' ');
-  const search = [email ?? '', fullName, id].join(SEARCH_SEPARATOR).toLowerCase();
-  return { user_id: id, email, first_name: firstName, last_name: lastName, search, profile };
+  const address = email?.toLowerCase() ?? '';
+  const folded = foldedText(address);
+  const searched = [
+    address,
+    ...(folded === address ? [] : [folded]),
+    foldedText(fullName),
+    foldedText(id),
+  ].join(SEARCH_SEPARATOR);
+  return { user_id: id, email, first_name: firstName, last_name: lastName, searched, profile };
 }

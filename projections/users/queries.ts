@@ -1,8 +1,9 @@
-import type { ExpressionBuilder, Nullable } from 'kysely';
+import { sql, type ExpressionBuilder, type Nullable } from 'kysely';
 import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { UserFacts } from '../../src/domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
+import { foldedText } from '../../src/domain/folded-text.js';
 import {
   containing,
   isFarBehind,
@@ -93,29 +94,36 @@ export class UserQueries {
   }
 
   /**
-   * Newest first, ties by person. `query` is a part of the e-mail address, the first, last or full
-   * name, or the id, in any case. The total is a stored counter; with a query it counts the
-   * matches: an index finds those of three characters or more, shorter ones are compared with all
-   * users of the scope. With `isWholeId` it is the whole id, in any case.
+   * Newest first, ties by person. Each word of `query` is a part of the e-mail address, the first
+   * or last name, or the id, in any case. The total is a stored counter; with a query it counts the
+   * matches: an index finds those of the longest word, if it has three characters or more; others
+   * are compared with all users of the scope. With `isWholeId` it is the whole id, in any case.
    */
   async list(
     { tenant, mode }: Scope,
     { query, isWholeId = false, ...page }: SearchedPage,
   ): Promise<ListPage<UserFacts>> {
-    const pattern =
-      query === undefined || query === '' ? undefined : patternOf(query.toLowerCase(), isWholeId);
+    const [pattern, ...others] = patternsOf(foldedText(query ?? ''), isWholeId);
     const list = await this.reads.first({
       name: 'users',
       prepared: false,
       slowOf: pattern !== undefined || isFarBehind(page) ? tenant : undefined,
-      values: { tenant, mode, pattern, ...page },
+      values: { tenant, mode, pattern, others: others.length > 0 ? others : undefined, ...page },
       build: (rm, given, gone) =>
         rm.selectNoFrom((eb) => {
           const matching = eb
             .selectFrom('users')
             .where('tenant', '=', given.tenant)
             .where('mode', '=', given.mode)
-            .where((eb) => eb.and(present([given.pattern && eb('search', 'like', given.pattern)])));
+            .where((eb) =>
+              eb.and(
+                present([
+                  given.pattern && eb('searched', 'like', given.pattern),
+                  // Raw: the builder has no comparison with all of an array.
+                  given.others && sql<boolean>`searched like all(${given.others})`,
+                ]),
+              ),
+            );
           const kept = eb
             .selectFrom('user_counts')
             .where('tenant', '=', given.tenant)
@@ -150,9 +158,12 @@ export class UserQueries {
   }
 }
 
-/** The searched text ends with the id. */
-const patternOf = (text: string, isWholeId: boolean): string =>
-  isWholeId ? containing(SEARCH_SEPARATOR + text).slice(0, -1) : containing(text);
+/** Of the words, the longest first; the searched text ends with the id. */
+function patternsOf(text: string, isWholeId: boolean): readonly string[] {
+  if (isWholeId) return [containing(SEARCH_SEPARATOR + text).slice(0, -1)];
+  const words = text.split(/\s+/u).filter((word) => word !== '');
+  return words.sort((a, b) => b.length - a.length).map(containing);
+}
 
 function userFacts({ user, account, referrerIsGone }: UserWithAccount): UserFacts {
   const { id: userId, ...profile } = user.profile;

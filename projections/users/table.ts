@@ -14,8 +14,11 @@ export type UserRow = {
   readonly email: string | null;
   readonly first_name: string | null;
   readonly last_name: string | null;
-  /** E-mail, full name and id in lower case, separated, for the text search. */
-  readonly search: string;
+  /**
+   * For the text search, separated: the e-mail address in lower case, as folded where that differs,
+   * the full name and the id as folded.
+   */
+  readonly searched: string;
   readonly profile: Profile;
   /** Primary code per program id. */
   readonly primary_codes: Readonly<Record<string, string>>;
@@ -35,7 +38,7 @@ export const users = new TableOf<UserRow>({
     email: 'text',
     first_name: 'text',
     last_name: 'text',
-    search: 'text not null',
+    searched: 'text not null',
     profile: 'jsonb not null',
     primary_codes: 'jsonb not null',
     date_created: 'bigint not null',
@@ -46,7 +49,7 @@ export const users = new TableOf<UserRow>({
   indexes: {
     by_account: { definition: '(account_ref, user_id)' },
     newest_first: { definition: '(tenant, mode, date_created desc, person)' },
-    by_text: { definition: 'using gin (search gin_trgm_ops)' },
+    by_text: { definition: 'using gin (searched gin_trgm_ops)' },
   },
 });
 

@@ -38,6 +38,7 @@ it.each([
   [name('Ann', 'Lee'), name('Ann', 'Lee'), true],
   [name('Ann', 'Lee'), name(' ANN', 'lee '), true],
   [name('Ann', 'Lee'), name('Lee', 'Ann'), true],
+  [name('Ren\u00E9', 'Stra\u00DFe'), name('RENE\u0301', 'strasse'), true],
   [name('Ann', 'Lee'), name('Ann', 'Li'), false],
   [name('Ann', null), name('Ann', null), false],
   [name('Ann', ''), name('Ann', ''), false],

@@ -185,17 +185,23 @@ test('the queries of users users are listed newest first, searched in any case a
   expect(await found('')).toEqual(['u2', 'u3', 'u1']);
   expect(await found('LEE')).toEqual(['u3', 'u1']);
   expect(await found('ann lee')).toEqual(['u1']);
+  expect(await found('lee  ANN example')).toEqual(['u1']);
+  expect(await found('lee bob')).toEqual([]);
   expect(await found('a_nn')).toEqual(['u1']);
   expect(await found('0%')).toEqual(['u2']);
   expect(await found('U3')).toEqual(['u3']);
   expect(await found('%')).toEqual(['u2']);
   expect(await found('b\\b')).toEqual(['u2']);
   expect(await found('le\\e')).toEqual([]);
+  const composed = { firstName: 'Jos\u00E9', lastName: '\u0130nci', email: 'A\u0308@x.example' };
+  await projected.given(acme, userIdentified(acme, 'u4', composed, 50));
+  for (const query of ['jose\u0301', 'inci JOSE\u0301', '\u00E4@x', 'U4'])
+    expect(await found(query)).toEqual(['u4']);
   const page = await projected.users().list(scope, { limit: 1, offset: 1 });
-  expect(page.totalCount).toBe(3);
+  expect(page.totalCount).toBe(4);
   expect(page.items.map((user) => user.userId)).toEqual(['u3']);
   expect(await projected.users().list(scope, { limit: 0, offset: 0 })).toEqual({
-    totalCount: 3,
+    totalCount: 4,
     items: [],
   });
   expect(

@@ -12,7 +12,7 @@ test('the definitions of the read models are those of the last release', () => {
     ),
   ).toEqual({
     accounts: 'f57eb50ba9a892e6f88c909d589f437620d6047ab22e8d3f52341099e33d6179',
-    users: '1dd6a79c6080ee0a14fbc47becac8c9d32b761e8ac23e07e09da39e64ca867ca',
+    users: '431ceaa87bb0d5be3f2f3cd0274f96c807cfda9ea51e779b8cdbbd3cb6709577',
     'referral-codes': '56c64aebf0ccfdce4ad36a736fa4e46fe581352756829e4577935180b6f1fee1',
     referrals: '554a579c8ae27e01c8dfb327e00d8e6104e074764e0cc98e1bac78cecf30dc04',
     rewards: 'a76b1a4ec5b5d19646f7a4cff54defe88de8c30e1c054f22804ca1d28fc303fc',

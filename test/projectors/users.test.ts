@@ -31,7 +31,7 @@ const user = (over: Partial<UserRow> = {}): UserRow => ({
   email: 'ann@example.com',
   first_name: null,
   last_name: null,
-  search: 'ann@example.com\u001f\u001fann',
+  searched: 'ann@example.com\u001f\u001fann',
   profile: aProfile('ann'),
   primary_codes: {},
   date_created: 1_200,
@@ -62,7 +62,7 @@ describeProjector(usersProjector, (given) => {
         user({
           first_name: 'Ann',
           last_name: 'Lee',
-          search: 'ann@example.com\u001fann lee\u001fann',
+          searched: 'ann@example.com\u001fann lee\u001fann',
           profile: aProfile('ann', { firstName: 'Ann', lastName: 'Lee' }),
         }),
       ],
@@ -84,7 +84,7 @@ describeProjector(usersProjector, (given) => {
           email: null,
           first_name: 'Ann',
           last_name: 'Lee',
-          search: '\u001fann lee\u001fann',
+          searched: '\u001fann lee\u001fann',
           profile: aProfile('ann', {
             firstName: 'Ann',
             lastName: 'Lee',

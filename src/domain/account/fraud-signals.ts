@@ -1,3 +1,4 @@
+import { foldedText } from '../folded-text.js';
 import type { FraudCriterion, FraudHandling, SideStatus } from '../program.js';
 import type { FraudSignal, Profile } from './account.events.js';
 
@@ -52,7 +53,7 @@ export function downgraded(
   return handlings.includes('pending') ? 'PENDING' : byDefault;
 }
 
-const word = (text: string | null): string => (text ?? '').trim().toLowerCase();
+const word = (text: string | null): string => foldedText((text ?? '').trim());
 
 /** First and last name, swapped too. Half a name does not match. */
 function haveSameName(a: Likeness, b: Likeness): boolean {

@@ -23,7 +23,7 @@ const SEPARATOR = `U&'\\001F'`;
  * separator that is not its own.
  */
 const LOWER_EMAIL = `case when octet_length(r.email) = char_length(r.email) then lower(r.email collate "C")
-  else array_to_string((string_to_array(r.search, ${SEPARATOR}))[1:cardinality(string_to_array(r.email, ${SEPARATOR}))], ${SEPARATOR}) end`;
+  else array_to_string((string_to_array(r.searched, ${SEPARATOR}))[1:cardinality(string_to_array(r.email, ${SEPARATOR}))], ${SEPARATOR}) end`;
 
 const profile = (member: string): ExportColumn => ({
   header: member,
