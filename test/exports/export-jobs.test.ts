@@ -1,20 +1,17 @@
 // Over 5 s: a process that writes exports is started for each test.
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { loadConfig } from '../../src/config/config.js';
-import { makeOperatorKey } from '../../src/config/operators.js';
 import { exportJobsOn } from '../../src/core/export-jobs-on.js';
 import { claimExport, waitingExports } from '../../src/exports/storage/export-file-rows.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { startExportsPools } from '../../src/process/start-exports.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
-import { basic, type Json } from '../support/api-client.js';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basic, type ApiClient, type Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import {
   createStores,
+  makeOperators,
   outcome,
   personal,
   refusal,
@@ -31,8 +28,7 @@ interface Shown extends Json {
   readonly stats: Readonly<Record<string, unknown>> | null;
 }
 
-const operator = makeOperatorKey('sam', ['support']);
-let folder: string;
+let operator: ApiClient;
 let stores: TestStores;
 /** Answers, and writes no exports. */
 let api: RunningService;
@@ -40,11 +36,9 @@ let tenant: TestTenant;
 let pool: ReturnType<typeof openPool>;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-operators-'));
-  const OPERATORS_FILE = join(folder, 'operators.json');
-  await writeFile(OPERATORS_FILE, JSON.stringify([operator.entry]), { mode: 0o600 });
   stores = await createStores();
-  api = await RunningService.start(stores, { ROLES: 'api,projector', OPERATORS_FILE });
+  api = await RunningService.start(stores, { ROLES: 'api,projector' });
+  operator = api.operator((await makeOperators(stores, { sam: ['support'] })).sam);
   pool = openPool({ url: stores.databaseUrl, max: 2, applicationName: 'exports-test' });
 });
 // A statement that deletes the chunks of a whole file takes longer than statements may.
@@ -67,7 +61,6 @@ afterAll(async () => {
   await pool.end();
   await api.stop();
   await stores.remove();
-  await rm(folder, { recursive: true, force: true });
 });
 jest.setTimeout(300_000);
 
@@ -95,13 +88,8 @@ const downloaded = async (id: string): Promise<number> => {
 const fileOf = async (id: string): Promise<Buffer> =>
   Buffer.from(await (await download(id)).arrayBuffer());
 
-async function operation(path: string, method = 'GET') {
-  const response = await fetch(`${api.origin}/operations/exports/${tenant.alias}${path}`, {
-    method,
-    headers: { authorization: basic(`:${operator.key}`) },
-  });
-  return { status: response.status, body: (await response.json()) as Json };
-}
+const operation = async (path: string, method = 'GET') =>
+  outcome(await operator.call(method, `/exports/${tenant.alias}${path}`));
 const cancel = (id: string, mode = 'live') => operation(`/${id}?mode=${mode}`, 'DELETE');
 
 /** Meanwhile a process writes what waits. */

@@ -114,6 +114,8 @@ describe('the check of JSON', () => {
     `${open.repeat(depth)}${close.repeat(depth)}`;
   test.each<[string, Bytes]>([
     ['broken', '{"a":'],
+    ['a list', '[]'],
+    ['null', 'null'],
     ['a comment', '/* */{"a":1}'],
     ['NaN', '{"a":NaN}'],
     ['an escaped NUL', '{"a":"\\u0000"}'],

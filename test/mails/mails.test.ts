@@ -1,9 +1,5 @@
 // Over 5 s: mails of a real server, refused and tried again.
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { makeOperatorKey } from '../../src/config/operators.js';
 import {
   beginSending,
   claimDue,
@@ -14,7 +10,6 @@ import { retryInMs } from '../../src/mails/deliveries/mail-retries.js';
 import { waitingMails, type MailState } from '../../src/mails/deliveries/shown-mails.js';
 import type { Mode } from '../../src/domain/scope.js';
 import { showMails, type ShownMail } from '../../src/operations/mails/mail-commands.js';
-import { basic } from '../support/api-client.js';
 import { runHere } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import { done } from '../support/operations.js';
@@ -22,6 +17,8 @@ import { parseMetrics } from '../support/metrics-text.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
   errorBody,
+  makeOperators,
+  outcome,
   personal,
   startWithStores,
   type RunningService,
@@ -34,24 +31,17 @@ let server: MailServer;
 let service: RunningService;
 let stores: TestStores;
 let end: () => Promise<void>;
-let folder: string;
-const operator = makeOperatorKey('sam', ['support']);
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-mails-'));
-  const operators = join(folder, 'operators.json');
-  await writeFile(operators, JSON.stringify([operator.entry]));
   server = await MailServer.start();
   ({ service, stores, end } = await startWithStores({
     SMTP_URL: `smtp://127.0.0.1:${server.port}`,
     MAIL_FROM: 'refer@ledger.example',
-    OPERATORS_FILE: operators,
   }));
 });
 afterAll(async () => {
   await end();
   await server.stop();
-  await rm(folder, { recursive: true });
 });
 
 async function cli(
@@ -463,17 +453,11 @@ it('an operator of support sees and resends mails over HTTP as on the command li
   await reward(tenant, id);
   const first = await server.to(addressOf(id));
   await ended(tenant, 1);
-  const call = async (path: string, body?: object, alias = tenant.alias) => {
-    const response = await fetch(`${service.origin}/operations/mails/${alias}${path}`, {
-      ...(body && { method: 'POST', body: JSON.stringify(body) }),
-      headers: {
-        authorization: basic(`:${operator.key}`),
-        ...(body && { 'content-type': 'application/json' }),
-      },
-    });
-    const answer: unknown = await response.json();
-    return { status: response.status, body: answer };
-  };
+  const { sam } = await makeOperators(stores, { sam: ['support'] });
+  const call = async (path: string, body?: object, alias = tenant.alias) =>
+    outcome(
+      await service.operator(sam).call(body ? 'POST' : 'GET', `/mails/${alias}${path}`, body),
+    );
   const shown = await mailsOf(tenant);
   expect(shown).toHaveLength(1);
   expect(await call('/deliveries')).toEqual({ status: 200, body: shown });
@@ -496,9 +480,11 @@ it('an operator of support sees and resends mails over HTTP as on the command li
   const refused = { status: 400, body: errorBody(400, 'BAD_REQUEST') };
   for (const bad of ['?state=GONE', '?limit=0', '?limit=10001', '?mode=both', '?shoe=5'])
     expect(await call(`/deliveries${bad}`)).toEqual(refused);
-  for (const bad of [{}, { delivery: 'x' }, { delivery: randomUUID() }, { delivery, shoe: 5 }])
+  for (const bad of [{}, { delivery, shoe: 5 }])
     expect(await call('/resend', bad)).toEqual(refused);
-  expect(await call('/resend', { delivery, mode: 'test' })).toEqual(refused);
+  const unknown = { status: 404, body: errorBody(404, 'MAIL_NOT_FOUND') };
+  for (const other of [{ delivery: randomUUID() }, { delivery, mode: 'test' }])
+    expect(await call('/resend', other)).toEqual(unknown);
   const missing = { status: 404, body: errorBody(404, 'TENANT_NOT_FOUND', 'RS015') };
   expect(await call('/deliveries', undefined, 'nobody')).toEqual(missing);
   expect(await call('/resend', { delivery }, 'nobody')).toEqual(missing);
