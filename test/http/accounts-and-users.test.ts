@@ -205,6 +205,32 @@ describe('codes', () => {
     expect((await api.get(`/account/${referral}`)).body['referral']).toStrictEqual({ code });
   });
 
+  test('in the cookies of a visitor attribute the user, unless they have expired', async () => {
+    const [owner, other] = [await user(), await user()];
+    const cookies = (codes: Json, codesExp?: Json): string => {
+      const content = { [`${tenant.alias}_CODE`]: { codes, codesExp } };
+      const json = JSON.stringify({ 'app.referralsaasquatch.com': content });
+      return Buffer.from(json).toString('base64url');
+    };
+    const soon = Date.now() + 60_000;
+    const referredWith = async (more: Json) =>
+      (await api.get((await user(more)).at)).body['referredByCodes'];
+    const both = { other: other.code, default: owner.code };
+    expect(await referredWith({ cookies: cookies(both) })).toStrictEqual([owner.code]);
+    expect(
+      await referredWith({ cookies: cookies(both, { [owner.code]: 1, [other.code]: soon }) }),
+    ).toStrictEqual([other.code]);
+    expect(
+      await referredWith({ cookies: cookies(both), referredByCodes: [other.code] }),
+    ).toStrictEqual([other.code]);
+    for (const wrong of [cookies({ default: 7 }), cookies({}), 'x', 7, null, 'bnVsbA'])
+      expect(await referredWith({ cookies: wrong })).toStrictEqual([]);
+    const accountId = personal();
+    const open = `/open/account/${accountId}/user/${accountId}`;
+    const created = await api.post(open, { cookies: cookies(both) });
+    expect(created.body['referredByCodes']).toStrictEqual([owner.code]);
+  });
+
   test.each(['', '?referralCode=', '?referralCode=a&referralCode=b'])(
     'are required by GET /user%s',
     async (parameters) => {

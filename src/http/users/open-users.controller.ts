@@ -132,6 +132,7 @@ export class OpenUsersController {
         type: 'UpsertUser',
         ...fields,
         openAccount: accountId,
+        cookies: body.cookies,
         mustBeNew,
         seen: call.seen,
       },

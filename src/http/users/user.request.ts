@@ -183,6 +183,10 @@ abstract class UserMembers {
   })
   referredByCodes?: readonly string[];
 
+  @Member((value) => (typeof value === 'string' ? value : undefined))
+  @ApiPropertyOptional({ type: String, nullable: true })
+  cookies?: string;
+
   @Id()
   paymentProviderId?: string;
 }

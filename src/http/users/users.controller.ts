@@ -59,7 +59,7 @@ export class UsersController {
     return this.gateway.write({
       call,
       account,
-      command: { type: 'UpsertUser', userId, ...userFieldsOf(body) },
+      command: { type: 'UpsertUser', userId, ...userFieldsOf(body), cookies: body.cookies },
       respond: (written) => this.presentation.written(call.scope, written, { account, userId }),
       personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });

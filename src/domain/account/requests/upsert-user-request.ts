@@ -16,6 +16,7 @@ import {
 import type { Seen } from '../seen.js';
 import { fieldsNotGranted, type UserFields } from '../user-grant.js';
 import type { Circumstances } from './circumstances.js';
+import { codesInCookies } from './cookie-codes.js';
 import { referralContext } from './referral-context.js';
 import { accountSubject, newPerson } from './subjects.js';
 import { ownMember } from '../../own-member.js';
@@ -26,6 +27,8 @@ export interface UpsertUserRequest extends UserFields {
   /** The account's id, to open a missing account. */
   readonly openAccount?: string;
   readonly mustBeNew?: boolean;
+  /** Base64URL of the cookies of a visitor, whose codes count after the others. */
+  readonly cookies?: string | undefined;
   /** The fields that the caller may write; undefined: all. */
   readonly granted?: UserFields | undefined;
   /** The user's address, when the user called. */
@@ -70,7 +73,9 @@ export function requestUpsertUser(
   if (typeof person === 'object') return person;
   const codes = reservedCodes({ request, wanted, account: opened, person }, given);
   if (!Array.isArray(codes)) return codes;
-  const context = referralContext(state, request.codes, given);
+  const { alias, defaultProgramId } = given.tenant;
+  const inCookies = codesInCookies(request.cookies, { alias, defaultProgramId, now: given.now });
+  const context = referralContext(state, [...request.codes, ...inCookies], given);
   if ('needs' in context) return context;
   return upsertUser(state, {
     type: 'UpsertUser',
