@@ -88,7 +88,7 @@ describe.each(isCompiled ? ['postgres', 'eventstoredb'] : ['postgres'])('on %s',
       referable: false,
     };
     const annUser = expectedUser(
-      { tenant: tenant.alias, ...ann, code, email },
+      { tenant: tenant.alias, ...ann, code, email: email.trim() },
       {
         firstName,
         lastName,
