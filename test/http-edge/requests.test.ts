@@ -52,6 +52,21 @@ describe('any body', () => {
   });
 });
 
+test('a missing required member is named', () => {
+  const linesOf = (body: unknown) => {
+    try {
+      return parseRequest(SyncAccountRequest, body);
+    } catch (error) {
+      return error instanceof ApiError && [error.body.validationErrors, error.body.rsCode];
+    }
+  };
+  expect(linesOf({})).toEqual([['id is required', 'subscription is required'], 'RS022']);
+  expect(linesOf({ id: ' ', subscription: {} })).toEqual([
+    ['subscription.status is required'],
+    'RS022',
+  ]);
+});
+
 describe('a request shape', () => {
   test('has exactly the members of the body', () => {
     expect(

@@ -28,7 +28,7 @@ export function parseRequest<T extends object>(
       : [];
   const broken = validateSync(request, {
     forbidUnknownValues: false,
-    validationError: { target: false, value: false },
+    validationError: { target: false },
   }).flatMap((error) => brokenRules(error, ''));
   if (unknown.length + broken.length > 0) throw refusal([...unknown, ...broken]);
   return request;
@@ -60,6 +60,9 @@ function brokenRules(error: ValidationError, parent: string): readonly BrokenRul
       line: `${path}${message.startsWith(error.property) ? message.slice(error.property.length) : ` ${message}`}`,
       ...rsCodeOf(error, rule),
     }));
+  // All rules of a missing member demand the same.
+  if (error.value === undefined && own.length > 0)
+    return [{ ...own.find(({ rsCode }) => rsCode !== undefined), line: `${path} is required` }];
   return [...own, ...(error.children ?? []).flatMap((child) => brokenRules(child, path))];
 }
 
