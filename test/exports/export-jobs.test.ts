@@ -187,6 +187,24 @@ test('a file whose completion was not recorded is completed', async () => {
   });
 });
 
+test('a file that was recorded and not yet marked as stored is marked by another process', async () => {
+  const id = await ask();
+  await withWorker(() => ended(id));
+  await pool.query(
+    `update ledger.export_files set state = 'WRITTEN', owner = $2 where export_id = $1`,
+    [id, DEAD],
+  );
+  await withWorker(() =>
+    until(async () => {
+      const { rows } = await pool.query<{ state: string }>(
+        'select state from ledger.export_files where export_id = $1',
+        [id],
+      );
+      return rows[0]?.state === 'STORED';
+    }, 60_000),
+  );
+});
+
 test('what the database lost of exports follows the log', async () => {
   const lost = await ask();
   const fileless = await ask('REWARD');
