@@ -44,6 +44,12 @@ test.each([
     'The request is malformed: events[1].key must be a text; the request has "7"',
   ],
   [
+    'no value where the reason begins with no member',
+    new ApiError('BAD_REQUEST', { validationErrors: ['/ lacks email'] }).body,
+    { params: { tenant: 'acme' } },
+    'The request is malformed: / lacks email',
+  ],
+  [
     'no secret',
     new ApiError('BAD_REQUEST', { validationErrors: ['secretKey: must be a text'] }).body,
     { body: { secretKey: 'sk_live_1' } },

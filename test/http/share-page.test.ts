@@ -85,12 +85,12 @@ test('a short link leads to the page where the program has no landing page, in b
   }
 });
 
-test('the page may be kept for a minute, carries no script, and says nothing to HEAD', async () => {
+test('the page is kept by no cache, carries no script, and says nothing to HEAD', async () => {
   const { code } = await ann();
   const page = await get(at(code));
   expect(Object.fromEntries(page.headers)).toMatchObject({
     'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'public, max-age=60',
+    'cache-control': 'no-store',
     vary: 'Accept-Language',
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
@@ -140,7 +140,7 @@ describe('nothing is shown, in the same bytes,', () => {
     await isNothing(await get('/r/nobody/X'));
     const { status, headers } = await nothing();
     expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
-    expect(headers.get('cache-control')).toBe('public, max-age=60');
+    expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('ratelimit')).toBeNull();
     expect((await get(at('NOBODYHASIT'), { method: 'HEAD' })).status).toBe(404);
     expect((await get(at('a/b/c'))).headers.get('content-type')).toMatch('json');

@@ -1,6 +1,12 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  ApiExtraModels,
+  ApiProperty,
+  ApiPropertyOptional,
+  getSchemaPath,
+  type ApiPropertyOptions,
+} from '@nestjs/swagger';
 import { IsOptional, ValidateIf } from 'class-validator';
-import { isCurrency } from '../../domain/currencies.js';
+import { CURRENCIES, isCurrency } from '../../domain/currencies.js';
 import {
   BILLING_INTERVALS,
   SUBSCRIPTION_STATUSES,
@@ -56,24 +62,43 @@ export class SubscriptionRequest {
   @Member(nullAsMissing)
   @ValidateIf(isNeeded)
   @Must('be an integer of at least 1', (value) => Number.isSafeInteger(value) && Number(value) >= 1)
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, nullable: true })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    nullable: true,
+  })
   billingIntervalValue?: number;
 }
 
 /** POST accountsync. */
+@ApiExtraModels(SubscriptionRequest)
 export class SyncAccountRequest {
   @Id({ required: true })
   id: string;
 
   @Must('be an object with a status', isPlainObject, { rsCode: 'RS022' })
   @Nested(() => SubscriptionRequest)
-  @ApiProperty({ type: SubscriptionRequest })
+  @ApiProperty({
+    allOf: [{ $ref: getSchemaPath(SubscriptionRequest) }],
+    // A paid subscription says what is paid.
+    if: { properties: { status: { const: 'PAID' } } },
+    then: {
+      required: ['value', 'billingIntervalType', 'billingIntervalValue'],
+      properties: {
+        value: { type: 'number' },
+        billingIntervalType: { type: 'string' },
+        billingIntervalValue: { type: 'integer' },
+      },
+    },
+  } as ApiPropertyOptions)
   subscription: SubscriptionRequest;
 
   @OptionalText(
     {
       words: 'be a currency of ISO 4217 in upper case',
       test: isCurrency,
+      described: { enum: CURRENCIES },
     },
     {},
   )

@@ -72,8 +72,14 @@ const Params = (): PropertyDecorator =>
     }),
   );
 
+/** The last millisecond that a date of JavaScript has. */
+const INSTANT_MAX = 8.64e15;
+
 const TIME = {
-  oneOf: [{ type: 'integer' }, { type: 'string' }],
+  oneOf: [
+    { type: 'integer', minimum: -INSTANT_MAX, maximum: INSTANT_MAX },
+    { type: 'string', format: 'date-time' },
+  ],
 };
 
 export class ExportRequest {

@@ -108,7 +108,7 @@ export class ExportsController {
     const { file } = found;
     const { headers } = call;
     const etag = `"${file.sha256}"`;
-    const ofFile = { ETag: etag, 'Cache-Control': 'private, no-cache' };
+    const ofFile = { ETag: etag, 'Cache-Control': 'no-store' };
     if (isNamedBy(headers['if-none-match'], etag))
       return void reply.headers(ofFile).status(304).send();
     const { 'if-range': ifRange } = headers;

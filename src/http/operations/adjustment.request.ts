@@ -8,7 +8,8 @@ export const adjustmentRequest = z.strictObject({
   user: text,
   unit: text
     .transform(trimmedUnit)
-    .refine(isUnit, `takes 1 to ${UNIT_LENGTH_MAX} characters without control characters`),
+    .refine(isUnit, `takes 1 to ${UNIT_LENGTH_MAX} characters without control characters`)
+    .meta({ pattern: '\\S', maxLength: UNIT_LENGTH_MAX }),
   reason: text,
   approvedBy: text,
   amount: z

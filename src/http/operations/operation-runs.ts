@@ -97,14 +97,14 @@ class OwnRun implements Run {
   constructor(
     readonly asked: NewRun,
     work: (run: OwnRun) => Promise<Outcome<unknown>>,
-    onEnd: (run: OwnRun, end: RunEnd) => Promise<void>,
+    onEnd: (run: OwnRun, end: RunEnd, isFault: boolean) => Promise<void>,
   ) {
     this.id = asked.id;
     this.by = asked.by;
-    const ended = (end: RunEnd): Promise<void> => {
+    const ended = (end: RunEnd, isFault = false): Promise<void> => {
       this.end = end;
       this.finishedAt = timeNow();
-      return onEnd(this, end);
+      return onEnd(this, end, isFault);
     };
     this.result = work(this).then(
       async (outcome) => {
@@ -112,7 +112,7 @@ class OwnRun implements Run {
         return outcome;
       },
       async (error: unknown) => {
-        await ended({ error: firstLine(error) });
+        await ended({ error: firstLine(error) }, true);
         throw error;
       },
     );
@@ -174,7 +174,7 @@ export class OperationRuns {
     const run = new OwnRun(
       asked,
       (own) => this.inTurn(own, work),
-      (own, end) => this.ended(own, end),
+      (own, end, isFault) => this.ended(own, end, isFault),
     );
     this.own.set(run.id, run);
     this.reporting ??= this.report().finally(() => (this.reporting = undefined));
@@ -240,8 +240,9 @@ export class OperationRuns {
     }
   }
 
-  private async ended(run: OwnRun, end: RunEnd): Promise<void> {
-    if ('error' in end)
+  private async ended(run: OwnRun, end: RunEnd, isFault: boolean): Promise<void> {
+    // A refused operation is no fault of the service: its operator reads why.
+    if (isFault)
       this.logger.warn(
         { operation: run.asked.operation, run: run.id },
         'an operation that an operator started has failed',

@@ -35,11 +35,16 @@ export const text = z
   .min(1, 'must not be empty')
   .max(1_000, 'takes at most 1000 characters');
 
+/** Checked by the operation, which says what is wrong with it. */
+export const time = text.meta({ format: 'date-time' });
+export const day = text.meta({ format: 'date' });
+export const month = text.meta({ pattern: '^[0-9]{4}-(?:0[1-9]|1[0-2])$' });
+
 /** A number of a query, in decimal digits, or of a body. */
 export const wholeNumber = (max: number) =>
   z
     .preprocess(
-      (given) => (typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given),
+      (given) => (typeof given === 'string' && /^\d{1,16}$/.test(given) ? Number(given) : given),
       z
         .int('must be a whole number')
         .min(1, 'must be at least 1')

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { mode, text } from './operator-request.js';
+import { mode, text, time } from './operator-request.js';
 
 export const shownPaymentsRequest = z.strictObject({ mode, account: text.optional() });
 
@@ -13,4 +13,4 @@ export const connectRequest = z.strictObject({
 
 export const scopeRequest = z.strictObject({ mode });
 
-export const syncRequest = z.strictObject({ mode, since: text.optional() });
+export const syncRequest = z.strictObject({ mode, since: time.optional() });

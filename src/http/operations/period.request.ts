@@ -1,4 +1,4 @@
 import * as z from 'zod';
-import { mode, text } from './operator-request.js';
+import { mode, month, text } from './operator-request.js';
 
-export const periodRequest = z.strictObject({ mode, period: text, comment: text });
+export const periodRequest = z.strictObject({ mode, period: month, comment: text });

@@ -18,7 +18,6 @@ import { proposalNameOf } from '../../operations/ledger/proposal-id.js';
 import { NotDone } from '../../operations/outcome.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { idempotencyKeyOf, OPERATOR_KEY_HEADER } from './idempotency-header.js';
@@ -70,8 +69,6 @@ export class ProposalsController {
     );
   }
 
-  @ApiTextQuery('mode', { values: ['live', 'test'] })
-  @ApiTextQuery('limit')
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @ApiQueries(proposalsQuery)

@@ -1,19 +1,19 @@
 import * as z from 'zod';
-import { mode, text } from './operator-request.js';
+import { day, mode, text, time } from './operator-request.js';
 
 export const tenantStatementQuery = z.strictObject({
   mode,
-  from: text.optional(),
-  to: text.optional(),
+  from: day.optional(),
+  to: day.optional(),
   unit: text.optional(),
 });
 
 export const statementQuery = z.strictObject({
   account: text,
   mode,
-  asOf: text.optional(),
+  asOf: time.optional(),
   position: text.optional(),
-  from: text.optional(),
-  to: text.optional(),
+  from: time.optional(),
+  to: time.optional(),
   unit: text.optional(),
 });

@@ -5,7 +5,6 @@ import { statementOnRecord } from '../../operations/ledger/ledger-statement.js';
 import { tenantStatementOnRecord } from '../../operations/ledger/tenant-statement.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiQueries, DOCUMENT } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
@@ -15,13 +14,6 @@ import { statementQuery, tenantStatementQuery } from './statement.request.js';
 @Controller('operations/ledger/:tenant')
 export class StatementsController {
   constructor(private readonly ledger: LedgerOperations) {}
-  @ApiTextQuery('account')
-  @ApiTextQuery('mode', { values: ['live', 'test'] })
-  @ApiTextQuery('asOf')
-  @ApiTextQuery('position')
-  @ApiTextQuery('from')
-  @ApiTextQuery('to')
-  @ApiTextQuery('unit')
   @ApiOkResponse({ schema: DOCUMENT })
   @Get('statement')
   @ApiQueries(statementQuery)
@@ -43,10 +35,6 @@ export class StatementsController {
     );
   }
 
-  @ApiTextQuery('mode', { values: ['live', 'test'] })
-  @ApiTextQuery('from')
-  @ApiTextQuery('to')
-  @ApiTextQuery('unit')
   @ApiOkResponse({ schema: DOCUMENT })
   @Get('tenant-statement')
   @ApiQueries(tenantStatementQuery)

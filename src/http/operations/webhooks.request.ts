@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { durationMs } from '../../foundation/duration.js';
 import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
-import { count, mode, text } from './operator-request.js';
+import { count, mode, text, time } from './operator-request.js';
 
 const url = z.string().min(1).max(2_000);
 
@@ -13,12 +13,12 @@ export const deliveriesRequest = z.strictObject({
   endpoint: url.optional(),
   state: z.enum(DELIVERY_STATES).optional(),
   type: z.enum(WEBHOOK_TYPES).optional(),
-  since: text.optional(),
+  since: time.optional(),
   limit: count(10_000, 100),
 });
 
 export const resendRequest = z.union(
-  [z.strictObject({ mode, delivery: text }), z.strictObject({ mode, endpoint: url, since: text })],
+  [z.strictObject({ mode, delivery: text }), z.strictObject({ mode, endpoint: url, since: time })],
   'takes delivery, or endpoint and since',
 );
 

@@ -16,7 +16,7 @@ import { accountOfId, KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
-import { ApiDateQuery, ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
+import { ApiDateQuery, ApiPage, ApiIdQuery, ApiTextQuery } from '../shapes/described-queries.js';
 import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
 import {
@@ -39,10 +39,10 @@ const READ_MODELS = ['referrals', 'users', 'rewards'];
 /** Describes the query of both lists. */
 const ApiReferralFilter = (): MethodDecorator =>
   applyDecorators(
-    ApiTextQuery('referringAccountId'),
-    ApiTextQuery('referringUserId'),
-    ApiTextQuery('referredAccountId'),
-    ApiTextQuery('referredUserId'),
+    ApiIdQuery('referringAccountId'),
+    ApiIdQuery('referringUserId'),
+    ApiIdQuery('referredAccountId'),
+    ApiIdQuery('referredUserId'),
     ApiTextQuery('referredModerationStatus', { values: SIDE_STATUSES }),
     ApiTextQuery('referrerModerationStatus', { values: SIDE_STATUSES }),
     ApiDateQuery('dateReferralStarted'),

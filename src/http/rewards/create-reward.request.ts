@@ -8,7 +8,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { isCurrency } from '../../domain/currencies.js';
+import { CURRENCIES, isCurrency } from '../../domain/currencies.js';
 import { REWARD_TYPES, type RewardType, type RewardValue } from '../../domain/program.js';
 import { isUnit, trimmedUnit, UNIT_LENGTH_MAX } from '../../domain/units.js';
 import { badRequest } from '../edge/api-error.js';
@@ -98,7 +98,11 @@ export class CreditRewardRequest extends RewardRequest {
   @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   assignedCredit: number;
 
-  @OptionalText({ words: 'be a currency of ISO 4217 in upper case', test: isCurrency }, {})
+  @OptionalText({
+    words: 'be a currency of ISO 4217 in upper case',
+    test: isCurrency,
+    described: { enum: CURRENCIES },
+  })
   currency?: string;
 
   @OfOtherType()

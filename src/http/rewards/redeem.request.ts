@@ -18,6 +18,7 @@ export class RedeemRequest {
   @Must('be a text', (value) => typeof value === 'string' && value !== '')
   @ApiProperty({
     type: String,
+    pattern: '\\S',
     example: 'CENTS',
   })
   unit: string;

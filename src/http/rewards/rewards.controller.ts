@@ -21,7 +21,7 @@ import { accountOfId, KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
-import { ApiTextQuery } from '../shapes/described-queries.js';
+import { ApiIdQuery, ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import {
   choiceQuery,
@@ -55,8 +55,8 @@ import {
 
 const ApiRewardFilter = (): MethodDecorator =>
   applyDecorators(
-    ApiTextQuery('accountId', { required: true }),
-    ApiTextQuery('userId'),
+    ApiIdQuery('accountId', { required: true }),
+    ApiIdQuery('userId'),
     ApiTextQuery('rewardTypeFilter', { values: REWARD_TYPES }),
   );
 @Controller(TENANT_PATH)

@@ -27,7 +27,11 @@ export const ApiTextQuery = (
   ApiQuery({
     name,
     required,
-    schema: { type: 'string', ...(values === undefined ? {} : { enum: [...values] }) },
+    schema: {
+      type: 'string',
+      ...(required ? { minLength: 1 } : {}),
+      ...(values === undefined ? {} : { enum: [...values, ''] }),
+    },
   });
 
 /** `true` or `false`. */
@@ -37,8 +41,30 @@ export const ApiBooleanQuery = (
 ): MethodDecorator =>
   ApiQuery({ name, required: false, schema: { type: 'boolean', default: fallback } });
 
-/** A point in time, or two separated by a comma. */
-export const ApiDateQuery = (name: string): MethodDecorator => ApiTextQuery(name);
+const TIME =
+  '(?:\\d{1,15}|[12]\\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])(?:T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:Z|[+-](?:0\\d|1[0-3]):[0-5]\\d)?)?)';
+
+/** A point in time, or two separated by a comma; days 29 to 31 are left to the calendar. */
+export const ApiDateQuery = (name: string): MethodDecorator =>
+  ApiQuery({
+    name,
+    required: false,
+    schema: { type: 'string', pattern: `^(?:${TIME}?(?:,${TIME}?)?)$` },
+  });
+
+/** The id of an account or a user. */
+export const ApiIdQuery = (
+  name: string,
+  { required = false }: { readonly required?: boolean } = {},
+): MethodDecorator =>
+  ApiQuery({
+    name,
+    required,
+    schema: { type: 'string', minLength: required ? 1 : 0, maxLength: 255, pattern: NO_CONTROL },
+  });
+
+/** Of ids. */
+export const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
 
 /** The selection of a user's members. */
 export const ApiFieldSelection = (): MethodDecorator =>

@@ -8,6 +8,7 @@ import {
 } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessKind, type AccessRule } from '../edge/access.js';
 import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from '../edge/api-error.js';
+import { NO_CONTROL } from './described-queries.js';
 import { ErrorResponse } from './error.response.js';
 
 const FAILS_EXTENSION = 'x-error-codes';
@@ -97,6 +98,9 @@ function complete(operation: Operation, method: string, path: string): void {
     ...(operation.parameters ?? []),
     ...parameters.filter(({ name }) => !known.has(name)),
   ];
+  for (const parameter of operation.parameters)
+    if ('name' in parameter && parameter.in === 'path')
+      parameter.schema = PATH_SCHEMAS.get(parameter.name) ?? parameter.schema ?? {};
   if (isOfTenant) {
     for (const [status, response] of Object.entries(operation.responses))
       if (status.startsWith('2') && response !== undefined && 'description' in response)
@@ -126,6 +130,14 @@ function pathParameters(path: string): readonly Parameter[] {
     schema: { type: 'string' },
   }));
 }
+
+/** Other ids are the service's own: any text is one that does not exist. */
+const ID_SCHEMA = { type: 'string', minLength: 1, maxLength: 255, pattern: NO_CONTROL };
+const PATH_SCHEMAS: ReadonlyMap<string, object> = new Map<string, object>([
+  ['accountId', ID_SCHEMA],
+  ['userId', ID_SCHEMA],
+  ['locale', { type: 'string', pattern: '^[a-z]{2}(?:_[A-Z]{2})?$' }],
+]);
 
 function headerParameters(method: string): readonly Parameter[] {
   return method === 'get'

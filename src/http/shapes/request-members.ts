@@ -89,6 +89,17 @@ export interface TextRule {
   readonly words: string;
   readonly test: (text: string) => boolean;
   readonly rsCode?: string;
+  /** The test as JSON Schema, without the empty text. */
+  readonly described?: { readonly pattern: string } | { readonly enum: readonly string[] };
+}
+
+/** With the empty text, which counts as missing, and with white space where it is trimmed. */
+function describedText(rule: TextRule | undefined, isTrimmed = false): object {
+  const { described } = rule ?? {};
+  if (described === undefined) return { type: 'string', maxLength: TEXT_LENGTH_MAX };
+  if ('enum' in described) return { type: 'string', enum: [...described.enum, '', null] };
+  const space = isTrimmed ? '\\s*' : '';
+  return { type: 'string', pattern: `^${space}(?:${described.pattern})?${space}$` };
 }
 
 /** A text that may be missing, or null to clear it. */
@@ -113,7 +124,7 @@ function text(
       rule,
     ),
     ApiPropertyOptional({
-      type: String,
+      ...describedText(rule, about.isTrimmed),
       nullable: true,
       description: about.description,
       example: about.example,

@@ -7,15 +7,13 @@ export interface HtmlPage {
   readonly contentSecurityPolicy: string;
 }
 
-const CACHED_SECONDS = 60;
-
-/** A page may be kept for a minute by anybody: it is the same for all visitors of a language. */
+/** The page names a person: no cache keeps it. */
 export const pageHeaders = ({
   contentSecurityPolicy,
 }: HtmlPage): Readonly<Record<string, string>> => ({
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': contentSecurityPolicy,
-  'Cache-Control': `public, max-age=${CACHED_SECONDS}`,
+  'Cache-Control': 'no-store',
   Vary: 'Accept-Language',
   // The address names a person's code.
   'Referrer-Policy': 'no-referrer',

@@ -1,4 +1,4 @@
-import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional, isISO31661Alpha2 } from 'class-validator';
 import type { CustomFieldValue } from '../../domain/account/account.events.js';
 import type { UserFields } from '../../domain/account/user-grant.js';
@@ -24,7 +24,11 @@ const PROGRAM_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const isEmail = (text: string): boolean =>
   text.length <= 320 && /^[^\s@].*@(?:[^\s@.]+\.)+(?:\p{L}{2,}|xn--[a-z0-9-]+)$/iu.test(text);
 const isLocale = (text: string): boolean => /^[a-z]{2}(?:_[A-Z]{2})?$/.test(text);
-const isCountry = (text: string): boolean => /^[A-Z]{2}$/.test(text) && isISO31661Alpha2(text);
+const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+const COUNTRIES = LETTERS.flatMap((one) => LETTERS.map((other) => one + other)).filter((code) =>
+  isISO31661Alpha2(code),
+);
+const isCountry = (text: string): boolean => COUNTRIES.includes(text);
 
 function isWebAddress(text: string): boolean {
   return /^https?:\/\//i.test(text) && URL.canParse(text) && new URL(text).hostname !== '';
@@ -72,7 +76,12 @@ function codesByProgram(value: unknown): unknown {
 /** The fields of a user: missing members keep the stored value. */
 abstract class UserMembers {
   @ClearableText(
-    { words: 'be an e-mail address', test: isEmail, rsCode: 'RS023' },
+    {
+      words: 'be an e-mail address',
+      test: isEmail,
+      rsCode: 'RS023',
+      described: { pattern: '[^\\s@]{1,64}@(?:[^\\s@.]{1,20}\\.){1,3}[A-Za-z]{2,20}' },
+    },
     { isTrimmed: true },
   )
   email?: string | null;
@@ -83,13 +92,26 @@ abstract class UserMembers {
   @ClearableText(undefined, { isTrimmed: true })
   lastName?: string | null;
 
-  @ClearableText({ words: 'be an absolute http or https URL', test: isWebAddress })
+  @ClearableText({
+    words: 'be an absolute http or https URL',
+    test: isWebAddress,
+    described: { pattern: 'https?://(?:[0-9a-z]+\\.)*[a-z][0-9a-z]*(?:[/?#]\\S*)?' },
+  })
   imageUrl?: string | null;
 
-  @ClearableText({ words: 'be a locale like en or en_US', test: isLocale, rsCode: 'RS039' })
+  @ClearableText({
+    words: 'be a locale like en or en_US',
+    test: isLocale,
+    rsCode: 'RS039',
+    described: { pattern: '[a-z]{2}(?:_[A-Z]{2})?' },
+  })
   locale?: string | null;
 
-  @ClearableText({ words: 'be a country of ISO 3166-1 alpha-2 in upper case', test: isCountry })
+  @ClearableText({
+    words: 'be a country of ISO 3166-1 alpha-2 in upper case',
+    test: isCountry,
+    described: { enum: COUNTRIES },
+  })
   countryCode?: string | null;
 
   @Member()
@@ -110,8 +132,9 @@ abstract class UserMembers {
         nullable: true,
         oneOf: [{ type: 'string', maxLength: 1024 }, { type: 'number' }, { type: 'boolean' }],
       },
+      propertyNames: { pattern: '^[A-Za-z0-9_]{1,64}$' },
       maxProperties: CUSTOM_FIELDS_MAX,
-    },
+    } as ApiPropertyOptions,
   )
   customFields?: Readonly<Record<string, CustomFieldValue | null>>;
 
@@ -123,7 +146,12 @@ abstract class UserMembers {
       Array.isArray(value) && value.length <= SEGMENTS_MAX && value.every(isSegmentOperation),
   )
   @ApiPropertyOptional({
-    type: [String],
+    type: 'array',
+    items: {
+      type: 'string',
+      pattern: '^~?[^~\\u0000-\\u0020\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]{0,254}$',
+    },
+    maxItems: SEGMENTS_MAX,
     nullable: true,
   })
   segments?: readonly string[];
@@ -136,7 +164,7 @@ abstract class UserMembers {
   @Must('be 1 to 15 letters and digits', isCode, { rsCode: 'RS034' })
   @ApiPropertyOptional({
     type: String,
-    pattern: '^[0-9A-Za-z]{1,15}$',
+    pattern: '^\\s*[0-9A-Za-z]{0,15}\\s*$',
     nullable: true,
   })
   referralCode?: string;
@@ -155,7 +183,12 @@ abstract class UserMembers {
       rsCode: 'RS034',
     },
   )
-  @ApiPropertyOptional({ type: 'object', additionalProperties: { type: 'string' }, nullable: true })
+  @ApiPropertyOptional({
+    type: 'object',
+    propertyNames: { pattern: '^[A-Za-z0-9_-]{1,64}$' },
+    additionalProperties: { type: 'string', pattern: '^\\s*[0-9A-Za-z]{0,15}\\s*$' },
+    nullable: true,
+  } as ApiPropertyOptions)
   referralCodes?: Readonly<Record<string, string>>;
 
   @IsOptional()
@@ -177,10 +210,7 @@ abstract class UserMembers {
       value.length <= CODES_IN_PASSING_MAX &&
       value.every((code) => typeof code === 'string'),
   )
-  @ApiPropertyOptional({
-    type: [String],
-    nullable: true,
-  })
+  @ApiPropertyOptional({ type: [String], maxItems: CODES_IN_PASSING_MAX, nullable: true })
   referredByCodes?: readonly string[];
 
   @Member((value) => (typeof value === 'string' ? value : undefined))

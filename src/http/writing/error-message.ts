@@ -170,7 +170,8 @@ function withReason(
 ): string | undefined {
   if (first === undefined) return undefined;
   const [path = ''] = /^[\w.[\]]+/.exec(first) ?? [];
-  const value = SECRET.test(path) ? undefined : valueOf(places, path.split(/[.[\]]+/));
+  const value =
+    path === '' || SECRET.test(path) ? undefined : valueOf(places, path.split(/[.[\]]+/));
   const given =
     value === undefined || first.includes(value) ? '' : `; the request has ${quoted(value)}`;
   return `${message}: ${first}${given}${more.length > 0 ? ` (and ${more.length} more)` : ''}`;
