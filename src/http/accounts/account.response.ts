@@ -3,9 +3,9 @@ import {
   BILLING_INTERVALS,
   SUBSCRIPTION_STATUSES,
   type BillingInterval,
-  type Subscription,
   type SubscriptionStatus,
 } from '../../domain/account/account.events.js';
+import { subscriptionOf } from './sync-account.request.js';
 import type { AccountFacts } from '../../domain/account/account.facts.js';
 import { Text, TextUntilForgotten } from '../../presenting/answer-members.js';
 
@@ -58,21 +58,7 @@ export function accountJson(facts: AccountFacts): AccountResponse {
   return {
     id: facts.accountId,
     currency: facts.currency,
-    subscription: subscriptionJson(facts.subscription),
+    subscription: subscriptionOf(facts.subscription),
     referral: facts.referralCode === null ? null : { code: facts.referralCode },
-  };
-}
-
-function subscriptionJson({
-  status,
-  value,
-  billingIntervalType,
-  billingIntervalValue,
-}: Subscription): SubscriptionResponse {
-  return {
-    status,
-    ...(value === undefined ? {} : { value }),
-    ...(billingIntervalType === undefined ? {} : { billingIntervalType }),
-    ...(billingIntervalValue === undefined ? {} : { billingIntervalValue }),
   };
 }

@@ -111,7 +111,7 @@ export class SyncAccountRequest {
   referral?: CodeInPassingRequest | null;
 }
 
-/** The subscription as it is stored, without members that were not given. */
+/** The subscription as it is stored and shown, without members that were not given. */
 export function subscriptionOf({
   status,
   value,

@@ -1,13 +1,11 @@
-import { Body, Controller, Headers, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiHeader, ApiOkResponse } from '@nestjs/swagger';
+import { Body, Controller, Headers, Param, Post } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import type { Operator } from '../../config/operators.js';
 import { personNamed } from '../../operations/audit.js';
 import { adjustOnRecord } from '../../operations/ledger/ledger-adjustment.js';
-import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiRequest, DOCUMENT } from './described-documents.js';
+import { ApiRequest, DOCUMENT, ForOperators } from './described-documents.js';
 import { idempotencyKeyOf, OPERATOR_KEY_HEADER } from './idempotency-header.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
@@ -21,13 +19,11 @@ export class AdjustmentsController {
     private readonly operations: OperationsCore,
   ) {}
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post('adjustment')
   @ApiRequest(adjustmentRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['finance'] })
-  @ApiHeader(OPERATOR_KEY_HEADER)
-  @Fails(
+  @ForOperators(
+    ['finance'],
+    DOCUMENT,
     'TENANT_NOT_FOUND',
     'ACCOUNT_NOT_FOUND',
     'USER_NOT_FOUND',
@@ -35,6 +31,7 @@ export class AdjustmentsController {
     'REQUEST_IN_PROGRESS',
     'IDEMPOTENCY_KEY_REUSED',
   )
+  @ApiHeader(OPERATOR_KEY_HEADER)
   async adjust(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

@@ -1,11 +1,9 @@
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
+import { Body, Controller, Param, Post } from '@nestjs/common';
+import { ApiAcceptedResponse } from '@nestjs/swagger';
 import { asDigestDocument } from '../../chain/digest-document.js';
-import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
+import { ApiRequest, DOCUMENT, ForOperators, RUN } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { digestRun, verificationRun } from './ledger-runs.js';
 import { parsed } from './operator-request.js';
@@ -14,13 +12,10 @@ import { digestRequest, verificationRequest } from './chain.request.js';
 @Controller('operations/ledger/:tenant')
 export class ChainController {
   constructor(private readonly ledger: LedgerOperations) {}
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('digest')
   @ApiRequest(digestRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND')
   async digest(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -31,13 +26,10 @@ export class ChainController {
     return this.ledger.run(call, scope, digestRun(scope, sign));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('verification')
   @ApiRequest(verificationRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND')
   async verify(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

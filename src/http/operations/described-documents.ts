@@ -1,12 +1,17 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, HttpCode } from '@nestjs/common';
 import {
   ApiBody,
+  ApiOkResponse,
   ApiQuery,
   type ApiBodyOptions,
   type ApiQueryOptions,
   type ApiResponseOptions,
 } from '@nestjs/swagger';
 import * as z from 'zod';
+import type { OperatorRole } from '../../config/operators.js';
+import { Access, type AccessRule } from '../edge/access.js';
+import type { ApiErrorCode } from '../edge/api-error.js';
+import { Fails } from '../shapes/openapi.js';
 
 /**
  * Schemas of the operations interface. The documents are those of the command line, which the
@@ -74,3 +79,19 @@ function schemaOf(shape: z.ZodType) {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input' });
   return schema;
 }
+
+const operated =
+  ({ emptyBody }: Pick<AccessRule, 'emptyBody'>) =>
+  (roles: readonly OperatorRole[], schema: Schema, ...codes: readonly ApiErrorCode[]) =>
+    applyDecorators(
+      ApiOkResponse({ schema }),
+      HttpCode(200),
+      Access('operator', { roles, emptyBody }),
+      Fails(...codes),
+    );
+
+/** A route for operators with one of the roles: its document, and the errors of its own. */
+export const ForOperators = operated({ emptyBody: false });
+
+/** The same without members in its body. */
+export const ForOperatorsWithoutBody = operated({ emptyBody: true });

@@ -1,10 +1,8 @@
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
+import { Body, Controller, Param, Post } from '@nestjs/common';
+import { ApiAcceptedResponse } from '@nestjs/swagger';
 import { parseBalances } from '../../operations/ledger/balance-file.js';
-import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
+import { ApiRequest, DOCUMENT, ForOperators, RUN } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { reconciliationRun, replayRun } from './ledger-runs.js';
 import { parsed } from './operator-request.js';
@@ -14,13 +12,10 @@ import { done } from './refusals.js';
 @Controller('operations/ledger/:tenant')
 export class LedgerChecksController {
   constructor(private readonly ledger: LedgerOperations) {}
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('replay')
   @ApiRequest(replayRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
+  @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
   async replay(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -32,13 +27,10 @@ export class LedgerChecksController {
     return this.ledger.run(call, scope, replayRun(scope, request));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('reconciliation')
   @ApiRequest(reconciliationRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND')
   async reconcile(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

@@ -1,18 +1,13 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Query as QueryParameters,
-} from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { resendOneMail, showMails } from '../../operations/mails/mail-commands.js';
-import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
+import {
+  ApiQueries,
+  ApiRequest,
+  DOCUMENT,
+  DOCUMENTS,
+  ForOperators,
+} from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { mailsRequest, resendMailRequest } from './mails.request.js';
 import { OperationsCore } from './operations-core.js';
@@ -26,23 +21,18 @@ export class OperatedMailsController {
     private readonly ledger: LedgerOperations,
   ) {}
 
-  @ApiOkResponse({ schema: DOCUMENTS })
   @Get('deliveries')
   @ApiQueries(mailsRequest)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENTS, 'TENANT_NOT_FOUND')
   async deliveries(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
     const { mode, ...filter } = parsedQuery(mailsRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showMails(this.operations.core, scope, filter));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post('resend')
   @ApiRequest(resendMailRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND', 'MAIL_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND', 'MAIL_NOT_FOUND')
   async resend(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

@@ -1,11 +1,16 @@
-import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, Get, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { OPERATOR_ROLES, type Operator } from '../../config/operators.js';
 import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { DOCUMENT, RUN, RUNS } from './described-documents.js';
+import {
+  DOCUMENT,
+  ForOperators,
+  ForOperatorsWithoutBody,
+  RUN,
+  RUNS,
+} from './described-documents.js';
 import { OperationRuns, type ShownRun } from './operation-runs.js';
 import { answerRun } from './operator-answers.js';
 
@@ -19,27 +24,21 @@ export class OperationsController {
     return { name, roles };
   }
 
-  @ApiOkResponse({ schema: RUNS })
   @Get('runs')
-  @Access('operator', { roles: OPERATOR_ROLES })
+  @ForOperators(OPERATOR_ROLES, RUNS)
   list(@OperatorCall() { operator }: OperatorCall) {
     return this.runs.list(operator.name);
   }
 
-  @ApiOkResponse({ schema: RUN })
   @ApiAcceptedResponse({ schema: RUN })
   @Get('runs/:runId')
-  @Access('operator', { roles: OPERATOR_ROLES })
-  @Fails('RUN_NOT_FOUND')
+  @ForOperators(OPERATOR_ROLES, RUN, 'RUN_NOT_FOUND')
   async show(@OperatorCall() { operator, reply }: OperatorCall, @Param('runId') id: string) {
     return answerRun(reply, await this.own(id, operator));
   }
 
-  @ApiOkResponse({ schema: RUN })
   @Post('runs/:runId/cancel')
-  @HttpCode(200)
-  @Access('operator', { roles: OPERATOR_ROLES, emptyBody: true })
-  @Fails('RUN_NOT_FOUND')
+  @ForOperatorsWithoutBody(OPERATOR_ROLES, RUN, 'RUN_NOT_FOUND')
   async cancel(@OperatorCall() { operator }: OperatorCall, @Param('runId') id: string) {
     const run = await this.own(id, operator);
     await this.runs.cancel(id);

@@ -9,10 +9,7 @@ export const parsedQuery = <T extends z.ZodType>(schema: T, query: unknown): z.o
     Object.fromEntries(Object.entries(query ?? {}).filter(([, value]) => value !== '')),
   );
 
-/**
- * A body; none counts as an empty one, `null` does not.
- * @throws {ApiError} BAD_REQUEST with one line for each member.
- */
+/** A body; none is an empty one. @throws {ApiError} BAD_REQUEST with a line for each member. */
 export function parsed<T extends z.ZodType>(schema: T, given: unknown = {}): z.output<T> {
   const unstorable = unstorablePath(given);
   if (unstorable !== undefined) throw badRequest(`${unstorable.slice(1)}: it ${NOT_STORABLE}`);

@@ -1,13 +1,5 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Query as QueryParameters,
-} from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiAcceptedResponse } from '@nestjs/swagger';
 import { OPERATOR } from '../../operations/audit.js';
 import { NotDone } from '../../operations/outcome.js';
 import {
@@ -16,10 +8,8 @@ import {
   showPayer,
   showPayments,
 } from '../../operations/payments/payment-commands.js';
-import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiQueries, ApiRequest, DOCUMENT, RUN } from './described-documents.js';
+import { ApiQueries, ApiRequest, DOCUMENT, ForOperators, RUN } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperatedPayments } from './operated-payments.js';
 import { OperationsCore } from './operations-core.js';
@@ -41,11 +31,9 @@ export class PaymentsController {
     private readonly payments: OperatedPayments,
   ) {}
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Get()
   @ApiQueries(shownPaymentsRequest)
-  @Access('operator', { roles: ['finance', 'support'] })
-  @Fails('TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
+  @ForOperators(['finance', 'support'], DOCUMENT, 'TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
   async show(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
     const { mode, account } = parsedQuery(shownPaymentsRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
@@ -57,12 +45,9 @@ export class PaymentsController {
     );
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post('connect')
   @ApiRequest(connectRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND')
   async connect(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -78,12 +63,9 @@ export class PaymentsController {
     });
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post('disconnect')
   @ApiRequest(scopeRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND')
   async disconnect(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -97,13 +79,10 @@ export class PaymentsController {
     });
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('sync')
   @ApiRequest(syncRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND')
   async sync(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -114,13 +93,10 @@ export class PaymentsController {
     return this.ledger.run(call, scope, syncRun(this.payments, scope, since));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('reconciliation')
   @ApiRequest(scopeRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND')
   async reconcile(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

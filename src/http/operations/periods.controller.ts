@@ -1,10 +1,7 @@
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { Body, Controller, Param, Post } from '@nestjs/common';
 import { changePeriodOnRecord } from '../../operations/ledger/ledger-periods.js';
-import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiRequest, DOCUMENT } from './described-documents.js';
+import { ApiRequest, DOCUMENT, ForOperators } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { parsed } from './operator-request.js';
 import { periodRequest } from './period.request.js';
@@ -12,22 +9,16 @@ import { periodRequest } from './period.request.js';
 @Controller('operations/ledger/:tenant')
 export class PeriodsController {
   constructor(private readonly ledger: LedgerOperations) {}
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post('close')
   @ApiRequest(periodRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND')
   close(@OperatorCall() call: OperatorCall, @Param('tenant') alias: string, @Body() body: unknown) {
     return this.change(call, alias, 'ClosePeriod', body);
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post('reopen')
   @ApiRequest(periodRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND')
   reopen(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

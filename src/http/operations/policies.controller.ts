@@ -1,10 +1,15 @@
-import { Body, Controller, Get, HttpCode, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
+import { Body, Controller, Get, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiAcceptedResponse } from '@nestjs/swagger';
 import { showParked } from '../../operations/policies/policy-commands.js';
-import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
+import {
+  ApiQueries,
+  ApiRequest,
+  DOCUMENT,
+  DOCUMENTS,
+  ForOperators,
+  RUN,
+} from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun } from './operator-answers.js';
@@ -19,22 +24,18 @@ export class PoliciesController {
     private readonly runs: OperationRuns,
   ) {}
 
-  @ApiOkResponse({ schema: DOCUMENTS })
   @Get('parked')
   @ApiQueries(limitRequest)
-  @Access('operator', { roles: ['support'] })
+  @ForOperators(['support'], DOCUMENTS)
   parked(@QueryParameters() query: unknown) {
     const { limit } = parsedQuery(limitRequest, query);
     return answered(showParked(this.operations.core, limit));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('retry')
   @ApiRequest(retryRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('REACTION_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'REACTION_NOT_FOUND')
   async retry(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { id } = parsed(retryRequest, body);
     const { core } = this.operations;

@@ -1,13 +1,5 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Query as QueryParameters,
-} from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiAcceptedResponse } from '@nestjs/swagger';
 import {
   showHistory,
   showParkedStreams,
@@ -18,11 +10,17 @@ import {
   type ProjectionOperator,
 } from '../../operations/projections/projection-operator.js';
 import type { Outcome } from '../../operations/outcome.js';
-import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
+import {
+  ApiQueries,
+  ApiRequest,
+  DOCUMENT,
+  DOCUMENTS,
+  ForOperators,
+  ForOperatorsWithoutBody,
+  RUN,
+} from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun } from './operator-answers.js';
@@ -46,17 +44,15 @@ export class ProjectionsController {
     private readonly runs: OperationRuns,
   ) {}
 
-  @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
-  @Access('operator', { roles: ['support', 'finance'] })
+  @ForOperators(['support', 'finance'], DOCUMENTS)
   status(@OperatorCall() call: OperatorCall) {
     return answered(this.operate(call, new AbortController().signal, showStatus));
   }
 
-  @ApiOkResponse({ schema: DOCUMENTS })
   @Get('parked')
   @ApiQueries(limitRequest)
-  @Access('operator', { roles: ['support'] })
+  @ForOperators(['support'], DOCUMENTS)
   parked(@OperatorCall() call: OperatorCall, @QueryParameters() query: unknown) {
     const { limit } = parsedQuery(limitRequest, query);
     return answered(
@@ -66,10 +62,9 @@ export class ProjectionsController {
     );
   }
 
-  @ApiOkResponse({ schema: DOCUMENTS })
   @Get('history')
   @ApiQueries(limitRequest)
-  @Access('operator', { roles: ['support'] })
+  @ForOperators(['support'], DOCUMENTS)
   history(@OperatorCall() call: OperatorCall, @QueryParameters() query: unknown) {
     const { limit } = parsedQuery(limitRequest, query);
     return answered(
@@ -79,13 +74,16 @@ export class ProjectionsController {
     );
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('rebuild')
   @ApiRequest(rebuildRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('PROJECTION_NOT_FOUND', 'TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
+  @ForOperators(
+    ['support'],
+    DOCUMENT,
+    'PROJECTION_NOT_FOUND',
+    'TENANT_NOT_FOUND',
+    'ACCOUNT_NOT_FOUND',
+  )
   rebuild(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const {
       projection,
@@ -107,13 +105,10 @@ export class ProjectionsController {
     return this.run(call, repairRun(choice, part));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post(':projection/diff')
   @ApiRequest(limitRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('PROJECTION_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'PROJECTION_NOT_FOUND')
   diff(
     @OperatorCall() call: OperatorCall,
     @Param('projection') name: string,
@@ -123,35 +118,26 @@ export class ProjectionsController {
     return this.run(call, diffRun(name, limit));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('swap')
   @ApiRequest(choiceRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('PROJECTION_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'PROJECTION_NOT_FOUND')
   swap(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { projection, all } = parsed(choiceRequest, body);
     return this.run(call, swapRun({ name: projection, all }));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post(':projection/rollback')
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'], emptyBody: true })
-  @Fails('PROJECTION_NOT_FOUND')
+  @ForOperatorsWithoutBody(['support'], DOCUMENT, 'PROJECTION_NOT_FOUND')
   rollBack(@OperatorCall() call: OperatorCall, @Param('projection') name: string) {
     return this.run(call, rollBackRun(name));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('retry-parked')
   @ApiRequest(retryRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('PROJECTION_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'PROJECTION_NOT_FOUND')
   retryParked(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { projection } = parsed(retryRequest, body);
     return this.run(call, retryParkedRun({ name: projection, all: projection === undefined }));

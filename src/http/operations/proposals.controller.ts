@@ -3,12 +3,11 @@ import {
   Controller,
   Get,
   Headers,
-  HttpCode,
   Param,
   Post,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiHeader, ApiOkResponse } from '@nestjs/swagger';
+import { ApiHeader } from '@nestjs/swagger';
 import {
   approveOnRecord,
   proposeOnRecord,
@@ -16,10 +15,14 @@ import {
 } from '../../operations/ledger/ledger-proposals.js';
 import { proposalNameOf } from '../../operations/ledger/proposal-id.js';
 import { NotDone } from '../../operations/outcome.js';
-import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
+import {
+  ApiQueries,
+  ApiRequest,
+  DOCUMENT,
+  DOCUMENTS,
+  ForOperators,
+} from './described-documents.js';
 import { idempotencyKeyOf, OPERATOR_KEY_HEADER } from './idempotency-header.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
@@ -34,19 +37,18 @@ export class ProposalsController {
     private readonly operations: OperationsCore,
   ) {}
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post()
   @ApiRequest(proposalRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['finance'] })
-  @ApiHeader(OPERATOR_KEY_HEADER)
-  @Fails(
+  @ForOperators(
+    ['finance'],
+    DOCUMENT,
     'TENANT_NOT_FOUND',
     'REQUEST_IN_PROGRESS',
     'IDEMPOTENCY_KEY_REUSED',
     'ACCOUNT_NOT_FOUND',
     'USER_NOT_FOUND',
   )
+  @ApiHeader(OPERATOR_KEY_HEADER)
   async propose(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -69,11 +71,9 @@ export class ProposalsController {
     );
   }
 
-  @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @ApiQueries(proposalsQuery)
-  @Access('operator', { roles: ['finance'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['finance'], DOCUMENTS, 'TENANT_NOT_FOUND')
   async proposals(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -87,11 +87,10 @@ export class ProposalsController {
     });
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post(':proposal/approval')
-  @HttpCode(200)
-  @Access('operator', { roles: ['finance'] })
-  @Fails(
+  @ForOperators(
+    ['finance'],
+    DOCUMENT,
     'TENANT_NOT_FOUND',
     'PROPOSAL_NOT_FOUND',
     'FORBIDDEN',

@@ -4,6 +4,8 @@ import { plainText } from '../../operations/refusal-text.js';
 import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 import { themeRefused } from '../themes/theme-refused.js';
 
+type Refused = OperationRefusalCode | Refusal;
+
 /** The result of an operation. @throws {ApiError} for a refused one. */
 export function done<T>(outcome: Outcome<T>): T {
   if (!(outcome instanceof NotDone)) return outcome;
@@ -16,10 +18,7 @@ export function done<T>(outcome: Outcome<T>): T {
 }
 
 /** Refusals with a code for clients; any other one is a bad request, with its reason. */
-const ANSWERS: ReadonlyMap<string, ApiErrorCode> = new Map<
-  OperationRefusalCode | Refusal,
-  ApiErrorCode
->([
+const ANSWERS: ReadonlyMap<string, ApiErrorCode> = new Map<Refused, ApiErrorCode>([
   ['TENANT_NOT_FOUND', 'TENANT_NOT_FOUND'],
   ['ACCOUNT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'],
   ['REPAIRED_ACCOUNT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'],

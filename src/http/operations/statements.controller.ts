@@ -1,12 +1,9 @@
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { statementOnRecord } from '../../operations/ledger/ledger-statement.js';
 import { tenantStatementOnRecord } from '../../operations/ledger/tenant-statement.js';
-import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiQueries, DOCUMENT } from './described-documents.js';
+import { ApiQueries, DOCUMENT, ForOperators } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { parsedQuery } from './operator-request.js';
 import { statementQuery, tenantStatementQuery } from './statement.request.js';
@@ -14,11 +11,9 @@ import { statementQuery, tenantStatementQuery } from './statement.request.js';
 @Controller('operations/ledger/:tenant')
 export class StatementsController {
   constructor(private readonly ledger: LedgerOperations) {}
-  @ApiOkResponse({ schema: DOCUMENT })
   @Get('statement')
   @ApiQueries(statementQuery)
-  @Access('operator', { roles: ['finance', 'viewer'] })
-  @Fails('TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
+  @ForOperators(['finance', 'viewer'], DOCUMENT, 'TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
   async statement(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -35,11 +30,9 @@ export class StatementsController {
     );
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Get('tenant-statement')
   @ApiQueries(tenantStatementQuery)
-  @Access('operator', { roles: ['finance', 'viewer'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['finance', 'viewer'], DOCUMENT, 'TENANT_NOT_FOUND')
   async ofTenant(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

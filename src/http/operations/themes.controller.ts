@@ -1,24 +1,19 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Put,
-  Query as QueryParameters,
-} from '@nestjs/common';
-import { ApiBody, ApiOkResponse } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Put, Query as QueryParameters } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
 import {
   putTheme,
   rollBackTheme,
   showTheme,
   showThemeHistory,
 } from '../../operations/themes/theme-commands.js';
-import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
+import {
+  ApiQueries,
+  ApiRequest,
+  DOCUMENT,
+  DOCUMENTS,
+  ForOperators,
+} from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
@@ -37,23 +32,19 @@ export class OperatedThemesController {
     private readonly ledger: LedgerOperations,
   ) {}
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Get()
   @ApiQueries(shownThemeRequest)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND', 'THEME_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND', 'THEME_NOT_FOUND')
   async show(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
     const { mode, locale, version } = parsedQuery(shownThemeRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showTheme(this.operations.core, scope, { locale, version }));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Put()
   @ApiQueries(themeRequest)
   @ApiBody({ schema: { type: 'object', additionalProperties: true } })
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND', 'VALIDATION_FAILED')
+  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND', 'VALIDATION_FAILED')
   async put(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -68,23 +59,18 @@ export class OperatedThemesController {
     );
   }
 
-  @ApiOkResponse({ schema: DOCUMENTS })
   @Get('history')
   @ApiQueries(themeHistoryRequest)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENTS, 'TENANT_NOT_FOUND')
   async history(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
     const { mode, locale, limit } = parsedQuery(themeHistoryRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showThemeHistory(this.operations.core, scope, { locale, limit }));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post('rollback')
   @ApiRequest(themeRollbackRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND', 'THEME_NOT_FOUND', 'VALIDATION_FAILED')
+  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND', 'THEME_NOT_FOUND', 'VALIDATION_FAILED')
   async rollBack(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

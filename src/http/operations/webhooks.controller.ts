@@ -1,13 +1,4 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Query as QueryParameters,
-} from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { durationMs } from '../../foundation/duration.js';
 import { OPERATOR } from '../../operations/audit.js';
 import { NotDone } from '../../operations/outcome.js';
@@ -19,10 +10,14 @@ import {
   showDelivery,
   showEndpoints,
 } from '../../operations/webhooks/webhook-commands.js';
-import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
-import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
+import {
+  ApiQueries,
+  ApiRequest,
+  DOCUMENT,
+  DOCUMENTS,
+  ForOperators,
+} from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
@@ -42,32 +37,26 @@ export class WebhooksController {
     private readonly ledger: LedgerOperations,
   ) {}
 
-  @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @ApiQueries(endpointsRequest)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENTS, 'TENANT_NOT_FOUND')
   async endpoints(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
     const scope = await this.ledger.scopeOf(alias, parsedQuery(endpointsRequest, query).mode);
     return answered(showEndpoints(this.operations.core, scope));
   }
 
-  @ApiOkResponse({ schema: DOCUMENTS })
   @Get('deliveries')
   @ApiQueries(deliveriesRequest)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENTS, 'TENANT_NOT_FOUND')
   async deliveries(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
     const { mode, ...selection } = parsedQuery(deliveriesRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showDeliveries(this.operations.core, scope, selection));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Get('deliveries/:delivery')
   @ApiQueries(endpointsRequest)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND', 'DELIVERY_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND', 'DELIVERY_NOT_FOUND')
   async delivery(
     @Param('tenant') alias: string,
     @Param('delivery') id: string,
@@ -77,12 +66,15 @@ export class WebhooksController {
     return answered(showDelivery(this.operations.core, scope, id));
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post('resend')
   @ApiRequest(resendRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND', 'DELIVERY_NOT_FOUND')
+  @ForOperators(
+    ['support'],
+    DOCUMENT,
+    'TENANT_NOT_FOUND',
+    'SUBSCRIPTION_NOT_FOUND',
+    'DELIVERY_NOT_FOUND',
+  )
   async resend(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -96,12 +88,9 @@ export class WebhooksController {
     );
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post('enable')
   @ApiRequest(endpointRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND')
   async enable(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
@@ -114,12 +103,9 @@ export class WebhooksController {
     );
   }
 
-  @ApiOkResponse({ schema: DOCUMENT })
   @Post('rotate-secret')
   @ApiRequest(rotateSecretRequest)
-  @HttpCode(200)
-  @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND')
+  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND')
   async rotateSecret(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

@@ -27,14 +27,16 @@ const unitFrom = (value: unknown): unknown =>
 const nullAsMissing = (value: unknown): unknown =>
   value === null || value === '' ? undefined : value;
 
-/** A member of another type of reward: null is allowed, a value is refused. */
-function OfOtherType(): PropertyDecorator {
-  return applyDecorators(
-    Member(nullAsMissing),
-    IsOptional(),
-    Must('not be given for this type of reward', () => false),
-  );
-}
+/** Members of other types of rewards: null is allowed, a value is refused. */
+const Without =
+  (...names: readonly string[]) =>
+  ({ prototype }: { readonly prototype: object }): void => {
+    for (const name of names) {
+      Member(nullAsMissing)(prototype, name);
+      IsOptional()(prototype, name);
+      Must('not be given for this type of reward', () => false)(prototype, name);
+    }
+  };
 
 function Instant(): PropertyDecorator {
   return applyDecorators(
@@ -78,6 +80,7 @@ abstract class RewardRequest {
   cancellable?: boolean;
 }
 
+@Without('discountPercent', 'fuelTankCode', 'fuelTankType', 'amount')
 export class CreditRewardRequest extends RewardRequest {
   declare type: 'CREDIT';
 
@@ -105,19 +108,13 @@ export class CreditRewardRequest extends RewardRequest {
   })
   currency?: string;
 
-  @OfOtherType()
-  discountPercent?: undefined;
-
-  @OfOtherType()
-  fuelTankCode?: undefined;
-
-  @OfOtherType()
-  fuelTankType?: undefined;
-
-  @OfOtherType()
-  amount?: undefined;
+  declare discountPercent?: undefined;
+  declare fuelTankCode?: undefined;
+  declare fuelTankType?: undefined;
+  declare amount?: undefined;
 }
 
+@Without('assignedCredit', 'currency', 'fuelTankCode', 'fuelTankType', 'amount')
 export class PercentRewardRequest extends RewardRequest {
   declare type: 'PCT_DISCOUNT';
 
@@ -135,22 +132,14 @@ export class PercentRewardRequest extends RewardRequest {
   @ApiPropertyOptional({ type: String, enum: ['%'], nullable: true })
   unit?: '%';
 
-  @OfOtherType()
-  assignedCredit?: undefined;
-
-  @OfOtherType()
-  currency?: undefined;
-
-  @OfOtherType()
-  fuelTankCode?: undefined;
-
-  @OfOtherType()
-  fuelTankType?: undefined;
-
-  @OfOtherType()
-  amount?: undefined;
+  declare assignedCredit?: undefined;
+  declare currency?: undefined;
+  declare fuelTankCode?: undefined;
+  declare fuelTankType?: undefined;
+  declare amount?: undefined;
 }
 
+@Without('assignedCredit', 'currency', 'discountPercent')
 export class FuelTankRewardRequest extends RewardRequest {
   declare type: 'FUELTANK';
 
@@ -185,14 +174,9 @@ export class FuelTankRewardRequest extends RewardRequest {
   @ApiPropertyOptional({ type: String, minLength: 1, maxLength: UNIT_LENGTH_MAX, nullable: true })
   unit?: string;
 
-  @OfOtherType()
-  assignedCredit?: undefined;
-
-  @OfOtherType()
-  currency?: undefined;
-
-  @OfOtherType()
-  discountPercent?: undefined;
+  declare assignedCredit?: undefined;
+  declare currency?: undefined;
+  declare discountPercent?: undefined;
 }
 
 /**

@@ -208,6 +208,14 @@ const SCHEMES: Readonly<Record<AccessKind, readonly string[]>> = {
   'public-open': ['', API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
 };
 
+const OF_OPEN_ENDPOINTS: readonly ApiErrorCode[] = [
+  'TENANT_NOT_FOUND',
+  'UNAUTHORIZED',
+  'OPEN_ENDPOINTS_DISABLED',
+  'FORBIDDEN',
+  'RATE_LIMITED',
+];
+
 const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
   none: [],
   operator: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
@@ -216,34 +224,10 @@ const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
   // A suspended tenant answers FORBIDDEN on each of its routes.
   tenant: ['TENANT_NOT_FOUND', 'FORBIDDEN', 'RATE_LIMITED'],
   key: ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
-  'key-open': [
-    'TENANT_NOT_FOUND',
-    'UNAUTHORIZED',
-    'OPEN_ENDPOINTS_DISABLED',
-    'FORBIDDEN',
-    'RATE_LIMITED',
-  ],
-  'user-open': [
-    'TENANT_NOT_FOUND',
-    'UNAUTHORIZED',
-    'OPEN_ENDPOINTS_DISABLED',
-    'FORBIDDEN',
-    'RATE_LIMITED',
-  ],
-  'visitor-open': [
-    'TENANT_NOT_FOUND',
-    'UNAUTHORIZED',
-    'OPEN_ENDPOINTS_DISABLED',
-    'FORBIDDEN',
-    'RATE_LIMITED',
-  ],
-  'public-open': [
-    'TENANT_NOT_FOUND',
-    'UNAUTHORIZED',
-    'OPEN_ENDPOINTS_DISABLED',
-    'FORBIDDEN',
-    'RATE_LIMITED',
-  ],
+  'key-open': OF_OPEN_ENDPOINTS,
+  'user-open': OF_OPEN_ENDPOINTS,
+  'visitor-open': OF_OPEN_ENDPOINTS,
+  'public-open': OF_OPEN_ENDPOINTS,
 };
 
 function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode[] {

@@ -247,28 +247,17 @@ export class CookieUserRequest extends UserMembers {
 
 /** The fields of a user in a body, in the form of the ledger's request. */
 export function userFieldsOf(body: UserMembers): UserFields {
-  const {
-    email,
-    firstName,
-    lastName,
-    imageUrl,
-    locale,
-    countryCode,
-    referable,
-    customFields,
-    segments,
-  } = body;
   return {
     changes: {
-      email,
-      firstName,
-      lastName,
-      imageUrl,
-      locale,
-      countryCode,
-      referable,
-      customFields,
-      segments,
+      email: body.email,
+      firstName: body.firstName,
+      lastName: body.lastName,
+      imageUrl: body.imageUrl,
+      locale: body.locale,
+      countryCode: body.countryCode,
+      referable: body.referable,
+      customFields: body.customFields,
+      segments: body.segments,
     },
     referralCode: body.referralCode,
     referralCodes: body.referralCodes ?? {},

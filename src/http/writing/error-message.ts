@@ -94,9 +94,7 @@ const SENTENCES: Readonly<Partial<Record<ApiErrorCode, readonly string[]>>> = {
   PROGRAM_NOT_FOUND: [
     'There is no program {programId}: leave programId out for the default program',
   ],
-  RUN_NOT_FOUND: [
-    'There is no run {runId} of yours: GET /operations/runs lists the runs that you started',
-  ],
+  RUN_NOT_FOUND: ['There is no run {runId} of yours: GET /operations/runs lists those you started'],
   PROPOSAL_NOT_FOUND: [
     'There is no proposal {proposal} of the tenant {tenant}: the list of proposals has the ids of those that wait',
   ],
@@ -106,12 +104,8 @@ const SENTENCES: Readonly<Partial<Record<ApiErrorCode, readonly string[]>>> = {
   MAIL_NOT_FOUND: [
     'There is no mail {delivery} of the tenant {tenant} in the mode: check the mode; the list of mails has the ids',
   ],
-  PROJECTION_NOT_FOUND: [
-    'There is no projection {projection}: GET /operations/projections lists them',
-  ],
-  REACTION_NOT_FOUND: [
-    'No reaction {id} is parked: GET /operations/policies/parked lists those that are',
-  ],
+  PROJECTION_NOT_FOUND: ['There is no {projection}: GET /operations/projections lists the names'],
+  REACTION_NOT_FOUND: ['No reaction {id} is parked: GET /operations/policies/parked lists them'],
   EVENTS_ALREADY_RECEIVED: [
     'The idempotencyKey {idempotencyKey} came with earlier events of the user {userId}: send other events with another key',
   ],
