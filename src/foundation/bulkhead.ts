@@ -31,8 +31,7 @@ export class Bulkhead {
   isFullFor(tenant: string): boolean {
     if (this.mayBegin(tenant)) return false;
     const { waitingMax } = this.limits;
-    let all = 0;
-    for (const queue of this.waiting.values()) all += queue.length;
+    const all = [...this.waiting.values()].reduce((sum, { length }) => sum + length, 0);
     const own = this.waiting.get(tenant)?.length ?? 0;
     return all >= waitingMax || own >= Math.ceil(waitingMax / 2);
   }

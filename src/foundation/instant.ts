@@ -18,14 +18,9 @@ export function instant(text: string): number | null {
   return Number.isNaN(parsed) ? null : parsed;
 }
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const DAY_MS = 86_400_000;
-
 /** As `instant`, as the end of a range that includes it: a date without time is its last moment. */
-export function lastInstant(text: string): number | null {
-  const first = instant(text);
-  return first !== null && DAY.test(text) ? first + DAY_MS - 1 : first;
-}
+export const lastInstant = (text: string): number | null =>
+  instant(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T23:59:59.999Z` : text);
 
 /** `Date.parse` would turn 30 February into March. */
 function isCalendarDay(day: string): boolean {

@@ -154,7 +154,8 @@ it.each(REFUSALS)(
       const [written, read] = await Promise.all([statusesOf(writes), statusesOf(reads)]);
       expect(written).toEqual(everyOne(writes, 503));
       expect(read).toEqual(everyOne(reads, 200));
-      // Nothing is told that began before a write failed.
+      // The try of a moment before is remembered for a second.
+      await eventually(async () => !(await isReady()));
       expect(await readiness()).toEqual({
         status: 503,
         problem: `the database accepts no writes: error ${state}`,

@@ -192,6 +192,6 @@ test('a role that may not create the extension for searches is told so in one li
   const { rows } = await pool.query<{ indexdef: string }>(
     "select indexdef from pg_indexes where indexname = 'users_by_text'",
   );
-  expect(rows[0]?.indexdef).toMatch(/ USING gin \(search extensions\.gin_trgm_ops\)$/);
+  expect(rows[0]?.indexdef).toMatch(/ USING gin \(searched extensions\.gin_trgm_ops\)$/);
   await pool.end();
 });
