@@ -68,7 +68,7 @@ const ended = (started: SampleApp, why: string): Promise<number> =>
 
 test('clients that do not read their answers hold no place among requests, and lose their connections', async () => {
   const started = await start({ inFlightMax: 8, unreadMs: 300 });
-  const megabyte = JSON.stringify('x'.repeat(1_000_000));
+  const megabyte = JSON.stringify({ text: 'x'.repeat(1_000_000) });
   const echo = head(
     'POST',
     `${API}/echo`,
