@@ -86,6 +86,7 @@ export class SyncAccountRequest {
     then: {
       required: ['value', 'billingIntervalType', 'billingIntervalValue'],
       properties: {
+        status: {},
         value: { type: 'number' },
         billingIntervalType: { type: 'string' },
         billingIntervalValue: { type: 'integer' },

@@ -13,6 +13,7 @@ import {
   problemsOfParams,
   type ExportParams,
 } from '../../exports/export-params.js';
+import { ISO_TIME } from '../shapes/described-queries.js';
 import { Must, Optional, OptionalText } from '../shapes/request-members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
@@ -72,13 +73,10 @@ const Params = (): PropertyDecorator =>
     }),
   );
 
-/** The last millisecond that a date of JavaScript has. */
-const INSTANT_MAX = 8.64e15;
-
 const TIME = {
   oneOf: [
-    { type: 'integer', minimum: -INSTANT_MAX, maximum: INSTANT_MAX },
-    { type: 'string', format: 'date-time' },
+    { type: 'integer', minimum: -8.64e15, maximum: 8.64e15 },
+    { type: 'string', pattern: `^${ISO_TIME}$` },
   ],
 };
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ApiError, badRequest } from '../edge/api-error.js';
+import { ISO_TIME } from '../shapes/described-queries.js';
 import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
 
 /** A query; an empty parameter counts as not given. @throws {ApiError} BAD_REQUEST. */
@@ -33,7 +34,7 @@ export const text = z
   .max(1_000, 'takes at most 1000 characters');
 
 /** Checked by the operation, which says what is wrong with it. */
-export const time = text.meta({ format: 'date-time' });
+export const time = text.meta({ pattern: `^${ISO_TIME}$` });
 export const day = text.meta({ format: 'date' });
 export const month = text.meta({ pattern: '^[0-9]{4}-(?:0[1-9]|1[0-2])$' });
 

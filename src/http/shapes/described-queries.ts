@@ -41,16 +41,16 @@ export const ApiBooleanQuery = (
 ): MethodDecorator =>
   ApiQuery({ name, required: false, schema: { type: 'boolean', default: fallback } });
 
-const TIME =
-  '(?:\\d{1,15}|[12]\\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])(?:T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:Z|[+-](?:0\\d|1[0-3]):[0-5]\\d)?)?)';
+/** A day, with or without a time of it. */
+export const ISO_TIME =
+  '(?:[12]\\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])(?:T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:Z|[+-](?:0\\d|1[0-3]):[0-5]\\d)?)?)';
 
-/** A point in time, or two separated by a comma; days 29 to 31 are left to the calendar. */
-export const ApiDateQuery = (name: string): MethodDecorator =>
-  ApiQuery({
-    name,
-    required: false,
-    schema: { type: 'string', pattern: `^(?:${TIME}?(?:,${TIME}?)?)$` },
-  });
+/** A point in time, or two separated by a comma. */
+export function ApiDateQuery(name: string): MethodDecorator {
+  const time = `(?:\\d{1,15}|${ISO_TIME})?`;
+  const schema = { type: 'string', pattern: `^${time}(?:,${time})?$` } as const;
+  return ApiQuery({ name, required: false, schema });
+}
 
 /** The id of an account or a user. */
 export const ApiIdQuery = (

@@ -88,7 +88,8 @@ select.short { width: auto; }
   grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); }
 fieldset { border: 0; padding: 0; margin: 0; min-width: 0; }
 legend { font-weight: 600; padding: 0; margin-bottom: 0.25rem; }
-.fields.broad { grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); }
+.fields.broad { grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); }
+.fields > fieldset { grid-column: 1 / -1; }
 .secret { overflow-wrap: anywhere; user-select: all; font-size: 1rem; }
 [aria-invalid=true] { border-color: var(--bad); }
 button { font: inherit; font-weight: 600; padding: 0.375rem 1rem; border-radius: 0.25rem;
