@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { ROUNDED } from '../../src/foundation/json-text.js';
 import { API_ERROR_CODES, API_ERRORS, ApiError } from '../../src/http/edge/api-error.js';
 import { completedError } from '../../src/http/writing/error-message.js';
 
@@ -48,6 +49,14 @@ test.each([
     new ApiError('BAD_REQUEST', { validationErrors: ['/ lacks email'] }).body,
     { params: { tenant: 'acme' } },
     'The request is malformed: / lacks email',
+  ],
+  [
+    'no rounded value',
+    new ApiError('BAD_REQUEST', {
+      validationErrors: [`id ${ROUNDED}`, 'id must be 1 to 255 characters'],
+    }).body,
+    { body: { id: 2 ** 53 } },
+    `The request is malformed: id ${ROUNDED} (and 1 more)`,
   ],
   [
     'no secret',

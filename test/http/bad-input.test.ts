@@ -74,6 +74,75 @@ test('no body and {} are empty, of any content type', async () => {
       expectAnswer(await api.post(`${world.at}/${action}`, undefined, options), 200, {});
 });
 
+test('an integer that would be rounded is refused by its name, unless no shape reads it', async () => {
+  const big = '12345678901234567';
+  const sent = async (to: string, raw: string) => {
+    const { status, body } = await api.post(to, undefined, { raw });
+    return [status, body['validationErrors']];
+  };
+  const reason = 'is an integer beyond 2^53-1 and would be rounded: send it as a string';
+  const { accountId, at } = world;
+  const userId = decodeURIComponent(at.split('/').at(-1) ?? '');
+  const ids = `"userId":"${userId}","accountId":"${accountId}"`;
+  expect(
+    await sent(
+      `/open${at}/events`,
+      `{${ids},"events":[{"key":"a"},{"key":"b","fields":{"order":[{"id":${big}}]}}]}`,
+    ),
+  ).toEqual([400, [`events[1].fields.order[0].id ${reason}`]]);
+  expect(await sent(`/open${at}`, `{"customFields":{"order":-${big}}}`)).toEqual([
+    400,
+    [`customFields.order ${reason}`],
+  ]);
+  expect(await sent('/user', `{"id":${big},"accountId":"${accountId}"}`)).toEqual([
+    400,
+    [`id ${reason}`, 'id must be 1 to 255 characters without control characters'],
+  ]);
+  expect(
+    await sent(
+      '/accountsync',
+      `{"id":"${accountId}","subscription":{"status":"FREE","value":${big}}}`,
+    ),
+  ).toEqual([400, [`subscription.value ${reason}`]]);
+  const operated = await fetch(
+    `${running.service.origin}/operations/themes/${tenant.alias}/rollback`,
+    {
+      method: 'POST',
+      headers: {
+        authorization: basic(`:${operators[1]?.key}`),
+        'content-type': 'application/json',
+      },
+      body: `{"version":${big}}`,
+    },
+  );
+  expect(await operated.json()).toMatchObject({ validationErrors: [`version ${reason}`] });
+  const endless = await sent(
+    `/open${at}/events`,
+    `{${ids},"events":[{"key":"a","fields":{"a":1e400}}]}`,
+  );
+  expect(endless).toEqual([400, [expect.stringMatching(/^events\[0\]\.fields must be /)]]);
+  const approximate = `{"customFields":{"order":1.2345678901234567e16,"text":"${big}"},"order":${big}}`;
+  const { body } = await api.put(`/open${at}`, undefined, { raw: approximate });
+  expect(body['customFields']).toEqual({ order: 1.2345678901234568e16, text: big });
+});
+
+test('events of another user than the path names are refused', async () => {
+  const [, , accountId = '', , userId = ''] = world.at.split('/');
+  const events = [{ key: 'a' }];
+  for (const other of [{ accountId: 'other' }, { userId: 'other' }]) {
+    const refused = await api.post(`/open${world.at}/events`, {
+      accountId,
+      userId,
+      ...other,
+      events,
+    });
+    expectRefusal(refused, 400, 'BAD_REQUEST');
+    expect(refused.body['validationErrors']).toEqual([
+      `${Object.keys(other)[0]} must be the one of the path`,
+    ]);
+  }
+});
+
 /** Ids that may be: they have to come back as they went. */
 const GOOD_IDS = [
   'a%2Fb',

@@ -2,17 +2,21 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parse } from 'secure-json-parse';
 import type { AccessRule } from './access.js';
 import { ApiError, badRequest } from './api-error.js';
+import { DEPTH_MAX, isDeeperThan, withRoundedMarked } from '../../foundation/json-text.js';
 import { NOT_STORABLE, unstorablePath, utf8Text } from '../../foundation/outside-text.js';
 
 export const BODY_BYTES_MAX = 1024 * 1024;
-/** Of JSON that clients send. */
-export const DEPTH_MAX = 32;
 
 /**
  * Requests with a wrong content type on a route whose body may be empty: accepted as long as the
  * body is empty.
  */
 const tolerated = new WeakSet<FastifyRequest>();
+
+const marked = new WeakMap<object, unknown>();
+
+/** A body with its rounded integers marked (see `roundedIn`); undefined: parsing rounded none. */
+export const markedBody = (body: unknown): unknown => marked.get(Object(body) as object);
 
 export const wrongTypeTolerated = (request: FastifyRequest): boolean => tolerated.has(request);
 
@@ -83,6 +87,8 @@ function parseJson(bytes: Buffer): unknown {
   // is nothing to search.
   if (text.includes('\\u') && unstorablePath(value) !== undefined)
     throw badRequest(`the body ${NOT_STORABLE}`);
+  const withMarks = withRoundedMarked(text);
+  if (withMarks !== undefined) marked.set(value, withMarks);
   return value;
 }
 
@@ -97,22 +103,4 @@ function parseText(text: string): unknown {
         : 'the body is not valid JSON',
     );
   }
-}
-
-/**
- * Scans the text before it is parsed: building a million nested arrays only to refuse them takes
- * seconds.
- */
-export function isDeeperThan(text: string, max: number): boolean {
-  let depth = 0;
-  let isInString = false;
-  for (let at = 0; at < text.length && depth <= max; at += 1) {
-    const character = text[at];
-    if (isInString && character === '\\') at += 1;
-    else if (character === '"') isInString = !isInString;
-    else if (isInString) continue;
-    else if (character === '[' || character === '{') depth += 1;
-    else if (character === ']' || character === '}') depth -= 1;
-  }
-  return depth > max;
 }

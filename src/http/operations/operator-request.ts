@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { ApiError, badRequest } from '../edge/api-error.js';
+import { markedBody } from '../edge/json-body.js';
 import { ISO_TIME } from '../shapes/described-queries.js';
+import { roundedLines } from '../shapes/validation.js';
 import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
 
 /** A query; an empty parameter counts as not given. @throws {ApiError} BAD_REQUEST. */
@@ -14,6 +16,8 @@ export const parsedQuery = <T extends z.ZodType>(schema: T, query: unknown): z.o
 export function parsed<T extends z.ZodType>(schema: T, given: unknown = {}): z.output<T> {
   const unstorable = unstorablePath(given);
   if (unstorable !== undefined) throw badRequest(`${unstorable.slice(1)}: it ${NOT_STORABLE}`);
+  const rounded = roundedLines(markedBody(given));
+  if (rounded.length > 0) throw badRequest(...rounded.map(({ line }) => line));
   const outcome = schema.safeParse(given);
   if (outcome.success) return outcome.data;
   throw new ApiError('BAD_REQUEST', {

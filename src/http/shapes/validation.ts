@@ -1,6 +1,8 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
 import { validateSync, type ValidationError } from 'class-validator';
+import { ROUNDED, roundedIn } from '../../foundation/json-text.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
+import { markedBody } from '../edge/json-body.js';
 import { isPlainObject, readShape, undeclaredMembers, type Shape } from './request-shape.js';
 
 /** Limits the answer: a body can break any number of rules. */
@@ -26,13 +28,20 @@ export function parseRequest<T extends object>(
           line: `${name.slice(0, 64)} is not a member of this request`,
         }))
       : [];
+  const marked = markedBody(body);
+  const rounded = isPlainObject(marked) ? roundedLines(readShape(shape, marked)) : [];
   const broken = validateSync(request, {
     forbidUnknownValues: false,
     validationError: { target: false },
   }).flatMap((error) => brokenRules(error, ''));
-  if (unknown.length + broken.length > 0) throw refusal([...unknown, ...broken]);
+  const all = [...unknown, ...rounded, ...broken];
+  if (all.length > 0) throw refusal(all);
   return request;
 }
+
+/** A line for each member in which parsing rounded an integer. */
+export const roundedLines = (marked: unknown): readonly BrokenRule[] =>
+  roundedIn(marked).map((path) => ({ line: `${path} ${ROUNDED}` }));
 
 interface BrokenRule {
   readonly line: string;

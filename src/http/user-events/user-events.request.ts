@@ -21,10 +21,10 @@ const isTime = (value: unknown): boolean =>
  */
 function isField(value: unknown, isInArray = false): boolean {
   if (typeof value === 'string') return isShort(value);
+  // 1e400 would be stored as null.
+  if (typeof value === 'number') return Number.isFinite(value);
   if (Array.isArray(value)) return !isInArray && value.every((item) => isField(item, true));
-  return isPlainObject(value)
-    ? isFields(value)
-    : value === null || ['boolean', 'number'].includes(typeof value);
+  return isPlainObject(value) ? isFields(value) : value === null || typeof value === 'boolean';
 }
 
 const isFields = (value: unknown): boolean =>

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { USERS_MAX } from '../../domain/account/identify-user.js';
 import { API_ERRORS, type ApiErrorCode, type ErrorJson } from '../edge/api-error.js';
+import { ROUNDED } from '../../foundation/json-text.js';
 import { BODY_BYTES_MAX } from '../edge/json-body.js';
 
 /** Longer values are cut: a message is for reading. */
@@ -164,8 +165,8 @@ function withReason(
 ): string | undefined {
   if (first === undefined) return undefined;
   const [path = ''] = /^[\w.[\]]+/.exec(first) ?? [];
-  const value =
-    path === '' || SECRET.test(path) ? undefined : valueOf(places, path.split(/[.[\]]+/));
+  const isHidden = path === '' || SECRET.test(path) || first.includes(ROUNDED);
+  const value = isHidden ? undefined : valueOf(places, path.split(/[.[\]]+/));
   const given =
     value === undefined || first.includes(value) ? '' : `; the request has ${quoted(value)}`;
   return `${message}: ${first}${given}${more.length > 0 ? ` (and ${more.length} more)` : ''}`;

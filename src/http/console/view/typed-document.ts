@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DEPTH_MAX, isDeeperThan } from '../../edge/json-body.js';
+import { DEPTH_MAX, isDeeperThan } from '../../../foundation/json-text.js';
 
 /** A JSON document that somebody edits in a text field. */
 
