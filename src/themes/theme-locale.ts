@@ -1,5 +1,7 @@
-/** `language` or `language_COUNTRY`. */
-export const isLocale = (text: string): boolean => /^[a-z]{2}(?:_[A-Z]{2})?$/.test(text);
+/** The form of every locale, as a pattern: `language` or `language_COUNTRY`. */
+export const LOCALE = '[a-z]{2}(?:_[A-Z]{2})?';
+const FORM = new RegExp(`^${LOCALE}$`);
+export const isLocale = (text: string): boolean => FORM.test(text);
 
 /**
  * Whose own values make up the theme of a locale, the nearest first: the locale, its language, the

@@ -4,12 +4,12 @@ import type { TenantDirectory } from '../../command-handling/tenant-directory.js
 import { reasonAgainstAccount } from '../../domain/account/referral.js';
 import { NOTHING_PROVIDED } from '../../domain/need.js';
 import type { Program } from '../../domain/program.js';
+import { REFERRAL_CODE } from '../../domain/referral-code.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import { timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { nameOfOwner } from '../referral-codes/code-details.response.js';
-import { REFERRAL_CODE } from '../shapes/parameters.js';
 import type { CouponFacts } from './discount.response.js';
 
 /** Codes as coupons of accounts whose referral has not started yet. */

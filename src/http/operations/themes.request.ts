@@ -1,9 +1,13 @@
 import * as z from 'zod';
 import { HISTORY_MAX } from '../../operations/themes/theme-commands.js';
+import { LOCALE } from '../../themes/theme-locale.js';
 import { count, mode, text, wholeNumber } from './operator-request.js';
 
 /** Without one: the default. */
-const locale = text.meta({ pattern: '^[a-z]{2}(?:_[A-Z]{2})?$' }).nullable().default(null);
+const locale = text
+  .meta({ pattern: `^${LOCALE}$` })
+  .nullable()
+  .default(null);
 const version = wholeNumber(Number.MAX_SAFE_INTEGER);
 
 export const themeRequest = z.strictObject({ mode, locale });

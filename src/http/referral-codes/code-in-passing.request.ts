@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
+import { REFERRAL_CODE } from '../../domain/referral-code.js';
 import { Must, numberAsText, trimmed } from '../shapes/request-members.js';
-import { REFERRAL_CODE } from '../shapes/parameters.js';
 import { Member } from '../shapes/request-shape.js';
 
 /**

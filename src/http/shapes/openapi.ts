@@ -6,6 +6,7 @@ import {
   SwaggerModule,
   type OpenAPIObject,
 } from '@nestjs/swagger';
+import { LOCALE } from '../../themes/theme-locale.js';
 import { ACCESS_EXTENSION, type AccessKind, type AccessRule } from '../edge/access.js';
 import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from '../edge/api-error.js';
 import { ID_PATTERN } from './described-queries.js';
@@ -136,7 +137,7 @@ const ID_SCHEMA = { type: 'string', minLength: 1, maxLength: 255, pattern: ID_PA
 const PATH_SCHEMAS: ReadonlyMap<string, object> = new Map<string, object>([
   ['accountId', ID_SCHEMA],
   ['userId', ID_SCHEMA],
-  ['locale', { type: 'string', pattern: '^[a-z]{2}(?:_[A-Z]{2})?$' }],
+  ['locale', { type: 'string', pattern: `^${LOCALE}$` }],
 ]);
 
 function headerParameters(method: string): readonly Parameter[] {

@@ -1,3 +1,4 @@
+import { REFERRAL_CODE } from '../../domain/referral-code.js';
 import { instant, lastInstant } from '../../foundation/instant.js';
 import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 
@@ -28,8 +29,6 @@ export function identifier(value: unknown, name: string): string {
   if (typeof value === 'string' && isIdentifier(value)) return value;
   throw badRequest(`${name} must be 1 to ${ID_LENGTH_MAX} characters without control characters`);
 }
-
-export const REFERRAL_CODE = /^[0-9A-Za-z]{1,15}$/;
 
 /**
  * A referral code in a path or query. An impossible code is an unknown one. @throws

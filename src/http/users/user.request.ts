@@ -2,6 +2,8 @@ import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional, isISO31661Alpha2 } from 'class-validator';
 import type { CustomFieldValue } from '../../domain/account/account.events.js';
 import type { UserFields } from '../../domain/account/user-grant.js';
+import { REFERRAL_CODE } from '../../domain/referral-code.js';
+import { isLocale, LOCALE } from '../../themes/theme-locale.js';
 import { codeInPassing, ReferredByRequest } from '../referral-codes/code-in-passing.request.js';
 import {
   ClearableText,
@@ -12,7 +14,6 @@ import {
   Optional,
   trimmed,
 } from '../shapes/request-members.js';
-import { REFERRAL_CODE } from '../shapes/parameters.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 export const CUSTOM_FIELDS_MAX = 100;
@@ -23,7 +24,6 @@ const PROGRAM_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 const isEmail = (text: string): boolean =>
   text.length <= 320 && /^[^\s@].*@(?:[^\s@.]+\.)+(?:\p{L}{2,}|xn--[a-z0-9-]+)$/iu.test(text);
-const isLocale = (text: string): boolean => /^[a-z]{2}(?:_[A-Z]{2})?$/.test(text);
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const COUNTRIES = LETTERS.flatMap((one) => LETTERS.map((other) => one + other)).filter((code) =>
   isISO31661Alpha2(code),
@@ -34,6 +34,8 @@ function isWebAddress(text: string): boolean {
   return /^https?:\/\//i.test(text) && URL.canParse(text) && new URL(text).hostname !== '';
 }
 
+/** With the white space that is removed, and the empty text, which counts as missing. */
+const CODE_SENT = { type: 'string' as const, pattern: '^\\s*[0-9A-Za-z]{0,15}\\s*$' };
 const isCode = (value: unknown): boolean => typeof value === 'string' && REFERRAL_CODE.test(value);
 
 function isCustomFields(value: unknown): boolean {
@@ -103,7 +105,7 @@ abstract class UserMembers {
     words: 'be a locale like en or en_US',
     test: isLocale,
     rsCode: 'RS039',
-    described: { pattern: '[a-z]{2}(?:_[A-Z]{2})?' },
+    described: { pattern: LOCALE },
   })
   locale?: string | null;
 
@@ -162,11 +164,7 @@ abstract class UserMembers {
   })
   @IsOptional()
   @Must('be 1 to 15 letters and digits', isCode, { rsCode: 'RS034' })
-  @ApiPropertyOptional({
-    type: String,
-    pattern: '^\\s*[0-9A-Za-z]{0,15}\\s*$',
-    nullable: true,
-  })
+  @ApiPropertyOptional({ ...CODE_SENT, nullable: true })
   referralCode?: string;
 
   @Member(codesByProgram)
@@ -186,7 +184,7 @@ abstract class UserMembers {
   @ApiPropertyOptional({
     type: 'object',
     propertyNames: { pattern: '^[A-Za-z0-9_-]{1,64}$' },
-    additionalProperties: { type: 'string', pattern: '^\\s*[0-9A-Za-z]{0,15}\\s*$' },
+    additionalProperties: CODE_SENT,
     nullable: true,
   } as ApiPropertyOptions)
   referralCodes?: Readonly<Record<string, string>>;

@@ -1,11 +1,11 @@
 import { ownMember } from '../../own-member.js';
+import { REFERRAL_CODE } from '../../referral-code.js';
 
 /** Longer cookies are malformed. */
 const COOKIES_MAX = 8_192;
 /** Limit: each is looked up. */
 const CODES_MAX = 100;
 const DOMAIN = 'app.referralsaasquatch.com';
-const REFERRAL_CODE = /^[0-9A-Za-z]{1,15}$/;
 
 interface CookieContext {
   /** The alias of the tenant. */
