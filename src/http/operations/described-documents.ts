@@ -25,36 +25,24 @@ export const DOCUMENT = {
 } as const;
 export const DOCUMENTS = { type: 'array', items: { type: 'object' } } as const;
 
+const MEMBERS_OF_RUN = {
+  id: { type: 'string' },
+  operation: { type: 'string' },
+  by: { type: 'string' },
+  tenant: { type: ['string', 'null'] },
+  mode: { type: ['string', 'null'] },
+  parameters: { type: 'object' },
+  state: { type: 'string', enum: ['running', 'done', 'failed'] },
+  startedAt: { type: 'string', format: 'date-time' },
+  finishedAt: { type: ['string', 'null'], format: 'date-time' },
+  progress: { type: ['object', 'null'] },
+  result: {},
+  error: { type: ['string', 'null'] },
+};
 export const RUN = {
   type: 'object',
-  required: [
-    'id',
-    'operation',
-    'by',
-    'tenant',
-    'mode',
-    'parameters',
-    'state',
-    'startedAt',
-    'finishedAt',
-    'progress',
-    'result',
-    'error',
-  ],
-  properties: {
-    id: { type: 'string' },
-    operation: { type: 'string' },
-    by: { type: 'string' },
-    tenant: { type: ['string', 'null'] },
-    mode: { type: ['string', 'null'] },
-    parameters: { type: 'object' },
-    state: { type: 'string', enum: ['running', 'done', 'failed'] },
-    startedAt: { type: 'string', format: 'date-time' },
-    finishedAt: { type: ['string', 'null'], format: 'date-time' },
-    progress: { type: ['object', 'null'] },
-    result: {},
-    error: { type: ['string', 'null'] },
-  },
+  required: Object.keys(MEMBERS_OF_RUN),
+  properties: MEMBERS_OF_RUN,
 } as unknown as Schema;
 
 export const RUNS = { type: 'array', items: RUN } as Schema;
