@@ -37,7 +37,7 @@ const REDEEM = [
   ],
   ['src/domain/account/requests/account-request.ts', 'decideRequest', 'decide', 'decides'],
   ['src/domain/account/account.decider.ts', 'decide', 'redeemAccountCredit', 'decides'],
-  ['src/domain/account/redemption.ts', 'redeemAccountCredit', undefined, 'decides'],
+  ['src/domain/account/rewards/redemption.ts', 'redeemAccountCredit', undefined, 'decides'],
   ['src/command-handling/handle-command.ts', 'CommandHandling.append', 'append'],
   ['src/event-log/postgres/postgres-event-log.ts', 'PostgresEventLog.append'],
 ];

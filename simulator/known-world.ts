@@ -1,6 +1,6 @@
 import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
 import type { ModerationAction } from '../src/domain/moderation/moderation.decider.js';
-import { availableCredit } from '../src/domain/account/redemption.js';
+import { availableCredit } from '../src/domain/account/rewards/redemption.js';
 import { timeNow } from '../src/foundation/world.js';
 import type { Written } from '../src/http/writing/command-gateway.js';
 

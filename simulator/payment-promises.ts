@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../src/domain/account/account.events.js';
 import type { OpenAccount, RewardState } from '../src/domain/account/account.state.js';
-import { duePushes } from '../src/domain/account/reward-push.js';
-import { isBeingPushed } from '../src/domain/account/reward-state.js';
+import { duePushes } from '../src/domain/account/provider/reward-push.js';
+import { isBeingPushed } from '../src/domain/account/rewards/reward-state.js';
 import type { Scope } from '../src/domain/scope.js';
 import type { Decoded } from '../src/event-log/codec.js';
 import type { ProviderEvent } from '../src/payments/payment-provider.js';

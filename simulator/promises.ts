@@ -5,7 +5,7 @@ import {
   type AccountState,
   type OpenAccount,
 } from '../src/domain/account/account.state.js';
-import { availableCredit } from '../src/domain/account/redemption.js';
+import { availableCredit } from '../src/domain/account/rewards/redemption.js';
 import type { ModerationItem } from '../src/domain/moderation/moderation.decider.js';
 import type { Decoded } from '../src/event-log/codec.js';
 import { accountRefOf } from '../src/privacy/keyed-names.js';

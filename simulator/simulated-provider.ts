@@ -1,5 +1,5 @@
 import type { ProviderCall } from '../src/domain/account/account.events.js';
-import type { ProviderSubscription } from '../src/domain/account/reward-push.js';
+import type { ProviderSubscription } from '../src/domain/account/provider/reward-push.js';
 import type { ProviderFact } from '../src/domain/customer/customer.state.js';
 import {
   ProviderFailure,

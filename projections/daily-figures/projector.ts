@@ -1,4 +1,4 @@
-import { listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
+import { listedRedemptions } from '../../src/domain/account/rewards/bulk-redemption.js';
 import type { RewardRef } from '../../src/domain/account/account.events.js';
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { Erasure, LedgerEvent, RowKey, Rows } from '../../src/projecting/projector.js';

@@ -1,7 +1,7 @@
 import {
   listedRedemptions,
   type ListedRedemption,
-} from '../../src/domain/account/bulk-redemption.js';
+} from '../../src/domain/account/rewards/bulk-redemption.js';
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { RowKey, Rows } from '../../src/projecting/projector.js';
 import { redemptions, rewards, type RewardRow } from './table.js';

@@ -2,7 +2,7 @@ import { sql, type ExpressionBuilder } from 'kysely';
 import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { RedemptionFacts } from '../../src/domain/account/account.facts.js';
-import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
+import { automaticRedemptionId } from '../../src/domain/account/rewards/rewards.js';
 import type { RewardType } from '../../src/domain/program.js';
 import { MODES, type AccountRef, type Scope } from '../../src/domain/scope.js';
 import { isOfScope, present, type LiveReads } from '../../src/projecting/following/live-reads.js';

@@ -1,6 +1,6 @@
 import type { AccountEvent, AccountEventOf, Adjustment } from '../domain/account/account.events.js';
 import { unitKey, type RewardPhase } from '../domain/account/account.state.js';
-import { bySoonestExpiry, type Credit } from '../domain/account/ordered-credit.js';
+import { bySoonestExpiry, type Credit } from '../domain/account/rewards/ordered-credit.js';
 import type { Position } from '../event-log/event-log.js';
 
 /**

@@ -1,4 +1,4 @@
-import { operatorOf } from '../domain/account/adjustment.js';
+import { operatorOf } from '../domain/account/rewards/adjustment.js';
 import type { Position } from '../event-log/event-log.js';
 import { digestInTurns } from '../foundation/canonical-json.js';
 import { PeriodPostings } from './period-postings.js';

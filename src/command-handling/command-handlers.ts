@@ -1,6 +1,6 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import pLimit from 'p-limit';
-import { referralOf } from '../domain/account/former-referrals.js';
+import { referralOf } from '../domain/account/referral/former-referrals.js';
 import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { decide as decideCustomer } from '../domain/customer/customer.decider.js';
 import {

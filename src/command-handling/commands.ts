@@ -4,7 +4,7 @@ import type { AccountState } from '../domain/account/account.state.js';
 import type { ReceiveProviderEvent } from '../domain/customer/customer.decider.js';
 import type { ProviderIds } from '../domain/customer/customer.state.js';
 import type { ExportCommand, ExportState } from '../domain/export/export.decider.js';
-import type { SeenSides } from '../domain/account/moderation-of-account.js';
+import type { SeenSides } from '../domain/account/moderation/moderation-of-account.js';
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { RecordOperation } from '../domain/operation/operation.decider.js';
 import type { ChangePeriod } from '../domain/period/period.decider.js';

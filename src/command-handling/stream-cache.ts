@@ -32,7 +32,7 @@ export const HEAP_PER_STREAM = 4 * 1024;
 
 /**
  * Of the data of these types only so much stays in a state: a user's events are kept up to a bound
- * (src/domain/account/events-seen.ts), the values of a theme not at all. They would push the
+ * (src/domain/account/users/events-seen.ts), the values of a theme not at all. They would push the
  * accounts of others out of the cache.
  */
 const DATA_KEPT_MAX: Readonly<Record<string, number>> = {

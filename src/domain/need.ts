@@ -1,7 +1,7 @@
 import type { Announced } from './account/account-shapes.js';
 import type { Party, PersonId } from './account/account.events.js';
-import type { NamedNumbers } from './account/events-seen.js';
-import type { CodeOwner, Referrer } from './account/referral-parties.js';
+import type { NamedNumbers } from './account/users/events-seen.js';
+import type { CodeOwner, Referrer } from './account/referral/referral-parties.js';
 import type { CustomerState } from './customer/customer.state.js';
 import type { SubjectId } from './personal.js';
 import type { EventCondition, PromisedTank } from './program.js';

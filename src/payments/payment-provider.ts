@@ -1,5 +1,5 @@
 import type { ProviderCall } from '../domain/account/account.events.js';
-import type { ProviderSubscription } from '../domain/account/reward-push.js';
+import type { ProviderSubscription } from '../domain/account/provider/reward-push.js';
 import type { ProviderFact } from '../domain/customer/customer.state.js';
 import type { Mode } from '../domain/scope.js';
 

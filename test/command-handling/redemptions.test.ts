@@ -1,6 +1,6 @@
 // Over 5 s: accounts of 2,500 rewards are filled, redeemed and listed.
 import { credit, rewardGranted } from '../support/account-events.js';
-import { availableCredit } from '../../src/domain/account/redemption.js';
+import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { idWithin } from '../../src/privacy/keyed-names.js';

@@ -1,6 +1,6 @@
 import { accountFacts, rewardFacts, userFacts } from '../../src/domain/account/account.facts.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
+import { automaticRedemptionId } from '../../src/domain/account/rewards/rewards.js';
 import {
   accountAttributed,
   accountOpened,

@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { withheldKey } from '../../src/domain/account/rule-counts.js';
+import { withheldKey } from '../../src/domain/account/rewards/rule-counts.js';
 import { REFERRED_RULE, REFERRER_RULE } from '../../src/domain/program.js';
 import {
   accountOpened,

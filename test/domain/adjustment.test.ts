@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import type { AdjustCredit } from '../../src/domain/account/adjustment.js';
+import type { AdjustCredit } from '../../src/domain/account/rewards/adjustment.js';
 import { personal } from '../../src/domain/personal.js';
 import {
   accountOpened,

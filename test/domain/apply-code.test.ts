@@ -1,6 +1,6 @@
 import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
-import type { ApplyCode, ReferralContext } from '../../src/domain/account/referral.js';
+import type { ApplyCode, ReferralContext } from '../../src/domain/account/referral/referral.js';
 import {
   accountAttributed,
   accountOpened,

@@ -1,7 +1,7 @@
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { availableCredit } from '../../src/domain/account/redemption.js';
-import type { CreateReward } from '../../src/domain/account/rewards.js';
+import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
+import type { CreateReward } from '../../src/domain/account/rewards/rewards.js';
 import {
   aboutReward,
   accountOpened,

@@ -1,8 +1,8 @@
 import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
-import { listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
-import { availableCredit } from '../../src/domain/account/redemption.js';
+import { listedRedemptions } from '../../src/domain/account/rewards/bulk-redemption.js';
+import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
 import { personal } from '../../src/domain/personal.js';
 import {
   AccountPostings,

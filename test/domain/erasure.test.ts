@@ -1,8 +1,8 @@
 import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
-import { isSuppressed, type ForgetUser } from '../../src/domain/account/erasure.js';
-import { availableCredit } from '../../src/domain/account/redemption.js';
-import { isLimitReached } from '../../src/domain/account/rule-counts.js';
-import { receiveUserEvents } from '../../src/domain/account/user-events.js';
+import { isSuppressed, type ForgetUser } from '../../src/domain/account/erasure/erasure.js';
+import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
+import { isLimitReached } from '../../src/domain/account/rewards/rule-counts.js';
+import { receiveUserEvents } from '../../src/domain/account/users/user-events.js';
 import { personal } from '../../src/domain/personal.js';
 import { REFERRER_RULE } from '../../src/domain/program.js';
 import {

@@ -8,7 +8,7 @@ import {
   noteNamed,
   rememberBatch,
   type NamedNumbers,
-} from '../../src/domain/account/events-seen.js';
+} from '../../src/domain/account/users/events-seen.js';
 import { personal } from '../../src/domain/personal.js';
 import type { EventCondition } from '../../src/domain/program.js';
 import { DAY_MS } from './support/account-scenario.js';

@@ -1,6 +1,6 @@
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { AccountEvent, Profile } from '../../src/domain/account/account.events.js';
-import { likenesses, type Likeness } from '../../src/domain/account/fraud-signals.js';
+import { likenesses, type Likeness } from '../../src/domain/account/referral/fraud-signals.js';
 import type { FraudHandling, Program, SideStatus } from '../../src/domain/program.js';
 import {
   accountAttributed,

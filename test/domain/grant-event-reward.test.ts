@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import type { GrantEventReward } from '../../src/domain/account/grant-event-reward.js';
+import type { GrantEventReward } from '../../src/domain/account/rewards/grant-event-reward.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import {
   accountOpened,

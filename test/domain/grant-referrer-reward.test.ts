@@ -1,7 +1,7 @@
 import { personal } from '../../src/domain/personal.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import type { GrantReferrerReward } from '../../src/domain/account/grant-referrer-reward.js';
-import { AMOUNT_MAX } from '../../src/domain/account/rewards.js';
+import type { GrantReferrerReward } from '../../src/domain/account/rewards/grant-referrer-reward.js';
+import { AMOUNT_MAX } from '../../src/domain/account/rewards/rewards.js';
 import {
   accountOpened,
   credit,

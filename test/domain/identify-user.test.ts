@@ -2,7 +2,7 @@ import {
   USERS_MAX,
   type ProfileChanges,
   type UpsertUser,
-} from '../../src/domain/account/identify-user.js';
+} from '../../src/domain/account/users/identify-user.js';
 import type { Profile } from '../../src/domain/account/account.events.js';
 import {
   accountOpened,

@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import type { Reserved } from '../../src/domain/account/lapse-reservation.js';
+import type { Reserved } from '../../src/domain/account/referral/lapse-reservation.js';
 import {
   accountOpened,
   personOf,

@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { emptyProfile } from '../../src/domain/account/identify-user.js';
+import { emptyProfile } from '../../src/domain/account/users/identify-user.js';
 import { personal } from '../../src/domain/personal.js';
 import {
   changeMailSettings,

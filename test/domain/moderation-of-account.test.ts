@@ -8,7 +8,7 @@ import type {
   PrepareModeration,
   SideChanges,
   SideOfAccount,
-} from '../../src/domain/account/moderation-of-account.js';
+} from '../../src/domain/account/moderation/moderation-of-account.js';
 import {
   aboutReward,
   accountAttributed,

@@ -1,5 +1,5 @@
 import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
-import { duePushes, shownPushes } from '../../src/domain/account/reward-push.js';
+import { duePushes, shownPushes } from '../../src/domain/account/provider/reward-push.js';
 import { personal } from '../../src/domain/personal.js';
 import {
   accountOpened,

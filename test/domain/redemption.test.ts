@@ -1,5 +1,5 @@
 import type { AccountEventOf } from '../../src/domain/account/account.events.js';
-import { availableCredit } from '../../src/domain/account/redemption.js';
+import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
 import {
   aboutReward,
   accountOpened,

@@ -1,5 +1,5 @@
 import type { AccountEvent, Subscription } from '../../src/domain/account/account.events.js';
-import type { ReferralContext } from '../../src/domain/account/referral.js';
+import type { ReferralContext } from '../../src/domain/account/referral/referral.js';
 import {
   accountAttributed,
   accountOpened,

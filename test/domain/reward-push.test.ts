@@ -8,7 +8,7 @@ import {
   duePushes,
   type PushOutcome,
   type StartRewardPush,
-} from '../../src/domain/account/reward-push.js';
+} from '../../src/domain/account/provider/reward-push.js';
 import type { PaidInvoice } from '../../src/domain/customer/customer.state.js';
 import { personal, type Personal } from '../../src/domain/personal.js';
 import {

@@ -1,5 +1,5 @@
 import { personal } from '../../src/domain/personal.js';
-import { AMOUNT_MAX, underTerms } from '../../src/domain/account/rewards.js';
+import { AMOUNT_MAX, underTerms } from '../../src/domain/account/rewards/rewards.js';
 import {
   aboutReward,
   accountOpened,

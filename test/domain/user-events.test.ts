@@ -4,7 +4,10 @@ import type {
   WithheldReason,
 } from '../../src/domain/account/account.events.js';
 import { Map } from 'immutable';
-import { receiveUserEvents, type ReceiveUserEvents } from '../../src/domain/account/user-events.js';
+import {
+  receiveUserEvents,
+  type ReceiveUserEvents,
+} from '../../src/domain/account/users/user-events.js';
 import { personal } from '../../src/domain/personal.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { EventReward, Program } from '../../src/domain/program.js';

@@ -1,9 +1,9 @@
 import { Map } from 'immutable';
 import type { Profile } from '../../src/domain/account/account.events.js';
 import type { UserState } from '../../src/domain/account/account.state.js';
-import { emptyProfile } from '../../src/domain/account/identify-user.js';
-import { withSeen } from '../../src/domain/account/seen.js';
-import { fieldsNotGranted, type UserFields } from '../../src/domain/account/user-grant.js';
+import { emptyProfile } from '../../src/domain/account/users/identify-user.js';
+import { withSeen } from '../../src/domain/account/users/seen.js';
+import { fieldsNotGranted, type UserFields } from '../../src/domain/account/users/user-grant.js';
 
 const fields = (over: Partial<UserFields> = {}): UserFields => ({
   changes: {},

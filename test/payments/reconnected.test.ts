@@ -1,5 +1,5 @@
 // Over 5 s: a service of its own, and two doubles of the provider for each course.
-import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
+import { shownPushes, type ShownPush } from '../../src/domain/account/provider/reward-push.js';
 import { askForWork, wakeWork } from '../../src/payments/outgoing/payment-work.js';
 import type { Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';

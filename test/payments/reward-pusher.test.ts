@@ -1,6 +1,6 @@
 // Over 5 s: a service of its own, and payments that are repeated after the product's pauses.
 import type { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
-import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
+import { shownPushes, type ShownPush } from '../../src/domain/account/provider/reward-push.js';
 import { PostgresPaymentWork } from '../../src/payments/outgoing/payment-work.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import { StripeProvider } from '../../src/payments/stripe/stripe-provider.js';

@@ -13,7 +13,7 @@ import {
   type AccountState,
   type OpenAccount,
 } from '../../src/domain/account/account.state.js';
-import { availableCredit } from '../../src/domain/account/redemption.js';
+import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { CommandMeta } from '../../src/event-log/envelope.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';

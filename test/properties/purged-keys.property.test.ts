@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import type { Pool } from 'pg';
-import { availableCredit } from '../../src/domain/account/redemption.js';
+import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
 import { PostgresAnswerRows } from '../../src/kept-answers/answer-rows.js';
 import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { purgeAnswers } from '../../src/kept-answers/purge-answers.js';

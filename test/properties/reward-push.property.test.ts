@@ -9,9 +9,9 @@ import {
   type AccountState,
   type RewardState,
 } from '../../src/domain/account/account.state.js';
-import { applyCustomer } from '../../src/domain/account/apply-customer.js';
-import { duePushes } from '../../src/domain/account/reward-push.js';
-import { isBeingPushed } from '../../src/domain/account/reward-state.js';
+import { applyCustomer } from '../../src/domain/account/provider/apply-customer.js';
+import { duePushes } from '../../src/domain/account/provider/reward-push.js';
+import { isBeingPushed } from '../../src/domain/account/rewards/reward-state.js';
 import {
   evolve as evolveCustomer,
   initialState as unknownCustomer,

@@ -6,7 +6,7 @@ import {
 } from '../../src/command-handling/commands.js';
 import type { Core } from '../../src/core/core.js';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
-import { availableCredit } from '../../src/domain/account/redemption.js';
+import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import type { Scope } from '../../src/domain/scope.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';

@@ -1,7 +1,7 @@
 import type { Party } from '../../domain/account/account.events.js';
 import type { UserState } from '../../domain/account/account.state.js';
-import type { CodeOwner, Referrer } from '../../domain/account/referral-parties.js';
-import { partyIds } from '../../domain/account/rewards.js';
+import type { CodeOwner, Referrer } from '../../domain/account/referral/referral-parties.js';
+import { partyIds } from '../../domain/account/rewards/rewards.js';
 import type { ProvidedCodeOwner } from '../../domain/need.js';
 import { personal } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';

@@ -1,5 +1,5 @@
 import { Map } from 'immutable';
-import { noteNamed, type NamedNumbers } from '../../domain/account/events-seen.js';
+import { noteNamed, type NamedNumbers } from '../../domain/account/users/events-seen.js';
 import type { NeededEarlierEvents } from '../../domain/need.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { EventCodec } from '../../event-log/codec.js';

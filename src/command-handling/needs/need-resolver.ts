@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../domain/account/account.events.js';
-import { announceReferral, withdrawReferral } from '../../domain/account/announcements.js';
+import { announceReferral, withdrawReferral } from '../../domain/account/referral/announcements.js';
 import { release as decideRelease } from '../../domain/customer/customer.decider.js';
 import type { Decision } from '../../domain/decision.js';
 import {

@@ -1,5 +1,5 @@
 import { decide as decideAccount } from '../../domain/account/account.decider.js';
-import { hasRecorded } from '../../domain/account/lapse-reservation.js';
+import { hasRecorded } from '../../domain/account/referral/lapse-reservation.js';
 import type { NeededReservation } from '../../domain/need.js';
 import { personal, type SubjectId } from '../../domain/personal.js';
 import type { Refusal } from '../../domain/refusal.js';

@@ -1,6 +1,6 @@
 import { decide as decideAccount } from '../../domain/account/account.decider.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
-import { hasRecorded } from '../../domain/account/lapse-reservation.js';
+import { hasRecorded } from '../../domain/account/referral/lapse-reservation.js';
 import {
   decide,
   type TankCodeCommand,

@@ -1,7 +1,7 @@
 import { decide as decideAccount } from '../../domain/account/account.decider.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { AccountState } from '../../domain/account/account.state.js';
-import { referralOf } from '../../domain/account/former-referrals.js';
+import { referralOf } from '../../domain/account/referral/former-referrals.js';
 import {
   isHeldBy,
   type ApplyModeration,
@@ -9,7 +9,7 @@ import {
   type ReleaseModeration,
   type SideChanges,
   type SideOfAccount,
-} from '../../domain/account/moderation-of-account.js';
+} from '../../domain/account/moderation/moderation-of-account.js';
 import {
   decide,
   type ModerationCommand,

@@ -12,10 +12,10 @@ import type {
   RewardRef,
   Subscription,
 } from './account.events.js';
-import type { EventsSeen } from './events-seen.js';
-import type { Spendable } from './ordered-credit.js';
-import type { RewardState } from './reward-state.js';
-import type { GrantedOfRule } from './rule-counts.js';
+import type { EventsSeen } from './users/events-seen.js';
+import type { Spendable } from './rewards/ordered-credit.js';
+import type { RewardState } from './rewards/reward-state.js';
+import type { GrantedOfRule } from './rewards/rule-counts.js';
 
 /**
  * An account, folded from its events. Persistent maps (Immutable): folding 100 000 events takes as

@@ -1,22 +1,22 @@
 import type { Decision } from '../decision.js';
 import type { AccountEvent } from './account.events.js';
 import type { AccountState } from './account.state.js';
-import { adjustCredit, type AdjustCredit } from './adjustment.js';
+import { adjustCredit, type AdjustCredit } from './rewards/adjustment.js';
 import {
   announceReferral,
   withdrawReferral,
   type AnnounceReferral,
   type WithdrawReferral,
-} from './announcements.js';
+} from './referral/announcements.js';
 import {
   applyCustomer,
   cancelRefundedRewards,
   type ApplyCustomer,
   type CancelRefundedRewards,
-} from './apply-customer.js';
-import { applyDiscount, type ApplyDiscount } from './apply-discount.js';
-import { blockUser, type BlockUser } from './blocking.js';
-import { listRedeemedRewards, type ListRedeemedRewards } from './bulk-redemption.js';
+} from './provider/apply-customer.js';
+import { applyDiscount, type ApplyDiscount } from './provider/apply-discount.js';
+import { blockUser, type BlockUser } from './moderation/blocking.js';
+import { listRedeemedRewards, type ListRedeemedRewards } from './rewards/bulk-redemption.js';
 import {
   completeErasure,
   forgetAccount,
@@ -26,13 +26,13 @@ import {
   type ForgetAccount,
   type ForgetUser,
   type RepeatErasure,
-} from './erasure.js';
-import { flagReferral, type FlagReferral } from './flag-referral.js';
-import { grantEventReward, type GrantEventReward } from './grant-event-reward.js';
-import { grantReferrerReward, type GrantReferrerReward } from './grant-referrer-reward.js';
-import { upsertUser, type UpsertUser } from './identify-user.js';
-import { lapseReservation, type LapseReservation } from './lapse-reservation.js';
-import { unsubscribeFromMails, type UnsubscribeFromMails } from './mail-wishes.js';
+} from './erasure/erasure.js';
+import { flagReferral, type FlagReferral } from './referral/flag-referral.js';
+import { grantEventReward, type GrantEventReward } from './rewards/grant-event-reward.js';
+import { grantReferrerReward, type GrantReferrerReward } from './rewards/grant-referrer-reward.js';
+import { upsertUser, type UpsertUser } from './users/identify-user.js';
+import { lapseReservation, type LapseReservation } from './referral/lapse-reservation.js';
+import { unsubscribeFromMails, type UnsubscribeFromMails } from './users/mail-wishes.js';
 import {
   applyModeration,
   prepareModeration,
@@ -40,20 +40,20 @@ import {
   type ApplyModeration,
   type PrepareModeration,
   type ReleaseModeration,
-} from './moderation-of-account.js';
+} from './moderation/moderation-of-account.js';
 import {
   redeemAccountCredit,
   redeemCredit,
   type RedeemAccountCredit,
   type RedeemCredit,
-} from './redemption.js';
+} from './rewards/redemption.js';
 import {
   recordRewardPush,
   startRewardPush,
   type RecordRewardPush,
   type StartRewardPush,
-} from './reward-push.js';
-import { applyCode, type ApplyCode } from './referral.js';
+} from './provider/reward-push.js';
+import { applyCode, type ApplyCode } from './referral/referral.js';
 import {
   cancelReward,
   createReward,
@@ -61,9 +61,9 @@ import {
   type CancelReward,
   type CreateReward,
   type SettleReward,
-} from './rewards.js';
+} from './rewards/rewards.js';
 import { syncAccount, type SyncAccount } from './sync-account.js';
-import { receiveUserEvents, type ReceiveUserEvents } from './user-events.js';
+import { receiveUserEvents, type ReceiveUserEvents } from './users/user-events.js';
 
 /** Every command of an account. */
 export type AccountCommand =

@@ -2,9 +2,9 @@ import type { RewardType, SideStatus } from '../program.js';
 import type { AccountRef } from '../scope.js';
 import type { FraudSignal, PartyIds, PersonId, Profile, Subscription } from './account.events.js';
 import { unitOf, type OpenAccount, type RewardState } from './account.state.js';
-import { emptyProfile } from './identify-user.js';
-import { pushStateOf } from './reward-push.js';
-import { automaticRedemptionId, partyIds } from './rewards.js';
+import { emptyProfile } from './users/identify-user.js';
+import { pushStateOf } from './provider/reward-push.js';
+import { automaticRedemptionId, partyIds } from './rewards/rewards.js';
 
 /**
  * The visible facts of an account, from the state right after a decision or from a read model. One

@@ -19,18 +19,18 @@ import type {
   Erased,
   PersonId,
 } from './account.events.js';
-import { noteListed, redeemFromMany } from './bulk-redemption.js';
-import { batchKey, noteEvent, rememberBatch } from './events-seen.js';
-import { evolveFormer, withFormer } from './former-referrals.js';
-import { afterDeletion, pushedBy, pushingOf, type PushEvent } from './pushed-rewards.js';
-import { grantedReward, redeemedBy, type RewardState } from './reward-state.js';
-import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
-import { reindexed, withoutPersons } from './spendable.js';
+import { noteListed, redeemFromMany } from './rewards/bulk-redemption.js';
+import { batchKey, noteEvent, rememberBatch } from './users/events-seen.js';
+import { evolveFormer, withFormer } from './referral/former-referrals.js';
+import { afterDeletion, pushedBy, pushingOf, type PushEvent } from './provider/pushed-rewards.js';
+import { grantedReward, redeemedBy, type RewardState } from './rewards/reward-state.js';
+import { countGranted, withheldKey, type GrantedOfRule } from './rewards/rule-counts.js';
+import { reindexed, withoutPersons } from './rewards/spendable.js';
 
 export type * from './account-shapes.js';
-export type { RewardPhase, RewardPush, RewardState } from './reward-state.js';
+export type { RewardPhase, RewardPush, RewardState } from './rewards/reward-state.js';
 export { presentReward, unitKey } from './account-shapes.js';
-export { amountLeft, rewardRef, unitOf } from './reward-state.js';
+export { amountLeft, rewardRef, unitOf } from './rewards/reward-state.js';
 
 /** Folds an account from its events. */
 

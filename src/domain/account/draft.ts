@@ -2,7 +2,7 @@ import { NOTHING_PROVIDED, type InNeed, type Need, type Provided } from '../need
 import type { Accepted, Held } from '../decision.js';
 import type { AccountEvent } from './account.events.js';
 import { evolve, type OpenAccount } from './account.state.js';
-import { holdOnEvent } from './holds.js';
+import { holdOnEvent } from './moderation/holds.js';
 
 /**
  * A state under change: each event is folded as soon as it is decided, so that the next step of the

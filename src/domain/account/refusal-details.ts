@@ -1,4 +1,4 @@
-import type { RewardState } from './reward-state.js';
+import type { RewardState } from './rewards/reward-state.js';
 
 /** Why a decision refused, in words for the client: the value, the rule, the way out. */
 

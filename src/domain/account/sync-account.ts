@@ -3,7 +3,12 @@ import type { Decision } from '../decision.js';
 import type { AccountEvent, Subscription } from './account.events.js';
 import { evolve, type AccountState, type OpenAccount } from './account.state.js';
 import { Draft } from './draft.js';
-import { attributeInPassing, end, startAndConvert, type ReferralContext } from './referral.js';
+import {
+  attributeInPassing,
+  end,
+  startAndConvert,
+  type ReferralContext,
+} from './referral/referral.js';
 
 export const DEFAULT_CURRENCY = 'USD';
 

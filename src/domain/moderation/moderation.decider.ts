@@ -1,4 +1,4 @@
-import type { SeenSides } from '../account/moderation-of-account.js';
+import type { SeenSides } from '../account/moderation/moderation-of-account.js';
 import type { SideStatus } from '../program.js';
 import type { Decision } from '../decision.js';
 import type { AccountRef } from '../scope.js';

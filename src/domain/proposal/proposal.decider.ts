@@ -1,7 +1,7 @@
 import { OrderedMap } from 'immutable';
 import type { PersonId } from '../account/account.events.js';
 import type { AccountState } from '../account/account.state.js';
-import { adjustCredit } from '../account/adjustment.js';
+import { adjustCredit } from '../account/rewards/adjustment.js';
 import type { Decision } from '../decision.js';
 import { personal, type Personal } from '../personal.js';
 import { refused } from '../refusal.js';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operator } from '../../config/operators.js';
-import type { Seen } from '../../domain/account/seen.js';
+import type { Seen } from '../../domain/account/users/seen.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { Mode, Scope } from '../../domain/scope.js';
 import type { ActorKind } from '../edge/request-facts.js';

@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import { amountLeft } from '../../domain/account/account.state.js';
-import { availableCredit } from '../../domain/account/redemption.js';
+import { availableCredit } from '../../domain/account/rewards/redemption.js';
 import { Integer, Text } from '../../presenting/answer-members.js';
 import type { Written } from '../writing/command-gateway.js';
 

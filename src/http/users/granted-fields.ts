@@ -1,4 +1,4 @@
-import type { UserFields } from '../../domain/account/user-grant.js';
+import type { UserFields } from '../../domain/account/users/user-grant.js';
 import { ApiError } from '../edge/api-error.js';
 import { parseRequest } from '../shapes/validation.js';
 import { userFieldsOf, UserRequest } from './user.request.js';

@@ -11,7 +11,7 @@ import {
 import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
-import type { UserFields } from '../../domain/account/user-grant.js';
+import type { UserFields } from '../../domain/account/users/user-grant.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest } from '../edge/api-error.js';

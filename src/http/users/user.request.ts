@@ -1,7 +1,7 @@
 import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional, isISO31661Alpha2 } from 'class-validator';
 import type { CustomFieldValue } from '../../domain/account/account.events.js';
-import type { UserFields } from '../../domain/account/user-grant.js';
+import type { UserFields } from '../../domain/account/users/user-grant.js';
 import { REFERRAL_CODE } from '../../domain/referral-code.js';
 import { isLocale, LOCALE } from '../../themes/theme-locale.js';
 import { codeInPassing, ReferredByRequest } from '../referral-codes/code-in-passing.request.js';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { USERS_MAX } from '../../domain/account/identify-user.js';
+import { USERS_MAX } from '../../domain/account/users/identify-user.js';
 import { API_ERRORS, type ApiErrorCode, type ErrorJson } from '../edge/api-error.js';
 import { ROUNDED } from '../../foundation/json-text.js';
 import { BODY_BYTES_MAX } from '../edge/json-body.js';

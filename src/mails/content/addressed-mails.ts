@@ -4,7 +4,7 @@ import {
   type AccountState,
   type UserState,
 } from '../../domain/account/account.state.js';
-import type { RewardState } from '../../domain/account/reward-state.js';
+import type { RewardState } from '../../domain/account/rewards/reward-state.js';
 import type { PromisedValue } from '../../domain/program.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';

@@ -1,7 +1,7 @@
 import { streamEndOf, type Folded } from '../../command-handling/stream-cache.js';
 import type { Core } from '../../core/core.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
-import { operatorOf } from '../../domain/account/adjustment.js';
+import { operatorOf } from '../../domain/account/rewards/adjustment.js';
 import {
   evolve,
   initialState,

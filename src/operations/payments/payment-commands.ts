@@ -3,7 +3,7 @@ import { PushQueries } from '../../../projections/rewards/queries.js';
 import type { Core } from '../../core/core.js';
 import type { Subscription } from '../../domain/account/account.events.js';
 import { linkOf } from '../../domain/account/account-shapes.js';
-import { shownPushes, type ShownPush } from '../../domain/account/reward-push.js';
+import { shownPushes, type ShownPush } from '../../domain/account/provider/reward-push.js';
 import { disputesOf, pictureOf, WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';

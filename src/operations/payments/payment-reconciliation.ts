@@ -1,6 +1,6 @@
 import type { Core } from '../../core/core.js';
 import type { OpenAccount } from '../../domain/account/account-shapes.js';
-import type { RewardState } from '../../domain/account/reward-state.js';
+import type { RewardState } from '../../domain/account/rewards/reward-state.js';
 import { isOfAnother } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';

@@ -8,8 +8,8 @@ import {
   type ProviderSubscription,
   type PushOutcome,
   type StartRewardPush,
-} from '../../domain/account/reward-push.js';
-import { isBeingPushed } from '../../domain/account/reward-state.js';
+} from '../../domain/account/provider/reward-push.js';
+import { isBeingPushed } from '../../domain/account/rewards/reward-state.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';

@@ -1,7 +1,7 @@
 import type { Commands } from '../../command-handling/commands.js';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
-import { duePushes } from '../../domain/account/reward-push.js';
+import { duePushes } from '../../domain/account/provider/reward-push.js';
 import type { RewardState } from '../../domain/account/account.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import type { ProviderCall } from '../../domain/account/account.events.js';
-import type { ProviderSubscription } from '../../domain/account/reward-push.js';
+import type { ProviderSubscription } from '../../domain/account/provider/reward-push.js';
 import { ProviderFailure, type PaidDiscount, type ProviderCalls } from '../payment-provider.js';
 import { called, read, readEach } from './stripe-answers.js';
 import { hasEnded } from './stripe-events.js';

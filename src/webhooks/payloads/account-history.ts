@@ -10,8 +10,8 @@ import {
   type AccountState,
   type ReferralState,
 } from '../../domain/account/account.state.js';
-import { referralOf } from '../../domain/account/former-referrals.js';
-import { availableCredit } from '../../domain/account/redemption.js';
+import { referralOf } from '../../domain/account/referral/former-referrals.js';
+import { availableCredit } from '../../domain/account/rewards/redemption.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { Position, RecordedEvent, StreamEnd } from '../../event-log/event-log.js';
 import { LRUCache } from 'lru-cache';

@@ -12,8 +12,8 @@ import {
   type AccountState,
   type OpenAccount,
 } from '../../../src/domain/account/account.state.js';
-import type { ReferralContext } from '../../../src/domain/account/referral.js';
-import type { CodeOwner, Referrer } from '../../../src/domain/account/referral-parties.js';
+import type { ReferralContext } from '../../../src/domain/account/referral/referral.js';
+import type { CodeOwner, Referrer } from '../../../src/domain/account/referral/referral-parties.js';
 import { NOTHING_PROVIDED, type Provided } from '../../../src/domain/need.js';
 import type { Program, PromisedValue, RewardTerms } from '../../../src/domain/program.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';

@@ -1,6 +1,6 @@
 import type { AccountCommand } from '../../../src/domain/account/account.decider.js';
 import type { Subscription } from '../../../src/domain/account/account.events.js';
-import type { CreateReward } from '../../../src/domain/account/rewards.js';
+import type { CreateReward } from '../../../src/domain/account/rewards/rewards.js';
 import type { CustomerPicture } from '../../../src/domain/customer/customer.state.js';
 import { credit, personOf } from '../../support/account-events.js';
 import { ACME, annStands, NOW } from './account-scenario.js';

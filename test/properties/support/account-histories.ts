@@ -8,8 +8,8 @@ import {
   type AccountState,
   type OpenAccount,
 } from '../../../src/domain/account/account.state.js';
-import type { ReferralContext } from '../../../src/domain/account/referral.js';
-import type { Referrer } from '../../../src/domain/account/referral-parties.js';
+import type { ReferralContext } from '../../../src/domain/account/referral/referral.js';
+import type { Referrer } from '../../../src/domain/account/referral/referral-parties.js';
 import { personal } from '../../../src/domain/personal.js';
 import {
   NOTHING_PROVIDED,

@@ -8,8 +8,8 @@ import { decide } from '../account.decider.js';
 import type { AccountEvent, PersonId, Subscription } from '../account.events.js';
 import { linkOf } from '../account-shapes.js';
 import type { AccountState } from '../account.state.js';
-import type { ProviderSubscription, PushOutcome } from '../reward-push.js';
-import type { Seen } from '../seen.js';
+import type { ProviderSubscription, PushOutcome } from '../provider/reward-push.js';
+import type { Seen } from '../users/seen.js';
 import type { Circumstances } from './circumstances.js';
 import {
   requestReceiveUserEvents,

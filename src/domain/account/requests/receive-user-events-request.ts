@@ -2,8 +2,8 @@ import type { Decision } from '../../decision.js';
 import { programsOf } from '../../tenant/program-document.js';
 import type { AccountEvent, EventField } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
-import type { Seen } from '../seen.js';
-import { receiveUserEvents, type ReceivedEvent } from '../user-events.js';
+import type { Seen } from '../users/seen.js';
+import { receiveUserEvents, type ReceivedEvent } from '../users/user-events.js';
 import type { Circumstances } from './circumstances.js';
 import { contextOfReferral } from './referral-context.js';
 

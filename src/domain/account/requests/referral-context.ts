@@ -2,8 +2,8 @@ import { codesKey, type InNeed } from '../../need.js';
 import { programOf } from '../../tenant/program-document.js';
 import type { Party } from '../account.events.js';
 import type { AccountState, ReferralState } from '../account.state.js';
-import type { CodeOwner, Referrer } from '../referral-parties.js';
-import type { ReferralContext } from '../referral.js';
+import type { CodeOwner, Referrer } from '../referral/referral-parties.js';
+import type { ReferralContext } from '../referral/referral.js';
 import type { Circumstances } from './circumstances.js';
 import { ownMember } from '../../own-member.js';
 

@@ -5,16 +5,16 @@ import { programsOf } from '../../tenant/program-document.js';
 import type { OpenTenant } from '../../tenant/tenant.decider.js';
 import type { AccountEvent, PersonId } from '../account.events.js';
 import type { AccountState, OpenAccount, UserState } from '../account.state.js';
-import { reservationOfProviderId } from '../apply-discount.js';
-import { isSuppressed } from '../erasure.js';
+import { reservationOfProviderId } from '../provider/apply-discount.js';
+import { isSuppressed } from '../erasure/erasure.js';
 import {
   openAccountIfAsked,
   upsertUser,
   type AccountOfUser,
   type ProfileChanges,
-} from '../identify-user.js';
-import type { Seen } from '../seen.js';
-import { fieldsNotGranted, type UserFields } from '../user-grant.js';
+} from '../users/identify-user.js';
+import type { Seen } from '../users/seen.js';
+import { fieldsNotGranted, type UserFields } from '../users/user-grant.js';
 import type { Circumstances } from './circumstances.js';
 import { codesInCookies } from './cookie-codes.js';
 import { referralContext } from './referral-context.js';

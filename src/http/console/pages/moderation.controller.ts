@@ -3,7 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { ReferralQueries } from '../../../../projections/referrals/queries.js';
 import { UserQueries } from '../../../../projections/users/queries.js';
 import type { ReferralFacts, UserFacts } from '../../../domain/account/account.facts.js';
-import type { SeenSides } from '../../../domain/account/moderation-of-account.js';
+import type { SeenSides } from '../../../domain/account/moderation/moderation-of-account.js';
 import type { Scope } from '../../../domain/scope.js';
 import {
   MODERATION_ACTIONS,

@@ -1,0 +1,262 @@
+import type { Provided } from '../../need.js';
+import { REFERRED_RULE, type SideStatus } from '../../program.js';
+import type { Decision } from '../../decision.js';
+import type { AccountEvent } from '../account.events.js';
+import {
+  amountLeft,
+  rewardRef,
+  type AccountState,
+  type OpenAccount,
+  type ReferralState,
+  type RewardState,
+} from '../account.state.js';
+import { Draft } from '../draft.js';
+import { holdOn, referralOf } from '../referral/former-referrals.js';
+import {
+  cancel,
+  grantUnderTerms,
+  isCancellable,
+  isRedeemedAutomatically,
+  redeemIfAutomatic,
+  settle,
+} from '../rewards/rewards.js';
+import { ownMember } from '../../own-member.js';
+
+/**
+ * An account's part in a moderation, which runs over many accounts (domain/moderation): first every
+ * account is prepared, which checks and holds, then all of them apply it or all release it.
+ */
+
+/** The sides of a referral as somebody saw them who decides on it. */
+export interface SeenSides {
+  readonly referred: SideStatus;
+  readonly referrer: SideStatus;
+}
+
+/** The new status of each side of one referral. Undefined: unchanged. */
+export interface SideChanges {
+  readonly referralId: string;
+  readonly referred: SideStatus | undefined;
+  readonly referrer: SideStatus | undefined;
+  /** Refused when they are others by now. Undefined: whatever they are. */
+  readonly seen?: SeenSides | undefined;
+}
+
+/** The party that this account is in the referral: only that side's rewards are in it. */
+export type SideOfAccount = 'referred' | 'referrer';
+
+export interface PrepareModeration {
+  readonly type: 'PrepareModeration';
+  readonly moderationId: string;
+  readonly side: SideOfAccount;
+  readonly changes: readonly SideChanges[];
+  readonly now: number;
+}
+
+export function prepareModeration(
+  state: AccountState,
+  { moderationId, side, changes, now }: PrepareModeration,
+): Decision<AccountEvent> {
+  const reasons = changes.flatMap((change) =>
+    reasonsAgainst(state, side, change, now).map((reason) => `${change.referralId}: ${reason}`),
+  );
+  if (reasons.length > 0) return { refused: 'MODERATION_NOT_POSSIBLE', details: reasons };
+  // A referrer whose account was deleted has nothing to hold.
+  if (side === 'referrer' && state.status === 'absent') return { events: [] };
+  const holds = changes.map((change) => holdOn(state, change.referralId));
+  const other = holds.find((hold) => hold !== undefined && hold !== moderationId);
+  if (other !== undefined) return { heldBy: other };
+  const toHold = changes
+    .map((change) => change.referralId)
+    .filter((_, index) => holds[index] === undefined);
+  return {
+    events:
+      toHold.length === 0
+        ? []
+        : [{ type: 'ModerationPrepared', at: now, moderationId, referralIds: toHold }],
+  };
+}
+
+function reasonsAgainst(
+  state: AccountState,
+  side: SideOfAccount,
+  change: SideChanges,
+  now: number,
+): string[] {
+  if (side === 'referred') {
+    const referral = referralOf(state, change.referralId);
+    if (!referral) return ['there is no such referral'];
+    const { referredStatus, referrerStatus } = referral;
+    const { referred = referredStatus, referrer = referrerStatus } = change.seen ?? {};
+    if (referred !== referredStatus || referrer !== referrerStatus)
+      return [
+        `somebody decided meanwhile: the referred side is ${referredStatus}, the referrer's ${referrerStatus}`,
+      ];
+  }
+  // The rewards of a deleted account are gone with it.
+  if (state.status === 'absent') return [];
+  const status = change[side];
+  if (status === undefined) return [];
+  return rewardsOf(state, change.referralId).flatMap((reward) => {
+    if (!isCancellable(state, reward)) return [`the ${side} side's reward is not cancellable`];
+    const isRedeemed = reward.redeemed > 0 || isRedeemedAutomatically(reward, now);
+    return status === 'DENIED' && isRedeemed ? [`the ${side} side's reward has been redeemed`] : [];
+  });
+}
+
+export interface ApplyModeration {
+  readonly type: 'ApplyModeration';
+  readonly moderationId: string;
+  readonly side: SideOfAccount;
+  readonly changes: readonly SideChanges[];
+  /**
+   * For an approved referred side whose reward was earned and never granted: the id of that reward,
+   * by referral.
+   */
+  readonly rewardIds: Readonly<Record<string, string>>;
+  /** For a referrer's account: the referrals that were refunded. Their rewards stay cancelled. */
+  readonly refunded?: readonly string[];
+  readonly provided: Provided;
+  readonly now: number;
+}
+
+/** Applied once: without its hold, a change was applied before. */
+export function applyModeration(
+  state: AccountState,
+  command: ApplyModeration,
+): Decision<AccountEvent> {
+  const { formerReferrals } = state.remains;
+  const held = command.changes.filter(
+    ({ referralId }) => holdOn(state, referralId) === command.moderationId,
+  );
+  const former = held.flatMap((change) => {
+    const referral =
+      command.side === 'referred' ? formerReferrals.get(change.referralId) : undefined;
+    return referral ? [moderated(referral, change, command)] : [];
+  });
+  if (state.status === 'absent') return { events: former };
+  const draft = new Draft(state, command.provided, command.moderationId);
+  draft.emit(...former);
+  for (const change of held) {
+    if (command.side === 'referred') applyToReferred(draft, change, command);
+    else applyToReferrer(draft, change, command);
+  }
+  return draft.decision();
+}
+
+function moderated(
+  referral: ReferralState,
+  { referred, referrer }: SideChanges,
+  { moderationId, now }: ApplyModeration,
+): AccountEvent {
+  return {
+    type: 'ReferralModerated',
+    at: now,
+    moderationId,
+    referralId: referral.referralId,
+    referredStatus: referred ?? referral.referredStatus,
+    referrerStatus: referrer ?? referral.referrerStatus,
+    referrer: referral.referrer,
+    // A refunded referral pays nothing anew, whatever its moderation says.
+    referrerReward: referral.dateRefunded === undefined ? referral.referrerEarned : null,
+    programId: referral.programId,
+    programVersion: referral.programVersion,
+  };
+}
+
+function applyToReferred(draft: Draft, change: SideChanges, command: ApplyModeration): void {
+  const { rewardIds, now } = command;
+  const { referral } = draft.state;
+  if (referral?.referralId !== change.referralId) return;
+  draft.emit(moderated(referral, change, command));
+  if (change.referred === undefined) return;
+  if (change.referred === 'APPROVED' && referral.dateRefunded !== undefined) return;
+  moderateRewards(draft, change.referralId, change.referred, now);
+  const rewardId = ownMember(rewardIds, change.referralId);
+  const neverGiven = rewardsOf(draft.state, change.referralId).length === 0;
+  if (
+    change.referred === 'APPROVED' &&
+    referral.referredEarned &&
+    neverGiven &&
+    rewardId !== undefined
+  ) {
+    const { person } = referral.referred;
+    const { referralId, programId, programVersion } = referral;
+    const due = {
+      rewardId,
+      person,
+      source: 'REFERRED' as const,
+      referralId,
+      programId,
+      programVersion,
+      rule: REFERRED_RULE,
+    };
+    grantUnderTerms(draft, referral.referredEarned, due, now);
+  }
+}
+
+function applyToReferrer(
+  draft: Draft,
+  change: SideChanges,
+  { moderationId, refunded = [], now }: ApplyModeration,
+): void {
+  if (change.referrer === undefined) return;
+  draft.emit({
+    type: 'ReferrerSideModerated',
+    at: now,
+    moderationId,
+    referralId: change.referralId,
+    status: change.referrer,
+  });
+  if (change.referrer === 'APPROVED' && refunded.includes(change.referralId)) return;
+  moderateRewards(draft, change.referralId, change.referrer, now);
+}
+
+/**
+ * Denying cancels, approving restores rewards that a moderation cancelled; a reward cancelled by
+ * request stays cancelled.
+ */
+function moderateRewards(draft: Draft, referralId: string, status: SideStatus, now: number): void {
+  for (const { rewardId } of rewardsOf(draft.state, referralId)) {
+    const reward = settle(draft, rewardId, now, { redeems: status !== 'DENIED' });
+    if (!reward) continue;
+    if (status === 'DENIED' && reward.dateCancelled === null)
+      cancel(draft, rewardId, now, 'MODERATION');
+    if (status === 'APPROVED' && reward.cancelledBy === 'MODERATION') {
+      draft.emit({
+        type: 'RewardRestored',
+        at: now,
+        ...rewardRef(reward),
+        amount: amountLeft(reward),
+      });
+      settle(draft, rewardId, now);
+      // It became available while it was cancelled, so its automatic redemption is still due.
+      redeemIfAutomatic(draft, rewardId, now);
+    }
+  }
+}
+
+export interface ReleaseModeration {
+  readonly type: 'ReleaseModeration';
+  readonly moderationId: string;
+  readonly now: number;
+}
+
+export function releaseModeration(
+  state: AccountState,
+  { moderationId, now }: ReleaseModeration,
+): Decision<AccountEvent> {
+  const isHeld = isHeldBy(state, moderationId);
+  return { events: isHeld ? [{ type: 'ModerationReleased', at: now, moderationId }] : [] };
+}
+
+/** Whether the moderation holds any referral in this account. */
+export const isHeldBy = (state: AccountState, moderationId: string): boolean =>
+  (state.status === 'open' && state.holds.some((hold) => hold === moderationId)) ||
+  state.remains.formerReferrals.some(({ heldBy }) => heldBy === moderationId);
+
+function rewardsOf(state: OpenAccount, referralId: string): RewardState[] {
+  return [...(state.rewardsByReferral.get(referralId) ?? [])].flatMap(
+    (id) => state.rewards.get(id) ?? [],
+  );
+}

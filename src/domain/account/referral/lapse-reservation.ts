@@ -1,0 +1,67 @@
+import type { Decision } from '../../decision.js';
+import type { ReservationKind } from '../../reservation/reservation-kind.js';
+import type { AccountEvent, PersonId } from '../account.events.js';
+import type { AccountState } from '../account.state.js';
+
+/**
+ * Lets an old reservation of this account lapse that is not recorded here, so that it can be taken
+ * over. The event has no visible effect, but it takes the revision that a command with an old claim
+ * would append to: that command is decided again, finds its claim older than the lapse, and must
+ * reserve again. So a reservation is never taken over from a command that then records it.
+ */
+export interface LapseReservation {
+  readonly type: 'LapseReservation';
+  readonly what: Reserved;
+  readonly now: number;
+}
+
+/** A reserved thing of an account. */
+export type Reserved =
+  | {
+      readonly kind: ReservationKind;
+      /** The code or id, as sent. */
+      readonly key: string;
+      /** Null when it belongs to the account as a whole. */
+      readonly person: PersonId | null;
+    }
+  | { readonly kind: 'tank-code'; readonly code: string; readonly rewardId: string };
+
+/** No events: the account has recorded it, so it cannot be taken over. */
+export function lapseReservation(
+  state: AccountState,
+  { what, now }: LapseReservation,
+): Decision<AccountEvent> {
+  if (hasRecorded(state, what)) return { events: [] };
+  return {
+    events: [
+      {
+        type: 'ReservationLapsed',
+        at: now,
+        kind: what.kind,
+        holder: what.kind === 'tank-code' ? null : what.person,
+      },
+    ],
+  };
+}
+
+export function hasRecorded(state: AccountState, what: Reserved): boolean {
+  if (what.kind === 'tank-code') return tankCodeOf(state, what.rewardId) === what.code;
+  const { kind, key, person } = what;
+  // A forgotten person keeps the code for good: it is never assigned again.
+  if (person !== null && state.remains.forgotten.has(person)) return true;
+  if (state.status === 'absent') return false;
+  switch (kind) {
+    case 'payment-provider-id':
+      return state.paymentProviderId === key;
+    case 'referral-code': {
+      const user = person === null ? undefined : state.users.get(person);
+      return user !== undefined && (user.profile === null || user.codes.has(key.toLowerCase()));
+    }
+  }
+}
+
+/** The code of a reward, also of one of the deleted account. */
+function tankCodeOf(state: AccountState, rewardId: string): string | undefined {
+  const value = state.status === 'open' ? state.rewards.get(rewardId)?.value : undefined;
+  return value?.type === 'FUELTANK' ? value.fuelTankCode : state.remains.tankCodes.get(rewardId);
+}

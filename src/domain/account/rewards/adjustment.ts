@@ -1,0 +1,72 @@
+import { personal, type Personal } from '../../personal.js';
+import type { Decision } from '../../decision.js';
+import { refused } from '../../refusal.js';
+import type { AccountEvent, Adjustment, PersonId } from '../account.events.js';
+import type { AccountState } from '../account.state.js';
+import { Draft } from '../draft.js';
+import { debit } from './redemption.js';
+import { notAnAmount, sumTooLarge } from '../refusal-details.js';
+import { AMOUNT_MAX, fitsUnderAmountMax, give } from './rewards.js';
+
+/**
+ * A correction by an operator. Recorded events stay: credit is added as a manual reward, or taken
+ * as a redemption, and the event names the reason and the people responsible.
+ */
+export interface AdjustCredit {
+  readonly type: 'AdjustCredit';
+  readonly userId: string;
+  /** The user must still be this person: an erased user's id may be taken again. */
+  readonly person?: PersonId | undefined;
+  readonly unit: string;
+  /** Above zero adds, below zero takes away. */
+  readonly amount: number;
+  readonly reason: string;
+  readonly approvedBy: Personal<string>;
+  readonly by: Personal<string>;
+  /** The id of the reward, if credit is added. */
+  readonly rewardId: string;
+  /** Ids of the redemptions, if credit is taken; see RedeemAccountCredit. */
+  readonly redemptionId: string;
+  readonly now: number;
+}
+
+/** The actor of a correction's events, `operator:<name>`: who entered it. */
+export const operatorOf = ({ by }: Adjustment): string => `operator:${by.value ?? 'anonymous'}`;
+
+export function adjustCredit(state: AccountState, command: AdjustCredit): Decision<AccountEvent> {
+  if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
+  const person = state.personsByUserId.get(command.userId);
+  if (person === undefined || person !== (command.person ?? person))
+    return refused('USER_NOT_FOUND');
+  const { unit, amount, reason, approvedBy, by, rewardId, redemptionId, now } = command;
+  if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
+  if (!Number.isSafeInteger(amount) || amount === 0)
+    return refused('REDEMPTION_NOT_POSSIBLE', notAnAmount(amount, 'other than zero'));
+  const adjustment: Adjustment = { reason: personal(person, reason), approvedBy, by };
+  if (amount < 0)
+    return debit(state, { amount: -amount, unit, redemptionId, now, person, adjustment });
+  const value = { type: 'CREDIT' as const, unit, assignedCredit: amount, currency: null };
+  if (!fitsUnderAmountMax(state, value))
+    return refused('AMOUNT_TOO_LARGE', sumTooLarge(unit, AMOUNT_MAX));
+  const draft = new Draft(state);
+  const reward = {
+    rewardId,
+    person,
+    value,
+    name: null,
+    description: null,
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires: null,
+    source: 'MANUAL' as const,
+    referralId: null,
+    programId: null,
+    programVersion: null,
+    rule: null,
+    // A correction changes the balance: automatic redemption would undo it.
+    redeemsAutomatically: false,
+    adjustment,
+  };
+  give(draft, reward, now);
+  return draft.decision();
+}

@@ -1,0 +1,142 @@
+import type { Decision } from '../../decision.js';
+import type { AccountState, OpenAccount, Remains, UnlistedRedemption } from '../account-shapes.js';
+import type { AccountEvent, AccountEventOf, PersonId, RedeemedLine } from '../account.events.js';
+import { reindexedAll, takenFrom, type Changed, type Taken } from './spendable.js';
+
+/**
+ * Redeems from very many rewards at once. One event takes the whole amount, by a rule that every
+ * fold applies in the same way: so it is all or nothing for any number of rewards. The rewards are
+ * listed in later events, for readers without the state: read models, statements, postings.
+ */
+
+/** Up to this many rewards have an event each. */
+export const EVENT_EACH_MAX = 100;
+/**
+ * A line takes some 60 bytes: the event is far below the limit of an append and shares a page of
+ * the log with many others.
+ */
+const LINES_PER_EVENT = 2_000;
+
+/** Total: takes the available amount, should an event contain more. */
+export function redeemFromMany(
+  state: OpenAccount,
+  event: AccountEventOf<'AccountCreditRedeemed'>,
+): OpenAccount {
+  const { redemptionId, unit, amount, onlyOf, at } = event;
+  const taken = takenFrom(state.spendable, { unit, amount, now: at, person: onlyOf });
+  const changes: Changed[] = [];
+  const lines: UnlistedRedemption['lines'][number][] = [];
+  for (const { rewardId, amount: part } of taken) {
+    const before = state.rewards.get(rewardId);
+    if (!before) continue;
+    // The date of a redeemed scheduled reward has passed.
+    changes.push({
+      before,
+      after: { ...before, redeemed: before.redeemed + part, phase: 'AVAILABLE' },
+    });
+    lines.push({ rewardId, person: before.person, amount: part });
+  }
+  const posted = event.owners !== undefined;
+  const unlisted: UnlistedRedemption = { redemptionId, at, unit, lines, listed: 0, posted };
+  return {
+    ...state,
+    rewards: state.rewards.withMutations((all) => {
+      for (const { after } of changes) all.set(after.rewardId, after);
+    }),
+    spendable: reindexedAll(state.spendable, unit, changes, at),
+    remains:
+      lines.length === 0
+        ? state.remains
+        : { ...state.remains, unlisted: state.remains.unlisted.set(redemptionId, unlisted) },
+  };
+}
+
+/** Also for a deleted account: redemptions before the deletion are listed completely. */
+export function noteListed(
+  remains: Remains,
+  { redemptionId, from, lines }: AccountEventOf<'RedeemedRewardsListed'>,
+): Remains {
+  const open = remains.unlisted.get(redemptionId);
+  if (!open) return remains;
+  const listed = Math.max(open.listed, from + lines.length);
+  const unlisted =
+    listed >= open.lines.length
+      ? remains.unlisted.delete(redemptionId)
+      : remains.unlisted.set(redemptionId, { ...open, listed });
+  return { ...remains, unlisted };
+}
+
+/** Lists the next part of the unlisted redemptions; no events: all are listed. Sent until then. */
+export interface ListRedeemedRewards {
+  readonly type: 'ListRedeemedRewards';
+}
+
+export function listRedeemedRewards({ remains }: AccountState): Decision<AccountEvent> {
+  const open = remains.unlisted.first();
+  return { events: open ? [nextPiece(open)] : [] };
+}
+
+export function nextPiece({
+  redemptionId,
+  at,
+  unit,
+  lines,
+  listed,
+  posted,
+}: UnlistedRedemption): AccountEvent {
+  const piece = lines.slice(listed, listed + LINES_PER_EVENT);
+  const persons = [...new Set(piece.map(({ person }) => person))];
+  const places = new Map(persons.map((person, index) => [person, index]));
+  return {
+    type: 'RedeemedRewardsListed',
+    at,
+    redemptionId,
+    unit,
+    from: listed,
+    persons,
+    lines: piece.map(({ rewardId, person, amount }): RedeemedLine => [
+      rewardId,
+      places.get(person) ?? 0,
+      amount,
+    ]),
+    ...(posted && { posted: true }),
+  };
+}
+
+/** What is taken from each person. */
+export function ownersOf(
+  { rewards }: OpenAccount,
+  taken: readonly Taken[],
+): readonly (readonly [person: PersonId, amount: number])[] {
+  const owners = new Map<PersonId, number>();
+  for (const { rewardId, amount } of taken) {
+    const person = rewards.get(rewardId)?.person;
+    if (person !== undefined) owners.set(person, (owners.get(person) ?? 0) + amount);
+  }
+  return [...owners];
+}
+
+/** One of many redemptions, in the form of a single one's event. */
+export interface ListedRedemption {
+  readonly rewardId: string;
+  readonly person: string;
+  readonly redemptionId: string;
+  readonly amount: number;
+  readonly at: number;
+}
+
+export function listedRedemptions({
+  redemptionId,
+  from,
+  lines,
+  persons,
+  at,
+}: AccountEventOf<'RedeemedRewardsListed'>): readonly ListedRedemption[] {
+  return lines.map(([rewardId, place, amount], index) => ({
+    rewardId,
+    person: persons[place] ?? '',
+    redemptionId: `${redemptionId}-${from + index}`,
+    amount,
+    at,
+  }));
+}

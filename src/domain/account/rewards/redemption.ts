@@ -1,0 +1,183 @@
+import type { Decision } from '../../decision.js';
+import { refused } from '../../refusal.js';
+import type { AccountEvent, Adjustment, PersonId } from '../account.events.js';
+import {
+  amountLeft,
+  presentReward,
+  rewardRef,
+  unitKey,
+  type AccountState,
+  type OpenAccount,
+  type RewardState,
+} from '../account.state.js';
+import { EVENT_EACH_MAX, nextPiece, ownersOf } from './bulk-redemption.js';
+import { Draft } from '../draft.js';
+import { heldBy } from '../moderation/holds.js';
+import {
+  anotherUnit,
+  notAnAmount,
+  notAvailable,
+  notCredit,
+  SPENT,
+  tooLittleAvailable,
+  tooLittleLeft,
+} from '../refusal-details.js';
+import { isBeingPushed } from './reward-state.js';
+import { settle } from './rewards.js';
+import { availableOf, takenFrom } from './spendable.js';
+
+/** Spends credit. Amounts are integers in the reward's unit; units are compared without case. */
+
+export interface RedeemCredit {
+  readonly type: 'RedeemCredit';
+  readonly rewardId: string;
+  readonly redemptionId: string;
+  readonly amount: number;
+  readonly unit: string;
+  readonly now: number;
+}
+
+export function redeemCredit(state: AccountState, command: RedeemCredit): Decision<AccountEvent> {
+  const known = state.status === 'open' ? presentReward(state, command.rewardId) : undefined;
+  if (state.status === 'absent' || !known) return refused('REWARD_NOT_FOUND');
+  const { amount, unit, redemptionId, now } = command;
+  if (!isAmount(amount))
+    return refused('REDEMPTION_NOT_POSSIBLE', notAnAmount(amount, 'above zero'));
+  if (known.value.type !== 'CREDIT') return refused('REDEMPTION_NOT_POSSIBLE', notCredit(known));
+  if (unitKey(known.value.unit) !== unitKey(unit))
+    return refused('REDEMPTION_NOT_POSSIBLE', anotherUnit(unit, known.value.unit));
+  const hold = heldBy(state, known);
+  if (hold !== undefined) return { heldBy: hold };
+  const draft = new Draft(state);
+  const reward = settle(draft, known.rewardId, now) ?? known;
+  const left = amountLeft(reward);
+  if (left === 0 && reward.redeemed > 0) return refused('REDEMPTION_NOT_POSSIBLE', SPENT);
+  if (!isAvailable(reward)) return refused('REDEMPTION_NOT_POSSIBLE', notAvailable(reward));
+  if (isBeingPushed(reward))
+    return refused(
+      'REDEMPTION_NOT_POSSIBLE',
+      'The payment provider is paying the reward: redeem another one',
+    );
+  if (amount > left) return refused('REDEMPTION_NOT_POSSIBLE', tooLittleLeft(left));
+  draft.emit({ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId, amount });
+  return draft.decision();
+}
+
+/**
+ * Debits the account, soonest expiry first, all or nothing. `redemptionIds` yields one id per
+ * touched reward.
+ */
+export interface RedeemAccountCredit {
+  readonly type: 'RedeemAccountCredit';
+  readonly amount: number;
+  readonly unit: string;
+  /** The id of the n-th redemption, counted from 0. */
+  readonly redemptionId: string;
+  readonly now: number;
+}
+
+export function redeemAccountCredit(
+  state: AccountState,
+  command: RedeemAccountCredit,
+): Decision<AccountEvent> {
+  if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
+  return debit(state, command);
+}
+
+/** The amount and its owner; without a person: the whole account's. */
+export interface Debit extends Pick<
+  RedeemAccountCredit,
+  'amount' | 'unit' | 'redemptionId' | 'now'
+> {
+  readonly person?: PersonId;
+  readonly adjustment?: Adjustment;
+}
+
+/** Soonest expiry first, all or nothing. */
+export function debit(
+  state: OpenAccount,
+  { amount, unit, redemptionId, now, person, adjustment }: Debit,
+): Decision<AccountEvent> {
+  if (!isAmount(amount))
+    return refused('REDEMPTION_NOT_POSSIBLE', notAnAmount(amount, 'above zero'));
+  const hold = holdOnCredit(state, unit, person);
+  if (hold !== undefined) return { heldBy: hold };
+  const available = availableOf(state.spendable, unit, now, person);
+  if (available < amount)
+    return refused('REDEMPTION_NOT_POSSIBLE', tooLittleAvailable(amount, available, unit));
+  const draft = new Draft(state);
+  const corrected = adjustment === undefined ? {} : { adjustment };
+  const onlyOf = person ?? null;
+  const all = takenFrom(state.spendable, { amount, unit, now, person: onlyOf });
+  if (all.length > EVENT_EACH_MAX) {
+    const spelled = unitOfReward(state, all[0]?.rewardId) ?? unit;
+    const owners = ownersOf(state, all);
+    const redeemed = { redemptionId, unit: spelled, amount, onlyOf, rewards: all.length, owners };
+    draft.emit({ type: 'AccountCreditRedeemed', at: now, ...redeemed, ...corrected });
+    const unlisted = draft.state.remains.unlisted.get(redemptionId);
+    // Lists are in the order of their redemptions: an earlier one comes first, also of the same
+    // reward.
+    if (unlisted && state.remains.unlisted.size === 0) draft.emit(nextPiece(unlisted));
+    return draft.decision();
+  }
+  // Only the taken credit is settled: other due credit is unaffected, however much of it there is.
+  for (const [step, taken] of all.entries()) {
+    const reward = settle(draft, taken.rewardId, now);
+    if (!reward) continue;
+    const redeemed = {
+      ...rewardRef(reward),
+      redemptionId: `${redemptionId}-${step}`,
+      amount: taken.amount,
+    };
+    draft.emit({ type: 'CreditRedeemed', at: now, ...redeemed, ...corrected });
+  }
+  return draft.decision();
+}
+
+function unitOfReward({ rewards }: OpenAccount, rewardId: string | undefined): string | undefined {
+  const value = rewardId === undefined ? undefined : rewards.get(rewardId)?.value;
+  return value?.type === 'CREDIT' ? value.unit : undefined;
+}
+
+/** Rewards cancelled by a moderation count as held: the running one may restore them. */
+function holdOnCredit(
+  state: OpenAccount,
+  unit: string,
+  person: PersonId | undefined,
+): string | undefined {
+  for (const [referralId, hold] of state.holds) {
+    for (const rewardId of state.rewardsByReferral.get(referralId) ?? []) {
+      const reward = state.rewards.get(rewardId);
+      if (reward && mayCome(state, reward, unit, person)) return hold;
+    }
+  }
+  return undefined;
+}
+
+function mayCome(
+  { remains }: OpenAccount,
+  reward: RewardState,
+  unit: string,
+  person: PersonId | undefined,
+): boolean {
+  const isOfUnit =
+    reward.value.type === 'CREDIT' &&
+    unitKey(reward.value.unit) === unitKey(unit) &&
+    amountLeft(reward) > 0;
+  const isOfPerson = person === undefined || reward.person === person;
+  return (
+    isOfUnit &&
+    isOfPerson &&
+    reward.cancelledBy !== 'REQUEST' &&
+    !remains.forgotten.has(reward.person)
+  );
+}
+
+/** The available credit of an account in a unit at this time. */
+export const availableCredit = (state: OpenAccount, unit: string, now: number): number =>
+  availableOf(state.spendable, unit, now);
+
+const isAmount = (amount: number): boolean => Number.isSafeInteger(amount) && amount > 0;
+
+const isAvailable = (reward: RewardState): boolean =>
+  reward.phase === 'AVAILABLE' && reward.dateCancelled === null;

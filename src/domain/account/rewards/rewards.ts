@@ -1,0 +1,399 @@
+import { personal, type Personal } from '../../personal.js';
+import type { GrantTerms, PromisedValue, RewardValue } from '../../program.js';
+import type { Decision } from '../../decision.js';
+import { refused } from '../../refusal.js';
+import type {
+  AccountEvent,
+  AccountEventOf,
+  PartyIds,
+  PersonId,
+  RewardSource,
+  RewardTexts,
+  WithheldReason,
+} from '../account.events.js';
+import {
+  amountLeft,
+  presentReward,
+  rewardRef,
+  unitKey,
+  type AccountState,
+  type OpenAccount,
+  type RewardState,
+} from '../account.state.js';
+import { Draft } from '../draft.js';
+import { heldBy } from '../moderation/holds.js';
+import { moment, notCancellable, sumTooLarge } from '../refusal-details.js';
+import { isBeingPushed } from './reward-state.js';
+import { isLimitReached, withheldKey } from './rule-counts.js';
+import { ownMember } from '../../own-member.js';
+
+/**
+ * Rewards: granted, available, expired, cancelled. Times are decided by the clock in the command.
+ */
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Amounts are JSON integers: beyond 2^53-1 a client would read another number than we wrote. */
+export const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
+
+/**
+ * A reward as its granting event has it; the owner's client ids are added from the account. Texts
+ * are encrypted then.
+ */
+export type NewReward = Omit<AccountEventOf<'RewardGranted'>, 'type' | 'at' | 'owner' | 'texts'> &
+  RewardTexts;
+
+export function fitsUnderAmountMax(state: OpenAccount, value: PromisedValue): boolean {
+  if (value.type !== 'CREDIT') return true;
+  return (state.assignedEver.get(unitKey(value.unit)) ?? 0) <= AMOUNT_MAX - value.assignedCredit;
+}
+
+/** The currency of the account's credit in the unit, if it differs from the value's. */
+function otherCurrency(state: OpenAccount, value: PromisedValue): string | undefined {
+  if (value.type !== 'CREDIT' || value.currency === null) return undefined;
+  const currency = state.currencies.get(unitKey(value.unit));
+  return currency === value.currency ? undefined : currency;
+}
+
+/** Credit without a currency takes that of its unit. */
+function inCurrencyOfUnit(state: OpenAccount, value: RewardValue): RewardValue {
+  if (value.type !== 'CREDIT' || value.currency !== null) return value;
+  return { ...value, currency: state.currencies.get(unitKey(value.unit)) ?? null };
+}
+
+/**
+ * Grants a reward. Automatically redeemed credit is redeemed at once, unless it is scheduled for
+ * later.
+ */
+export function give(draft: Draft, { name, description, ...reward }: NewReward, at: number): void {
+  const { person, value } = reward;
+  const owner = personal(person, partyIds(draft.state, person));
+  draft.emit({
+    type: 'RewardGranted',
+    at,
+    ...reward,
+    value: inCurrencyOfUnit(draft.state, value),
+    owner,
+    texts: rewardTexts(person, { name, description }),
+  });
+  redeemIfAutomatic(draft, reward.rewardId, at);
+}
+
+/** Encrypted for the reward's owner; no text, no encryption. */
+function rewardTexts(person: PersonId, { name, description }: RewardTexts): Personal<RewardTexts> {
+  return {
+    subject: person,
+    value: name === null && description === null ? null : { name, description },
+  };
+}
+
+/** The client's ids of a user of this account; empty text for a forgotten one. */
+export function partyIds(state: OpenAccount, person: PersonId): PartyIds {
+  return { accountId: state.accountId ?? '', userId: state.users.get(person)?.profile?.id ?? '' };
+}
+
+/** A reward that is due by a program's rule, under its terms. */
+export interface DueReward {
+  readonly rewardId: string;
+  readonly person: PersonId;
+  readonly source: RewardSource;
+  readonly referralId: string | null;
+  readonly programId: string;
+  readonly programVersion: number;
+  readonly rule: string;
+}
+
+/**
+ * Turns terms into a reward earned at `earnedAt`: the delay counts from then, the validity from
+ * when it becomes available.
+ */
+export function underTerms(
+  terms: GrantTerms,
+  earnedAt: number,
+): Omit<NewReward, keyof DueReward | 'value'> {
+  const { name, description, cancellable, redeemsAutomatically, payTo } = terms;
+  const dateScheduledFor = terms.delayDays > 0 ? earnedAt + terms.delayDays * DAY_MS : null;
+  const dateExpires =
+    terms.validDays === null ? null : (dateScheduledFor ?? earnedAt) + terms.validDays * DAY_MS;
+  const dates = { dateScheduledFor, dateExpires };
+  const paid = payTo === undefined ? {} : { payTo };
+  return { name, description, cancellable, redeemsAutomatically, ...dates, ...paid };
+}
+
+/**
+ * Grants the reward of the terms, or records why it cannot be granted: the rest of the command
+ * takes effect without it, and it is not granted later.
+ */
+export function grantUnderTerms(
+  draft: Draft,
+  terms: GrantTerms,
+  due: DueReward,
+  earnedAt: number,
+): void {
+  // The referral continues for the other side; this side has no recipient.
+  if (draft.state.remains.forgotten.has(due.person)) return;
+  if (draft.state.rewards.has(due.rewardId) || draft.state.withheld.has(withheldKey(due))) return;
+  if (!fitsUnderAmountMax(draft.state, terms.value))
+    return withhold(draft, due, 'AMOUNT_TOO_LARGE', earnedAt);
+  if (otherCurrency(draft.state, terms.value) !== undefined)
+    return withhold(draft, due, 'CURRENCY_DIFFERS', earnedAt);
+  if (isLimitReached(draft.state.grantedByRule, due, terms.limit, earnedAt)) {
+    return withhold(draft, due, 'LIMIT_REACHED', earnedAt);
+  }
+  const value = valueOf(draft, terms.value, due);
+  if (value === undefined) return;
+  if (value === 'none left') return withhold(draft, due, 'POOL_EMPTY', earnedAt);
+  give(draft, { ...due, ...underTerms(terms, earnedAt), value }, earnedAt);
+}
+
+/** A tank code is taken from the pool. Undefined: it is needed first. */
+function valueOf(
+  draft: Draft,
+  value: PromisedValue,
+  due: DueReward,
+): RewardValue | 'none left' | undefined {
+  if (value.type !== 'FUELTANK') return value;
+  const { rewardId, programId, programVersion, rule } = due;
+  const { tankCodes } = draft.provided;
+  const { lapses } = draft.state.remains;
+  const provided = ownMember(tankCodes, rewardId);
+  // A code reserved before the newest lapse may belong to another reward by now.
+  if (!provided || (provided.code !== null && provided.lapses !== lapses)) {
+    draft.need({ kind: 'tank-code', rewardId, programId, programVersion, rule, value, lapses });
+    return undefined;
+  }
+  return provided.code === null ? 'none left' : { ...value, fuelTankCode: provided.code };
+}
+
+export function withhold(
+  draft: Draft,
+  due: Omit<DueReward, 'source'>,
+  reason: WithheldReason,
+  at: number,
+): void {
+  const { rewardId, referralId, person, programId, programVersion, rule } = due;
+  draft.emit({
+    type: 'RewardWithheld',
+    at,
+    rewardId,
+    referralId,
+    person,
+    programId,
+    programVersion,
+    rule,
+    reason,
+  });
+}
+
+/**
+ * Records the due changes of one reward, so that the order of the ledger always explains the
+ * balance. `redeems: false` for a moderation that denies: it held the reward before its date.
+ */
+export function settle(
+  draft: Draft,
+  rewardId: string,
+  now: number,
+  { redeems = true } = {},
+): RewardState | undefined {
+  const due = draft.state.rewards.get(rewardId);
+  if (!due || due.dateCancelled !== null) return due;
+  if (due.phase === 'PENDING' && due.dateScheduledFor !== null && due.dateScheduledFor <= now) {
+    draft.emit({
+      type: 'RewardBecameAvailable',
+      at: due.dateScheduledFor,
+      ...rewardRef(due),
+      amount: amountLeft(due),
+    });
+    if (redeems) redeemIfAutomatic(draft, rewardId, due.dateScheduledFor);
+  }
+  const available = draft.state.rewards.get(rewardId);
+  if (
+    available &&
+    available.phase !== 'EXPIRED' &&
+    // The provider may have it: the outcome says what becomes of it.
+    !isBeingPushed(available) &&
+    available.dateExpires !== null &&
+    available.dateExpires <= now
+  ) {
+    draft.emit({
+      type: 'RewardExpired',
+      at: available.dateExpires,
+      ...rewardRef(available),
+      amount: amountLeft(available),
+    });
+  }
+  return draft.state.rewards.get(rewardId);
+}
+
+/** A reward has one automatic redemption, in full, so its id is derived from the reward's. */
+export const automaticRedemptionId = (rewardId: string): string => `${rewardId}-automatic`;
+
+export function redeemIfAutomatic(draft: Draft, rewardId: string, at: number): void {
+  const reward = draft.state.rewards.get(rewardId);
+  if (
+    !reward?.redeemsAutomatically ||
+    reward.phase !== 'AVAILABLE' ||
+    reward.dateCancelled !== null
+  )
+    return;
+  const amount = amountLeft(reward);
+  if (amount > 0)
+    draft.emit({
+      type: 'CreditRedeemed',
+      at,
+      ...rewardRef(reward),
+      redemptionId: automaticRedemptionId(rewardId),
+      amount,
+    });
+}
+
+/** Whether it is redeemed automatically, recorded or not. */
+export const isRedeemedAutomatically = (reward: RewardState, now: number): boolean =>
+  reward.redeemsAutomatically &&
+  reward.value.type === 'CREDIT' &&
+  reward.dateCancelled === null &&
+  (reward.phase !== 'PENDING' || (reward.dateScheduledFor ?? 0) <= now);
+
+/**
+ * POST reward: a manual reward. Dates are epoch milliseconds; a scheduled date in the past means
+ * now.
+ */
+export interface CreateReward {
+  readonly type: 'CreateReward';
+  readonly userId: string;
+  readonly rewardId: string;
+  readonly value: RewardValue;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly cancellable: boolean;
+  readonly dateScheduledFor: number | null;
+  readonly dateExpires: number | null;
+  /** From the tenant's default program, by type. */
+  readonly redeemsAutomatically: boolean;
+  readonly now: number;
+}
+
+export function createReward(state: AccountState, command: CreateReward): Decision<AccountEvent> {
+  const {
+    rewardId,
+    value,
+    name,
+    description,
+    cancellable,
+    dateExpires,
+    redeemsAutomatically,
+    now,
+  } = command;
+  const dateScheduledFor =
+    command.dateScheduledFor !== null && command.dateScheduledFor > now
+      ? command.dateScheduledFor
+      : null;
+  if (dateExpires !== null && dateExpires <= now)
+    return refused(
+      'REWARD_DATES_INVALID',
+      `dateExpires must lie in the future, after ${moment(now)}`,
+    );
+  if (dateExpires !== null && dateScheduledFor !== null && dateExpires < dateScheduledFor) {
+    return refused(
+      'REWARD_DATES_INVALID',
+      `dateExpires must not be before dateScheduledFor, ${moment(dateScheduledFor)}`,
+    );
+  }
+  const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
+  if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
+  if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
+  if (value.type === 'CREDIT' && !fitsUnderAmountMax(state, value))
+    return refused('AMOUNT_TOO_LARGE', sumTooLarge(value.unit, AMOUNT_MAX));
+  const currency = otherCurrency(state, value);
+  if (currency !== undefined && value.type === 'CREDIT')
+    return refused(
+      'CURRENCY_DIFFERS',
+      `currency must be ${currency}, as of the account's other ${value.unit}, not ${value.currency}`,
+    );
+  const reward: NewReward = {
+    rewardId,
+    person,
+    value,
+    name,
+    description,
+    cancellable,
+    dateScheduledFor,
+    dateExpires,
+    redeemsAutomatically,
+    source: 'MANUAL',
+    referralId: null,
+    programId: null,
+    programVersion: null,
+    rule: null,
+  };
+  const draft = new Draft(state);
+  give(draft, reward, now);
+  return draft.decision();
+}
+
+export interface CancelReward {
+  readonly type: 'CancelReward';
+  readonly rewardId: string;
+  readonly now: number;
+}
+
+/**
+ * A repeated cancellation changes nothing. It pins a reward that a moderation cancelled: approving
+ * does not restore it then.
+ */
+export function cancelReward(
+  state: AccountState,
+  { rewardId, now }: CancelReward,
+): Decision<AccountEvent> {
+  const reward = state.status === 'open' ? presentReward(state, rewardId) : undefined;
+  if (state.status === 'absent' || !reward) return refused('REWARD_NOT_FOUND');
+  const hold = heldBy(state, reward);
+  if (hold !== undefined) return { heldBy: hold };
+  if (reward.cancelledBy === 'REQUEST') return { events: [] };
+  const draft = new Draft(state);
+  const settled = settle(draft, rewardId, now) ?? reward;
+  if (!isCancellable(draft.state, settled) || settled.redeemed > 0)
+    return refused('REWARD_NOT_CANCELLABLE', notCancellable(settled));
+  cancel(draft, rewardId, now, 'REQUEST');
+  return draft.decision();
+}
+
+/** What the provider pays is its own once the account has a customer there. */
+export const isCancellable = (
+  { paymentProviderId }: Pick<OpenAccount, 'paymentProviderId'>,
+  { cancellable, payTo }: RewardState,
+): boolean => cancellable && (payTo === undefined || paymentProviderId === null);
+
+export function cancel(
+  draft: Draft,
+  rewardId: string,
+  now: number,
+  by: 'REQUEST' | 'MODERATION',
+): void {
+  const reward = draft.state.rewards.get(rewardId);
+  if (!reward) return;
+  // Cancelled by a moderation before: only the canceller changes, so no amount is posted a second
+  // time.
+  const amount = reward.dateCancelled === null ? amountLeft(reward) : 0;
+  draft.emit({ type: 'RewardCancelled', at: now, ...rewardRef(reward), amount, by });
+}
+
+/**
+ * The scheduled command: records that a reward became available or expired, if it is due and not
+ * recorded.
+ */
+export interface SettleReward {
+  readonly type: 'SettleReward';
+  readonly rewardId: string;
+  readonly now: number;
+}
+
+export function settleReward(
+  state: AccountState,
+  { rewardId, now }: SettleReward,
+): Decision<AccountEvent> {
+  const reward = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
+  if (state.status === 'absent' || !reward) return { events: [] };
+  const draft = new Draft(state);
+  settle(draft, rewardId, now);
+  return draft.decision();
+}

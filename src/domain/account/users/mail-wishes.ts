@@ -1,0 +1,19 @@
+import type { Decision } from '../../decision.js';
+import type { AccountEvent, PersonId } from '../account.events.js';
+import type { AccountState } from '../account.state.js';
+
+/** A person wants no further mails. Harmless for somebody who is gone, and when repeated. */
+export interface UnsubscribeFromMails {
+  readonly type: 'UnsubscribeFromMails';
+  readonly person: PersonId;
+  readonly now: number;
+}
+
+export function unsubscribeFromMails(
+  state: AccountState,
+  { person, now }: UnsubscribeFromMails,
+): Decision<AccountEvent> {
+  const user = state.status === 'open' ? state.users.get(person) : undefined;
+  if (!user?.profile || user.wantsNoMails === true) return { events: [] };
+  return { events: [{ type: 'MailsUnsubscribed', at: now, person }] };
+}

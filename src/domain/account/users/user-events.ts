@@ -1,0 +1,228 @@
+import { Map } from 'immutable';
+import { personal } from '../../personal.js';
+import type { EventCondition, EventReward, Program } from '../../program.js';
+import type { Decision } from '../../decision.js';
+import { refused } from '../../refusal.js';
+import type {
+  AccountEvent,
+  PersonId,
+  RecalledNumbers,
+  UserEventContent,
+  WithheldReason,
+} from '../account.events.js';
+import type { AccountState, ReferralState } from '../account.state.js';
+import { Draft } from '../draft.js';
+import {
+  batchKey,
+  fits,
+  hasFitted,
+  hasFittedBefore,
+  hasId,
+  type NamedNumbers,
+} from './events-seen.js';
+import { convert, type ReferralContext } from '../referral/referral.js';
+import { grantUnderTerms, withhold, type DueReward } from '../rewards/rewards.js';
+import { noteSeen, type Seen } from './seen.js';
+import { ownMember } from '../../own-member.js';
+
+/** A user's event and its consequences under the tenant's programs: conversions and rewards. */
+
+export interface ReceivedEvent {
+  /** Our id of the event. The ids of its rewards are derived from it. */
+  readonly userEventId: string;
+  /** Keyed hash of the client's id; null: the client gave none. */
+  readonly idRef: string | null;
+  readonly content: UserEventContent;
+}
+
+export interface ReceiveUserEvents {
+  readonly type: 'ReceiveUserEvents';
+  readonly userId: string;
+  /** The user's address, when the user called. */
+  readonly seen?: Seen | undefined;
+  readonly events: readonly ReceivedEvent[];
+  /** Keyed hash of the batch's idempotency key; null: none. */
+  readonly batch: string | null;
+  /** All of the tenant: a user takes part in each. */
+  readonly programs: readonly Program[];
+  /** About the account's referral; the program is that referral's. */
+  readonly context: ReferralContext;
+  /**
+   * The id of a rule's reward for an event; of this account or, in the same way, of the referrer.
+   */
+  readonly rewardIdOf: (userEventId: string, programId: string, rule: string) => string;
+}
+
+export function receiveUserEvents(
+  state: AccountState,
+  command: ReceiveUserEvents,
+): Decision<AccountEvent> {
+  const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
+  if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
+  if (command.batch !== null && state.batches.has(batchKey(person, command.batch)))
+    return refused('EVENTS_ALREADY_RECEIVED');
+  const draft = new Draft(state, command.context.provided);
+  noteSeen(draft, person, command.seen, command.context.now);
+  for (const event of command.events) receive(draft, person, event, command);
+  return draft.decision();
+}
+
+/** The event that may earn rewards, and its command. */
+interface Earning {
+  readonly received: ReceivedEvent;
+  readonly command: ReceiveUserEvents;
+}
+
+function receive(
+  draft: Draft,
+  person: PersonId,
+  received: ReceivedEvent,
+  command: ReceiveUserEvents,
+): void {
+  const { userEventId, content, idRef } = received;
+  const { programs, context, batch } = command;
+  const event = {
+    type: 'UserEventReceived' as const,
+    at: context.now,
+    userEventId,
+    person,
+    batch,
+    content: personal(person, content),
+    ...(idRef !== null && { idRef }),
+  };
+  // Recorded, since its sender gets the usual answer.
+  if (idRef !== null && hasId(draft.state.eventsSeen.get(person), idRef))
+    return draft.emit({ ...event, repeated: true });
+  const earning = { received, command };
+  const seen = draft.state.eventsSeen.get(person);
+  const rules = rulesFor(draft.state, person, command);
+  const leftOut = rules.filter(
+    (rule) =>
+      rule.firstTimeOnly && fits(rule, content) && hasFittedBefore(rule, seen) === undefined,
+  );
+  const earlier = leftOut.length > 0 ? earlierEvents(draft, person, rules) : undefined;
+  const counts = (rule: EventCondition): boolean =>
+    fits(rule, content) &&
+    !(
+      rule.firstTimeOnly &&
+      (hasFittedBefore(rule, seen) ?? (earlier !== undefined && hasFitted(rule, earlier)))
+    );
+  draft.emit({
+    ...event,
+    ...(earlier && { recalled: personal(person, recalledBy(leftOut, earlier)) }),
+  });
+  for (const program of programs) {
+    for (const rule of program.eventRewards) {
+      if (rule.to === 'USER' && counts(rule))
+        grantUnderTerms(draft, rule.terms, dueOf(program, rule, person, earning), context.now);
+    }
+  }
+  const { program } = context;
+  if (!program || draft.state.referral?.referred.person !== person) return;
+  if (program.conversion.on === 'EVENT' && counts(program.conversion))
+    convert(draft, program, context);
+  for (const rule of program.eventRewards)
+    if (rule.to === 'REFERRER' && counts(rule)) earnForReferrer(draft, program, rule, earning);
+}
+
+/** The rules that an event of the person may match. */
+function rulesFor(
+  { referral }: AccountState & { readonly status: 'open' },
+  person: PersonId,
+  { programs, context: { program } }: ReceiveUserEvents,
+): readonly EventCondition[] {
+  const forUser = programs.flatMap(({ eventRewards }) =>
+    eventRewards.filter(({ to }) => to === 'USER'),
+  );
+  if (!program || referral?.referred.person !== person) return forUser;
+  const forReferrer = program.eventRewards.filter(({ to }) => to === 'REFERRER');
+  return program.conversion.on === 'EVENT'
+    ? [...forUser, program.conversion, ...forReferrer]
+    : [...forUser, ...forReferrer];
+}
+
+/** What the stream has of the person's events, for every rule at once: it is read as a whole. */
+function earlierEvents(
+  draft: Draft,
+  person: PersonId,
+  rules: readonly EventCondition[],
+): NamedNumbers {
+  const found = ownMember(draft.provided.earlierEvents, person);
+  const conditions = rules.filter(({ firstTimeOnly }) => firstTimeOnly);
+  if (!found) draft.need({ kind: 'earlier-events', person, conditions });
+  return found ?? Map();
+}
+
+const recalledBy = (rules: readonly EventCondition[], earlier: NamedNumbers): RecalledNumbers =>
+  rules.flatMap(({ key, minimum }) =>
+    minimum === null
+      ? []
+      : [[minimum.field, earlier.get(key)?.get(minimum.field) ?? null] as const],
+  );
+
+function dueOf(
+  program: Program,
+  { rule }: EventReward,
+  person: PersonId,
+  { received: { userEventId }, command: { rewardIdOf } }: Earning,
+): DueReward {
+  const rewardId = rewardIdOf(userEventId, program.id, rule);
+  // Not a reward of the referral: moderating the referral does not affect rewards of events.
+  return {
+    rewardId,
+    person,
+    source: 'EVENT',
+    referralId: null,
+    programId: program.id,
+    programVersion: program.version,
+    rule,
+  };
+}
+
+/**
+ * The referrer's reward is recorded in the referrer's account by a policy; obstacles on this side
+ * are checked here.
+ */
+function earnForReferrer(
+  draft: Draft,
+  program: Program,
+  rule: EventReward,
+  earning: Earning,
+): void {
+  const { referral } = draft.state;
+  if (!referral) return;
+  const { received, command } = earning;
+  const { context } = command;
+  // A reward lost for want of approval is lost for good: a running moderation must end first.
+  draft.restOn(referral.referralId);
+  const reason = whyLost(referral, context);
+  if (reason)
+    return withhold(
+      draft,
+      dueOf(program, rule, referral.referrer.person, earning),
+      reason,
+      context.now,
+    );
+  draft.emit({
+    type: 'ReferrerRewardEarnedByEvent',
+    at: context.now,
+    referralId: referral.referralId,
+    userEventId: received.userEventId,
+    referrer: referral.referrer,
+    programId: program.id,
+    programVersion: program.version,
+    rule: rule.rule,
+    terms: rule.terms,
+  });
+}
+
+function whyLost(
+  { referrerStatus, dateRefunded }: ReferralState,
+  { referrer }: ReferralContext,
+): WithheldReason | undefined {
+  if (!referrer) return 'REFERRER_GONE';
+  if (referrer.blocked) return 'REFERRER_BLOCKED';
+  // As its conversion and its moderation, its events pay nothing anew.
+  if (dateRefunded !== undefined) return 'REFERRAL_REFUNDED';
+  return referrerStatus === 'APPROVED' ? undefined : 'SIDE_NOT_APPROVED';
+}
