@@ -301,8 +301,8 @@ export default defineConfig(
     files: [
       'src/domain/**/*.ts',
       'src/command-handling/**/*.ts',
-      'src/kept-answers/**/*.ts',
-      'src/policies/**/*.ts',
+      'src/idempotency/**/*.ts',
+      'src/{policies,reacting,tenants,work-queue}/**/*.ts',
       'src/http/writing/**/*.ts',
       'src/privacy/{subject-keys,sealed-values,erasure-replay}.ts',
       'src/projecting/following/{position-waiters,projection-runner,projection-track}.ts',
@@ -313,7 +313,7 @@ export default defineConfig(
       'src/event-log/*.ts',
       'src/foundation/**/*.ts',
     ],
-    ignores: ['src/foundation/world.ts', 'src/policies/{jobs,queue-pool,stranded-jobs}.ts'],
+    ignores: ['src/foundation/world.ts', 'src/work-queue/{jobs,queue-pool,stranded-jobs}.ts'],
     rules: {
       'no-restricted-globals': ['error', ...ofTheRealWorld.globals],
       'no-restricted-properties': ['error', ...ofTheRealWorld.properties],
@@ -328,7 +328,7 @@ export default defineConfig(
     // others are somebody else's.
     files: [
       'projections/**/*.ts',
-      'src/policies/**/*.ts',
+      'src/{policies,reacting,work-queue}/**/*.ts',
       'src/webhooks/**/*.ts',
       'src/operations/**/*.ts',
       'src/cli/**/*.ts',
@@ -357,7 +357,7 @@ export default defineConfig(
   },
   {
     // Response classes describe JSON for /openapi.json. Nobody makes an instance of one.
-    files: ['src/http/**/*.ts'],
+    files: ['src/{console,http,presenting}/**/*.ts'],
     rules: { '@typescript-eslint/no-misused-spread': 'off' },
   },
   { files: operatorFacing, rules: { 'no-console': 'off' } },

@@ -4,7 +4,7 @@ const AREAS = {
   // Not by its properties: a survivor would take minutes.
   domain: { mutate: ['src/domain/**/*.ts'], folders: ['test/domain'] },
   policies: {
-    mutate: ['src/policies/**/*.ts'],
+    mutate: ['src/{policies,reacting,work-queue}/**/*.ts'],
     folders: ['test/policy-rules', 'test/policies', 'test/simulator'],
     needsPostgres: true,
   },

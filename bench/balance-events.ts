@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Core } from '../src/core/core.js';
+import type { Core } from '../src/stores/core.js';
 import type { AccountEvent } from '../src/domain/account/account.events.js';
 
 /**

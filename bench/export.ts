@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import type { Pool } from 'pg';
 import { accountProjectors } from '../projections/account-projectors.js';
 import { loadConfig } from '../src/config/config.js';
-import { openCore, type Core } from '../src/core/core.js';
+import { openCore, type Core } from '../src/stores/core.js';
 import type { ExportFormat, ExportType } from '../src/exports/export-order.js';
 import { writeExportFile, type ExportParts } from '../src/exports/write-export-file.js';
 import { openPool } from '../src/postgres/database.js';

@@ -10,7 +10,7 @@ import { RewardQueries } from '../projections/rewards/queries.js';
 import { rewards as rewardsTable, type RewardContent } from '../projections/rewards/table.js';
 import { UserQueries } from '../projections/users/queries.js';
 import { loadConfig } from '../src/config/config.js';
-import { openCore, type Core } from '../src/core/core.js';
+import { openCore, type Core } from '../src/stores/core.js';
 import { accountFacts, rewardFacts, userFacts } from '../src/domain/account/account.facts.js';
 import { amountLeft, type OpenAccount } from '../src/domain/account/account.state.js';
 import type { AccountRef, Scope } from '../src/domain/scope.js';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { accountProjectors } from '../projections/account-projectors.js';
 import { loadConfig } from '../src/config/config.js';
-import { openCore, type Core } from '../src/core/core.js';
+import { openCore, type Core } from '../src/stores/core.js';
 import { openPool } from '../src/postgres/database.js';
 import type { GenerationParts } from '../src/projecting/generations/catch-up.js';
 import { decodeForProjectors } from '../src/projecting/decode-events.js';

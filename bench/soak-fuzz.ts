@@ -7,7 +7,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { pino } from 'pino';
 import { loadConfig } from '../src/config/config.js';
 import { makeOperatorKey } from '../src/config/operators.js';
-import { openCore } from '../src/core/core.js';
+import { openCore } from '../src/stores/core.js';
 import { fuzz, type FuzzReport } from './fuzz/fuzz-run.js';
 import { MARK, type Ledger } from './fuzz/ledger-values.js';
 import { OpenApiValidator } from '../test/harness/openapi-validator.js';

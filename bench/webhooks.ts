@@ -6,7 +6,7 @@ import { CompactSign, generateKeyPair } from 'jose';
 import pLimit from 'p-limit';
 import { Webhook } from 'standardwebhooks';
 import { Agent } from 'undici';
-import type { Core } from '../src/core/core.js';
+import type { Core } from '../src/stores/core.js';
 import { newEndpointSecret } from '../src/webhooks/signing/endpoint-secret.js';
 import type { Answer, LedgerClient } from '../test/harness/ledger-client.js';
 import {

@@ -1,7 +1,7 @@
 import type { EventCodec } from '../src/event-log/codec.js';
 import type { RecordedEvent } from '../src/event-log/event-log.js';
 import { unreadableReason } from '../src/event-log/known-events.js';
-import type { PolicyRunnerOptions } from '../src/policies/policy-runner.js';
+import type { PolicyRunnerOptions } from '../src/reacting/policy-runner.js';
 import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
 import type { SubjectKeys } from '../src/privacy/subject-keys.js';
 import { KnownEventsCodec } from './known-events.js';

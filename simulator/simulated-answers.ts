@@ -1,11 +1,11 @@
 import { deterministicId } from '../src/command-handling/deterministic-id.js';
 import { newId } from '../src/foundation/world.js';
-import type { AnswerRow, AnswerRows } from '../src/kept-answers/answer-rows.js';
+import type { AnswerRow, AnswerRows } from '../src/idempotency/answer-rows.js';
 import {
   nameOf,
   type ClaimedCommand,
   type KeyedRequest,
-} from '../src/kept-answers/idempotency-key.js';
+} from '../src/idempotency/idempotency-key.js';
 import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 

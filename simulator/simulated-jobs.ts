@@ -1,5 +1,5 @@
-import type { Job } from '../src/policies/add-job.js';
-import type { jobHandlers } from '../src/policies/reactions.js';
+import type { Job } from '../src/work-queue/add-job.js';
+import type { jobHandlers } from '../src/reacting/reactions.js';
 import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 import type { VirtualWorld } from './virtual-world.js';

@@ -15,7 +15,7 @@ import {
   type WorkAsks,
   type WorkRoom,
 } from '../src/payments/outgoing/payment-work.js';
-import type { WaitingForAccount } from '../src/policies/policy.js';
+import type { WaitingForAccount } from '../src/reacting/policy.js';
 import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 

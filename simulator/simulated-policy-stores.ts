@@ -8,15 +8,15 @@ import {
   type ParkedStreams,
   type Settlement,
   type UnknownEvent,
-} from '../src/policies/parked-reactions.js';
+} from '../src/reacting/parked-reactions.js';
 import {
   CheckpointMoved,
   type KnownCheckpoint,
   type PolicyCheckpoint,
   type PolicyCheckpoints,
   type TrailPoint,
-} from '../src/policies/policy-checkpoint.js';
-import type { PolicyStores } from '../src/policies/policy-stores.js';
+} from '../src/reacting/policy-checkpoint.js';
+import type { PolicyStores } from '../src/reacting/policy-stores.js';
 import type { Position, SeenEvent } from '../src/event-log/event-log.js';
 import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';

@@ -1,5 +1,5 @@
 import type { Position, SeenEvent } from '../src/event-log/event-log.js';
-import type { TrailPoint } from '../src/policies/policy-checkpoint.js';
+import type { TrailPoint } from '../src/reacting/policy-checkpoint.js';
 import type { Locks } from '../src/postgres/leadership.js';
 import {
   AnotherFollower,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/core/core.js';
+import { openCore, type Core } from '../../src/stores/core.js';
 import { openPool } from '../../src/postgres/database.js';
 import { LedgerClient } from '../../test/harness/ledger-client.js';
 import { SeededRandom } from '../../test/harness/seeded-random.js';

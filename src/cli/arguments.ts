@@ -1,4 +1,4 @@
-import { isAlias } from '../command-handling/tenant-directory.js';
+import { isAlias } from '../tenants/tenant-directory.js';
 import { MODES, type Mode, type Scope } from '../domain/scope.js';
 import {
   COUNTED_CALLS,

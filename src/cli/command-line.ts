@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { pino, type Logger } from 'pino';
 import { loadConfig } from '../config/config.js';
-import { openCore, type Core, type CoreOptions } from '../core/core.js';
+import { openCore, type Core, type CoreOptions } from '../stores/core.js';
 import { fileText, NOT_STORABLE, unstorablePath } from '../foundation/outside-text.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';

@@ -1,5 +1,5 @@
 import { isUnit, trimmedUnit } from '../domain/units.js';
-import { isIdempotencyKey } from '../kept-answers/idempotency-key.js';
+import { isIdempotencyKey } from '../idempotency/idempotency-key.js';
 import { CommandError } from './command-error.js';
 
 /** Checked options of corrections. All throw {CommandError}. */

@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import {
   EXPORT_FORMATS,
   EXPORT_TYPES,

@@ -1,6 +1,6 @@
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { loadConfig, publicUrlAt } from '../config/config.js';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import { writeExportsHere } from '../operations/exports/write-exports-here.js';
 import { commandLogger } from './command-line.js';
 

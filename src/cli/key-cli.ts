@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import { pause } from '../foundation/pause.js';
 import { openPool } from '../postgres/database.js';
 import {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { breakInWords } from '../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../chain/digest-document.js';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import type { Scope } from '../domain/scope.js';
 import { operatingSystemUser } from '../operations/audit.js';
 import type { Done } from '../operations/audited.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../config/config.js';
-import { openLedgerDatabase } from '../core/ledger-database.js';
+import { openLedgerDatabase } from '../stores/ledger-database.js';
 import { durationText } from '../foundation/duration.js';
 import { CommandError } from './command-error.js';
 import { openLogAt, parseLogAddress, type OpenLog } from '../operations/log/log-address.js';

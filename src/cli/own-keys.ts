@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import type { Core } from '../core/core.js';
-import { releaseOf } from '../core/release.js';
+import type { Core } from '../stores/core.js';
+import { releaseOf } from '../stores/release.js';
 import { LogAheadOfClock } from '../event-log/clock.js';
 import { firstLine } from '../foundation/describe-error.js';
-import { PostgresAnswerRows } from '../kept-answers/answer-rows.js';
-import { KeptAnswers } from '../kept-answers/kept-answers.js';
+import { PostgresAnswerRows } from '../idempotency/answer-rows.js';
+import { KeptAnswers } from '../idempotency/kept-answers.js';
 import { CommandError } from './command-error.js';
 import type { KeyedBy } from '../operations/operator-keys.js';
 import { NotDone, type Outcome } from '../operations/outcome.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { loadConfig, publicUrlAt } from '../config/config.js';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import type { Scope } from '../domain/scope.js';
 import { OPERATOR, operatingSystemUser } from '../operations/audit.js';
 import { auditedOn } from '../operations/audited.js';

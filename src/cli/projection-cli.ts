@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import { checkAlias, checkedActor, parseMode } from './arguments.js';
 import { CommandError } from './command-error.js';
 import {

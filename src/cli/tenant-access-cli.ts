@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import type { TenantCommand } from '../domain/tenant/tenant.decider.js';
 import { memberOfStaff, operatingSystemUser, staffSays } from '../operations/audit.js';
 import { checkAlias, filled, parseMode, scopeOf } from './arguments.js';

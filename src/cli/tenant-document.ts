@@ -1,4 +1,4 @@
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import type { Refused } from '../domain/refusal.js';
 import { CALL_WINDOWS, COUNTED_CALLS, publicUserOf } from '../domain/tenant/open-rules.js';
 import { programsOf } from '../domain/tenant/program-document.js';

@@ -1,11 +1,11 @@
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import type { ChangeMailSettings } from '../domain/tenant/mail-settings.js';
 import { isMailAddress, isMailDomain, MAIL_DOMAINS_MAX } from '../foundation/mail-address.js';
 import { TEST_ADDRESSES_MAX } from '../mails/settings/test-addresses.js';
 import { isMailType, MAIL_TYPES } from '../themes/theme-instance.js';
 import { CommandError } from './command-error.js';
 
-/** `tenant update --mail TYPE… --mail-test-to ADDRESS… --mail-domains DOMAIN…`; `none` empties a list. */
+/** Options of mails of `tenant update`; `none` empties a list. */
 
 interface MailOptions {
   readonly mail?: readonly string[];

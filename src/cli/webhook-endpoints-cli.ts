@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import type { Scope } from '../domain/scope.js';
 import { OPERATOR, operatingSystemUser } from '../operations/audit.js';
 import { auditedOn, type Done } from '../operations/audited.js';

@@ -17,7 +17,7 @@ import { TooBusy } from './waiting-lines.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess, WaitAtAccount } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
-import type { TenantDirectory } from './tenant-directory.js';
+import type { TenantDirectory } from '../tenants/tenant-directory.js';
 
 type AcceptedOutcome = Extract<AccountOutcome, { kind: 'accepted' }>;
 

@@ -18,7 +18,7 @@ import {
 } from './processes/erasure-process.js';
 import { ModerationProcess } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
-import { TenantDirectory } from './tenant-directory.js';
+import { TenantDirectory } from '../tenants/tenant-directory.js';
 import { ThemeCommands } from './theme-commands.js';
 import { ThemeJournal } from './theme-journal.js';
 

@@ -15,8 +15,8 @@ import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
 import { TenantCommandEnvelope, type Commands, type TenantCheck } from './commands.js';
 import type { ReadableStreams } from './readable-streams.js';
-import { hashOfKey } from './tenant-directory.js';
-import { apiKeyContexts, signingSecretContexts } from './token-secrets.js';
+import { hashOfKey } from '../tenants/tenant-directory.js';
+import { apiKeyContexts, signingSecretContexts } from '../tenants/token-secrets.js';
 
 /** Plain secrets, shown once. */
 export interface TenantSecrets {

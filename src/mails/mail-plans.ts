@@ -1,9 +1,9 @@
 import { deterministicId } from '../command-handling/deterministic-id.js';
-import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../tenants/tenant-directory.js';
 import type { DomainEvent } from '../domain/events.js';
 import { CLOCK_AHEAD_MS_MAX } from '../event-log/clock.js';
 import { timeNow } from '../foundation/world.js';
-import type { Reaction } from '../policies/policy.js';
+import type { Reaction } from '../reacting/policy.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 import { TOLD_WITHIN_MS } from './deliveries/mail-retries.js';
 import type { MailStore } from './deliveries/mail-store.js';

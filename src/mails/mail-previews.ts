@@ -1,4 +1,4 @@
-import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../tenants/tenant-directory.js';
 import { sameAddress } from '../foundation/mail-address.js';
 import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import { OperationCommandEnvelope } from '../command-handling/commands.js';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import { personal, type Personal } from '../domain/personal.js';
 import type { Scope } from '../domain/scope.js';
 import type { Actor, CommandMeta } from '../event-log/envelope.js';

@@ -1,4 +1,4 @@
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import type { Scope } from '../domain/scope.js';
 import { recordDone, recordOperation, type Operation } from './audit.js';
 import { LogAheadOfClock } from '../event-log/clock.js';

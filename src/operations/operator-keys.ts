@@ -1,8 +1,8 @@
 import type { Scope } from '../domain/scope.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { canonicalJson } from '../foundation/canonical-json.js';
-import type { KeptAnswer, KeyedRequest } from '../kept-answers/idempotency-key.js';
-import type { KeptAnswers } from '../kept-answers/kept-answers.js';
+import type { KeptAnswer, KeyedRequest } from '../idempotency/idempotency-key.js';
+import type { KeptAnswers } from '../idempotency/kept-answers.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { operatorMeta, personNamed } from './audit.js';

@@ -1,5 +1,5 @@
 import { TenantCommandEnvelope, type Commands } from '../command-handling/commands.js';
-import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../tenants/tenant-directory.js';
 import type { Refused } from '../domain/refusal.js';
 import type { Mode, Scope } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';

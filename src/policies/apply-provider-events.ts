@@ -1,4 +1,4 @@
-import type { Policy } from './policy.js';
+import type { Policy } from '../reacting/policy.js';
 
 /**
  * An account follows the customer of its payment provider: whenever the provider told something,

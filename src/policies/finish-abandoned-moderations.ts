@@ -1,5 +1,5 @@
 import { timeNow } from '../foundation/world.js';
-import type { Policy } from './policy.js';
+import type { Policy } from '../reacting/policy.js';
 
 /**
  * The request carries out its moderation itself. After this delay a job finishes one that a crash

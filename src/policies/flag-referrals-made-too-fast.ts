@@ -1,4 +1,4 @@
-import type { Policy } from './policy.js';
+import type { Policy } from '../reacting/policy.js';
 
 /**
  * When a referral exceeds its referrer's rate limit, the earlier ones receive the signal, too.

@@ -1,4 +1,4 @@
-import type { Policy } from './policy.js';
+import type { Policy } from '../reacting/policy.js';
 
 /**
  * Grants the referrer, in its own account, the reward that an event of the referred user has

@@ -1,5 +1,5 @@
 import type { AccountEventOf } from '../domain/account/account.events.js';
-import type { Policy, Reaction } from './policy.js';
+import type { Policy, Reaction } from '../reacting/policy.js';
 
 type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>;
 

@@ -1,4 +1,4 @@
-import type { Policy } from './policy.js';
+import type { Policy } from '../reacting/policy.js';
 
 /**
  * A bulk redemption lists its rewards itself; this reaction lists those that a crash left unlisted.

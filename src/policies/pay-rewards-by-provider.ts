@@ -1,6 +1,6 @@
 import type { LedgerEvent } from '../projecting/projector.js';
 import type { DomainEvent } from '../domain/events.js';
-import type { Policy, Reaction } from './policy.js';
+import type { Policy, Reaction } from '../reacting/policy.js';
 
 /**
  * Asks for an account whenever the payment provider may have something to be paid with: a reward

@@ -7,7 +7,7 @@ import { grantReferrerRewardEarnedByEvent } from './grant-referrer-reward-earned
 import { grantReferrerRewardWhenEarned } from './grant-referrer-reward-when-earned.js';
 import { listRedeemedRewards } from './list-redeemed-rewards.js';
 import { payRewardsByProvider } from './pay-rewards-by-provider.js';
-import type { Policy } from './policy.js';
+import type { Policy } from '../reacting/policy.js';
 import { settleRewardsOnTheirDates } from './settle-rewards-on-their-dates.js';
 
 export const POLICIES: readonly Policy[] = [

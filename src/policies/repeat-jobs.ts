@@ -1,10 +1,10 @@
 import type { EventLog } from '../event-log/event-log.js';
 import { logPages } from '../event-log/event-pages.js';
 import { timeNow } from '../foundation/world.js';
-import type { Job } from './add-job.js';
+import type { Job } from '../work-queue/add-job.js';
 import { POLICIES } from './policies.js';
-import type { PlansPayments } from './reactions.js';
-import { meetEvents, type ReadingOptions } from './reading-events.js';
+import type { PlansPayments } from '../reacting/reactions.js';
+import { meetEvents, type ReadingOptions } from '../reacting/reading-events.js';
 
 /**
  * Jobs that were due longer ago had their effect long before a loss. A queue that stood still for

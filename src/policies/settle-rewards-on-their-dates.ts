@@ -1,7 +1,7 @@
 import type { AccountEventOf } from '../domain/account/account.events.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { LedgerEvent } from '../projecting/projector.js';
-import type { Policy, Reaction } from './policy.js';
+import type { Policy, Reaction } from '../reacting/policy.js';
 
 /**
  * Schedules a job for the time at which a reward becomes available or expires, so that the ledger

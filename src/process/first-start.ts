@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { makeOperatorKey } from '../config/operators.js';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import { DEFAULT_PROGRAM } from '../domain/tenant/program-document.js';
 import { errorCode, hasCode } from '../foundation/error-code.js';
 import type { Listening } from './service-options.js';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import 'reflect-metadata';
 import { pino, type Logger } from 'pino';
 import { ConfigError, loadConfig, type Config } from '../config/config.js';
-import { isStoreAway } from '../core/core.js';
+import { isStoreAway } from '../stores/core.js';
 import { errorName } from '../foundation/describe-error.js';
 import { firstSteps } from './first-start.js';
 import { helpText } from './help.js';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 
 export interface ServiceOptions {
   readonly config: Config;

@@ -1,25 +1,25 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Pool } from 'pg';
-import type { ClockWatch } from '../core/clock-watch.js';
+import type { ClockWatch } from '../stores/clock-watch.js';
 import { OperatorsFile } from '../config/operators-file.js';
 import type { CurrentOperators } from '../config/operators.js';
-import { ConsoleGate } from '../http/console/sessions/console-gate.js';
-import { RefusedVisits } from '../http/console/sessions/refused-visits.js';
+import { ConsoleGate } from '../console/sessions/console-gate.js';
+import { RefusedVisits } from '../console/sessions/refused-visits.js';
 import { OperatorSessions } from '../operations/sessions/operator-sessions.js';
-import type { Core } from '../core/core.js';
+import type { Core } from '../stores/core.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { RateLimits } from '../http/limits/rate-limits.js';
 import { createMetricsRegistry } from '../http/health/metrics.js';
-import { PostgresAnswerRows } from '../kept-answers/answer-rows.js';
-import { KeptAnswers } from '../kept-answers/kept-answers.js';
-import type { PolicyRunner } from '../policies/policy-runner.js';
-import { queueDepth } from '../policies/queue-depth.js';
+import { PostgresAnswerRows } from '../idempotency/answer-rows.js';
+import { KeptAnswers } from '../idempotency/kept-answers.js';
+import type { PolicyRunner } from '../reacting/policy-runner.js';
+import { queueDepth } from '../work-queue/queue-depth.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
 import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
-import { ServiceReadiness } from './health.js';
-import { LedgerMetrics } from './metrics.js';
-import { ResourceMetrics } from './resource-metrics.js';
+import { ServiceReadiness } from '../observability/health.js';
+import { LedgerMetrics } from '../observability/metrics.js';
+import { ResourceMetrics } from '../observability/resource-metrics.js';
 import type { Address, Listening, ServiceOptions } from './service-options.js';
 import {
   makeFollowers,
@@ -55,8 +55,8 @@ import {
   startPayments,
   startPaymentsWork,
   type Payments,
-  type PaymentsWork,
 } from './start-payments.js';
+import type { PaymentsWork } from '../payments/payments-work.js';
 import { startInOrder, type Start } from './start-in-order.js';
 import {
   prepareReadModels,

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
 import { connectionBudget } from '../config/connection-budget.js';
-import type { Core } from '../core/core.js';
-import { exportJobsOn } from '../core/export-jobs-on.js';
+import type { Core } from '../stores/core.js';
+import { exportJobsOn } from '../stores/export-jobs-on.js';
 import type { ExportJobs } from '../exports/jobs/export-jobs.js';
 import { exportFigures } from '../exports/storage/export-file-rows.js';
 import { openPool } from '../postgres/database.js';
-import type { ResourceMetrics } from './resource-metrics.js';
+import type { ResourceMetrics } from '../observability/resource-metrics.js';
 import type { Address, ServiceOptions } from './service-options.js';
 import type { Followers } from './start-followers.js';
 import type { Started } from './start-in-order.js';

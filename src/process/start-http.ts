@@ -4,12 +4,12 @@ import type { Registry } from 'prom-client';
 import type { Pool } from 'pg';
 import { publicUrlAt } from '../config/config.js';
 import { connectionBudget } from '../config/connection-budget.js';
-import { isNotServedNow, type Core } from '../core/core.js';
+import { isNotServedNow, type Core } from '../stores/core.js';
 import { atMost } from '../foundation/in-time.js';
 import { Admission } from '../http/limits/admission.js';
 import { FailedCredentials } from '../http/limits/call-limit.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
-import { serveConsole } from '../http/console/sessions/console-gate.js';
+import { serveConsole } from '../console/sessions/console-gate.js';
 import { DownloadRecords } from '../http/exports/download-records.js';
 import { HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
@@ -23,13 +23,17 @@ import { serveReference } from '../http/reference/reference-pages.js';
 import { serveStartPage } from '../http/start-page/start-page.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { AppModule, type ModuleParts } from './app.module.js';
-import { connectionsMax } from './open-files.js';
-import { databaseAnswersIn, storesAnswerIn, type ServiceReadiness } from './health.js';
+import { connectionsMax } from '../observability/open-files.js';
+import {
+  databaseAnswersIn,
+  storesAnswerIn,
+  type ServiceReadiness,
+} from '../observability/health.js';
 import type { Address, ServiceOptions } from './service-options.js';
 import type { Followers } from './start-followers.js';
 import type { Started } from './start-in-order.js';
 import type { Stores } from './start-stores.js';
-import { pageOfUnmatched } from '../http/console/view/error-page.js';
+import { pageOfUnmatched } from '../console/view/error-page.js';
 import { RequestValidationPipe } from '../http/shapes/validation.js';
 import { isWriteToken } from '../http/users/write-token.js';
 import { completedError } from '../http/writing/error-message.js';

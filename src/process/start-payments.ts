@@ -1,11 +1,10 @@
 import { rewardsProjector } from '../../projections/rewards/projector.js';
 import { PushQueries } from '../../projections/rewards/queries.js';
-import type { Core } from '../core/core.js';
-import { DailySyncs, type SeenSync } from '../payments/incoming/daily-syncs.js';
+import type { Core } from '../stores/core.js';
+import { DailySyncs } from '../payments/incoming/daily-syncs.js';
 import {
   PaymentEvents,
   recorderOf,
-  type Received,
   type RecordProviderEvent,
 } from '../payments/incoming/payment-events.js';
 import { providerRows } from '../payments/incoming/payment-rows.js';
@@ -13,12 +12,13 @@ import { waitingEventsOf } from '../payments/incoming/waiting-events.js';
 import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
 import { PostgresPaymentWork } from '../payments/outgoing/payment-work.js';
 import type { RewardPayments } from '../payments/outgoing/reward-payments.js';
-import { RewardPusher, type SeenPush } from '../payments/outgoing/reward-pusher.js';
+import { RewardPusher } from '../payments/outgoing/reward-pusher.js';
 import { paymentFigures, type PaymentFigures } from '../payments/payment-figures.js';
 import type { PaymentProvider } from '../payments/payment-provider.js';
 import { announceErasure } from '../postgres/erasure-announcements.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import { LiveGenerations } from '../projecting/generations/live-generations.js';
+import type { PaymentsObserver, PaymentsWork } from '../payments/payments-work.js';
 import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
@@ -30,13 +30,6 @@ export interface Payments {
   readonly record: RecordProviderEvent;
   /** Loaded when it is first needed. */
   readonly provider: () => Promise<PaymentProvider>;
-}
-
-/** For metrics. */
-export interface PaymentsObserver {
-  event(received: Received): void;
-  push(seen: SeenPush): void;
-  sync(seen: SeenSync): void;
 }
 
 /** The adapter is loaded by the first call: its package takes a good part of a start. */
@@ -62,13 +55,6 @@ export function startPayments(
     onAnswer: (received) => observe.event(received),
   });
   return { part: { events, record, provider }, undo: async () => (await opened)?.close() };
-}
-
-export interface PaymentsWork {
-  readonly syncs: DailySyncs;
-  readonly pusher: RewardPusher;
-  /** @throws while the database is unavailable. */
-  figures(): Promise<PaymentFigures>;
 }
 
 export function makePaymentsWork(

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { connectionBudget } from '../config/connection-budget.js';
-import { openCore, type Core } from '../core/core.js';
-import { ClockWatch } from '../core/clock-watch.js';
-import { LogWatch } from '../core/log-watch.js';
-import { settleLoss } from '../core/lost-log.js';
-import { releaseOf } from '../core/release.js';
+import { openCore, type Core } from '../stores/core.js';
+import { ClockWatch } from '../stores/clock-watch.js';
+import { LogWatch } from '../stores/log-watch.js';
+import { settleLoss } from '../stores/lost-log.js';
+import { releaseOf } from '../stores/release.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import type { SeenEvent } from '../event-log/event-log.js';
 import { atMost } from '../foundation/in-time.js';

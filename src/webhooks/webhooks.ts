@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
-import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../tenants/tenant-directory.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
 import type { Logger } from '../foundation/logger.js';

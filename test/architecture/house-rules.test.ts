@@ -102,12 +102,12 @@ describe('names of files', () => {
     expect(missing.filter((path) => !shipped.includes(path))).toEqual([]);
   });
 
-  it('of controllers, requests and responses are below src/http or src/presenting', () => {
+  it('of controllers, requests and responses are below src/console, src/http or src/presenting', () => {
     expect(
       shipped.filter(
         (path) =>
           /\.(controller|request|response)\.ts$/.test(path) &&
-          !/^src\/(http|presenting)\//.test(path),
+          !/^src\/(console|http|presenting)\//.test(path),
       ),
     ).toEqual([]);
   });

@@ -4,7 +4,7 @@ import {
 } from '../../src/command-handling/commands.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { pictureOf, type ProviderFact } from '../../src/domain/customer/customer.state.js';
-import { customerStreams } from '../../src/core/erasure-replay.js';
+import { customerStreams } from '../../src/stores/erasure-replay.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { DyingLog } from './support/troubled-logs.js';
 

@@ -1,8 +1,8 @@
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { POLICIES } from '../../src/policies/policies.js';
-import { PolicyRunner } from '../../src/policies/policy-runner.js';
-import type { PolicyStores } from '../../src/policies/policy-stores.js';
-import { carryOutReactions } from '../../src/policies/reactions.js';
+import { PolicyRunner } from '../../src/reacting/policy-runner.js';
+import type { PolicyStores } from '../../src/reacting/policy-stores.js';
+import { carryOutReactions } from '../../src/reacting/reactions.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
 import { ErrorLines } from '../support/error-lines.js';
 import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';

@@ -1,6 +1,6 @@
 import { ProgramVersions } from '../../src/command-handling/needs/program-versions.js';
 import { TankCodes } from '../../src/command-handling/needs/tank-codes.js';
-import { TenantDirectory } from '../../src/command-handling/tenant-directory.js';
+import { TenantDirectory } from '../../src/tenants/tenant-directory.js';
 import type { NeededTankCode } from '../../src/domain/need.js';
 import { decide } from '../../src/domain/fuel-tank/tank-codes.decider.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';

@@ -1,4 +1,4 @@
-import { hashOfKey, TenantDirectory } from '../../src/command-handling/tenant-directory.js';
+import { hashOfKey, TenantDirectory } from '../../src/tenants/tenant-directory.js';
 import type { OpenTenant, TenantState } from '../../src/domain/tenant/tenant.decider.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';

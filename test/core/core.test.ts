@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/core/core.js';
+import { openCore, type Core } from '../../src/stores/core.js';
 import { eventually } from '../support/embedded.js';
 import { createStores } from '../support/running-service.js';
 

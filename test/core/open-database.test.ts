@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { pino } from 'pino';
-import { DatabaseNotOpened, untilDatabaseOpens } from '../../src/core/open-database.js';
+import { DatabaseNotOpened, untilDatabaseOpens } from '../../src/stores/open-database.js';
 
 const logger = pino({ level: 'silent' });
 

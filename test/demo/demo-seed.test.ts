@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { demoStory } from '../../tools/demo/demo-story.js';
 import { NotSeeded, seedDemo, type Seeded } from '../../tools/demo/seed-demo.js';
 import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/core/core.js';
+import { openCore, type Core } from '../../src/stores/core.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { closedPeriods } from '../../src/operations/ledger/ledger-periods.js';
 import { waitingProposals } from '../../src/operations/ledger/ledger-proposals.js';

@@ -1,7 +1,7 @@
 // Over 5 s: a process that writes exports is started for each test.
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { loadConfig } from '../../src/config/config.js';
-import { exportJobsOn } from '../../src/core/export-jobs-on.js';
+import { exportJobsOn } from '../../src/stores/export-jobs-on.js';
 import { claimExport, waitingExports } from '../../src/exports/storage/export-file-rows.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';

@@ -1,6 +1,6 @@
 import type { Position } from '../../src/event-log/event-log.js';
 import { enterWorldWith } from '../support/clock-of-process.js';
-import { ServiceReadiness } from '../../src/process/health.js';
+import { ServiceReadiness } from '../../src/observability/health.js';
 
 /**
  * What the service waits for before it shows its read models, over a log that loses its end

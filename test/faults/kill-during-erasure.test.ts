@@ -11,7 +11,7 @@ import {
   type ServiceProcess,
 } from '../harness/service-process.js';
 import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/core/core.js';
+import { openCore, type Core } from '../../src/stores/core.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { scrub } from '../../src/privacy/scrub.js';
 import { END_SESSIONS } from '../support/ended-sessions.js';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { storesAnswerIn } from '../../src/process/health.js';
+import { storesAnswerIn } from '../../src/observability/health.js';
 import type { Answer } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';

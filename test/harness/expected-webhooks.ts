@@ -1,4 +1,4 @@
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { Scope } from '../../src/domain/scope.js';
 import type { Position } from '../../src/event-log/event-log.js';

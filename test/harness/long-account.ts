@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { rewardRef } from '../../src/domain/account/account.state.js';
 import type { Scope } from '../../src/domain/scope.js';

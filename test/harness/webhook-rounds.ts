@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import { NoAnswer, type LedgerClient } from './ledger-client.js';
 import { whenReady } from '../../bench/postgres-rounds.js';
 import type { SeededRandom } from './seeded-random.js';

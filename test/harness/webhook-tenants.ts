@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/core/core.js';
+import { openCore, type Core } from '../../src/stores/core.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { LedgerClient, type Answer } from './ledger-client.js';
 import type { ServiceProcess } from './service-process.js';

@@ -1,5 +1,5 @@
-import { sessionTokensIn } from '../../src/http/console/sessions/session-cookie.js';
-import { ownPage } from '../../src/http/console/sessions/wanted-page.js';
+import { sessionTokensIn } from '../../src/console/sessions/session-cookie.js';
+import { ownPage } from '../../src/console/sessions/wanted-page.js';
 
 test.each([
   ['/console/demo/live/users?q=ann', '/console/demo/live/users?q=ann'],

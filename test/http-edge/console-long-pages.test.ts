@@ -2,15 +2,10 @@ import type { Readable } from 'node:stream';
 import { Controller, Get } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { NO_OPERATORS } from '../../src/config/operators.js';
-import {
-  ConsoleCall,
-  ForRoles,
-  longPageSent,
-  pageSent,
-} from '../../src/http/console/console-call.js';
-import { ConsoleGate } from '../../src/http/console/sessions/console-gate.js';
-import { TEXTS } from '../../src/http/console/texts.js';
-import { template, type WithForms } from '../../src/http/console/view/templates.js';
+import { ConsoleCall, ForRoles, longPageSent, pageSent } from '../../src/console/console-call.js';
+import { ConsoleGate } from '../../src/console/sessions/console-gate.js';
+import { TEXTS } from '../../src/console/texts.js';
+import { template, type WithForms } from '../../src/console/view/templates.js';
 import type { HttpLimits } from '../../src/http/edge/http-limits.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import { DatabaseUnavailable } from '../../src/postgres/database.js';

@@ -2,7 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { NO_OPERATORS } from '../../src/config/operators.js';
 import { Access } from '../../src/http/edge/access.js';
-import { ConsoleGate } from '../../src/http/console/sessions/console-gate.js';
+import { ConsoleGate } from '../../src/console/sessions/console-gate.js';
 import { startSampleApp, turnsUntil, type SampleApp } from './sample-app.js';
 
 /** Pages of the console while the database does not answer, or answers late. */

@@ -1,6 +1,6 @@
-import { differencesCsv, differingColumns } from '../../src/http/console/view/differences.js';
-import { onPage, ROWS_OF_A_PAGE } from '../../src/http/console/view/paging.js';
-import { inOrder } from '../../src/http/console/view/sorting.js';
+import { differencesCsv, differingColumns } from '../../src/console/view/differences.js';
+import { onPage, ROWS_OF_A_PAGE } from '../../src/console/view/paging.js';
+import { inOrder } from '../../src/console/view/sorting.js';
 
 const pathOf = (page: string): string => `?page=${page}`;
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at);

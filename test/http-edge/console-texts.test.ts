@@ -4,7 +4,7 @@ import ts from 'typescript';
 
 /** What people read in the console is in texts.ts: no other source holds any. */
 
-const CONSOLE = join(process.cwd(), 'src/http/console');
+const CONSOLE = join(process.cwd(), 'src/console');
 
 /** Samples of components, for whoever changes them. */
 const WITHOUT_READERS: readonly string[] = ['pages/patterns.controller.ts'];

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { EVENT_DOWNLOADS, EventDownloads } from '../../src/http/console/event-downloads.js';
-import type { TenantPages } from '../../src/http/console/pages/tenant-pages.js';
+import { EVENT_DOWNLOADS, EventDownloads } from '../../src/console/event-downloads.js';
+import type { TenantPages } from '../../src/console/pages/tenant-pages.js';
 import { GivingWay } from '../../src/foundation/giving-way.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
 

@@ -1,5 +1,5 @@
 import type { ShownRun } from '../../src/http/operations/operation-runs.js';
-import { paceText, timeText } from '../../src/http/console/view/run-view.js';
+import { paceText, timeText } from '../../src/console/view/run-view.js';
 
 const START = '2026-10-01T08:00:00.000Z';
 const BEGUN = Date.parse(START);

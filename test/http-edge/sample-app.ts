@@ -29,7 +29,7 @@ import { Admission, type AdmissionParts } from '../../src/http/limits/admission.
 import { FailedCredentials } from '../../src/http/limits/call-limit.js';
 import { HttpEdge } from '../../src/http/edge/http-edge.js';
 import type { HttpLimits } from '../../src/http/edge/http-limits.js';
-import { serveConsole, type ConsoleGate } from '../../src/http/console/sessions/console-gate.js';
+import { serveConsole, type ConsoleGate } from '../../src/console/sessions/console-gate.js';
 import { HealthController } from '../../src/http/health/health.controller.js';
 import { READINESS_PROBE, type Readiness } from '../../src/http/health/readiness.js';
 import {
@@ -57,7 +57,7 @@ import { SyncAccountRequest } from '../../src/http/accounts/sync-account.request
 import { UserRequest } from '../../src/http/users/user.request.js';
 import { AccountResponse } from '../../src/http/accounts/account.response.js';
 import { DatabaseUnavailable, isUnavailable } from '../../src/postgres/database.js';
-import { pageOfUnmatched } from '../../src/http/console/view/error-page.js';
+import { pageOfUnmatched } from '../../src/console/view/error-page.js';
 import { refuseWhenStoresHang, type StoreChecks } from '../../src/http/writing/write-deadline.js';
 import { completedError } from '../../src/http/writing/error-message.js';
 import { RequestValidationPipe } from '../../src/http/shapes/validation.js';

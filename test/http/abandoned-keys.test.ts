@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
-import { PostgresAnswerRows } from '../../src/kept-answers/answer-rows.js';
-import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
-import { purgeAnswers } from '../../src/kept-answers/purge-answers.js';
+import { PostgresAnswerRows } from '../../src/idempotency/answer-rows.js';
+import { KeptAnswers } from '../../src/idempotency/kept-answers.js';
+import { purgeAnswers } from '../../src/idempotency/purge-answers.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';

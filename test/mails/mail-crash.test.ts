@@ -5,7 +5,7 @@ import {
   type ServiceProcess,
 } from '../harness/service-process.js';
 import { makeTenant, withCore } from '../harness/webhook-tenants.js';
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import type { Scope } from '../../src/domain/scope.js';
 import {
   resendOneMail,

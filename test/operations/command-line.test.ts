@@ -4,7 +4,7 @@ import { TenantCommands } from '../../src/command-handling/tenant-commands.js';
 import { openStreams } from '../../src/command-handling/streams.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { EventCodec } from '../../src/event-log/codec.js';
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import { withOpened } from '../../src/cli/command-line.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';

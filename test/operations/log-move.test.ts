@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
-import { openCore } from '../../src/core/core.js';
+import { openCore } from '../../src/stores/core.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
-import { openLedgerDatabase } from '../../src/core/ledger-database.js';
+import { openLedgerDatabase } from '../../src/stores/ledger-database.js';
 import { whilePresent } from '../../src/cli/command-line.js';
 import { openLogAt, parseLogAddress } from '../../src/operations/log/log-address.js';
 import type { LogMoveOptions, LogMoveResult } from '../../src/operations/log/log-move.js';

@@ -1,4 +1,4 @@
-import type { KeyedRequest } from '../../src/kept-answers/idempotency-key.js';
+import type { KeyedRequest } from '../../src/idempotency/idempotency-key.js';
 import {
   adjustLedger,
   type AdjustmentRequest,

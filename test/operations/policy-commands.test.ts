@@ -1,5 +1,5 @@
 // Over 5 s: reactions are retried with pauses, and commands each open the stores.
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import { showParked } from '../../src/operations/policies/policy-commands.js';
 import { query, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import { releaseOf } from '../../src/core/release.js';
+import { releaseOf } from '../../src/stores/release.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import type { RecordingOperator } from '../../src/operations/projections/projection-operator.js';
 import { confirmRelease, showRelease } from '../../src/operations/releases/release-commands.js';

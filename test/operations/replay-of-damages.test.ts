@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/core/core.js';
+import { openCore, type Core } from '../../src/stores/core.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { newId } from '../../src/foundation/world.js';
 import type { Difference } from '../../src/operations/ledger/replay/difference.js';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { Jobs } from '../../src/policies/jobs.js';
-import { StrandedJobs } from '../../src/policies/stranded-jobs.js';
+import { Jobs } from '../../src/work-queue/jobs.js';
+import { StrandedJobs } from '../../src/work-queue/stranded-jobs.js';
 import { isUnavailable, openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { fetchRow } from '../../src/postgres/statements.js';

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { TooBusy } from '../../src/command-handling/waiting-lines.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
-import { ALL_POLICIES } from '../../src/policies/parked-reactions.js';
+import { ALL_POLICIES } from '../../src/reacting/parked-reactions.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';

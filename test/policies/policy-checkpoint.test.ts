@@ -3,9 +3,9 @@ import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-lo
 import {
   loadPolicyCheckpoint,
   writePolicyCheckpoint,
-} from '../../src/policies/policy-checkpoint.js';
-import { postgresPolicyStores } from '../../src/policies/policy-stores.js';
-import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
+} from '../../src/reacting/policy-checkpoint.js';
+import { postgresPolicyStores } from '../../src/reacting/policy-stores.js';
+import { PostgresParkedReactions } from '../../src/reacting/postgres-parked-reactions.js';
 import { openPool } from '../../src/postgres/database.js';
 import type { Locks } from '../../src/postgres/leadership.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

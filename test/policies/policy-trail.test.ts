@@ -1,4 +1,4 @@
-import { PolicyTrail } from '../../src/policies/policy-trail.js';
+import { PolicyTrail } from '../../src/reacting/policy-trail.js';
 
 /** The earlier checkpoints that a follower can go back to. */
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { hasQueue } from '../../src/policies/add-job.js';
-import { Jobs, type JobsObserver } from '../../src/policies/jobs.js';
-import { queueDepth } from '../../src/policies/queue-depth.js';
+import { hasQueue } from '../../src/work-queue/add-job.js';
+import { Jobs, type JobsObserver } from '../../src/work-queue/jobs.js';
+import { queueDepth } from '../../src/work-queue/queue-depth.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';

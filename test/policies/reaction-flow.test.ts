@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
-import { ReactionFlow, type FlowLimits } from '../../src/policies/reaction-flow.js';
-import type { MetEvent } from '../../src/policies/reading-events.js';
+import { ReactionFlow, type FlowLimits } from '../../src/reacting/reaction-flow.js';
+import type { MetEvent } from '../../src/reacting/reading-events.js';
 
 /** A flow whose reactions are done when the test says so. */
 class Flow {

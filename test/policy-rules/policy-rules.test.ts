@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../src/domain/events.js';
 import { POLICIES } from '../../src/policies/policies.js';
-import type { Policy, Reaction } from '../../src/policies/policy.js';
+import type { Policy, Reaction } from '../../src/reacting/policy.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
 import { ACME, ANN, ANNS, BOB, terms } from '../domain/support/account-scenario.js';
 import {

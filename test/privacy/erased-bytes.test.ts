@@ -13,7 +13,7 @@ import { postgresRowsOf } from '../../src/projecting/following/projection-stores
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
 import { readModelsToScrub } from '../support/read-models-to-scrub.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
-import { replayErasures, SubjectKeysAfterReplay } from '../../src/core/erasure-replay.js';
+import { replayErasures, SubjectKeysAfterReplay } from '../../src/stores/erasure-replay.js';
 import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/process/service.js';
 import { MailServer } from '../mails/support/mail-server.js';

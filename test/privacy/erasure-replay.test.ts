@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { NewEvent } from '../../src/event-log/event-log.js';
-import { replayErasures } from '../../src/core/erasure-replay.js';
+import { replayErasures } from '../../src/stores/erasure-replay.js';
 import { newFileKeyId } from '../../src/privacy/file-keys.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { lengthenAccount } from '../harness/long-account.js';
 import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { loadConfig } from '../../src/config/config.js';
-import { openCore, type Core } from '../../src/core/core.js';
+import { openCore, type Core } from '../../src/stores/core.js';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { eventually } from '../support/embedded.js';

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeVersion } from '../../src/core/code-version.js';
+import { codeVersion } from '../../src/stores/code-version.js';
 
 test('the same program has the same version, a short text', async () => {
   const version = await codeVersion();

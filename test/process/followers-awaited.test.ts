@@ -1,5 +1,5 @@
 import type { Position } from '../../src/event-log/event-log.js';
-import { FollowersAwaited } from '../../src/process/followers-awaited.js';
+import { FollowersAwaited } from '../../src/observability/followers-awaited.js';
 
 let now = 0;
 beforeEach(() => {

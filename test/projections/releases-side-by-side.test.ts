@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { usersProjector } from '../../projections/users/projector.js';
-import { FollowedLog } from '../../src/core/followed-log.js';
+import { FollowedLog } from '../../src/stores/followed-log.js';
 import { ScrubbedGenerations } from '../../src/projecting/generations/scrubbed-generations.js';
 import { ensureOwnGenerations } from '../../src/projecting/generations/generations.js';
 import {

@@ -4,7 +4,7 @@ import { StoreAway } from '../../simulator/store-away.js';
 import { Owner, VirtualWorld } from '../../simulator/virtual-world.js';
 import { after, elapsed, enterWorld } from '../../src/foundation/world.js';
 import { pause } from '../../src/foundation/pause.js';
-import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
+import { KeptAnswers } from '../../src/idempotency/kept-answers.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 

@@ -22,19 +22,19 @@ import type { LogLine } from '../../simulator/connection.js';
 import { sealsIn, type SealStore } from '../../src/chain/chain-seals.js';
 import { ChainSigner } from '../../src/chain/chain-signer.js';
 import { sealLog } from '../../src/chain/log-seal.js';
-import { PostgresAnswerRows, type AnswerRows } from '../../src/kept-answers/answer-rows.js';
+import { PostgresAnswerRows, type AnswerRows } from '../../src/idempotency/answer-rows.js';
 import {
   ALL_POLICIES,
   type ParkedAt,
   type ParkedReaction,
   type ParkedReactions,
-} from '../../src/policies/parked-reactions.js';
+} from '../../src/reacting/parked-reactions.js';
 import {
   CheckpointMoved,
   movePoliciesBack,
   PostgresPolicyCheckpoints,
-} from '../../src/policies/policy-checkpoint.js';
-import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
+} from '../../src/reacting/policy-checkpoint.js';
+import { PostgresParkedReactions } from '../../src/reacting/postgres-parked-reactions.js';
 import { PostgresSnapshotRows } from '../../src/command-handling/snapshots/postgres-snapshot-rows.js';
 import type { SnapshotRows } from '../../src/command-handling/snapshots/snapshot-rows.js';
 import {

@@ -1,5 +1,5 @@
 import { accountProjectors } from '../../projections/account-projectors.js';
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
 import { eventually } from './embedded.js';
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import { countOtherReleases } from '../../src/core/release.js';
+import { countOtherReleases } from '../../src/stores/release.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
 import { ScrubbedGenerations } from '../../src/projecting/generations/scrubbed-generations.js';
 

@@ -1,4 +1,4 @@
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import type { Scope } from '../../src/domain/scope.js';
 
 /** The audit events that operators left in a tenant's part of the log today, opened. */

@@ -9,7 +9,7 @@ import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.j
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import type { ProgramDocument, ProgramType } from '../../src/domain/tenant/tenant.decider.js';
 import type { Position } from '../../src/event-log/event-log.js';
-import { openCore } from '../../src/core/core.js';
+import { openCore } from '../../src/stores/core.js';
 import { startService, type Service } from '../../src/process/service.js';
 import { OpenApiValidator, type ReceivedAnswer } from '../harness/openapi-validator.js';
 import { startServiceProcess } from '../harness/service-process.js';

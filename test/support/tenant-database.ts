@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
-import { openCore } from '../../src/core/core.js';
+import { openCore } from '../../src/stores/core.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { createStores } from './running-service.js';
 

@@ -3,12 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { isAlias } from '../../src/command-handling/tenant-directory.js';
+import { isAlias } from '../../src/tenants/tenant-directory.js';
 import { CommandPresence, ProcessPresence } from '../../src/postgres/process-presence.js';
 import { fetchRow, tables } from '../../src/postgres/statements.js';
 import { loadConfig, type Config } from '../../src/config/config.js';
 import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
-import { openCore, type Core } from '../../src/core/core.js';
+import { openCore, type Core } from '../../src/stores/core.js';
 import { DEMO_OPERATORS, NotSeeded, seedDemo, type Seeded } from './seed-demo.js';
 
 /** npm run demo:seed: a tenant with accounts and 90 days of history, to look at in the console. */

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import type { Scope } from '../../src/domain/scope.js';
 import type { Position } from '../../src/event-log/event-log.js';
 import { POLICIES } from '../../src/policies/policies.js';
-import type { CarryOut } from '../../src/policies/policy.js';
-import { carryOutReactions } from '../../src/policies/reactions.js';
+import type { CarryOut } from '../../src/reacting/policy.js';
+import { carryOutReactions } from '../../src/reacting/reactions.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
 

@@ -4,7 +4,7 @@ import {
   AccountCommandEnvelope,
   type AccountOutcome,
 } from '../../src/command-handling/commands.js';
-import type { Core } from '../../src/core/core.js';
+import type { Core } from '../../src/stores/core.js';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
 import type { DomainEvent } from '../../src/domain/events.js';

@@ -15,7 +15,7 @@ import { newId, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
-import type { TenantDirectory } from '../tenant-directory.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { ProgramVersions } from './program-versions.js';
 
 /** Age from which a reservation without a record in its account may lapse. */

@@ -3,7 +3,7 @@ import type { ExportedFile, KnownExport } from '../../domain/export/export.decid
 import type { EventLog } from '../../event-log/event-log.js';
 import { errorCode } from '../../foundation/error-code.js';
 import { elapsed } from '../../foundation/world.js';
-import { describeFailure } from '../../policies/describe-failure.js';
+import { describeFailure } from '../../reacting/describe-failure.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
 import { datesIn, filtersIn } from '../export-params.js';
 import type { ExportProgress } from '../shown-export.js';

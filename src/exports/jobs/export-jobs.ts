@@ -8,7 +8,7 @@ import type { EventLog } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
-import { describeFailure } from '../../policies/describe-failure.js';
+import { describeFailure } from '../../reacting/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
 import { newFileKeyId } from '../../privacy/file-keys.js';
 import { metaOf, type Exports } from '../exports.js';

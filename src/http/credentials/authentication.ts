@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
-import type { TokenSecrets } from '../../command-handling/token-secrets.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
+import type { TokenSecrets } from '../../tenants/token-secrets.js';
 import type { CurrentOperators, Operator } from '../../config/operators.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { aliasIn, isOpenEndpoint, type AccessRule } from '../edge/access.js';

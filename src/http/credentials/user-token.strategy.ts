@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { PassportStrategy } from '@nestjs/passport';
 import jwt from 'jsonwebtoken';
 import { Strategy } from 'passport-jwt';
-import type { TokenSecret } from '../../command-handling/token-secrets.js';
+import type { TokenSecret } from '../../tenants/token-secrets.js';
 import { unauthorized } from '../edge/api-error.js';
 import { isPlainObject } from '../shapes/request-shape.js';
 import { subjectOf, type Claims, type TokenRules, type TokenSubject } from './user-token.js';

@@ -1,6 +1,6 @@
 import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { reasonAgainstAccount } from '../../domain/account/referral/referral.js';
 import { NOTHING_PROVIDED } from '../../domain/need.js';
 import type { Program } from '../../domain/program.js';

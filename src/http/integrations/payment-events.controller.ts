@@ -1,6 +1,6 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiBody, ApiHeader, ApiOkResponse } from '@nestjs/swagger';
-import { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { PaymentEvents, type Received } from '../../payments/incoming/payment-events.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';

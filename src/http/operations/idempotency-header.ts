@@ -1,5 +1,5 @@
 import type { ApiHeaderOptions } from '@nestjs/swagger';
-import { isIdempotencyKey } from '../../kept-answers/idempotency-key.js';
+import { isIdempotencyKey } from '../../idempotency/idempotency-key.js';
 import { badRequest } from '../edge/api-error.js';
 
 /** The description of the header on operators' routes. */

@@ -1,5 +1,5 @@
-import { isAlias } from '../../command-handling/tenant-directory.js';
-import type { Core } from '../../core/core.js';
+import { isAlias } from '../../tenants/tenant-directory.js';
+import type { Core } from '../../stores/core.js';
 import type { Mode, Scope } from '../../domain/scope.js';
 import { auditedOn, type AuditFrame, type Done } from '../../operations/audited.js';
 import type { Outcome } from '../../operations/outcome.js';

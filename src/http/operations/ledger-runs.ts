@@ -1,5 +1,5 @@
 import type { DigestDocument } from '../../chain/digest-document.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Done } from '../../operations/audited.js';
 import { digestOnRecord } from '../../operations/ledger/ledger-digest.js';

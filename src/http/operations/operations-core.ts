@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { CurrentOperators } from '../../config/operators.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { OperatorAnswers } from '../../operations/operator-keys.js';
 
 /** The dependencies of the operations over HTTP, as an injectable class. */

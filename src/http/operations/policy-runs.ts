@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import { retryParkedReactions } from '../../operations/policies/policy-commands.js';
 import type { OperationRuns, Run } from './operation-runs.js';
 

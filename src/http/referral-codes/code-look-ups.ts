@@ -1,5 +1,5 @@
 import type { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';

@@ -1,5 +1,5 @@
 import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import { ApiError } from '../edge/api-error.js';

@@ -1,6 +1,6 @@
 import type { RewardQueries } from '../../../projections/rewards/queries.js';
 import type { UserQueries } from '../../../projections/users/queries.js';
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { PersonId } from '../../domain/account/account.events.js';
 import {
   type ReferralFacts,

@@ -12,7 +12,7 @@ import type { ModerationAction } from '../../domain/moderation/moderation.decide
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { newId } from '../../foundation/world.js';
-import type { Named } from '../../kept-answers/idempotency-key.js';
+import type { Named } from '../../idempotency/idempotency-key.js';
 import type { UnreadableAccounts } from '../../projecting/following/unreadable-accounts.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../foundation/canonical-json.js';
-import { isIdempotencyKey, type KeyedRequest } from '../../kept-answers/idempotency-key.js';
+import { isIdempotencyKey, type KeyedRequest } from '../../idempotency/idempotency-key.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { badRequest } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';

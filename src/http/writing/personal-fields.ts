@@ -1,5 +1,5 @@
 import type { PersonId } from '../../domain/account/account.events.js';
-import type { Named } from '../../kept-answers/idempotency-key.js';
+import type { Named } from '../../idempotency/idempotency-key.js';
 import { PERSONAL_MEMBERS_OF_REWARD } from '../../presenting/reward.response.js';
 import type { Written } from './command-gateway.js';
 

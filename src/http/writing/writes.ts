@@ -9,8 +9,8 @@ import type {
   KeptAnswer,
   KeyedRequest,
   Named,
-} from '../../kept-answers/idempotency-key.js';
-import type { KeptAnswers } from '../../kept-answers/kept-answers.js';
+} from '../../idempotency/idempotency-key.js';
+import type { KeptAnswers } from '../../idempotency/kept-answers.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { ApiError, isErrorJson, unavailable, type ApiErrorCode } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';

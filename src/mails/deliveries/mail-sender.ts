@@ -1,10 +1,10 @@
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { WorkLoop } from '../../foundation/work-loop.js';
 import { timeNow } from '../../foundation/world.js';
-import { describeFailure } from '../../policies/describe-failure.js';
+import { describeFailure } from '../../reacting/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
 import type { AddressedMails } from '../content/addressed-mails.js';
 import type { mimeOf } from '../sending/mime.js';

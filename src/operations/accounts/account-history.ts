@@ -1,5 +1,5 @@
 import { streamEndOf, type Folded } from '../../command-handling/stream-cache.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import { operatorOf } from '../../domain/account/rewards/adjustment.js';
 import {

@@ -2,7 +2,7 @@ import type { AccountQueries } from '../../../projections/accounts/queries.js';
 import type { ReferralQueries } from '../../../projections/referrals/queries.js';
 import type { RewardQueries } from '../../../projections/rewards/queries.js';
 import type { UserQueries } from '../../../projections/users/queries.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 
 /** An account that a search found, and why. */

@@ -1,5 +1,5 @@
 import { ExportQueries } from '../../../projections/exports/queries.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Actor } from '../../event-log/envelope.js';
 import { problemsOfParams } from '../../exports/export-params.js';

@@ -1,6 +1,6 @@
-import type { Core } from '../../core/core.js';
-import { exportJobsOn } from '../../core/export-jobs-on.js';
-import { releaseOf } from '../../core/release.js';
+import type { Core } from '../../stores/core.js';
+import { exportJobsOn } from '../../stores/export-jobs-on.js';
+import { releaseOf } from '../../stores/release.js';
 import type { Logger } from '../../foundation/logger.js';
 import { openPool } from '../../postgres/database.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';

@@ -1,6 +1,6 @@
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { sealsIn } from '../../chain/chain-seals.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { lagAfter } from '../../event-log/lag.js';
 import { projectionStatus } from '../../projecting/following/projection-status.js';

@@ -1,5 +1,5 @@
 import { AccountCommandEnvelope } from '../../command-handling/commands.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Personal } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';

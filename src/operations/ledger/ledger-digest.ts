@@ -2,7 +2,7 @@ import { ChainNames } from '../../chain/chain-names.js';
 import { ChainSealing } from '../../chain/chain-sealing.js';
 import { sealsIn, sealText } from '../../chain/chain-seals.js';
 import { digestText, type DigestDocument } from '../../chain/digest-document.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';

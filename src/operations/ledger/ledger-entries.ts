@@ -1,7 +1,7 @@
 import { POSTED_TYPES, type Entry, type PostedEvent } from '../../bookkeeping/postings.js';
 import { upToLastWithin } from '../../bookkeeping/period-postings.js';
 import type { PaidReward } from '../../bookkeeping/statement.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { AccountEvent, AccountEventOf } from '../../domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { Decoded, EventCodec } from '../../event-log/codec.js';

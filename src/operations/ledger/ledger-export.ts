@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';

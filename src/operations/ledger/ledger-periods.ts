@@ -1,5 +1,5 @@
 import { PeriodCommandEnvelope } from '../../command-handling/commands.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { ChangePeriod } from '../../domain/period/period.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';

@@ -4,7 +4,7 @@ import {
   ProposalCommandEnvelope,
 } from '../../command-handling/commands.js';
 import { proposalDays } from '../../command-handling/proposal-days.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Personal } from '../../domain/personal.js';
 import { PROPOSAL_LIFE_MS, type ProposalEvent } from '../../domain/proposal/proposal.decider.js';
 import type { Scope } from '../../domain/scope.js';

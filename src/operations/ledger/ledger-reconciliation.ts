@@ -6,7 +6,7 @@ import {
 import { POSTED_TYPES, type AccountPostings } from '../../bookkeeping/postings.js';
 import { faultsOf, RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
 import { effectOnAvailable } from '../../bookkeeping/statement.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';

@@ -1,5 +1,5 @@
-import type { Core } from '../../core/core.js';
-import { isServiceRunning } from '../../core/followed-log.js';
+import type { Core } from '../../stores/core.js';
+import { isServiceRunning } from '../../stores/followed-log.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { pause } from '../../foundation/pause.js';

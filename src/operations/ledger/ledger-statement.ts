@@ -1,6 +1,6 @@
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { statementOf, type Statement } from '../../bookkeeping/statement.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import type { Done } from '../audited.js';

@@ -20,7 +20,7 @@ import {
   type SealingStop,
 } from '../../chain/log-seal.js';
 import { firstMissing } from '../../chain/sealed-tail.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';

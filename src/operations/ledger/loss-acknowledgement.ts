@@ -14,7 +14,7 @@ import {
   type SealingStop,
 } from '../../chain/log-seal.js';
 import { sealedTail } from '../../chain/sealed-tail.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import { MODES } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';

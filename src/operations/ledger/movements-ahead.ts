@@ -1,6 +1,6 @@
 import { PeriodPostings } from '../../bookkeeping/period-postings.js';
 import { RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { pages } from '../../event-log/event-pages.js';
 import { decodeTypes, entryOf, POSTED } from './ledger-entries.js';

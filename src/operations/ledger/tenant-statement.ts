@@ -3,7 +3,7 @@ import {
   type CreditOfDays,
   type MovementsOfDay,
 } from '../../../projections/daily-figures/queries.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { csvLines } from '../../exports/files/csv-lines.js';
 import type { RollForward } from '../../bookkeeping/roll-forward.js';

@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import { MODES, type Scope } from '../../domain/scope.js';
 import { isAhead, msAhead } from '../../event-log/clock.js';
 import type { Position } from '../../event-log/event-log.js';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.js';
-import { openEventStoreDbLog } from '../../core/core.js';
-import type { LedgerDatabase } from '../../core/ledger-database.js';
+import { openEventStoreDbLog } from '../../stores/core.js';
+import type { LedgerDatabase } from '../../stores/ledger-database.js';
 import { startEmbeddedPostgres } from '../../embedded-postgres/embedded-postgres.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import {

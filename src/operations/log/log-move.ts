@@ -1,8 +1,8 @@
-import { followedLogId, mayLogGrow, recordCopy } from '../../core/followed-log.js';
-import type { LedgerDatabase } from '../../core/ledger-database.js';
+import { followedLogId, mayLogGrow, recordCopy } from '../../stores/followed-log.js';
+import type { LedgerDatabase } from '../../stores/ledger-database.js';
 import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
 import { logPages } from '../../event-log/event-pages.js';
-import { readPolicyCheckpoint } from '../../policies/policy-checkpoint.js';
+import { readPolicyCheckpoint } from '../../reacting/policy-checkpoint.js';
 import { compareLogs, type Comparison } from './log-comparison.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { copyLog, type CopyResult } from './log-copy.js';

@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { AccountEvent, AccountEventOf } from '../../domain/account/account.events.js';
 import type { DomainEvent } from '../../domain/events.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';

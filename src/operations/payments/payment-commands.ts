@@ -1,6 +1,6 @@
 import { rewardsProjector } from '../../../projections/rewards/projector.js';
 import { PushQueries } from '../../../projections/rewards/queries.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Subscription } from '../../domain/account/account.events.js';
 import { linkOf } from '../../domain/account/account-shapes.js';
 import { shownPushes, type ShownPush } from '../../domain/account/provider/reward-push.js';

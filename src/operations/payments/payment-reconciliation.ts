@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { OpenAccount } from '../../domain/account/account-shapes.js';
 import type { RewardState } from '../../domain/account/rewards/reward-state.js';
 import { isOfAnother } from '../../domain/customer/customer.state.js';

@@ -1,16 +1,16 @@
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import { postgresMailStore } from '../../mails/deliveries/mail-store.js';
 import { MailPlans } from '../../mails/mail-plans.js';
 import { PaymentNotes } from '../../payments/incoming/payment-notes.js';
 import { providerRows } from '../../payments/incoming/payment-rows.js';
 import { workAsks } from '../../payments/outgoing/payment-work.js';
 import { RewardPayments } from '../../payments/outgoing/reward-payments.js';
-import { addJob } from '../../policies/add-job.js';
-import type { ParkedReaction, ParkedReactions } from '../../policies/parked-reactions.js';
-import { PostgresParkedReactions } from '../../policies/postgres-parked-reactions.js';
+import { addJob } from '../../work-queue/add-job.js';
+import type { ParkedReaction, ParkedReactions } from '../../reacting/parked-reactions.js';
+import { PostgresParkedReactions } from '../../reacting/postgres-parked-reactions.js';
 import { POLICIES } from '../../policies/policies.js';
-import { carryOutReactions } from '../../policies/reactions.js';
-import { Retries } from '../../policies/retries.js';
+import { carryOutReactions } from '../../reacting/reactions.js';
+import { Retries } from '../../reacting/retries.js';
 import { decodeAny } from '../../projecting/decode-events.js';
 import { NotDone, type Outcome } from '../outcome.js';
 

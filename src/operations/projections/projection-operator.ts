@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { accountProjectors } from '../../../projections/account-projectors.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import { openPool } from '../../postgres/database.js';
 import { GenerationsBusy, withGenerationsLock } from '../../postgres/generations-lock.js';
 import { decodeForProjectors } from '../../projecting/decode-events.js';

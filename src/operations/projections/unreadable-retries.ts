@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Logger } from '../../foundation/logger.js';
 import { pause } from '../../foundation/pause.js';
 import { liveCheckpoints, unreadableStreams } from '../../projecting/checkpoints.js';

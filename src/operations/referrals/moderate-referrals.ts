@@ -2,7 +2,7 @@ import {
   ModerationCommandEnvelope,
   type AskedModeration,
 } from '../../command-handling/commands.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Position } from '../../event-log/event-log.js';
 import type { Scope } from '../../domain/scope.js';
 import { operatorMeta } from '../audit.js';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { PoolClient } from 'pg';
-import { countOtherReleases } from '../../core/release.js';
+import { countOtherReleases } from '../../stores/release.js';
 import { appliedMigrations, confirmMigrations, MIGRATION_NAMES } from '../../postgres/migrator.js';
 import { anyOf, now, run, tables } from '../../postgres/statements.js';
 import { inTransactionOf } from '../../postgres/transaction.js';

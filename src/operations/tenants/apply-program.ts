@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant, ProgramDocument } from '../../domain/tenant/tenant.decider.js';
 import { reasonsOf, refused } from '../../domain/refusal.js';

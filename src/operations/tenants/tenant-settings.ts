@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Mode } from '../../domain/scope.js';
 import {
   CALL_WINDOWS,

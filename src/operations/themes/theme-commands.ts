@@ -1,6 +1,6 @@
 import type { ThemeOutcome } from '../../command-handling/commands.js';
 import { VERSIONS_MAX, type RecordedThemeChange } from '../../command-handling/theme-journal.js';
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { isLocale } from '../../themes/theme-locale.js';
 import type { Members } from '../../themes/merge-members.js';

@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { previewMail, type PreviewedMail } from '../../mails/content/mail-preview.js';
 import { isMembers } from '../../themes/merge-members.js';

@@ -1,4 +1,4 @@
-import { isStoreAway, type Core } from '../../core/core.js';
+import { isStoreAway, type Core } from '../../stores/core.js';
 import type { DomainEvent } from '../../domain/events.js';
 import type { Scope } from '../../domain/scope.js';
 import { LogWentBack, type Position, type RecordedEvent } from '../../event-log/event-log.js';

@@ -1,4 +1,4 @@
-import type { Core } from '../../core/core.js';
+import type { Core } from '../../stores/core.js';
 import { reasonsOf, type Refused } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Actor } from '../../event-log/envelope.js';

@@ -1,11 +1,11 @@
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs } from '../../foundation/pause.js';
 import { WorkLoop, type WorkLoopStatus } from '../../foundation/work-loop.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
-import { describeFailure } from '../../policies/describe-failure.js';
+import { describeFailure } from '../../reacting/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import { ProviderFailure, type PaymentProvider, type ProviderCalls } from '../payment-provider.js';

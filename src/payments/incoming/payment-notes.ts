@@ -1,5 +1,5 @@
 import type { Scope } from '../../domain/scope.js';
-import type { ProviderNote, WaitingForAccount } from '../../policies/policy.js';
+import type { ProviderNote, WaitingForAccount } from '../../reacting/policy.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { ProviderRows } from './payment-rows.js';
 

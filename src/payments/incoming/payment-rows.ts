@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Mode, Scope } from '../../domain/scope.js';
-import type { WaitingForAccount } from '../../policies/policy.js';
+import type { WaitingForAccount } from '../../reacting/policy.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';
 import { fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
 

@@ -1,6 +1,6 @@
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
-import type { Reaction } from '../../policies/policy.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
+import type { Reaction } from '../../reacting/policy.js';
 import type { DomainEvent } from '../../domain/events.js';
 import { isInUse } from '../../domain/reservation/reservation.decider.js';
 import { reservationOfCustomer } from '../../privacy/keyed-names.js';

@@ -1,13 +1,13 @@
 import type { Commands } from '../../command-handling/commands.js';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { duePushes } from '../../domain/account/provider/reward-push.js';
 import type { RewardState } from '../../domain/account/account.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
-import { describeFailure } from '../../policies/describe-failure.js';
+import { describeFailure } from '../../reacting/describe-failure.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import { ProviderFailure, type PaymentProvider } from '../payment-provider.js';

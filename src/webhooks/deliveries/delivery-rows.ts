@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { Position, SeenEvent } from '../../event-log/event-log.js';
 import { parseWitness, witnessText } from '../../event-log/witness.js';
-import { trailFrom, trailText, type TrailPoint } from '../../policies/policy-checkpoint.js';
+import { trailFrom, trailText, type TrailPoint } from '../../reacting/policy-checkpoint.js';
 import {
   compiledOnce,
   fetchRow,

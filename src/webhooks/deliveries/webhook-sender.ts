@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Pool } from 'pg';
-import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { SubjectId } from '../../domain/personal.js';
@@ -9,7 +9,7 @@ import { backOffMs, pause } from '../../foundation/pause.js';
 import { Turns } from '../../foundation/turns.js';
 import { WorkLoop, type SideWork } from '../../foundation/work-loop.js';
 import { elapsed, newId, timeNow } from '../../foundation/world.js';
-import { describeFailure } from '../../policies/describe-failure.js';
+import { describeFailure } from '../../reacting/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
 import { HistoryMustWait } from '../payloads/account-histories.js';
 import type { PayloadData, Payloads } from '../payloads/payloads.js';

@@ -20,7 +20,7 @@ import {
   openStreams,
   type Streams,
 } from '../../../src/command-handling/streams.js';
-import type { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
+import type { TenantDirectory } from '../../../src/tenants/tenant-directory.js';
 import type { ThemeJournal } from '../../../src/command-handling/theme-journal.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';

@@ -1,4 +1,4 @@
-import type { Core } from '../../../core/core.js';
+import type { Core } from '../../../stores/core.js';
 import type { AccountRef, Scope } from '../../../domain/scope.js';
 import { foldLog, ProjectionFold } from '../../../projecting/generations/log-fold.js';
 import type { DecodeEvents } from '../../../projecting/projector.js';

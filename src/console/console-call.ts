@@ -1,0 +1,174 @@
+import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { Operator, OperatorRole } from '../config/operators.js';
+import { after } from '../foundation/world.js';
+import { Access } from '../http/edge/access.js';
+import { departureOf } from '../http/credentials/call.js';
+import { attachmentNamed } from '../http/exports/file-name.js';
+import type { ConsoleSession } from './sessions/console-gate.js';
+import type { Form } from './sessions/form.js';
+import { forgottenCookie, wantedIn } from './sessions/wanted-page.js';
+import { NO_FAULTS } from './view/faults.js';
+import { consoleErrorSent, errorBelowHeading } from './view/error-page.js';
+import {
+  DONE,
+  isDoneKey,
+  page,
+  restOfPage,
+  startOfPage,
+  type DoneKey,
+  type Frame,
+} from './view/layout.js';
+import { PAGE_HEADERS } from './view/page-headers.js';
+import type { Template, WithForms } from './view/templates.js';
+
+/** One request of an operator's browser. */
+export interface ConsoleCall {
+  readonly operator: Operator;
+  readonly session: ConsoleSession;
+  /** Of a POST; empty for other methods. */
+  readonly form: Form;
+  readonly reply: FastifyReply;
+  readonly requestId: string;
+  /** What was done by the form before, as the address says. */
+  readonly done: DoneKey | undefined;
+  /** The page that was asked for before signing in, and is forgotten by this. */
+  readonly takeWanted: () => string | undefined;
+  /** Aborts when the request was answered or its browser has left. */
+  readonly departure: () => AbortSignal;
+  /** What a page whose head was sent says of an error, as HTML. Unexpected errors are logged. */
+  readonly errorBelowHeading: (error: unknown) => string;
+}
+
+/** Injects the call. @throws when the route is not of the console, or open. */
+export const ConsoleCall = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): ConsoleCall => {
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const { console: entered } = request;
+    const session = entered?.session;
+    if (!entered || !session) throw new Error('the route has no session');
+    return {
+      operator: session.operator,
+      session,
+      form: entered.form,
+      reply: http.getResponse<FastifyReply>(),
+      requestId: request.id,
+      done: doneOf(request),
+      takeWanted: () => takeWanted(request, http.getResponse<FastifyReply>()),
+      departure: () => departureOf(http.getResponse<FastifyReply>()),
+      errorBelowHeading: (error) => errorBelowHeading(request, request.refusalOf(error).body),
+    };
+  },
+);
+
+function takeWanted(request: FastifyRequest, reply: FastifyReply): string | undefined {
+  const wanted = wantedIn(request.headers.cookie);
+  if (wanted !== undefined)
+    void reply.header('Set-Cookie', forgottenCookie(request.protocol === 'https'));
+  return wanted;
+}
+
+/** Only this session's own forms say that something was done: an address can come from anybody. */
+function doneOf({ method, query, console: entered }: FastifyRequest): DoneKey | undefined {
+  const text: unknown = method === 'GET' ? Reflect.get(Object(query), DONE) : undefined;
+  const [key, mark] = typeof text === 'string' ? text.split('.') : [];
+  const session = entered?.session;
+  return isDoneKey(key) && session && mark === doneMark(session, key) ? key : undefined;
+}
+
+const doneMark = ({ csrf }: ConsoleSession, key: DoneKey): string =>
+  createHash('sha256').update(`done ${csrf} ${key}`).digest('base64url').slice(0, 12);
+
+/** A route of the console for these roles. */
+export const ForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
+  applyDecorators(Access('console', { page: consoleErrorSent, roles, rawBody: true }));
+
+/** A route of the console for these roles, with a file that is sent while it is read. */
+export const FileForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
+  applyDecorators(
+    Access('console', { page: consoleErrorSent, roles, rawBody: true, streams: true }),
+  );
+
+/** Prepares the answer with a file. @returns its body. */
+export function fileSent<B>(
+  { reply }: Pick<ConsoleCall, 'reply'>,
+  { name, type }: { readonly name: string; readonly type: string },
+  content: B,
+): B {
+  void reply.headers({
+    'Content-Type': type,
+    'Content-Disposition': attachmentNamed(name),
+    'Cache-Control': 'no-store',
+  });
+  return content;
+}
+
+/** Prepares the answer with a page, 400 where its form was refused. @returns its body. */
+export function pageSent<V extends object>(
+  { session, reply, done }: Pick<ConsoleCall, 'session' | 'reply' | 'done'>,
+  frame: Omit<Frame, 'session'>,
+  content: Template<V & WithForms>,
+  values: V,
+): string {
+  const { problems, wrong } = frame.faults ?? NO_FAULTS;
+  if (problems.length > 0) void reply.code(400);
+  void reply.headers(PAGE_HEADERS);
+  return page({ ...frame, session, done }, content({ ...values, wrong, csrf: session.csrf }));
+}
+
+/** A page that takes longer shows its heading meanwhile. */
+const HEADING_AFTER_MS = 75;
+
+/**
+ * A page with long work: its heading is sent when that takes long, and the rest follows. What is
+ * refused after that cannot have a status of its own any more.
+ * @param make the whole page; it calls `accepted` when what was asked for is not refused any more,
+ * and the long work begins.
+ * @returns the body.
+ */
+export async function longPageSent(
+  call: ConsoleCall,
+  frame: Omit<Frame, 'session'>,
+  make: (accepted: () => void) => Promise<string>,
+): Promise<string | Readable> {
+  let cancel = (): void => undefined;
+  let accepted = cancel;
+  const isLong = new Promise<undefined>((resolve) => {
+    accepted = () => (cancel = after(HEADING_AFTER_MS, () => resolve(undefined)));
+  });
+  const made = make(accepted);
+  try {
+    const whole = await Promise.race([made, isLong]);
+    if (whole !== undefined) return whole;
+  } finally {
+    cancel();
+  }
+  void call.reply.headers(PAGE_HEADERS);
+  const rest = made.then(restOfPage, call.errorBelowHeading);
+  const start = startOfPage({ ...frame, session: call.session });
+  return Readable.from(
+    (async function* () {
+      yield start;
+      yield await rest;
+    })(),
+    { objectMode: false },
+  );
+}
+
+/**
+ * After a form: the browser fetches another page, which a reload does not send again.
+ * @param done what that page says was done.
+ */
+export function redirected(
+  { reply, session }: Pick<ConsoleCall, 'reply'> & Partial<Pick<ConsoleCall, 'session'>>,
+  path: string,
+  done?: DoneKey,
+): string {
+  const said = session && done && `${DONE}=${done}.${doneMark(session, done)}`;
+  const location = said ? `${path}${path.includes('?') ? '&' : '?'}${said}` : path;
+  void reply.code(303).header('Location', location);
+  return '';
+}

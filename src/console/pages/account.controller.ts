@@ -1,0 +1,238 @@
+import type { Readable } from 'node:stream';
+import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import {
+  accountHistory,
+  EVENTS_SHOWN_MAX,
+  type AccountHistory,
+  type ShownPerson,
+  type ShownReward,
+} from '../../operations/accounts/account-history.js';
+import { RememberedCredit, type ShownUnit } from '../../operations/accounts/account-credit.js';
+import type { Scope } from '../../domain/scope.js';
+import { laterText } from '../../operations/ledger/later-entries.js';
+import { NotDone } from '../../operations/outcome.js';
+import { ApiError } from '../../http/edge/api-error.js';
+import { ConsoleCall, ForRoles, longPageSent, pageSent } from '../console-call.js';
+import { faultsOf } from '../view/faults.js';
+import { hasRole, tenantPath, type Frame } from '../view/layout.js';
+import { plotView } from '../view/plot.js';
+import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  filledIn,
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
+
+const FIGURES = ['available', 'assigned', 'redeemed', 'pending', 'expired', 'cancelled'] as const;
+
+const REWARD_COLUMNS: readonly Column<ShownReward>[] = [
+  { label: TEXTS.account.given, key: 'given', value: ({ givenAt }) => givenAt },
+  { label: TEXTS.account.value, key: 'value', value: ({ value }) => value },
+  { label: TEXTS.account.owner, key: 'owner', value: ({ owner }) => owner },
+  { label: TEXTS.common.state, key: 'state', value: ({ state }) => state },
+  {
+    label: TEXTS.common.redeemed,
+    key: 'redeemed',
+    isNumber: true,
+    value: ({ redeemed }) => redeemed,
+  },
+  { label: TEXTS.common.expires, key: 'expires', value: ({ expiresAt }) => expiresAt },
+  { label: TEXTS.common.reward },
+];
+
+const PEOPLE_COLUMNS: readonly Column<ShownPerson>[] = [
+  { label: TEXTS.common.name, key: 'people.name', value: ({ name }) => name },
+  { label: TEXTS.fields.user, key: 'people.user', value: ({ userId }) => userId },
+  { label: TEXTS.account.eMail, key: 'people.email', value: ({ email }) => email },
+  { label: TEXTS.account.codes, key: 'people.codes', value: ({ codes }) => codes[0] ?? null },
+  { label: TEXTS.fields.since, key: 'people.since', value: ({ since }) => since },
+  {
+    label: TEXTS.account.blocked,
+    key: 'people.blocked',
+    value: ({ blockedSince }) => blockedSince,
+  },
+];
+
+const content = template<
+  WithForms & {
+    asked: { asOf: string; position: string };
+    statementPath: string | null;
+    later: string | undefined;
+    account: ReturnType<typeof shownAccount> | null;
+  }
+>(`
+<form class="fields" method="get">
+{{formField 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
+{{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}
+<button class="quiet">${TEXTS.account.showMoment}</button>
+</form>
+{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
+{{#if account}}
+<dl class="figures">
+<div><dt>${TEXTS.common.state}</dt><dd>{{account.state}}</dd></div>
+<div><dt>${TEXTS.account.subscription}</dt><dd>{{account.subscription}}</dd></div>
+<div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' account.position ''}}</dd></div>
+<div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' account.eventCount ''}}</dd></div>
+</dl>
+<p class="actions">{{#if statementPath}}<a href="{{statementPath}}">${TEXTS.account.statement}</a>{{/if}}{{#if account.newestPath}}<a href="{{account.newestPath}}">${TEXTS.account.newestEvents}</a>{{/if}}</p>
+{{#unless account.newestPath}}
+<h2>${TEXTS.account.credit}</h2>
+{{#each account.units}}
+<h3>{{unit}}</h3>
+<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value ''}}</dd></div>{{/each}}</dl>
+{{#if plot}}{{> plot}}{{/if}}
+{{else}}<p class="empty">${TEXTS.account.noCredit}</p>{{/each}}
+<h2>${TEXTS.account.people}</h2>
+{{#if account.people.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=account.peopleHeads}}</thead>
+<tbody>{{#each account.people}}<tr><td>{{name}}</td><td class="id">{{userId}}</td><td>{{email}}</td><td>{{#each codes}}{{this}} {{/each}}{{#if codesLeft}}${TEXTS.account.moreCodes('{{amount codesLeft}}')}{{/if}}</td><td>{{time since}}</td><td>{{#if blockedSince}}{{time blockedSince}}{{/if}}</td></tr>{{/each}}</tbody></table></div>
+{{#if account.hasMorePeople}}<p class="note">${TEXTS.account.newestPeople('{{amount account.peopleCount}}')}</p>{{/if}}
+{{else}}<p class="empty">${TEXTS.account.nobody}</p>{{/if}}
+<h2>${TEXTS.account.referredBy}</h2>
+{{#if account.referral}}<dl class="figures">
+<div><dt>${TEXTS.common.referrer}</dt><dd>{{#if account.referrerPath}}<a href="{{account.referrerPath}}">{{account.referral.referrerAccount}}</a>{{else}}${TEXTS.account.unknownReferrer}{{/if}}</dd></div>
+<div><dt>${TEXTS.common.code}</dt><dd>{{account.referral.code}}</dd></div>
+<div><dt>${TEXTS.common.started}</dt><dd>{{time account.referral.startedAt}}</dd></div>
+<div><dt>${TEXTS.account.converted}</dt><dd>{{time account.referral.paidAt}}</dd></div>
+<div><dt>${TEXTS.common.referredSide}</dt><dd>{{account.referral.referredStatus}}</dd></div>
+<div><dt>${TEXTS.common.referrerSide}</dt><dd>{{account.referral.referrerStatus}}</dd></div>
+</dl>{{else}}<p class="empty">${TEXTS.account.noReferral}</p>{{/if}}
+<h2>${TEXTS.account.rewards}</h2>
+{{#if account.rewards.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=account.rewardHeads}}</thead>
+<tbody>{{#each account.rewards}}<tr><td>{{time givenAt}}</td><td>{{value}}</td><td>{{owner}}</td><td>{{state}}</td><td class="number">{{amount redeemed}}</td><td>{{time expiresAt}}</td><td class="id">{{rewardId}}</td></tr>{{/each}}</tbody></table></div>
+{{#if account.hasMoreRewards}}<p class="note">${TEXTS.account.newestRewards('{{amount account.rewardCount}}')}</p>{{/if}}
+{{else}}<p class="empty">${TEXTS.account.noReward}</p>{{/if}}
+{{/unless}}
+<h2>${TEXTS.common.history}</h2>
+<ol class="history">{{#each account.events}}<li>{{time recordedAt}} {{words}} <span class="note">{{actor}}</span>
+{{#if data}}<details><summary>${TEXTS.account.eventAt('{{type}}', '{{position}}')}</summary><pre>{{json data}}</pre></details>{{else}}<div class="note">${TEXTS.account.eventAt('{{type}}', '{{position}}')}</div>{{/if}}</li>
+{{/each}}</ol>
+{{#if account.olderPath}}<p><a href="{{account.olderPath}}">${TEXTS.account.olderEvents}</a></p>{{/if}}
+{{/if}}`);
+
+interface AskedPage {
+  readonly frame: Omit<Frame, 'session'>;
+  readonly scope: Scope;
+  readonly accountId: string;
+  readonly query: unknown;
+  readonly accepted: () => void;
+}
+
+/** One account: people, referral, rewards, credit, and everything that happened, at any moment. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/accounts`)
+export class ConsoleAccountController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly credit: RememberedCredit,
+  ) {}
+
+  @Get(':account')
+  @ForRoles('finance', 'support', 'viewer')
+  async account(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters & { readonly account: string },
+    @QueryParameters() query: unknown,
+  ): Promise<string | Readable> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { account: accountId } = parameters;
+    const frame = { title: TEXTS.account.titleOf(accountId), scope };
+    return longPageSent(call, frame, (accepted) =>
+      this.made(call, { frame, scope, accountId, query, accepted }),
+    );
+  }
+
+  private async made(
+    call: ConsoleCall,
+    { frame, scope, accountId, query, accepted }: AskedPage,
+  ): Promise<string> {
+    const { before: typed, ...asked } = queried(query, 'asOf', 'position', 'before');
+    const before = /^\d{1,18}$/.test(typed) ? typed : '';
+    const order = queried(query, 'sort', 'dir');
+    const showsPersonal = hasRole(call.operator, ['finance', 'support']);
+    const options = filledIn(asked);
+    const found = await this.pages.recorded(call, [scope, 'console account'], async (core) => {
+      const request = {
+        accountId,
+        showsPersonal,
+        before: before === '' ? undefined : BigInt(before),
+        accepted,
+        ...options,
+      };
+      const { log, codec, names, streams } = core;
+      const reads = { log, codec, names, streams, credit: this.credit };
+      const result = await accountHistory(reads, scope, request);
+      if (result instanceof NotDone) return result;
+      // The audit event says what was looked at; a digest of people's data would outlive them.
+      const digest = `position ${result.position ?? 'none'}`;
+      const account = core.names.accountRef(scope, accountId);
+      return { result, parameters: { account, ...options }, digest };
+    });
+    const path = `${tenantPath(scope)}/accounts/${encodeURIComponent(accountId)}`;
+    if (found instanceof NotDone && found.because.code === 'ACCOUNT_NOT_FOUND')
+      throw new ApiError('ACCOUNT_NOT_FOUND');
+    const statement = `${tenantPath(scope)}/statement${queryOf({ account: accountId, ...asked })}`;
+    return pageSent(call, { ...frame, faults: faultsOf(found) }, content, {
+      asked,
+      statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
+      later: found instanceof NotDone ? undefined : laterText(found.later, 'moment'),
+      account:
+        found instanceof NotDone
+          ? null
+          : shownAccount(found, path, tenantPath(scope), { ...asked, before, ...order }),
+    });
+  }
+}
+
+function shownAccount(
+  account: AccountHistory,
+  path: string,
+  tenant: string,
+  asked: AskedOrder & Readonly<Record<'asOf' | 'position' | 'before', string>>,
+) {
+  const { referral, events, rewards, rewardCount } = account;
+  const oldest = events.at(-1)?.revision ?? '0';
+  const { before, sort, dir, ...moment } = asked;
+  const asIn = <R>(rows: readonly R[], columns: readonly Column<R>[]) =>
+    inOrder(rows, columns, { sort, dir }, (order) => `${path}${queryOf({ ...moment, ...order })}`);
+  const sorted = asIn(rewards, REWARD_COLUMNS);
+  const people = asIn(account.people, PEOPLE_COLUMNS);
+  const referrer = referral?.referrerAccount;
+  return {
+    ...account,
+    state: stateOf(account),
+    rewards: sorted.rows,
+    rewardHeads: sorted.heads,
+    people: people.rows,
+    peopleHeads: people.heads,
+    hasMorePeople: account.people.length < account.peopleCount,
+    units: account.units.map(shownUnit),
+    referrerPath: referrer ? `${tenant}/accounts/${encodeURIComponent(referrer)}` : null,
+    hasMoreRewards: rewards.length < rewardCount,
+    olderPath:
+      events.length < EVENTS_SHOWN_MAX || oldest === '0'
+        ? null
+        : `${path}${queryOf({ ...moment, before: oldest })}`,
+    newestPath: before === '' ? null : `${path}${queryOf(moment)}`,
+  };
+}
+
+function stateOf({ isOpen, eventCount }: AccountHistory): string {
+  if (isOpen) return TEXTS.account.open;
+  return eventCount === 0 ? TEXTS.account.notThereYet : TEXTS.account.deleted;
+}
+
+const shownUnit = (unit: ShownUnit) => ({
+  unit: unit.unit,
+  figures: FIGURES.map((label) => ({
+    label,
+    name: `${label}:${unit.unit}`,
+    value: unit[label],
+  })),
+  plot: plotView(TEXTS.account.plotOf(unit.unit), unit.points),
+});

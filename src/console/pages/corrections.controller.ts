@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../domain/scope.js';
+import {
+  approveOnRecord,
+  proposeOnRecord,
+  waitingProposals,
+  type WaitingProposal,
+} from '../../operations/ledger/ledger-proposals.js';
+import { proposalNameOf } from '../../operations/ledger/proposal-id.js';
+import { NotDone, type Outcome } from '../../operations/outcome.js';
+import { pause } from '../../foundation/pause.js';
+import { ApiError } from '../../http/edge/api-error.js';
+import { OperationsCore } from '../../http/operations/operations-core.js';
+import { proposalRequest } from '../../http/operations/proposal.request.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { faultsIn, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
+import { tenantPath } from '../view/layout.js';
+import {
+  AS_LISTED,
+  inOrder,
+  type AskedOrder,
+  type Column,
+  type HeadView,
+} from '../view/sorting.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
+
+const FIELDS = ['account', 'user', 'unit', 'amount', 'reason'] as const;
+const BY_LINES = Object.fromEntries(FIELDS.map((name) => [`${name}:`, name]));
+type Typed = Readonly<Record<(typeof FIELDS)[number] | 'key', string>>;
+const SHOWN_MAX = 200;
+
+type ShownProposal = WaitingProposal & { readonly isOwn: boolean };
+
+const COLUMNS: readonly Column<ShownProposal>[] = [
+  { label: TEXTS.corrections.proposed, key: 'proposed', value: ({ proposedAt }) => proposedAt },
+  { label: TEXTS.corrections.by, key: 'by', value: ({ proposedBy }) => proposedBy },
+  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
+  { label: TEXTS.fields.user, key: 'user', value: ({ user }) => user },
+  { label: TEXTS.fields.amount, key: 'amount', isNumber: true, value: ({ amount }) => amount },
+  { label: TEXTS.fields.reason, key: 'reason', value: ({ reason }) => reason },
+  { label: TEXTS.corrections.until, key: 'until', value: ({ expiresAt }) => expiresAt },
+  { label: TEXTS.corrections.decision },
+];
+
+const content = template<
+  WithForms & {
+    typed: Typed;
+    rows: readonly ShownProposal[];
+    heads: readonly HeadView[];
+  }
+>(`
+<p>${TEXTS.corrections.explained}</p>
+<form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="propose"><input type="hidden" name="key" value="{{typed.key}}">
+{{formField 'account' label="${TEXTS.fields.account}" value=typed.account required=true}}
+{{formField 'user' label="${TEXTS.fields.user}" value=typed.user required=true}}
+{{formField 'unit' label="${TEXTS.fields.unit}" value=typed.unit required=true}}
+{{formField 'amount' label="${TEXTS.fields.amount}" value=typed.amount inputmode="numeric" pattern="[+\\-]?[0-9]+" placeholder="-500" required=true}}
+{{formField 'reason' label="${TEXTS.fields.reason}" value=typed.reason required=true}}
+<button>${TEXTS.corrections.propose}</button>
+</form>
+<h2>${TEXTS.corrections.waiting}</h2>
+{{#if rows.length}}
+<div class="scroll" tabindex="0"><table>
+<thead>{{> heads}}</thead>
+<tbody>{{#each rows}}<tr><td>{{time proposedAt}}</td><td>{{proposedBy}}</td><td>{{account}}</td><td>{{user}}</td><td class="number">{{amount amount}} <span class="unit">{{unit}}</span></td><td>{{reason}}</td><td>{{time expiresAt}}</td><td>
+{{#if isOwn}}<span class="note">${TEXTS.corrections.byAnother}</span>{{else}}<form method="post">{{> csrf}}<input type="hidden" name="action" value="approve"><input type="hidden" name="proposal" value="{{id}}"><button>${TEXTS.common.approve}</button></form>{{/if}}</td></tr>
+{{/each}}</tbody></table></div>
+{{else}}<p class="empty">${TEXTS.corrections.empty}</p>{{/if}}`);
+
+const FIRST_LOOKED_FOR = { times: 50, everyMs: 100 };
+
+/** A form that is sent twice at once waits for the answer of the first one. */
+async function afterTheFirst<T>(propose: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+  for (let looked = 1; ; looked += 1) {
+    const outcome = await propose();
+    const isUnderWay = outcome instanceof NotDone && outcome.because.code === 'REQUEST_IN_PROGRESS';
+    if (!isUnderWay || looked === FIRST_LOOKED_FOR.times) return outcome;
+    await pause(FIRST_LOOKED_FOR.everyMs);
+  }
+}
+
+/** For finance: corrections that one operator proposes and another one approves. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/corrections`)
+export class ConsoleCorrectionsController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('finance')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const order = queried(query, 'sort', 'dir');
+    return this.shown(call, scope, { faults: NO_FAULTS, typed: NOTHING_TYPED, order });
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('finance')
+  async decide(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return call.form.text('action') === 'approve'
+      ? this.approve(call, scope)
+      : this.propose(call, scope);
+  }
+
+  private async propose(call: ConsoleCall, scope: Scope): Promise<string> {
+    const { form, operator } = call;
+    const typed = Object.fromEntries(
+      [...FIELDS, 'key' as const].map((name) => [name, form.text(name)]),
+    ) as Typed;
+    const { key, account: accountId, user: userId, unit, reason } = typed;
+    const asked = proposalRequest.safeParse({
+      mode: scope.mode,
+      account: accountId,
+      user: userId,
+      unit,
+      reason,
+      amount: /^[+-]?\d+$/.test(typed.amount) ? Number(typed.amount) : NaN,
+    });
+    if (!asked.success)
+      return this.shown(call, scope, {
+        faults: faultsIn(
+          asked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
+          BY_LINES,
+        ),
+        typed,
+      });
+    const { amount } = asked.data;
+    const request = { accountId, userId, unit, reason, amount, by: operator.name };
+    const { answers } = this.operations;
+    const outcome = await this.pages.recorded(call, [scope, 'ledger propose'], (core) =>
+      afterTheFirst(() =>
+        proposeOnRecord(core, scope, request, key === '' ? undefined : { key, answers }),
+      ),
+    );
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, { faults: faultsOf(outcome), typed });
+    return redirected(call, `${tenantPath(scope)}/corrections`, 'proposed');
+  }
+
+  private async approve(call: ConsoleCall, scope: Scope): Promise<string> {
+    const name = proposalNameOf(call.form.text('proposal'));
+    if (name?.scope.tenant !== scope.tenant || name.scope.mode !== scope.mode)
+      throw new ApiError('FORBIDDEN', { message: TEXTS.corrections.ofOthers });
+    const request = { name, by: call.operator.name, now: Date.now() };
+    const outcome = await this.pages.recorded(call, [scope, 'ledger approve'], (core) =>
+      approveOnRecord(core, request),
+    );
+    if (!(outcome instanceof NotDone))
+      return redirected(call, `${tenantPath(scope)}/corrections`, 'approved');
+    if (outcome.because.code === 'PROPOSAL_IS_OWN')
+      throw new ApiError('FORBIDDEN', { message: faultsOf(outcome).problems.join() });
+    return this.shown(call, scope, { faults: faultsOf(outcome), typed: NOTHING_TYPED });
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    {
+      faults,
+      typed,
+      order = AS_LISTED,
+    }: {
+      readonly faults: Faults;
+      readonly typed: Typed;
+      readonly order?: AskedOrder;
+    },
+  ): Promise<string> {
+    const waiting = await this.pages.recorded(call, [scope, 'ledger proposals'], async (core) => {
+      const result = await waitingProposals(core, scope, { limit: SHOWN_MAX, now: Date.now() });
+      return { result, parameters: { limit: SHOWN_MAX } };
+    });
+    if (waiting instanceof NotDone) throw new Error('proposals are never refused');
+    const { name } = call.operator;
+    const key = typed.key === '' ? randomUUID() : typed.key;
+    return pageSent(
+      call,
+      { title: TEXTS.sections.corrections, scope, section: '/corrections', faults },
+      content,
+      {
+        typed: { ...typed, key },
+        ...inOrder(
+          waiting.map((one) => ({ ...one, isOwn: one.proposedBy === name })),
+          COLUMNS,
+          order,
+          (sorted) => queryOf(sorted),
+        ),
+      },
+    );
+  }
+}
+
+const NOTHING_TYPED: Typed = { account: '', user: '', unit: '', amount: '', reason: '', key: '' };

@@ -1,0 +1,70 @@
+import { Controller, Get, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { OperationsCore } from '../../http/operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
+import { TEXTS } from '../texts.js';
+import { tenantPath } from '../view/layout.js';
+import { inOrder, type Column, type HeadView } from '../view/sorting.js';
+import { template, type WithForms } from '../view/templates.js';
+import { queried, queryOf } from './tenant-pages.js';
+
+interface TenantRow {
+  readonly alias: string;
+  readonly programType: string;
+  readonly isSuspended: boolean;
+  readonly live: string;
+  readonly test: string;
+}
+
+const COLUMNS: readonly Column<TenantRow>[] = [
+  { label: TEXTS.common.tenant, key: 'tenant', value: ({ alias }) => alias },
+  { label: TEXTS.common.program, key: 'program', value: ({ programType }) => programType },
+  {
+    label: TEXTS.common.state,
+    key: 'state',
+    value: ({ isSuspended }) => (isSuspended ? TEXTS.home.suspended : TEXTS.home.active),
+  },
+  { label: TEXTS.home.testMode },
+];
+
+const content = template<
+  WithForms & {
+    tenants: readonly TenantRow[];
+    heads: readonly HeadView[];
+    wanted: string | null;
+  }
+>(`
+{{#if wanted}}<p class="done"><a href="{{wanted}}">${TEXTS.home.goOn}</a></p>{{/if}}
+{{#if tenants.length}}
+<div class="scroll" tabindex="0"><table>
+<thead>{{> heads}}</thead>
+<tbody>{{#each tenants}}<tr><td><a href="{{live}}">{{alias}}</a></td><td>{{programType}}</td><td>{{#if isSuspended}}${TEXTS.home.suspended}{{else}}${TEXTS.home.active}{{/if}}</td><td><a href="{{test}}">${TEXTS.home.testOf('{{alias}}')}</a></td></tr>
+{{/each}}</tbody></table></div>
+{{else}}<p class="empty">${TEXTS.home.empty}</p>{{/if}}`);
+
+/** Where the console begins. */
+@ApiExcludeController()
+@Controller('console')
+export class ConsoleHomeController {
+  constructor(private readonly operations: OperationsCore) {}
+
+  @Get()
+  @ForRoles('finance', 'support', 'viewer')
+  async home(@ConsoleCall() call: ConsoleCall, @QueryParameters() query: unknown): Promise<string> {
+    const tenants = await this.operations.core.tenantCommands.list();
+    const shown = tenants.map(({ alias, programType, suspended }) => ({
+      alias,
+      programType,
+      isSuspended: suspended !== null,
+      live: tenantPath({ tenant: alias, mode: 'live' }),
+      test: tenantPath({ tenant: alias, mode: 'test' }),
+    }));
+    const asked = queried(query, 'sort', 'dir');
+    const { rows, heads } = inOrder(shown, COLUMNS, asked, (order) => queryOf({ ...order }));
+    return pageSent(call, { title: TEXTS.sections.tenants, section: '/console' }, content, {
+      tenants: rows,
+      heads,
+      wanted: call.takeWanted() ?? null,
+    });
+  }
+}

@@ -1,0 +1,123 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../domain/scope.js';
+import { resendOneMail, showMails, type ShownMail } from '../../operations/mails/mail-commands.js';
+import { NotDone } from '../../operations/outcome.js';
+import { OperationsCore } from '../../http/operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { TEXTS } from '../texts.js';
+import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
+import { tenantPath } from '../view/layout.js';
+import { inOrder, type Column, type HeadView } from '../view/sorting.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+const SHOWN_MAX = 100;
+const COLUMNS: readonly Column<ShownMail>[] = [
+  { label: TEXTS.common.created, key: 'created', value: ({ created }) => created },
+  { label: TEXTS.common.type, key: 'type', value: ({ type }) => type },
+  { label: TEXTS.common.state, key: 'state', value: ({ state }) => state },
+  {
+    label: TEXTS.common.attempts,
+    key: 'attempts',
+    isNumber: true,
+    value: ({ attempts }) => attempts,
+  },
+  { label: TEXTS.common.nextAttempt, key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { label: TEXTS.fields.reason, key: 'reason', value: ({ reason }) => reason },
+  { label: TEXTS.mails.mail },
+  { label: TEXTS.common.resend },
+];
+const NOTHING_ASKED = { state: '', sort: '', dir: '' };
+const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
+
+const content = template<
+  WithForms & {
+    notices: readonly string[];
+    state: string;
+    mails: readonly (ShownMail & { hasEnded: boolean })[];
+    heads: readonly HeadView[];
+    states: readonly string[];
+    isCut: boolean;
+  }
+>(`
+{{> problems problems=notices}}
+<form class="fields" method="get">
+{{formField 'state' label="${TEXTS.common.state}" value=state none="${TEXTS.common.all}" options=states}}
+<button class="quiet">${TEXTS.common.filter}</button>
+</form>
+{{#if mails.length}}<div class="scroll" tabindex="0"><table>
+<thead>{{> heads}}</thead>
+<tbody>{{#each mails}}<tr><td>{{time created}}</td><td>{{type}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td>{{reason}}</td><td class="id">{{id}}</td><td>{{#if hasEnded}}<form method="post">{{> csrf}}<input type="hidden" name="mail" value="{{id}}"><button class="quiet">${TEXTS.common.resend}</button></form>{{/if}}</td></tr>
+{{/each}}</tbody></table></div>{{#if isCut}}<p class="note">${TEXTS.common.newest(SHOWN_MAX)}</p>{{/if}}
+{{else}}<p class="empty">${TEXTS.mails.empty}</p>{{/if}}`);
+
+/** For support: mails that were sent, wait, or failed. Nobody is named. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/mails`)
+export class ConsoleMailsController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return this.shown(call, scope, queried(query, 'state', 'sort', 'dir'), NO_FAULTS);
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('support')
+  async resend(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const id = call.form.text('mail');
+    const outcome = await this.pages.recorded(call, [scope, 'mail resend'], (core) =>
+      resendOneMail(core, scope, id),
+    );
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, NOTHING_ASKED, faultsOf(outcome));
+    return redirected(call, `${tenantPath(scope)}/mails`, 'resent');
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    { state: asked, ...order }: typeof NOTHING_ASKED,
+    faults: Faults,
+  ): Promise<string> {
+    const state = STATES.find((one) => one === asked);
+    const found = await showMails(this.operations.core, scope, { state, limit: SHOWN_MAX });
+    const mails = found instanceof NotDone ? [] : found;
+    const { rows, heads } = inOrder(mails, COLUMNS, order, (sorted) =>
+      queryOf({ state: asked, ...sorted }),
+    );
+    const frame = { title: TEXTS.sections.mails, scope, section: '/mails', faults };
+    return pageSent(call, frame, content, {
+      notices: faultsOf(found).problems,
+      heads,
+      mails: rows.map((mail) => ({
+        ...mail,
+        hasEnded: mail.state !== 'PENDING',
+      })),
+      state: state ?? '',
+      states: STATES,
+      isCut: mails.length === SHOWN_MAX,
+    });
+  }
+}

@@ -1,0 +1,249 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { ReferralQueries } from '../../../projections/referrals/queries.js';
+import { UserQueries } from '../../../projections/users/queries.js';
+import type { ReferralFacts, UserFacts } from '../../domain/account/account.facts.js';
+import type { SeenSides } from '../../domain/account/moderation/moderation-of-account.js';
+import type { Scope } from '../../domain/scope.js';
+import {
+  MODERATION_ACTIONS,
+  type ModerationAction,
+} from '../../domain/moderation/moderation.decider.js';
+import { moderateReferrals } from '../../operations/referrals/moderate-referrals.js';
+import { NotDone } from '../../operations/outcome.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import type { Form } from '../sessions/form.js';
+import { OwnWrites } from '../../http/writing/own-writes.js';
+import { faultAt, faultsOf, type Faults } from '../view/faults.js';
+import { tenantPath } from '../view/layout.js';
+import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
+
+const PAGE = 50;
+const READ_MODELS = ['referrals', 'users'] as const;
+/** How long the page waits for the decisions that were taken before it. */
+const WAIT_MS = 5_000;
+
+type ShownReferral = ReturnType<typeof shownReferral> & { readonly isChosen: boolean };
+
+const COLUMNS: readonly Column<ShownReferral>[] = [
+  { label: TEXTS.moderation.choose },
+  { label: TEXTS.common.started, key: 'started', value: ({ startedAt }) => startedAt },
+  { label: TEXTS.moderation.referred, key: 'referred', value: ({ referred }) => referred.name },
+  { label: TEXTS.common.referrer, key: 'referrer', value: ({ referrer }) => referrer.name },
+  { label: TEXTS.common.code, key: 'code', value: ({ code }) => code },
+  {
+    label: TEXTS.common.referredSide,
+    key: 'referredSide',
+    value: ({ referredStatus }) => referredStatus,
+  },
+  {
+    label: TEXTS.common.referrerSide,
+    key: 'referrerSide',
+    value: ({ referrerStatus }) => referrerStatus,
+  },
+  {
+    label: TEXTS.moderation.signals,
+    key: 'signals',
+    value: ({ signals }) => highestScore(signals),
+  },
+];
+
+const WAITING_FIGURE = `{{figure 'referrals.pending' total ''}}`;
+
+const content = template<
+  WithForms & {
+    total: number;
+    otherPath: string;
+    otherTotal: number;
+    isReferrer: boolean;
+    rows: readonly ShownReferral[];
+    heads: readonly HeadView[];
+    newerPath: string | null;
+    olderPath: string | null;
+  }
+>(`
+<p>{{#if isReferrer}}${TEXTS.moderation.ofReferrer(WAITING_FIGURE)}{{else}}${TEXTS.moderation.ofReferred(WAITING_FIGURE)}{{/if}} (<a href="{{otherPath}}">${TEXTS.moderation.onOtherSide('{{otherTotal}}')}</a>). ${TEXTS.moderation.explained}</p>
+{{#if rows.length}}
+<form method="post">{{> csrf}}<input type="hidden" name="waiting" value="{{#if isReferrer}}referrer{{/if}}">
+<div class="scroll" tabindex="0"><table>
+<thead>{{> heads}}</thead>
+<tbody>{{#each rows}}<tr><td><input type="hidden" name="seen:{{id}}" value="{{referredStatus}}/{{referrerStatus}}"><input type="checkbox" name="referral" value="{{id}}"{{#if isChosen}} checked{{/if}} aria-label="${TEXTS.moderation.chooseOne('{{id}}')}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td class="text">{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
+{{/each}}</tbody></table></div>
+<p class="actions"><button name="action" value="APPROVED">${TEXTS.common.approve}</button><button name="action" value="DENIED" class="danger">${TEXTS.moderation.deny}</button>
+<label for="side">${TEXTS.moderation.side}</label><select id="side" name="side" class="short"><option value="">${TEXTS.moderation.both}</option><option value="REFERRED">${TEXTS.moderation.referredOnly}</option><option value="REFERRER">${TEXTS.moderation.referrerOnly}</option></select></p>
+</form>
+<p class="actions">{{#if newerPath}}<a href="{{newerPath}}">${TEXTS.moderation.newer}</a>{{/if}}{{#if olderPath}}<a href="{{olderPath}}">${TEXTS.moderation.older}</a>{{/if}}</p>
+{{else}}<p class="empty">${TEXTS.moderation.empty}</p>{{/if}}`);
+
+/** For support: referrals that wait for a person's decision. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/moderation`)
+export class ConsoleModerationController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly referrals: ReferralQueries,
+    private readonly users: UserQueries,
+    private readonly ownWrites: OwnWrites,
+  ) {}
+
+  @Get()
+  @ForRoles('support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return this.shown(call, scope, queried(query, 'offset', 'waiting', 'sort', 'dir'), {});
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('support')
+  async moderate(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { form } = call;
+    const chosen = [...new Set(form.all('referral'))];
+    const action = actionOf(form.text('side'), form.text('action'));
+    const waiting = form.text('waiting') === 'referrer' ? 'referrer' : '';
+    const firstPage = { offset: '', waiting, sort: '', dir: '' };
+    if (chosen.length === 0 || chosen.length > 100)
+      return this.shown(call, scope, firstPage, {
+        chosen,
+        faults: faultAt(null, TEXTS.moderation.chooseSome),
+      });
+    if (action === undefined)
+      return this.shown(call, scope, firstPage, {
+        chosen,
+        faults: faultAt(null, TEXTS.moderation.decide),
+      });
+    const outcome = await this.pages.recorded(
+      call,
+      [scope, 'referral moderate'],
+      async ({ commands }) => {
+        const asked = chosen.map((referralId) => ({
+          referralId,
+          action,
+          seen: seenIn(form, referralId),
+        }));
+        const result = await moderateReferrals({ commands }, scope, asked);
+        if (result instanceof NotDone) return result;
+        const parameters = { action, referrals: chosen.length };
+        return { result, parameters, completed: `${chosen.length} referrals are moderated` };
+      },
+    );
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, firstPage, { chosen, faults: faultsOf(outcome) });
+    this.ownWrites.note(scope, outcome.position, true);
+    const queue = `${tenantPath(scope)}/moderation${queryOf({ waiting })}`;
+    return redirected(call, queue, 'moderated');
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    { sort, dir, ...asked }: Asked,
+    { chosen = [], faults }: { readonly chosen?: readonly string[]; readonly faults?: Faults },
+  ): Promise<string> {
+    await this.ownWrites.visible({
+      scope,
+      projections: READ_MODELS,
+      atLeast: undefined,
+      departure: AbortSignal.timeout(WAIT_MS),
+    });
+    const offset = /^\d{1,6}$/.test(asked.offset) ? Number(asked.offset) : 0;
+    const isReferrer = asked.waiting === 'referrer';
+    const [ofReferred, ofReferrer] = WAITING;
+    const [{ totalCount, items }, other] = await Promise.all([
+      this.referrals.list(scope, isReferrer ? ofReferrer : ofReferred, { limit: PAGE, offset }),
+      this.referrals.list(scope, isReferrer ? ofReferred : ofReferrer, { limit: 0, offset: 0 }),
+    ]);
+    const people = await this.users.byPersons(
+      scope,
+      items.flatMap(({ referredPerson, referrerPerson }) => [referredPerson, referrerPerson]),
+    );
+    const path = `${tenantPath(scope)}/moderation`;
+    const waiting = isReferrer ? 'referrer' : '';
+    const pageAt = (at: number, order: AskedOrder): string =>
+      `${path}${queryOf({ waiting, offset: at === 0 ? '' : String(at), ...order })}`;
+    const order = { sort, dir };
+    const listed = items.map((one) => ({
+      ...shownReferral(one, people, tenantPath(scope)),
+      isChosen: chosen.includes(one.referralId),
+    }));
+    const frame = { title: TEXTS.sections.moderation, scope, section: '/moderation', faults };
+    return pageSent(call, frame, content, {
+      total: totalCount,
+      otherTotal: other.totalCount,
+      isReferrer,
+      otherPath: `${path}${queryOf({ waiting: isReferrer ? '' : 'referrer' })}`,
+      ...inOrder(listed, COLUMNS, order, (sorted) => pageAt(offset, sorted)),
+      newerPath: offset > 0 ? pageAt(Math.max(0, offset - PAGE), order) : null,
+      olderPath: offset + items.length < totalCount ? pageAt(offset + PAGE, order) : null,
+    });
+  }
+}
+
+const WAITING = [{ referredStatus: 'PENDING' }, { referrerStatus: 'PENDING' }] as const;
+
+type Asked = AskedOrder & Readonly<Record<'offset' | 'waiting', string>>;
+
+const highestScore = (signals: readonly { readonly score: number }[]): number | null =>
+  signals.length === 0 ? null : Math.max(...signals.map(({ score }) => score));
+
+function shownReferral(
+  referral: ReferralFacts,
+  people: ReadonlyMap<string, UserFacts>,
+  tenant: string,
+) {
+  const { referredPerson, referrerPerson, dateReferralStarted, fraudSignals } = referral;
+  const sideOf = (person: string) => {
+    const user = people.get(person);
+    if (user === undefined) return { name: TEXTS.moderation.forgotten, path: null };
+    const name = [user.firstName, user.lastName].filter(Boolean).join(' ') || user.userId;
+    const path = `${tenant}/accounts/${encodeURIComponent(user.accountId)}`;
+    return { name: user.email === null ? name : `${name}, ${user.email}`, path };
+  };
+  return {
+    id: referral.referralId,
+    startedAt: new Date(dateReferralStarted).toISOString(),
+    referred: sideOf(referredPerson),
+    referrer: sideOf(referrerPerson),
+    code: referral.referralCodeUsed,
+    referredStatus: referral.referredStatus,
+    referrerStatus: referral.referrerStatus,
+    signals: Object.entries(fraudSignals).map(([name, { message, score }]) => ({
+      name,
+      message,
+      score,
+    })),
+  };
+}
+
+function actionOf(side: string, decision: string): ModerationAction | undefined {
+  const name = side === '' ? decision : `${side}_${decision}`;
+  return MODERATION_ACTIONS.find((action) => action === name);
+}
+
+/** The sides that the page showed; undefined: the form was not that of the page. */
+function seenIn(form: Form, referralId: string): SeenSides | undefined {
+  const [referred, referrer] = form
+    .text(`seen:${referralId}`)
+    .split('/')
+    .map((side) => SIDES.find((status) => status === side));
+  return referred && referrer ? { referred, referrer } : undefined;
+}
+
+const SIDES = ['PENDING', 'APPROVED', 'DENIED'] as const;

@@ -1,0 +1,159 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../domain/scope.js';
+import { entriesAfterPeriod, laterText } from '../../operations/ledger/later-entries.js';
+import {
+  changePeriodOnRecord,
+  closedPeriods,
+  type ClosedPeriod,
+} from '../../operations/ledger/ledger-periods.js';
+import { NotDone } from '../../operations/outcome.js';
+import { OperationsCore } from '../../http/operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { TEXTS } from '../texts.js';
+import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
+import { tenantPath } from '../view/layout.js';
+import {
+  AS_LISTED,
+  inOrder,
+  type AskedOrder,
+  type Column,
+  type HeadView,
+} from '../view/sorting.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+interface Typed {
+  readonly period: string;
+  readonly comment: string;
+  /** In the form that closes a month; otherwise in that of a closed one. */
+  readonly isClosing: boolean;
+}
+
+interface Shown {
+  readonly faults: Faults;
+  readonly typed: Typed;
+  readonly order: AskedOrder;
+  /** Number of entries that count after the end of the month that was closed. */
+  readonly later?: string;
+}
+
+const NOTHING_TYPED: Typed = { period: '', comment: '', isClosing: true };
+
+const commentIdOf = (period: string): string => `comment-${period}`;
+
+const shownPeriod = (closed: ClosedPeriod, typed: Typed) => ({
+  ...closed,
+  commentId: commentIdOf(closed.period),
+  commentLabel: TEXTS.periods.reasonFor(closed.period),
+  reason: !typed.isClosing && typed.period === closed.period ? typed.comment : '',
+});
+
+type ShownPeriod = ReturnType<typeof shownPeriod>;
+
+const COLUMNS: readonly Column<ShownPeriod>[] = [
+  { label: TEXTS.fields.period, key: 'month', value: ({ period }) => period },
+  { label: TEXTS.periods.closed, key: 'closed', value: ({ closedAt }) => closedAt },
+  { label: TEXTS.common.who, key: 'who', value: ({ by }) => by },
+  { label: TEXTS.periods.comment, key: 'comment', value: ({ comment }) => comment },
+  { label: TEXTS.periods.reopen },
+];
+
+const content = template<
+  WithForms & {
+    typed: Typed;
+    rows: readonly ShownPeriod[];
+    heads: readonly HeadView[];
+    later: string | undefined;
+  }
+>(`
+{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
+<p>${TEXTS.periods.explained}</p>
+<form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="close">
+{{formField 'period' label="${TEXTS.fields.period}" value=typed.period placeholder="${TEXTS.periods.monthExample}" required=true}}
+{{formField 'comment' label="${TEXTS.periods.comment}" value=typed.comment required=true}}
+<button>${TEXTS.periods.close}</button>
+</form>
+<h2>${TEXTS.periods.heading}</h2>
+{{#if rows.length}}
+<div class="scroll" tabindex="0"><table><thead>{{> heads}}</thead>
+<tbody>{{#each rows}}<tr><td class="month">{{period}}</td><td>{{time closedAt}}</td><td>{{by}}</td><td class="text">{{comment}}</td><td>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
+{{formFieldInRow commentId label=commentLabel name="comment" value=reason placeholder="${TEXTS.fields.reason}" required=true}}<button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
+{{/each}}</tbody></table></div>
+{{else}}<p class="empty">${TEXTS.periods.empty}</p>{{/if}}`);
+
+/** For finance: closed months. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/periods`)
+export class ConsolePeriodsController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('finance')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { later, ...order } = queried(query, 'sort', 'dir', 'later');
+    return this.shown(call, scope, { faults: NO_FAULTS, typed: NOTHING_TYPED, order, later });
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('finance')
+  async change(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const given = { period: call.form.text('period'), comment: call.form.text('comment') };
+    const isClosing = call.form.text('action') !== 'reopen';
+    const typed = { ...given, isClosing };
+    const comment = isClosing ? 'comment' : commentIdOf(given.period);
+    const refused = (faults: Faults): Promise<string> =>
+      this.shown(call, scope, { faults, typed, order: AS_LISTED });
+    if (given.comment === '' || given.comment.length > 1_000)
+      return refused(faultAt(comment, TEXTS.periods.commentLength));
+    const operation = isClosing ? 'ledger close' : 'ledger reopen';
+    const by = call.operator.name;
+    const outcome = await this.pages.recorded(call, [scope, operation], (core) =>
+      changePeriodOnRecord(core, scope, isClosing ? 'ClosePeriod' : 'ReopenPeriod', {
+        ...given,
+        by,
+      }),
+    );
+    if (outcome instanceof NotDone)
+      return refused(faultsOf(outcome, isClosing ? {} : { period: comment }));
+    const page = `${tenantPath(scope)}/periods`;
+    if (!isClosing) return redirected(call, page, 'reopened');
+    const later = await entriesAfterPeriod(this.operations.core, scope, given.period);
+    return redirected(call, later === 0 ? page : `${page}?later=${later}`, 'closed');
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    { faults, typed, order, later = '' }: Shown,
+  ): Promise<string> {
+    const closed = await closedPeriods(this.operations.core, scope);
+    const rows = closed.map((one) => shownPeriod(one, typed));
+    const frame = { title: TEXTS.sections.periods, scope, section: '/periods', faults };
+    return pageSent(call, frame, content, {
+      typed: typed.isClosing ? typed : NOTHING_TYPED,
+      later: /^[1-9]\d{0,14}$/.test(later) ? laterText(Number(later), 'month') : undefined,
+      ...inOrder(rows, COLUMNS, order, (sorted) => queryOf(sorted)),
+    });
+  }
+}

@@ -1,0 +1,268 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../domain/scope.js';
+import { programsOf } from '../../domain/tenant/program-document.js';
+import { NotDone } from '../../operations/outcome.js';
+import { applyProgram, programIn } from '../../operations/tenants/apply-program.js';
+import {
+  assistedProgram,
+  documentWith,
+  FIELDS_BY_LINES,
+  PROGRAM_FORM,
+  textsOf,
+  type ProgramTexts,
+} from '../../operations/tenants/program-form.js';
+import { OperationsCore } from '../../http/operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import type { Form } from '../sessions/form.js';
+import { faultAt, faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
+import { changedLines, type ChangedLine } from '../view/changed-lines.js';
+import { tenantPath } from '../view/layout.js';
+import { fieldGroups, questions, type GroupView, type QuestionView } from '../view/program-view.js';
+import { template, type WithForms } from '../view/templates.js';
+import { digestOfText, jsonOf, jsonText } from '../view/typed-document.js';
+import {
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
+import { ownMember } from '../../domain/own-member.js';
+
+const content = template<
+  WithForms & {
+    programs: readonly { id: string; version: number; isDefault: boolean; path: string }[];
+    id: string;
+    version: number;
+    text: string;
+    was: string;
+    fieldsWere: string;
+    /** What was typed into since the last check. */
+    by: 'fields' | 'document';
+    compared: string;
+    isFirst: boolean;
+    questions: readonly QuestionView[];
+    groups: readonly GroupView[];
+    hasCompared: boolean;
+    changes: readonly ChangedLine[];
+  }
+>(`
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.program}</th><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.program.default}</th></tr></thead>
+<tbody>{{#each programs}}<tr><td><a href="{{path}}">{{id}}</a></td><td class="number">{{figure 'version' version ''}}</td><td>{{#if isDefault}}${TEXTS.common.yes}{{/if}}</td></tr>{{/each}}</tbody></table></div>
+<details class="assistant"{{#if isFirst}} open{{/if}}><summary>${TEXTS.program.assistant}</summary>
+<form method="get"><input type="hidden" name="program" value="{{id}}">
+<div class="fields">{{#each questions}}<fieldset><legend>{{legend}}</legend>{{#each options}}<div class="tick"><input type="radio" id="{{../name}}-{{value}}" name="{{../name}}" value="{{value}}" required{{#if isChosen}} checked{{/if}}><label for="{{../name}}-{{value}}">{{words}}</label></div>{{/each}}</fieldset>{{/each}}</div>
+<button class="quiet">${TEXTS.program.make}</button> <span class="note">${TEXTS.program.notApplied}</span>
+</form></details>
+<h2>${TEXTS.program.heading('{{id}}')}</h2>
+<p>${TEXTS.program.explained}</p>
+<form method="post" data-check="document" data-by="{{by}}">{{> csrf}}<input type="hidden" name="program" value="{{id}}"><input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="{{fieldsWere}}">
+<div class="beside">
+<div>{{#each groups}}<fieldset><legend>{{title}}</legend><div class="fields">
+{{#each fields}}{{formField name label=label value=value options=options inputmode=inputMode}}
+{{/each}}</div></fieldset>{{/each}}</div>
+{{formField 'document' label="${TEXTS.program.document}" rows="40" spellcheck="false" class="id" value=text hint="${TEXTS.program.documentHint}"}}
+</div>
+<section id="changes">{{#if hasCompared}}<h2>{{#if version}}${TEXTS.common.changesTo('{{version}}')}{{else}}${TEXTS.common.isNew}{{/if}}</h2>
+{{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
+{{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}</section>
+<p class="actions"><button name="action" value="check" class="quiet" formaction="#changes">${TEXTS.common.showChanges}</button><button name="action" value="apply">${TEXTS.program.apply}</button></p>
+</form>`);
+
+/** What a page shows of a program that somebody edits. */
+interface Edited {
+  /** Empty: the default one. */
+  readonly id: string;
+  /** Undefined: the live version. */
+  readonly text?: string;
+  readonly faults: Faults;
+  readonly compares?: boolean;
+  readonly choices?: Readonly<Record<string, string>>;
+}
+
+/** For support: the programs of a tenant. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/program`)
+export class ConsoleProgramController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { program: id, ...choices } = queried(query, 'program', 'friend', 'referrer', 'when');
+    const assisted = assistedProgram(id || (await this.defaultIdOf(scope)), choices);
+    if (assisted === undefined) return this.shown(call, scope, { id, faults: NO_FAULTS, choices });
+    const text = jsonText(assisted);
+    return this.shown(call, scope, {
+      id: assisted.id,
+      text,
+      faults: NO_FAULTS,
+      choices,
+      compares: true,
+    });
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('support')
+  async apply(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const answer = await this.applied(call, scope);
+    // For a script that asks while somebody types: a browser reports other answers as errors.
+    if (call.form.text('live') !== '') void call.reply.code(200);
+    return answer;
+  }
+
+  private async applied(call: ConsoleCall, scope: Scope): Promise<string> {
+    const { form } = call;
+    const text = typedIn(form);
+    const program = programIn(text);
+    const typed = program instanceof NotDone ? idIn(text) : program.id;
+    const edited = { id: typed, text };
+    if (program instanceof NotDone)
+      return this.shown(call, scope, { ...edited, faults: faultsOfProgram(program) });
+    const compared = { ...edited, faults: NO_FAULTS, compares: true };
+    if (areBothChanged(form))
+      return this.shown(call, scope, {
+        ...compared,
+        faults: faultAt('document', TEXTS.program.bothChanged),
+      });
+    const applies = form.text('action') === 'apply' && form.text('live') === '';
+    if (!applies) return this.shown(call, scope, compared);
+    if (form.text('compared') !== digestOfText(text))
+      return this.shown(call, scope, {
+        ...compared,
+        faults: faultAt(null, TEXTS.program.lookFirst),
+      });
+    const expected = Number(form.text('version'));
+    const outcome = await this.pages.recorded(call, [scope, 'program apply'], async (core) => {
+      const result = await applyProgram(core, scope.tenant, { program, expected });
+      if (result instanceof NotDone) return result;
+      const parameters = { program: program.id, version: result.version };
+      return { result, parameters, completed: `version ${result.version} is applied` };
+    });
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, { ...compared, faults: faultsOfProgram(outcome) });
+    const path = `${tenantPath(scope)}/program${queryOf({ program: program.id })}`;
+    return redirected(call, path, 'applied');
+  }
+
+  private async defaultIdOf({ tenant }: Scope): Promise<string> {
+    return (await this.operations.core.tenants.find(tenant))?.defaultProgramId ?? '';
+  }
+
+  private async shown(call: ConsoleCall, scope: Scope, edited: Edited): Promise<string> {
+    const { faults, choices = {} } = edited;
+    const tenant = await this.operations.core.tenants.find(scope.tenant);
+    const known = tenant === undefined ? [] : programsOf(tenant);
+    const id = edited.id || (tenant?.defaultProgramId ?? '');
+    const version = known.find((program) => program.id === id)?.version ?? 0;
+    const document = tenant && ownMember(tenant.programs, id)?.document;
+    const live = document === undefined ? '' : jsonText(document);
+    const text = edited.text ?? live;
+    const isCompared = edited.compares === true;
+    const by = call.form.text('live') !== '' && countsFields(call.form) ? 'fields' : 'document';
+    const path = `${tenantPath(scope)}/program`;
+    const frame = { title: TEXTS.sections.program, scope, section: '/program', faults };
+    return pageSent(call, frame, content, {
+      programs: known.map((program) => ({
+        id: program.id,
+        version: program.version,
+        isDefault: program.isDefault,
+        path: `${path}${queryOf({ program: program.id })}`,
+      })),
+      id,
+      version,
+      text,
+      was: digestOfDocument(text),
+      // Fields that somebody types into stay as they are.
+      fieldsWere: digestOfFields(by === 'fields' ? textsIn(call.form) : textsOf(jsonOf(text))),
+      by,
+      compared: isCompared ? digestOfText(text) : '',
+      isFirst: version <= 1 && edited.choices !== undefined,
+      questions: questions(choices),
+      groups: fieldGroups(textsOf(jsonOf(text))),
+      hasCompared: isCompared,
+      changes: isCompared ? changedLines(live, text) : [],
+    });
+  }
+}
+
+/** The text of the document; with what the fields say, unless the text was changed. */
+function typedIn(form: Form): string {
+  const text = form.text('document');
+  const document = jsonOf(text);
+  if (document === undefined) return text;
+  return jsonText(countsFields(form) ? documentWith(document, textsIn(form)) : document);
+}
+
+const countsFields = (form: Form): boolean =>
+  form.text('fields') !== '' && form.text('was') === digestOfDocument(form.text('document'));
+
+/** However it is laid out. */
+function digestOfDocument(text: string): string {
+  const document = jsonOf(text);
+  return digestOfText(document === undefined ? text : jsonText(document));
+}
+
+/** What is in the fields is lost then. */
+function areBothChanged(form: Form): boolean {
+  const fieldsWere = form.text('fields');
+  return (
+    fieldsWere.length === DIGEST_LENGTH &&
+    fieldsWere !== digestOfFields(textsIn(form)) &&
+    form.text('was') !== digestOfDocument(form.text('document'))
+  );
+}
+
+const DIGEST_LENGTH = digestOfText('').length;
+
+/** Browsers send a text of one line without its line ends. */
+const digestOfFields = (texts: ProgramTexts): string =>
+  digestOfText(
+    JSON.stringify(
+      PROGRAM_FORM.flatMap(({ fields }) => fields).map(({ name }) =>
+        (texts[name] ?? '').replace(/[\r\n]/g, '').trim(),
+      ),
+    ),
+  );
+
+const textsIn = (form: Form): ProgramTexts =>
+  Object.fromEntries(
+    PROGRAM_FORM.flatMap(({ fields }) => fields).map(({ name }) => [name, form.text(name)]),
+  );
+
+/** Lines of the schema begin with a path. */
+const BY_LINES: FieldNames = { ...FIELDS_BY_LINES, 'not JSON:': 'document' };
+
+/** What belongs to no field is wrong in the document. */
+function faultsOfProgram(outcome: NotDone): Faults {
+  const faults = faultsOf(outcome, BY_LINES);
+  const fields = Object.keys(BY_LINES);
+  const [other] = faults.problems.filter((line) => !fields.some((start) => line.startsWith(start)));
+  return other === undefined
+    ? faults
+    : { ...faults, wrong: { ...faults.wrong, document: faults.wrong['document'] ?? other } };
+}
+
+/** Of a document that its schema refuses. */
+function idIn(text: string): string {
+  const id: unknown = textMember(jsonOf(text), 'id');
+  return typeof id === 'string' ? id : '';
+}
+
+const textMember = (of: unknown, name: string): unknown =>
+  typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined;

@@ -1,0 +1,207 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../domain/scope.js';
+import { parseBalances } from '../../operations/ledger/balance-file.js';
+import { timeNow } from '../../foundation/world.js';
+import { entriesAfterPeriod, laterText } from '../../operations/ledger/later-entries.js';
+import { spanOf, type Reconciliation } from '../../operations/ledger/ledger-reconciliation.js';
+import { NotDone } from '../../operations/outcome.js';
+import { reconciliationRun } from '../../http/operations/ledger-runs.js';
+import { OperationsCore } from '../../http/operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
+import { tenantPath } from '../view/layout.js';
+import { onPage } from '../view/paging.js';
+import type { RunView } from '../view/run-view.js';
+import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
+
+type Difference = Reconciliation['differences'][number];
+
+const COLUMNS: readonly Column<Difference>[] = [
+  { label: TEXTS.common.kind, key: 'kind', value: ({ kind }) => kind },
+  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
+  { label: TEXTS.fields.unit, key: 'unit', value: ({ unit }) => unit },
+  { label: TEXTS.common.ledger, key: 'ledger', isNumber: true, value: ({ ledger }) => ledger },
+  {
+    label: TEXTS.reconcile.against,
+    key: 'against',
+    isNumber: true,
+    value: ({ against }) => against,
+  },
+  { label: TEXTS.common.events },
+];
+
+const content = template<
+  WithForms & {
+    asked: { month: string };
+    run: RunView | null;
+    isGone: boolean;
+    here: string;
+    accounts: string;
+    later: string | undefined;
+    result: ReturnType<typeof shownResult> | null;
+  }
+>(`
+<p>${TEXTS.reconcile.explained}</p>
+<form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}
+{{formField 'month' label="${TEXTS.fields.period}" value=asked.month placeholder="${TEXTS.common.all}"}}
+{{formField 'balances' label="${TEXTS.reconcile.balanceFile}" type="file" accept=".csv,text/csv" hint="${TEXTS.reconcile.balanceFileHint}"}}
+<button>${TEXTS.reconcile.reconcile}</button>
+</form>
+{{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
+{{#if run}}{{> run}}{{/if}}
+{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
+{{#if result}}
+{{#if result.ok}}<p class="done" role="status">${TEXTS.reconcile.allAddsUp}</p>{{else}}<p class="problem" role="status">${TEXTS.reconcile.doesNotAddUp}</p>{{/if}}
+<dl class="figures">
+<div><dt>${TEXTS.reconcile.addsUp}</dt><dd>{{figure 'ok' result.ok ''}}</dd></div>
+<div><dt>${TEXTS.common.differences}</dt><dd>{{figure 'differences' result.count ''}}</dd></div>
+</dl>
+{{#if result.count}}<h2>${TEXTS.common.differences}</h2>
+<div class="scroll" tabindex="0"><table><thead>{{> heads heads=result.heads}}</thead>
+<tbody>{{#each result.rows}}<tr><td>{{kind}}</td><td>{{accountLink @root.accounts account}}</td><td>{{unit}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.against' against ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
+{{/each}}</tbody></table></div>
+{{> pager pager=result.pager}}{{#if result.hasMore}}<p class="note">${TEXTS.common.firstOnes('{{amount result.kept}}')}</p>{{/if}}{{/if}}
+{{#each result.units}}
+<h2>{{unit}}</h2>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.reconcile.rollForward}</th><th scope="col" class="number">${TEXTS.fields.amount}</th></tr></thead>
+<tbody>{{#each lines}}<tr><td>{{label}}</td><td class="number">{{figure name value ''}}</td></tr>{{/each}}</tbody></table></div>
+<div class="scroll" tabindex="0"><table><caption>${TEXTS.reconcile.trialBalance}</caption><thead><tr><th scope="col">${TEXTS.reconcile.ledgerAccount}</th><th scope="col" class="number">${TEXTS.reconcile.debits}</th><th scope="col" class="number">${TEXTS.reconcile.credits}</th></tr></thead>
+<tbody>{{#each trialBalance}}<tr><td>{{ledgerAccount}}</td><td class="number">{{amount debit}}</td><td class="number">{{amount credit}}</td></tr>{{/each}}
+<tr class="sum"><td>${TEXTS.reconcile.sum}</td><td class="number">{{amount debits}}</td><td class="number">{{amount credits}}</td></tr></tbody></table></div>
+{{/each}}
+{{/if}}`);
+
+/** For finance: the ledger's own sums, and outside books against them. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/reconcile`)
+export class ConsoleReconcileController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('finance')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { run, month, ...order } = queried(query, 'run', 'month', 'sort', 'dir', 'page');
+    return this.shown(call, scope, { run, month, faults: NO_FAULTS, order });
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('finance')
+  async start(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const month = call.form.text('month');
+    const books = call.form.file('balances');
+    const against =
+      books === undefined ? undefined : await parseBalances(books, 'the balance file');
+    const span = spanOf(month === '' ? undefined : month, timeNow());
+    for (const faulty of [against, span])
+      if (faulty instanceof NotDone)
+        return this.shown(call, scope, {
+          run: '',
+          month,
+          faults: faultsOf(faulty, { period: 'month' }),
+          order: AS_LISTED,
+        });
+    const file = against instanceof NotDone ? undefined : against;
+    const period = month === '' ? undefined : month;
+    const asked = reconciliationRun(scope, { period, against: file });
+    const run = await this.pages.started(call, scope, asked);
+    return redirected(call, `${tenantPath(scope)}/reconcile${queryOf({ run, month })}`);
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    { run: id, month, faults, order }: Shown,
+  ): Promise<string> {
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
+    const isReconciled = result !== undefined && operation === 'ledger reconcile';
+    const later =
+      isReconciled && month !== ''
+        ? await entriesAfterPeriod(this.operations.core, scope, month)
+        : 0;
+    return pageSent(
+      call,
+      { title: TEXTS.sections.reconcile, scope, section: '/reconcile', faults, ...refresh },
+      content,
+      {
+        asked: { month },
+        run,
+        isGone,
+        accounts: `${tenantPath(scope)}/accounts`,
+        here: `${tenantPath(scope)}/reconcile${queryOf({ run: id, month })}`,
+        later: laterText(later, 'month'),
+        result: isReconciled
+          ? shownResult(result as KeptReconciliation, order, (section) =>
+              queryOf({ run: id, month, ...section }),
+            )
+          : null,
+      },
+    );
+  }
+}
+
+const LINES = [
+  'opening',
+  'issued',
+  'redeemed',
+  'expired',
+  'cancelled',
+  'restored',
+  'closing',
+  'scheduled',
+] as const;
+
+/** Of very many differences the first ones are kept. */
+interface KeptReconciliation extends Reconciliation {
+  readonly cut?: { readonly differences: number };
+}
+
+interface Shown {
+  readonly run: string;
+  readonly month: string;
+  readonly faults: Faults;
+  readonly order: AskedOrder & { readonly page: string };
+}
+
+function shownResult(
+  { ok, units, differences, cut }: KeptReconciliation,
+  { page, ...order }: Shown['order'],
+  pathOf: (asked: Readonly<Record<string, string>>) => string,
+) {
+  const { rows, heads } = inOrder(differences, COLUMNS, order, pathOf);
+  const count = cut?.differences ?? differences.length;
+  return {
+    ok,
+    count,
+    heads,
+    ...onPage(rows, page, (at) => pathOf({ ...order, page: at })),
+    kept: differences.length,
+    hasMore: count > differences.length,
+    units: units.map((one) => ({
+      ...one,
+      lines: LINES.map((label) => ({ label, name: `${label}:${one.unit}`, value: one[label] })),
+    })),
+  };
+}

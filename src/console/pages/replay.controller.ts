@@ -1,0 +1,191 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../domain/scope.js';
+import type { Difference } from '../../operations/ledger/replay/difference.js';
+import { selectReplayed } from '../../operations/ledger/ledger-replay.js';
+import type { Replay } from '../../operations/ledger/replay/replay-run.js';
+import { NotDone } from '../../operations/outcome.js';
+import { OperationsCore } from '../../http/operations/operations-core.js';
+import { replayRun } from '../../http/operations/ledger-runs.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { shownValue } from '../view/differences.js';
+import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
+import { tenantPath } from '../view/layout.js';
+import { onPage } from '../view/paging.js';
+import type { RunView } from '../view/run-view.js';
+import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  filledIn,
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
+
+const COLUMNS: readonly Column<Difference>[] = [
+  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
+  { label: TEXTS.replay.readModel, key: 'model', value: ({ readModel }) => readModel },
+  { label: TEXTS.replay.field, key: 'field', value: ({ field }) => field },
+  {
+    label: TEXTS.common.ledger,
+    key: 'ledger',
+    isNumber: true,
+    value: ({ ledger }) => shownValue(ledger),
+  },
+  { label: TEXTS.common.live, key: 'live', isNumber: true, value: ({ live }) => shownValue(live) },
+  { label: TEXTS.common.events },
+];
+
+type Asked = Readonly<Record<'account' | 'asOf' | 'position', string>>;
+
+interface Shown {
+  readonly id: string;
+  readonly asked: Asked;
+  readonly order: AskedOrder & { readonly page: string };
+  readonly faults: Faults;
+}
+
+const content = template<
+  WithForms & {
+    asked: Asked;
+    run: RunView | null;
+    isGone: boolean;
+    here: string;
+    accounts: string;
+    replay: ReturnType<typeof shownReplay> | null;
+  }
+>(`
+<p>${TEXTS.replay.explained}</p>
+<form class="fields" method="post">{{> csrf}}
+{{formField 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
+{{formField 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
+{{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}
+<button>${TEXTS.replay.start}</button>
+</form>
+{{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
+{{#if run}}{{> run}}{{/if}}
+{{#if replay}}
+<dl class="figures">
+<div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' replay.position ''}}</dd></div>
+<div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' replay.events ''}}</dd></div>
+<div><dt>${TEXTS.common.differences}</dt><dd>{{figure 'differences' replay.count ''}}</dd></div>
+</dl>
+{{#if replay.notCompared}}<p class="problem" role="status">${TEXTS.replay.notCompared('{{amount replay.notCompared}}')}</p>{{/if}}
+{{#if replay.count}}
+<h2>${TEXTS.common.differences}</h2>
+<div class="scroll" tabindex="0"><table>
+<thead>{{> heads heads=replay.heads}}</thead>
+<tbody>{{#each replay.shown}}<tr><td>{{accountLink @root.accounts account}}</td><td>{{readModel}}</td><td class="id">{{field}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.live' live ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
+{{/each}}</tbody></table></div>
+{{> pager pager=replay.pager}}{{#if replay.hasMore}}<p class="note">${TEXTS.common.firstOnes('{{amount replay.differences.length}}')}</p>{{/if}}
+{{else}}{{#unless replay.notCompared}}<p class="done">${TEXTS.replay.noDifference}</p>{{/unless}}{{/if}}
+{{/if}}`);
+
+/** For finance: the log folded anew, compared with the live read models. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/replay`)
+export class ConsoleReplayController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('finance')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { run: id, ...asked } = queried(query, 'run', 'account', 'asOf', 'position');
+    const order = queried(query, 'sort', 'dir', 'page');
+    return this.shown(call, scope, { id, asked, order, faults: NO_FAULTS });
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    { id, asked, order, faults }: Shown,
+  ): Promise<string> {
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
+    return pageSent(
+      call,
+      { title: TEXTS.sections.replay, scope, section: '/replay', faults, ...refresh },
+      content,
+      {
+        asked,
+        run,
+        isGone,
+        accounts: `${tenantPath(scope)}/accounts`,
+        here: `${tenantPath(scope)}/replay${queryOf({ run: id, ...asked })}`,
+        replay:
+          result === undefined || operation !== 'ledger replay'
+            ? null
+            : shownReplay(result as KeptReplay, order, (section) =>
+                queryOf({ run: id, ...asked, ...section }),
+              ),
+      },
+    );
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('finance')
+  async start(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const asked = queried(
+      Object.fromEntries(
+        ['account', 'asOf', 'position'].map((name) => [name, call.form.text(name)]),
+      ),
+      ...(['account', 'asOf', 'position'] as const),
+    );
+    const { account: accountId, ...options } = filledIn(asked);
+    const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
+    const replayed = await selectReplayed(this.operations.core, scope, request);
+    if (replayed instanceof NotDone)
+      return this.shown(call, scope, {
+        id: '',
+        asked,
+        order: AS_LISTED,
+        faults: faultsOf(replayed),
+      });
+    const run = await this.pages.started(call, scope, replayRun(scope, request));
+    return redirected(call, `${tenantPath(scope)}/replay${queryOf({ run, ...asked })}`);
+  }
+}
+
+/** Of very many differences the first ones are kept. */
+interface KeptReplay extends Replay {
+  readonly cut?: { readonly differences: number };
+}
+
+function shownReplay(
+  replay: KeptReplay,
+  { page, ...order }: AskedOrder & { readonly page: string },
+  pathOf: (asked: Readonly<Record<string, string>>) => string,
+) {
+  const { differences } = replay;
+  const count = replay.cut?.differences ?? differences.length;
+  const { rows, heads } = inOrder(differences, COLUMNS, order, pathOf);
+  const paged = onPage(rows, page, (at) => pathOf({ ...order, page: at }));
+  const shown = paged.rows.map(({ ledger, live, ...difference }) => ({
+    ...difference,
+    ledger: shownValue(ledger),
+    live: shownValue(live),
+  }));
+  return {
+    ...replay,
+    shown,
+    heads,
+    pager: paged.pager,
+    count,
+    hasMore: count > differences.length,
+  };
+}

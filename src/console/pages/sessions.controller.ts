@@ -1,0 +1,65 @@
+import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Access } from '../../http/edge/access.js';
+import { redirected } from '../console-call.js';
+import { ConsoleGate } from '../sessions/console-gate.js';
+import { TEXTS } from '../texts.js';
+import { page } from '../view/layout.js';
+import { PAGE_HEADERS } from '../view/page-headers.js';
+import type { WithWrong, Wrong } from '../view/field.js';
+import { template } from '../view/templates.js';
+import { consoleErrorSent } from '../view/error-page.js';
+
+const content = template<WithWrong>(`
+<p>${TEXTS.signIn.explained}</p>
+<form class="fields narrow" method="post" action="/console/session">
+{{formField 'key' label="${TEXTS.signIn.key}" type="password" autocomplete="current-password" required=true autofocus=true}}
+<button>${TEXTS.signIn.title}</button>
+</form>`);
+
+/** Signing in and out. */
+@ApiExcludeController()
+@Controller('console')
+export class ConsoleSessionsController {
+  constructor(private readonly gate: ConsoleGate) {}
+
+  @Get('sign-in')
+  @Access('console', { page: consoleErrorSent, open: true })
+  signInPage(@Res({ passthrough: true }) reply: FastifyReply): string {
+    return signInPage(reply, {});
+  }
+
+  @Post('session')
+  @HttpCode(200)
+  @Access('console', { page: consoleErrorSent, open: true, rawBody: true })
+  async signIn(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<string> {
+    const operator = await this.gate.signIn(request, reply);
+    if (operator !== undefined) return redirected({ reply }, '/console');
+    void reply.code(401);
+    return signInPage(reply, { key: TEXTS.signIn.unknownKey });
+  }
+
+  @Post('session/end')
+  @HttpCode(200)
+  @Access('console', {
+    page: consoleErrorSent,
+    roles: ['finance', 'support', 'viewer'],
+    rawBody: true,
+  })
+  async signOut(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<string> {
+    await this.gate.signOut(request, reply);
+    return redirected({ reply }, '/console/sign-in');
+  }
+}
+
+function signInPage(reply: FastifyReply, wrong: Wrong): string {
+  void reply.headers(PAGE_HEADERS);
+  return page({ title: TEXTS.signIn.title, session: null }, content({ wrong }));
+}

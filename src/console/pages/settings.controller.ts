@@ -1,0 +1,272 @@
+import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../domain/scope.js';
+import { CALL_WINDOWS, COUNTED_CALLS } from '../../domain/tenant/open-rules.js';
+import { durationMs } from '../../foundation/duration.js';
+import { NotDone } from '../../operations/outcome.js';
+import {
+  changeSettings,
+  digestOfSettings,
+  keysOf,
+  limitsOf,
+  rotateOnRecord,
+  settingsOf,
+  signingSecretsOf,
+  suspendOnRecord,
+  type ShownKey,
+  type TenantSettings,
+} from '../../operations/tenants/tenant-settings.js';
+import { MAIL_TYPES } from '../../themes/theme-instance.js';
+import { ApiError } from '../../http/edge/api-error.js';
+import { OperationsCore } from '../../http/operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import type { Form } from '../sessions/form.js';
+import { TEXTS } from '../texts.js';
+import { faultAt, faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
+import { tenantPath } from '../view/layout.js';
+import { timeText } from '../view/run-view.js';
+import { template, type WithForms } from '../view/templates.js';
+import { TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
+
+interface KeysView {
+  readonly title: string;
+  readonly action: string;
+  readonly button: string;
+  readonly newest: string;
+  readonly keys: readonly ShownKey[];
+}
+
+const content = template<
+  WithForms & {
+    reason: string;
+    issued: { what: string; secret: string } | null;
+    mode: string;
+    kinds: readonly KeysView[];
+    seen: string;
+    settings: TenantSettings & {
+      origins: string;
+      addresses: string;
+      domains: string;
+      isMinimal: boolean;
+    };
+    mails: readonly { type: string; isOn: boolean }[];
+    limits: readonly { id: string; call: string; calls: string; hint: string }[];
+    suspension: { since: string; reason: string | null } | null;
+  }
+>(`
+{{#if issued}}<div class="done" role="status"><p>${TEXTS.settings.issued('{{issued.what}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
+<h2>${TEXTS.settings.keysOf('{{mode}}')}</h2>
+{{#each kinds}}<h3>{{title}}</h3>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.settings.id}</th><th scope="col">${TEXTS.settings.validUntil}</th></tr></thead>
+<tbody>{{#each keys}}<tr><td class="id">{{id}}</td><td>{{#if validUntil}}{{time validUntil}}{{else}}${TEXTS.settings.nextRotation}{{/if}}</td></tr>
+{{/each}}</tbody></table></div>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="seen" value="{{newest}}">
+<label for="grace-{{action}}">${TEXTS.settings.grace}</label><select id="grace-{{action}}" name="grace" class="short"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select>
+<button name="action" value="{{action}}">{{button}}</button></form>
+{{/each}}
+<h2>${TEXTS.settings.switches}</h2>
+<form method="post">{{> csrf}}<input type="hidden" name="seen" value="{{seen}}">
+<div class="fields">
+<div class="tick"><input type="checkbox" id="open" name="openEndpoints"{{#if settings.openEndpoints}} checked{{/if}}><label for="open">${TEXTS.settings.open}</label><span class="hint">${TEXTS.settings.openHint}</span></div>
+<div class="tick"><input type="checkbox" id="provider" name="paymentProvider"{{#if settings.paymentProvider}} checked{{/if}}><label for="provider">${TEXTS.settings.provider}</label><span class="hint">${TEXTS.settings.providerHint}</span></div>
+<div class="tick"><input type="checkbox" id="expiry" name="tokensMustExpire"{{#if settings.tokensMustExpire}} checked{{/if}}><label for="expiry">${TEXTS.settings.expiry}</label><span class="hint">${TEXTS.settings.expiryHint}</span></div>
+<div class="tick"><input type="checkbox" id="minimal" name="minimal"{{#if settings.isMinimal}} checked{{/if}}><label for="minimal">${TEXTS.settings.minimal}</label><span class="hint">${TEXTS.settings.minimalHint}</span></div>
+</div>
+<fieldset><legend>${TEXTS.settings.mails}</legend><div class="fields broad">{{#each mails}}<div class="tick"><input type="checkbox" id="mail-{{type}}" name="mail" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="mail-{{type}}">{{type}}</label></div>{{/each}}</div></fieldset>
+<div class="fields broad">
+{{formField 'addresses' label="${TEXTS.settings.addresses}" rows="3" value=settings.addresses hint="${TEXTS.settings.addressesHint}"}}
+{{formField 'domains' label="${TEXTS.settings.domains}" rows="3" value=settings.domains hint="${TEXTS.settings.domainsHint}"}}
+{{formField 'not-before' label="${TEXTS.settings.notBefore}" name="tokensNotBefore" value=settings.tokensNotBefore placeholder="${TEXTS.settings.anyAge}" hint="${TEXTS.settings.notBeforeHint}"}}
+{{formField 'origins' label="${TEXTS.settings.origins}" rows="3" value=settings.origins hint="${TEXTS.settings.originsHint}"}}
+</div>
+<fieldset><legend>${TEXTS.settings.limits}</legend><div class="fields">{{#each limits}}{{formField id label=call value=calls inputmode="numeric" hint=hint}}
+{{/each}}</div></fieldset>
+<button name="action" value="settings">${TEXTS.settings.save}</button>
+</form>
+<h2>${TEXTS.settings.suspension}</h2>
+{{#if suspension}}<p class="problem">${TEXTS.settings.suspended('{{time suspension.since}}', '{{suspension.reason}}')}</p>
+<form method="post">{{> csrf}}<button name="action" value="resume">${TEXTS.settings.resume}</button></form>
+{{else}}<form class="fields narrow" method="post">{{> csrf}}{{formField 'reason' label="${TEXTS.fields.reason}" value=reason required=true maxlength="1000"}}<button name="action" value="suspend" class="danger">${TEXTS.settings.suspend}</button></form>{{/if}}`);
+
+/** For support: keys, secrets and switches of a tenant. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/settings`)
+export class ConsoleSettingsController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    return this.shown(call, await this.pages.scopeOf(parameters), {});
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('support')
+  async change(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const action = call.form.text('action');
+    if (action === 'rotate-key' || action === 'rotate-secret')
+      return this.rotate(call, scope, action === 'rotate-key' ? 'key' : 'secret');
+    if (action === 'suspend' || action === 'resume') return this.suspend(call, scope, action);
+    const settings = settingsIn(call.form);
+    const asked = { settings, seen: call.form.text('seen') };
+    const outcome = await this.pages.recorded(call, [scope, 'tenant update'], (core) =>
+      changeSettings(core, scope.tenant, asked),
+    );
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, { faults: faultsOf(outcome, BY_LINES), typed: settings });
+    return redirected(call, `${tenantPath(scope)}/settings`, 'saved');
+  }
+
+  private async rotate(call: ConsoleCall, scope: Scope, what: 'key' | 'secret'): Promise<string> {
+    const graceMs = durationMs(call.form.text('grace'));
+    if (graceMs === undefined)
+      return this.shown(call, scope, { faults: faultAt(null, TEXTS.settings.graceMissing) });
+    const asked = { what, graceMs, seen: call.form.text('seen') };
+    const outcome = await this.pages.recorded(call, [scope, `tenant rotate-${what}`], (core) =>
+      rotateOnRecord(core, scope, asked),
+    );
+    if (outcome instanceof NotDone) return this.shown(call, scope, { faults: faultsOf(outcome) });
+    const { secret } = outcome;
+    const issued = {
+      what: what === 'key' ? TEXTS.settings.apiKey : TEXTS.settings.signingSecret,
+      secret,
+    };
+    return this.shown(call, scope, { issued });
+  }
+
+  private async suspend(
+    call: ConsoleCall,
+    scope: Scope,
+    action: 'suspend' | 'resume',
+  ): Promise<string> {
+    const reason = action === 'suspend' ? call.form.text('reason') : null;
+    const asked = { reason, by: call.operator.name };
+    const outcome = await this.pages.recorded(call, [scope, `tenant ${action}`], (core) =>
+      suspendOnRecord(core, scope.tenant, asked),
+    );
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, {
+        faults: faultsOf(outcome, { 'the reason ': 'reason' }),
+        reason: reason ?? '',
+      });
+    const done = action === 'suspend' ? 'suspended' : 'resumed';
+    return redirected(call, `${tenantPath(scope)}/settings`, done);
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    {
+      faults = NO_FAULTS,
+      issued = null,
+      typed,
+      reason = '',
+    }: {
+      readonly faults?: Faults;
+      readonly issued?: { readonly what: string; readonly secret: string } | null;
+      readonly typed?: TenantSettings;
+      readonly reason?: string;
+    },
+  ): Promise<string> {
+    const { core } = this.operations;
+    const tenant = await core.tenants.read(scope.tenant);
+    if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
+    const { mode } = scope;
+    const current = await settingsOf(core, tenant);
+    const settings = typed ?? current;
+    const [keys, secrets] = [keysOf(tenant, mode), signingSecretsOf(tenant, mode)];
+    const { suspended } = tenant;
+    return pageSent(
+      call,
+      { title: TEXTS.sections.settings, scope, section: '/settings', faults },
+      content,
+      {
+        reason,
+        issued,
+        mode,
+        kinds: kindsOf(keys, secrets),
+        seen: digestOfSettings(current),
+        settings: {
+          ...settings,
+          origins: settings.allowedOrigins.join('\n'),
+          addresses: settings.mailTestTo.join('\n'),
+          domains: settings.mailDomains.join('\n'),
+          isMinimal: settings.publicUser === 'minimal',
+        },
+        mails: MAIL_TYPES.map((type) => ({ type, isOn: settings.mail.includes(type) })),
+        limits: limitsIn(settings),
+        suspension: suspended && {
+          since: new Date(suspended.since).toISOString(),
+          reason: suspended.reason,
+        },
+      },
+    );
+  }
+}
+
+const kindsOf = (keys: readonly ShownKey[], secrets: readonly ShownKey[]) => [
+  {
+    title: TEXTS.settings.apiKeys,
+    action: 'rotate-key',
+    button: TEXTS.settings.rotateKey,
+    newest: keys[0]?.id ?? '',
+    keys,
+  },
+  {
+    title: TEXTS.settings.signingSecrets,
+    action: 'rotate-secret',
+    button: TEXTS.settings.rotateSecret,
+    newest: secrets[0]?.id ?? '',
+    keys: secrets,
+  },
+];
+
+/** By the beginnings of the lines of `changeSettings`. */
+const BY_LINES: FieldNames = {
+  'allowed origins:': 'origins',
+  'mails of the test mode:': 'addresses',
+  'domains of senders:': 'domains',
+  'user tokens not before:': 'not-before',
+  ...Object.fromEntries(
+    COUNTED_CALLS.map((call) => [`calls of a client, ${call}:`, `limit-${call}`]),
+  ),
+};
+
+const limitsIn = ({ rateLimits }: TenantSettings) =>
+  COUNTED_CALLS.map((call) => {
+    const { calls, windowSeconds } = CALL_WINDOWS[call];
+    const hint = TEXTS.settings.limitHint(timeText(windowSeconds), calls);
+    return { id: `limit-${call}`, call, calls: rateLimits[call], hint };
+  });
+
+const settingsIn = (form: Form): TenantSettings => ({
+  openEndpoints: form.text('openEndpoints') !== '',
+  paymentProvider: form.text('paymentProvider') !== '',
+  tokensMustExpire: form.text('tokensMustExpire') !== '',
+  publicUser: form.text('minimal') === '' ? 'full' : 'minimal',
+  allowedOrigins: linesOf(form.text('origins')),
+  mail: [...form.all('mail')].sort(),
+  mailTestTo: linesOf(form.text('addresses')),
+  mailDomains: linesOf(form.text('domains'))
+    .map((domain) => domain.toLowerCase())
+    .sort(),
+  rateLimits: limitsOf((call) => form.text(`limit-${call}`) || String(CALL_WINDOWS[call].calls)),
+  tokensNotBefore: form.text('tokensNotBefore'),
+});
+
+const linesOf = (text: string): readonly string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');

@@ -1,0 +1,193 @@
+import * as z from 'zod';
+import type { Core } from '../../stores/core.js';
+import { MODES, type Scope } from '../../domain/scope.js';
+import type { Done } from '../../operations/audited.js';
+import type { GivingWay } from '../../foundation/giving-way.js';
+import { timeNow } from '../../foundation/world.js';
+import { NotDone, type Outcome } from '../../operations/outcome.js';
+import { ApiError, unavailable } from '../../http/edge/api-error.js';
+import type { LedgerOperations } from '../../http/operations/ledger-operations.js';
+import type { LedgerRun } from '../../http/operations/ledger-runs.js';
+import type { OperationRuns, ShownRun } from '../../http/operations/operation-runs.js';
+import type { ConsoleCall } from '../console-call.js';
+import type { Frame } from '../view/layout.js';
+import { progressText, runView, type RunView } from '../view/run-view.js';
+import { TEXTS } from '../texts.js';
+
+/** The path of a tenant's pages, as a route. */
+export const TENANT_ROUTE = 'console/tenants/:tenant/:mode';
+
+/** The parameters of that route. */
+export interface TenantParameters {
+  readonly tenant: string;
+  readonly mode: string;
+}
+
+/** A run as a page shows it. */
+export interface RunOfPage {
+  /** Null: the address names none, or one that there is not. */
+  readonly run: RunView | null;
+  /** The address names a run that there is not. */
+  readonly isGone: boolean;
+  readonly operation: string;
+  /** The operation's document; undefined: it is not done. */
+  readonly result: unknown;
+  /** For the frame of the page. */
+  readonly refresh: Pick<Frame, 'refreshSeconds'>;
+}
+
+/** A run as everybody may see it: without its arguments, which may name people. */
+export interface RunningOperation {
+  readonly operation: string;
+  readonly by: string;
+  readonly startedAt: string;
+  readonly progress: string;
+}
+
+const REFRESH_SECONDS = 2;
+
+/** For the frame of a page with this run, where no script follows it. */
+export const refreshOf = (run: Pick<ShownRun, 'state'> | undefined): RunOfPage['refresh'] =>
+  run?.state === 'running' ? { refreshSeconds: REFRESH_SECONDS } : {};
+
+/**
+ * The texts of a query as they were typed; several of one name, or none, are empty. Without NUL,
+ * which Postgres has no text for.
+ */
+export function queried<N extends string>(query: unknown, ...names: N[]): Record<N, string> {
+  const given = z.record(z.string(), z.unknown()).catch({}).parse(query);
+  const textOf = (name: N): string => {
+    const value = given[name];
+    return typeof value === 'string' ? value.replaceAll('\0', '').trim().slice(0, 1_000) : '';
+  };
+  return Object.fromEntries(names.map((name) => [name, textOf(name)])) as Record<N, string>;
+}
+
+/** Without those that are not filled in. */
+export const filledIn = <N extends string>(
+  texts: Readonly<Record<N, string>>,
+): Partial<Record<N, string>> =>
+  Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')) as Partial<
+    Record<N, string>
+  >;
+
+/** A query string of what is filled in, with its question mark; empty: nothing is. */
+export function queryOf(texts: Readonly<Record<string, string>>): string {
+  const given = Object.entries(texts).filter(([, text]) => text !== '');
+  const query = new URLSearchParams(given).toString();
+  return query === '' ? '' : `?${query}`;
+}
+
+/** Pages show ids of their own tenant: a form with another one was not made by them. */
+const IDS_OF_OTHERS: ReadonlySet<string> = new Set([
+  'DELIVERY_NOT_FOUND',
+  'EXPORT_NOT_FOUND',
+  'MAIL_NOT_FOUND',
+]);
+
+/** @throws {ApiError} FORBIDDEN for an id that the tenant does not have. */
+export function ofThisTenant<T>(outcome: Outcome<T>): Outcome<T> {
+  if (outcome instanceof NotDone && IDS_OF_OTHERS.has(outcome.because.code))
+    throw notOfThisTenant();
+  return outcome;
+}
+
+export const notOfThisTenant = (): ApiError =>
+  new ApiError('FORBIDDEN', { message: TEXTS.refused.ofOthers });
+
+/** The operations that pages of a tenant stand on. */
+export class TenantPages {
+  constructor(
+    private readonly ledger: LedgerOperations,
+    private readonly runs: OperationRuns,
+  ) {}
+
+  /** @throws {ApiError} TENANT_NOT_FOUND, also for another mode than live and test. */
+  async scopeOf({ tenant, mode }: TenantParameters): Promise<Scope> {
+    const known = MODES.find((one) => one === mode);
+    if (known === undefined) throw new ApiError('TENANT_NOT_FOUND');
+    return this.ledger.scopeOf(tenant, known);
+  }
+
+  /**
+   * Runs an operation and records it; a refused one is a value.
+   * @throws {ApiError} FORBIDDEN for an id that the tenant does not have.
+   */
+  async recorded<T>(
+    call: Pick<ConsoleCall, 'operator'>,
+    [scope, operation]: readonly [Scope, string],
+    work: (core: Core) => Promise<Outcome<Done<T>>>,
+  ): Promise<Outcome<T>> {
+    return ofThisTenant(await this.ledger.outcome({ operation, call, scope }, work));
+  }
+
+  /**
+   * Starts an operation that may take long. @returns the id of its run.
+   * @throws {ApiError} UNAVAILABLE when too many are not over yet.
+   */
+  async started(call: ConsoleCall, scope: Scope, asked: LedgerRun): Promise<string> {
+    const run = await this.ledger.start(call, scope, asked);
+    if (run === undefined) throw unavailable();
+    return run.id;
+  }
+
+  /**
+   * What a page shows of the run that its address names.
+   * @param id empty: the address names none.
+   * @param scope of the page; null: it is of no tenant, and shows runs of all.
+   * @throws {ApiError} FORBIDDEN for a run of another tenant or mode.
+   */
+  async runOfPage(
+    call: Pick<ConsoleCall, 'operator'>,
+    id: string,
+    scope: Scope | null,
+  ): Promise<RunOfPage> {
+    const run = id === '' ? undefined : await this.run(call, id);
+    const isOfPage = scope === null || (run?.tenant === scope.tenant && run.mode === scope.mode);
+    if (run !== undefined && !isOfPage) throw notOfThisTenant();
+    return {
+      run: run === undefined ? null : runView(run, timeNow()),
+      isGone: id !== '' && run === undefined,
+      operation: run?.operation ?? '',
+      result: run?.result ?? undefined,
+      refresh: refreshOf(run),
+    };
+  }
+
+  /** A run of this operator; undefined: there is none of that id. */
+  async run(
+    { operator }: Pick<ConsoleCall, 'operator'>,
+    id: string,
+  ): Promise<ShownRun | undefined> {
+    const run = await this.runs.find(id);
+    return run?.by === operator.name ? run : undefined;
+  }
+
+  /** Runs of this operator, the newest first. */
+  runsOf({ operator }: Pick<ConsoleCall, 'operator'>): Promise<readonly ShownRun[]> {
+    return this.runs.list(operator.name);
+  }
+
+  /** Runs of everybody that are about this tenant and mode, or about all, and are not over. */
+  async running({ tenant, mode }: Scope): Promise<readonly RunningOperation[]> {
+    const runs = await this.runs.unfinished();
+    return runs
+      .filter((run) => run.tenant === null || (run.tenant === tenant && run.mode === mode))
+      .map(({ operation, by, startedAt, ...run }) => ({
+        operation,
+        by,
+        startedAt,
+        progress: progressText({ state: run.state, progress: run.progress }),
+      }));
+  }
+
+  /** For long work of a request: other requests come first. */
+  givingWay(signal: AbortSignal): GivingWay {
+    return this.runs.givingWay(signal);
+  }
+
+  /** Stops a run of this operator. */
+  async cancel(call: Pick<ConsoleCall, 'operator'>, id: string): Promise<void> {
+    if ((await this.run(call, id)) !== undefined) await this.runs.cancel(id);
+  }
+}

@@ -1,0 +1,187 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../domain/scope.js';
+import { NotDone } from '../../operations/outcome.js';
+import {
+  HISTORY_MAX,
+  putTheme,
+  rollBackTheme,
+  showTheme,
+  showThemeHistory,
+  type ShownThemeVersion,
+} from '../../operations/themes/theme-commands.js';
+import { pageWith } from '../../operations/themes/theme-preview.js';
+import { unknownNames } from '../../themes/unknown-names.js';
+import { OperationsCore } from '../../http/operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { faultAt, faultsOf, NO_FAULTS, withFaults, type Faults } from '../view/faults.js';
+import { tenantPath } from '../view/layout.js';
+import { template, type WithForms } from '../view/templates.js';
+import { changedLines, type ChangedLine } from '../view/changed-lines.js';
+import { faultsPage, previewSent, sampleSharePage } from '../view/theme-preview.js';
+import { jsonOf, jsonText } from '../view/typed-document.js';
+import {
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
+
+const UNKNOWN_SHOWN = 50;
+const VERSIONS_SHOWN = Math.min(50, HISTORY_MAX);
+
+const content = template<
+  WithForms & {
+    locale: string;
+    version: number;
+    values: string;
+    previewPath: string;
+    unknown: readonly { readonly path: string; readonly names: string }[];
+    hasCompared: boolean;
+    changes: readonly ChangedLine[];
+    history: readonly ShownThemeVersion[];
+  }
+>(`
+<form class="fields" method="get">
+{{formField 'locale' label="${TEXTS.fields.locale}" value=locale placeholder="${TEXTS.theme.defaultLocale}"}}
+<button class="quiet">${TEXTS.theme.show}</button>
+</form>
+<div class="beside even">
+<form method="post" data-preview>{{> csrf}}<input type="hidden" name="locale" value="{{locale}}"><input type="hidden" name="version" value="{{version}}">
+{{formField 'values' label="${TEXTS.theme.variables}" rows="28" spellcheck="false" class="id" value=values}}
+{{#if unknown.length}}<div class="note"><p>${TEXTS.theme.unknown}</p><ul>{{#each unknown}}<li><span class="id">{{path}}</span>: {{names}}</li>{{/each}}</ul></div>{{/if}}
+<p class="actions"><button formaction="{{previewPath}}" formtarget="preview" class="quiet">${TEXTS.theme.preview}</button><button name="action" value="check" class="quiet">${TEXTS.common.showChanges}</button><button name="action" value="put">${TEXTS.theme.publish}</button></p>
+</form>
+<div><h2>${TEXTS.theme.previewHeading}</h2><iframe class="preview" name="preview" title="${TEXTS.theme.previewTitle}" sandbox></iframe><p class="note">${TEXTS.theme.previewHint}</p></div>
+</div>
+{{#if hasCompared}}<h2>{{#if version}}${TEXTS.common.changesTo('{{version}}')}{{else}}${TEXTS.common.isNew}{{/if}}</h2>
+{{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
+{{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}
+<h2>${TEXTS.theme.versions}</h2>
+{{#if history.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.theme.published}</th><th scope="col">${TEXTS.common.who}</th><th scope="col">${TEXTS.theme.what}</th><th scope="col">${TEXTS.common.rollBack}</th></tr></thead>
+<tbody>{{#each history}}<tr><td class="number">{{version}}</td><td>{{time created}}</td><td>{{by}}</td><td>{{#if removed}}${TEXTS.theme.removed}{{else}}{{#if restores}}${TEXTS.theme.restored('{{restores}}')}{{else}}${TEXTS.theme.changed}{{/if}}{{/if}}</td><td><form method="post">{{> csrf}}<input type="hidden" name="locale" value="{{@root.locale}}"><input type="hidden" name="version" value="{{version}}"><button name="action" value="rollback" class="quiet">${TEXTS.theme.rollBackTo('{{version}}')}</button></form></td></tr>
+{{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.theme.empty}</p>{{/if}}`);
+
+/** For support: the theme of a tenant. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/theme`)
+export class ConsoleThemeController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return this.shown(call, scope, { locale: queried(query, 'locale').locale, faults: NO_FAULTS });
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('support')
+  async change(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { form } = call;
+    const locale = form.text('locale');
+    // A roll-back is asked for beside the values, not with them.
+    const values = form.text('action') === 'rollback' ? {} : { values: form.text('values') };
+    const typed = { locale, ...values };
+    if (form.text('action') === 'check') {
+      const document = jsonOf(form.text('values'));
+      if (document === undefined)
+        return this.shown(call, scope, { ...typed, faults: faultAt('values', NO_JSON) });
+      const asked = { locale: locale || null, values: document };
+      const faults = faultsOf(await pageWith(this.operations.core, scope, asked));
+      return this.shown(call, scope, { ...typed, faults, compares: true });
+    }
+    const faults = await this.changed(call, scope);
+    if (faults.problems.length > 0) return this.shown(call, scope, { ...typed, faults });
+    return redirected(call, `${tenantPath(scope)}/theme${queryOf({ locale })}`, 'published');
+  }
+
+  /** For the frame of the page: it shows what was typed, and stores nothing. */
+  @Post('preview')
+  @HttpCode(200)
+  @ForRoles('support')
+  async preview(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { form } = call;
+    const asked = { locale: form.text('locale') || null, values: jsonOf(form.text('values')) };
+    if (asked.values === undefined) return previewSent(call, faultsPage([NO_JSON]));
+    const made = await pageWith(this.operations.core, scope, asked);
+    if (made instanceof NotDone) return previewSent(call, faultsPage(faultsOf(made).problems));
+    return previewSent(call, sampleSharePage(made));
+  }
+
+  /** The faults in what was typed; none: it is done. */
+  private async changed(call: ConsoleCall, scope: Scope): Promise<Faults> {
+    const { form, operator } = call;
+    const locale = form.text('locale') || null;
+    const by = operator.name;
+    const version = Number(form.text('version'));
+    if (form.text('action') === 'rollback')
+      return faultsOf(
+        await this.pages.recorded(call, [scope, 'theme rollback'], (core) =>
+          rollBackTheme(core, scope, { locale, version, by }),
+        ),
+      );
+    const values = jsonOf(form.text('values'));
+    if (values === undefined) return faultAt('values', NO_JSON);
+    return faultsOf(
+      await this.pages.recorded(call, [scope, 'theme put'], (core) =>
+        putTheme(core, scope, { locale, values, by, expected: version }),
+      ),
+    );
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    asked: {
+      readonly locale: string;
+      readonly values?: string;
+      readonly faults: Faults;
+      readonly compares?: boolean;
+    },
+  ): Promise<string> {
+    const { core } = this.operations;
+    const locale = asked.locale || null;
+    const values = await showTheme(core, scope, { locale, version: undefined });
+    const history = await showThemeHistory(core, scope, { locale, limit: VERSIONS_SHOWN });
+    const unread = values instanceof NotDone ? values : history;
+    const faults = withFaults(asked.faults, faultsOf(unread, { values: 'locale' }));
+    const versions = history instanceof NotDone ? [] : history;
+    const published = jsonText(values instanceof NotDone ? {} : values);
+    const isCompared = asked.compares === true;
+    const shown = asked.values === undefined ? values : jsonOf(asked.values);
+    const frame = { title: TEXTS.sections.theme, scope, section: '/theme', faults };
+    return pageSent(call, frame, content, {
+      locale: asked.locale,
+      version: versions[0]?.version ?? 0,
+      values: asked.values ?? published,
+      previewPath: `${tenantPath(scope)}/theme/preview`,
+      unknown: unknownNames(shown)
+        .slice(0, UNKNOWN_SHOWN)
+        .map(({ path, names }) => ({ path, names: names.join(', ') })),
+      hasCompared: isCompared,
+      changes: isCompared ? changedLines(published, jsonText(jsonOf(asked.values ?? ''))) : [],
+      history: versions,
+    });
+  }
+}
+
+const NO_JSON = TEXTS.theme.noJson;

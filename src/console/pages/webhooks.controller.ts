@@ -1,0 +1,335 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../domain/scope.js';
+import type { Core } from '../../stores/core.js';
+import { OPERATOR } from '../../operations/audit.js';
+import type { Done } from '../../operations/audited.js';
+import { NotDone, type Outcome } from '../../operations/outcome.js';
+import {
+  changeTypesOnRecord,
+  enableOnRecord,
+  endpointsToChange,
+  isIssuedSecret,
+  resendOnRecord,
+  rotateSecretOnRecord,
+  showDeliveries,
+  showDelivery,
+  subscribeOnRecord,
+  testOnRecord,
+  unsubscribeOnRecord,
+  type EndpointToChange,
+  type IssuedSecret,
+  type ShownDelivery,
+} from '../../operations/webhooks/webhook-commands.js';
+import { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
+import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
+import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
+import { OperationsCore } from '../../http/operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { faultsOf, NO_FAULTS, withFaults, type FieldNames, type Faults } from '../view/faults.js';
+import { tenantPath, type DoneKey } from '../view/layout.js';
+import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  ofThisTenant,
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
+
+const SHOWN_MAX = 100;
+const COLUMNS: readonly Column<ShownDelivery>[] = [
+  { label: TEXTS.common.created, key: 'created', value: ({ created }) => created },
+  { label: TEXTS.common.type, key: 'type', value: ({ type }) => type },
+  { label: TEXTS.fields.endpoint, key: 'endpoint', value: ({ endpointUrl }) => endpointUrl },
+  { label: TEXTS.common.state, key: 'state', value: ({ state }) => state },
+  {
+    label: TEXTS.common.attempts,
+    key: 'attempts',
+    isNumber: true,
+    value: ({ attempts }) => attempts,
+  },
+  { label: TEXTS.common.nextAttempt, key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { label: TEXTS.webhooks.delivery },
+  { label: TEXTS.common.resend },
+];
+const ENDPOINT_COLUMNS: readonly Column<EndpointToChange>[] = [
+  { label: TEXTS.fields.endpoint, key: 'endpoints.url', value: ({ endpointUrl }) => endpointUrl },
+  { label: TEXTS.webhooks.types },
+  { label: TEXTS.common.state, key: 'endpoints.state', value: (one) => one.state },
+  {
+    label: TEXTS.webhooks.waiting,
+    key: 'endpoints.waiting',
+    isNumber: true,
+    value: ({ waiting }) => waiting,
+  },
+  { label: TEXTS.webhooks.dead, key: 'endpoints.dead', isNumber: true, value: ({ dead }) => dead },
+  {
+    label: TEXTS.webhooks.lastSuccess,
+    key: 'endpoints.success',
+    value: ({ lastSuccess }) => lastSuccess,
+  },
+  { label: TEXTS.webhooks.actions },
+];
+const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
+
+/** As typed into the form that adds an endpoint, or into that of one. */
+interface Typed {
+  readonly isAdding: boolean;
+  readonly endpoint: string;
+  readonly name: string;
+  readonly types: readonly string[];
+  readonly since: string;
+}
+
+const NOTHING_TYPED: Typed = { isAdding: true, endpoint: '', name: '', types: [], since: '' };
+
+/** A box for each type of event. */
+const boxesOf = (prefix: string, ticked: readonly string[]) =>
+  WEBHOOK_TYPES.map((type) => ({
+    type,
+    id: `${prefix}-${type}`,
+    isOn: ticked.includes(type),
+  }));
+
+const sinceIdOf = (endpointUrl: string): string => `since-${encodeURIComponent(endpointUrl)}`;
+
+/** Where a fault of the form belongs. */
+const fieldsOf = ({ isAdding, endpoint }: Typed): FieldNames =>
+  isAdding
+    ? { endpoint: 'url', 'the endpoint ': 'url', 'the name ': 'name' }
+    : { since: sinceIdOf(endpoint) };
+
+type EndpointRow = ReturnType<typeof endpointRow>;
+
+const endpointRow = (one: EndpointToChange, { isAdding, endpoint, since }: Typed) => ({
+  ...one,
+  sinceId: sinceIdOf(one.endpointUrl),
+  sinceLabel: TEXTS.webhooks.sinceFor(one.endpointUrl),
+  since: !isAdding && endpoint === one.endpointUrl ? since : '',
+  shownTypes: one.eventTypes?.join(', ') ?? TEXTS.webhooks.allTypes,
+  boxes: boxesOf(`types-${encodeURIComponent(one.endpointUrl)}`, one.eventTypes ?? []),
+});
+
+type Delivery = Exclude<Awaited<ReturnType<typeof showDelivery>>, NotDone>;
+
+const boxes = `<fieldset><legend>${TEXTS.webhooks.types}</legend><p class="hint">${TEXTS.webhooks.typesHint}</p><div class="fields broad">{{#each boxes}}<div class="tick"><input type="checkbox" id="{{id}}" name="types" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="{{id}}">{{type}}</label></div>{{/each}}</div></fieldset>`;
+const typesForm = `<details><summary>${TEXTS.webhooks.changeTypes}</summary><form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">${boxes}<button name="action" value="types">${TEXTS.webhooks.saveTypes}</button></form></details>`;
+
+const content = template<
+  WithForms & {
+    notices: readonly string[];
+    endpoints: readonly EndpointRow[];
+    endpointHeads: readonly HeadView[];
+    deliveries: readonly ShownDelivery[];
+    heads: readonly HeadView[];
+    asked: { endpoint: string; state: string; type: string; since: string };
+    states: readonly string[];
+    isCut: boolean;
+    delivery: Delivery | null;
+    issued: IssuedSecret | null;
+    typed: { endpoint: string; name: string };
+    boxes: ReturnType<typeof boxesOf>;
+  }
+>(`
+{{> problems problems=notices}}
+{{#if issued}}<div class="done" role="status"><p>${TEXTS.webhooks.issued('{{issued.endpointUrl}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
+<h2>${TEXTS.webhooks.endpoints}</h2>
+{{#if endpoints.length}}<div class="scroll" tabindex="0"><table>
+<thead>{{> heads heads=endpointHeads}}</thead>
+<tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}{{#if name}}<br><span class="note">{{name}}</span>{{/if}}</td><td>{{shownTypes}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
+{{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">${TEXTS.webhooks.enable}</button></form>{{/if}}
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{formFieldInRow sinceId label=sinceLabel name="since" value=since placeholder="${TEXTS.webhooks.sinceExample}" required=true}}<button name="action" value="resend-since" class="quiet">${TEXTS.webhooks.resendAllSince}</button></form>
+${typesForm}
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><input type="hidden" name="seen" value="{{newestSecretId}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><details><summary>${TEXTS.webhooks.remove}</summary><p class="hint">${TEXTS.webhooks.removeHint}</p><button name="action" value="remove" class="danger">${TEXTS.webhooks.removeNow}</button></details></form></td></tr>
+{{/each}}</tbody></table></div>
+{{else}}<p class="empty">${TEXTS.webhooks.noEndpoint}</p>{{/if}}
+<form class="fields" method="post">{{> csrf}}
+{{formField 'url' label="${TEXTS.webhooks.addHeading}" name="endpoint" type="url" required=true maxlength="2000" value=typed.endpoint placeholder="${TEXTS.webhooks.urlExample}"}}
+{{formField 'name' label="${TEXTS.common.name}" maxlength="255" value=typed.name}}
+${boxes}
+<button name="action" value="add">${TEXTS.webhooks.add}</button>
+</form>
+{{#if delivery}}
+<h2>${TEXTS.webhooks.deliveryTitle('{{delivery.id}}')}</h2>
+<dl class="figures"><div><dt>${TEXTS.common.type}</dt><dd>{{delivery.type}}</dd></div><div><dt>${TEXTS.common.state}</dt><dd>{{delivery.state}}</dd></div><div><dt>${TEXTS.common.event}</dt><dd class="id">{{delivery.eventId}}</dd></div><div><dt>${TEXTS.common.created}</dt><dd>{{time delivery.created}}</dd></div></dl>
+{{#if delivery.attempts.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.webhooks.at}</th><th scope="col" class="number">${TEXTS.webhooks.status}</th><th scope="col">${TEXTS.fields.reason}</th><th scope="col" class="number">${TEXTS.webhooks.ms}</th><th scope="col">${TEXTS.webhooks.answer}</th></tr></thead>
+<tbody>{{#each delivery.attempts}}<tr><td>{{time at}}</td><td class="number">{{amount status}}</td><td>{{reason}}</td><td class="number">{{amount ms}}</td><td class="id">{{answer}}</td></tr>{{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.webhooks.noAttempt}</p>{{/if}}
+{{/if}}
+<h2>${TEXTS.webhooks.deliveries}</h2>
+<form class="fields" method="get">
+{{formField 'endpoint' label="${TEXTS.fields.endpoint}" value=asked.endpoint placeholder="${TEXTS.common.all}"}}
+{{formField 'state' label="${TEXTS.common.state}" value=asked.state none="${TEXTS.common.all}" options=states}}
+{{formField 'type' label="${TEXTS.common.type}" value=asked.type placeholder="${TEXTS.common.all}"}}
+{{formField 'since' label="${TEXTS.fields.since}" value=asked.since}}
+<button class="quiet">${TEXTS.common.filter}</button>
+</form>
+{{#if deliveries.length}}<div class="scroll" tabindex="0"><table>
+<thead>{{> heads}}</thead>
+<tbody>{{#each deliveries}}<tr><td>{{time created}}</td><td>{{type}}</td><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td class="id"><a href="?delivery={{id}}">{{id}}</a></td><td><form method="post">{{> csrf}}<input type="hidden" name="delivery" value="{{id}}"><button name="action" value="resend" class="quiet">${TEXTS.common.resend}</button></form></td></tr>
+{{/each}}</tbody></table></div>{{#if isCut}}<p class="note">${TEXTS.common.newest(SHOWN_MAX)}</p>{{/if}}
+{{else}}<p class="empty">${TEXTS.webhooks.noDelivery}</p>{{/if}}`);
+
+/** For support: endpoints, deliveries and their attempts. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/webhooks`)
+export class ConsoleWebhooksController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+    private readonly guard: EndpointGuard,
+    private readonly tests: TestDeliveries,
+  ) {}
+
+  @Get()
+  @ForRoles('support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return this.shown(call, scope, query, {});
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('support')
+  async act(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { form } = call;
+    const typed = {
+      isAdding: form.text('action') === 'add',
+      endpoint: form.text('endpoint'),
+      name: form.text('name'),
+      types: form.all('types'),
+      since: form.text('since'),
+    };
+    const outcome = await this.done(call, scope);
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, {}, { faults: faultsOf(outcome, fieldsOf(typed)), typed });
+    if (isIssuedSecret(outcome)) return this.shown(call, scope, {}, { issued: outcome });
+    return redirected(call, `${tenantPath(scope)}/webhooks`, doneBy(form.text('action')));
+  }
+
+  private done(call: ConsoleCall, scope: Scope): Promise<Outcome<unknown>> {
+    const { form } = call;
+    const action = form.text('action');
+    const endpoint = form.text('endpoint');
+    const recorded = <T>(
+      operation: string,
+      work: (core: Core) => Promise<Outcome<Done<T>>>,
+    ): Promise<Outcome<T>> => this.pages.recorded(call, [scope, `webhook ${operation}`], work);
+    switch (action) {
+      case 'add':
+        return recorded('subscribe', (core) =>
+          subscribeOnRecord(core, scope, {
+            endpoint,
+            name: form.text('name') || null,
+            types: form.all('types'),
+            guard: this.guard,
+          }),
+        );
+      case 'types':
+        return recorded('change-types', (core) =>
+          changeTypesOnRecord(core, scope, { endpoint, types: form.all('types') }),
+        );
+      case 'remove':
+        return recorded('unsubscribe', (core) => unsubscribeOnRecord(core, scope, endpoint));
+      case 'test':
+        return recorded('test', (core) => testOnRecord(core, scope, endpoint, this.tests));
+      case 'rotate':
+        return recorded('rotate-secret', (core) =>
+          rotateSecretOnRecord(core, scope, {
+            endpoint,
+            grace: form.text('grace'),
+            seen: form.text('seen') || undefined,
+          }),
+        );
+      case 'enable':
+        return recorded('enable', (core) => enableOnRecord(core, scope, endpoint, OPERATOR));
+      case 'resend':
+        return recorded('resend', (core) =>
+          resendOnRecord(core, scope, { id: form.text('delivery') }),
+        );
+      default:
+        return recorded('resend', (core) =>
+          resendOnRecord(core, scope, { endpoint, since: form.text('since') }),
+        );
+    }
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    query: unknown,
+    {
+      faults = NO_FAULTS,
+      issued = null,
+      typed = NOTHING_TYPED,
+    }: {
+      readonly faults?: Faults;
+      readonly issued?: IssuedSecret | null;
+      readonly typed?: Typed;
+    },
+  ): Promise<string> {
+    const { core } = this.operations;
+    const { delivery: id, ...asked } = queried(
+      query,
+      ...(['endpoint', 'state', 'type', 'since', 'delivery'] as const),
+    );
+    const order = queried(query, 'sort', 'dir');
+    const state = STATES.find((one) => one === asked.state);
+    const endpoints = await endpointsToChange(core, scope);
+    const deliveries = await showDeliveries(core, scope, {
+      endpoint: asked.endpoint || undefined,
+      type: asked.type || undefined,
+      since: asked.since || undefined,
+      state,
+      limit: SHOWN_MAX,
+    });
+    const delivery = id === '' ? null : ofThisTenant(await showDelivery(core, scope, id));
+    const refused = withFaults(faults, withFaults(faultsOf(deliveries), faultsOf(delivery)));
+    const found = deliveries instanceof NotDone ? [] : deliveries;
+    const pathOf = (sorted: AskedOrder): string => queryOf({ ...asked, ...sorted });
+    const { rows, heads } = inOrder(found, COLUMNS, order, pathOf);
+    const listed = endpoints instanceof NotDone ? [] : endpoints;
+    const sorted = inOrder(listed, ENDPOINT_COLUMNS, order, pathOf);
+    const frame = { title: TEXTS.sections.webhooks, scope, section: '/webhooks', faults: refused };
+    return pageSent(call, frame, content, {
+      notices: faultsOf(endpoints).problems,
+      endpoints: sorted.rows.map((one) => endpointRow(one, typed)),
+      endpointHeads: sorted.heads,
+      deliveries: rows,
+      heads,
+      asked,
+      states: STATES,
+      isCut: found.length === SHOWN_MAX,
+      delivery: delivery instanceof NotDone ? null : delivery,
+      issued,
+      typed: typed.isAdding ? typed : NOTHING_TYPED,
+      boxes: boxesOf('types', typed.isAdding ? typed.types : []),
+    });
+  }
+}
+
+function doneBy(action: string): DoneKey {
+  switch (action) {
+    case 'remove':
+      return 'removed';
+    case 'types':
+      return 'typesSaved';
+    case 'test':
+      return 'tested';
+    case 'enable':
+      return 'enabled';
+    default:
+      return 'resent';
+  }
+}

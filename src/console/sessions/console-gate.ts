@@ -1,0 +1,178 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CurrentOperators, Operator } from '../../config/operators.js';
+import type { OperatorSessions } from '../../operations/sessions/operator-sessions.js';
+import type { AccessRule } from '../../http/edge/access.js';
+import { ApiError, badRequest } from '../../http/edge/api-error.js';
+import { clientAddress, countedAddress } from '../../http/edge/client-address.js';
+import { FailedCredentials } from '../../http/limits/call-limit.js';
+import { noteFacts } from '../../http/edge/request-facts.js';
+import { Form } from './form.js';
+import type { RefusedVisits, Visitor } from './refused-visits.js';
+import { endedCookie, sessionCookie, sessionTokensIn } from './session-cookie.js';
+import { TEXTS } from '../texts.js';
+
+const WRONG_KEYS_PER_MINUTE = 5;
+export const CSRF_FIELD = 'csrf';
+
+/** The console's part of a request. */
+export interface ConsoleRequest {
+  /** Null on pages for people who are not signed in. */
+  readonly session: ConsoleSession | null;
+  /** Who signed in, also when the key no longer counts; null: nobody. */
+  readonly visitor: Visitor | null;
+  readonly contentType: string;
+  form: Form;
+}
+
+export interface ConsoleSession {
+  readonly token: string;
+  readonly operator: Operator;
+  /** Stands in every form of the session. */
+  readonly csrf: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    console: ConsoleRequest | null;
+  }
+}
+
+/** Who may enter the console: sessions, and forms that only its own pages can send. */
+export class ConsoleGate {
+  private readonly failures = new FailedCredentials(WRONG_KEYS_PER_MINUTE);
+
+  constructor(
+    private readonly operators: CurrentOperators,
+    private readonly sessions: Pick<OperatorSessions, 'begin' | 'find' | 'end'>,
+    private readonly refused: Pick<RefusedVisits, 'record'>,
+  ) {}
+
+  /**
+   * Finds the session of a request, before its body is read.
+   * @throws {ApiError} UNAUTHORIZED without a session, FORBIDDEN for a role too small, for a key
+   * that no longer counts, and for a form that another site's page sends.
+   */
+  async enter(request: FastifyRequest, { roles = [], open = false }: AccessRule): Promise<void> {
+    const contentType = request.headers['content-type'] ?? '';
+    // The one parser takes every content type.
+    delete request.raw.headers['content-type'];
+    const { session, visitor } = await this.visitOf(request);
+    request.console = { session, visitor, contentType, form: Form.EMPTY };
+    if (visitor !== null) noteFacts(request, { actor: 'operator', actorId: visitor.name });
+    if (session !== null) request.operator = session.operator;
+    if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherOrigin(request);
+    if (open) return;
+    if (session === null && visitor !== null) {
+      // A key that counts again later does not revive them.
+      for (const token of sessionTokensIn(request.headers.cookie)) await this.sessions.end(token);
+      throw new ApiError('FORBIDDEN', {
+        message: TEXTS.refused.keyIsGone,
+        headers: { 'Set-Cookie': endedCookie(isSecure(request)) },
+      });
+    }
+    if (session === null) throw new ApiError('UNAUTHORIZED');
+    if (!session.operator.roles.some((role) => roles.includes(role)))
+      throw new ApiError('FORBIDDEN');
+  }
+
+  /**
+   * Reads the form of a request.
+   * @throws {ApiError} FORBIDDEN for one without the session's token, and for a body that is no
+   * form, which has none; BAD_REQUEST for such a body where no token is needed, and for text that
+   * cannot be stored.
+   */
+  async readForm(request: FastifyRequest, { open = false }: AccessRule): Promise<void> {
+    const { console: entered, body } = request;
+    if (entered === null || request.method === 'GET' || request.method === 'HEAD') return;
+    const form = Buffer.isBuffer(body) ? await Form.parse(body, entered.contentType) : Form.EMPTY;
+    if (form === undefined && open) throw badRequest('the body is not a form');
+    entered.form = form ?? Form.EMPTY;
+    const { session } = entered;
+    if (!open && (session === null || !isSame(entered.form.text(CSRF_FIELD), session.csrf)))
+      throw new ApiError('FORBIDDEN', {
+        message: TEXTS.refused.formOfOthers,
+      });
+    if (form?.fault !== undefined) throw badRequest(form.fault);
+  }
+
+  /**
+   * Signs in with the key of the form.
+   * @returns undefined for a wrong key.
+   * @throws {ApiError} RATE_LIMITED after too many wrong keys from an address.
+   */
+  async signIn(request: FastifyRequest, reply: FastifyReply): Promise<Operator | undefined> {
+    const key = request.console?.form.text('key') ?? '';
+    const holder = (await this.operators.now()).holderOf(key);
+    if (holder === undefined) {
+      const limited = this.failures.count(countedAddress(clientAddress(request)));
+      if (limited !== undefined) throw limited;
+      return undefined;
+    }
+    const token = await this.sessions.begin(holder);
+    noteFacts(request, { actor: 'operator', actorId: holder.operator.name });
+    void reply.header('Set-Cookie', sessionCookie(token, isSecure(request)));
+    return holder.operator;
+  }
+
+  async signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const token = request.console?.session?.token;
+    if (token !== undefined) await this.sessions.end(token);
+    void reply.header('Set-Cookie', endedCookie(isSecure(request)));
+  }
+
+  /** Records the visit of an operator that is answered with 403. Never rejects. */
+  async noteRefusal(request: FastifyRequest): Promise<void> {
+    const visitor = request.console?.visitor;
+    if (visitor) await this.refused.record(request, visitor);
+  }
+
+  private async visitOf({
+    headers,
+  }: FastifyRequest): Promise<Pick<ConsoleRequest, 'session' | 'visitor'>> {
+    let visitor: Visitor | null = null;
+    for (const token of sessionTokensIn(headers.cookie)) {
+      const found = await this.sessions.find(token);
+      if (found === undefined) continue;
+      const { name, operator } = found;
+      const csrf = csrfOf(token);
+      visitor = { name, session: csrf };
+      if (operator !== undefined) return { session: { token, operator, csrf }, visitor };
+    }
+    return { session: null, visitor };
+  }
+}
+
+/** Nobody can make it without the token, which no page contains. */
+const csrfOf = (token: string): string =>
+  createHash('sha256').update(`csrf ${token}`).digest('base64url');
+
+function isSame(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+const isSecure = ({ protocol }: FastifyRequest): boolean => protocol === 'https';
+
+/** A browser names the page's origin with every form. @throws {ApiError} FORBIDDEN. */
+function refuseOtherOrigin({ headers, host }: FastifyRequest): void {
+  const site = [headers['sec-fetch-site'] ?? []].flat().join(',').toLowerCase();
+  if (/\b(?:cross|same)-site\b/.test(site)) throw new ApiError('FORBIDDEN');
+  const { origin } = headers;
+  if (origin === undefined) return;
+  if (!URL.canParse(origin) || new URL(origin).host !== host) throw new ApiError('FORBIDDEN');
+}
+
+/** Reads the forms of the console, and records operators who are refused a page. */
+export function serveConsole(server: FastifyInstance, gate: ConsoleGate): void {
+  server.addHook('preHandler', (request, _reply, done) => {
+    const { access } = request.routeOptions.config;
+    if (access?.kind !== 'console') return done();
+    gate.readForm(request, access).then(() => done(), done);
+  });
+  server.addHook('onSend', (request, reply, _payload, done) => {
+    const { access } = request.routeOptions.config;
+    if (access?.kind !== 'console' || reply.statusCode !== 403) return done();
+    gate.noteRefusal(request).then(() => done(), done);
+  });
+}

@@ -1,0 +1,97 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorPage } from '../../http/edge/access.js';
+import type { ErrorJson } from '../../http/edge/api-error.js';
+import { wantedCookie } from '../sessions/wanted-page.js';
+import { TEXTS } from '../texts.js';
+import { page, restOfPage } from './layout.js';
+import { PAGE_HEADERS } from './page-headers.js';
+import { template } from './templates.js';
+
+const content = template<{
+  message: string;
+  reasons: readonly string[];
+  requestId: string;
+  comesBack: boolean;
+}>(`<p class="problem" role="alert">{{message}}</p>
+{{#if reasons.length}}<ul>{{#each reasons}}<li>{{this}}</li>{{/each}}</ul>{{/if}}
+{{#if comesBack}}<p>${TEXTS.errors.comesBack}</p>{{/if}}
+<p><a href="/console">${TEXTS.errors.back}</a></p>
+<p class="note">${TEXTS.errors.request('{{requestId}}')}</p>`);
+
+/** For a page whose head was sent: it can have no header any more. */
+const loadedAgain = template<{ seconds: number }>(
+  `<meta http-equiv="refresh" content="{{seconds}}">`,
+);
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: TEXTS.errors.refused,
+  403: TEXTS.errors.forbidden,
+  404: TEXTS.errors.notFound,
+  413: TEXTS.errors.tooLarge,
+  429: TEXTS.errors.wait,
+  503: TEXTS.errors.unavailable,
+};
+const AGAIN_SECONDS = 5;
+
+/**
+ * Prepares the page of an error; whoever is not signed in is led to the page for that.
+ * @returns its body.
+ */
+export function consoleErrorSent(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: ErrorJson,
+): string {
+  const { statusCode, apiErrorCode } = error;
+  if (apiErrorCode === 'UNAUTHORIZED') {
+    void reply.removeHeader('WWW-Authenticate');
+    void reply.code(303).header('Location', '/console/sign-in');
+    const wanted = isOpened(request)
+      ? wantedCookie(request.url, request.protocol === 'https')
+      : undefined;
+    if (wanted !== undefined) void reply.header('Set-Cookie', wanted);
+    return '';
+  }
+  void reply.headers(PAGE_HEADERS);
+  if (comesBack(request, statusCode)) void reply.header('Refresh', String(AGAIN_SECONDS));
+  return errorPage(request, error);
+}
+
+/** Of a path that is no route: a page below the console alone. */
+export const pageOfUnmatched: ErrorPage = (request, reply, error) =>
+  /^\/console(?:[/?]|$)/.test(request.raw.url ?? '')
+    ? consoleErrorSent(request, reply, error)
+    : undefined;
+
+/** In a window of a browser, not by a script of a page. */
+const isOpened = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'GET' && headers['sec-fetch-dest'] === 'document';
+
+/** The page of an error, below a heading that was sent. */
+export function errorBelowHeading(request: FastifyRequest, error: ErrorJson): string {
+  const again = comesBack(request, error.statusCode) ? loadedAgain({ seconds: AGAIN_SECONDS }) : '';
+  return again + restOfPage(errorPage(request, error));
+}
+
+const comesBack = ({ method }: FastifyRequest, statusCode: number): boolean =>
+  statusCode === 503 && method === 'GET';
+
+function errorPage(
+  request: FastifyRequest,
+  { statusCode, apiErrorCode, message, validationErrors = [] }: ErrorJson,
+): string {
+  const isUnknown = request.is404 && apiErrorCode === 'NOT_FOUND';
+  const shown = {
+    title: TITLES[statusCode] ?? TEXTS.errors.other,
+    session: request.console?.session ?? null,
+  };
+  return page(
+    shown,
+    content({
+      message: isUnknown ? TEXTS.errors.noPage : message,
+      reasons: validationErrors,
+      requestId: request.id,
+      comesBack: comesBack(request, statusCode),
+    }),
+  );
+}

@@ -1,0 +1,64 @@
+import { NotDone } from '../../operations/outcome.js';
+import { membersOf } from '../../operations/refused-members.js';
+import { refusalText } from '../../operations/refusal-text.js';
+import { TEXTS } from '../texts.js';
+import type { Wrong } from './field.js';
+import { ownMember } from '../../domain/own-member.js';
+
+/** Why a page's form was refused: lines for its head, and which of them belong to a field. */
+export interface Faults {
+  readonly problems: readonly string[];
+  readonly wrong: Wrong;
+}
+
+export const NO_FAULTS: Faults = { problems: [], wrong: {} };
+
+/**
+ * How the fields of a form are called, where it is not as the members of a request are: by the
+ * member, or by the beginning of a line about it.
+ */
+export type FieldNames = Readonly<Record<string, string>>;
+
+/** Of a refused outcome; none: it is done. */
+export function faultsOf(outcome: unknown, fields: FieldNames = {}): Faults {
+  if (!(outcome instanceof NotDone)) return NO_FAULTS;
+  const { because } = outcome;
+  const problems = linesOf(outcome);
+  const members = membersOf(because).map((member) => [
+    ownMember(fields, member) ?? member,
+    problems[0] ?? '',
+  ]);
+  if (members.length === 0) return faultsIn(problems, fields);
+  return { problems, wrong: Object.fromEntries(members) as Wrong };
+}
+
+/** Of lines; at a field without their beginnings, and what belongs to none at the head only. */
+export function faultsIn(problems: readonly string[], fields: FieldNames): Faults {
+  const wrong: Record<string, string> = {};
+  for (const line of problems) {
+    const [start = '', id] = Object.entries(fields).find(([one]) => line.startsWith(one)) ?? [];
+    if (id === undefined) continue;
+    wrong[id] ??= line.slice(start.length).trim() || TEXTS.errors.isMissing;
+  }
+  return { problems, wrong };
+}
+
+/** One fault, of one field; null: of none. */
+export const faultAt = (id: string | null, problem: string): Faults => ({
+  problems: [problem],
+  wrong: id === null ? {} : { [id]: problem },
+});
+
+/** Those of both. */
+export const withFaults = (one: Faults, other: Faults): Faults => ({
+  problems: [...one.problems, ...other.problems],
+  wrong: { ...other.wrong, ...one.wrong },
+});
+
+/** One line for each reason of a refusal, with members named as fields are labelled. */
+function linesOf({ because }: NotDone): readonly string[] {
+  if ('reasons' in because) return because.reasons;
+  if (because.code === 'THEME_REFUSED' && because.details.length > 0) return because.details;
+  const labels: Readonly<Record<string, string>> = TEXTS.fields;
+  return [refusalText(because, (member) => ownMember(labels, member) ?? member)];
+}

@@ -1,0 +1,85 @@
+import { withThousands } from '../../foundation/thousands.js';
+import type { ShownRun } from '../../http/operations/operation-runs.js';
+import { partial } from './templates.js';
+import { TEXTS } from '../texts.js';
+
+/** A run on a page: while it is under way its progress, and the reason why it failed. */
+export interface RunView {
+  /** Empty: a sample, which nothing is to be asked about. */
+  readonly id: string;
+  readonly isRunning: boolean;
+  readonly progress: string;
+  /** Rate and time left; empty: not known. */
+  readonly pace: string;
+  readonly done: number;
+  /** 0: unknown. */
+  readonly total: number;
+  readonly startedAt: string;
+  readonly error: string | null;
+}
+
+/** @param now epoch milliseconds. */
+export function runView(run: ShownRun, now: number): RunView {
+  const { id, state, progress, startedAt, error } = run;
+  return {
+    id,
+    isRunning: state === 'running',
+    progress: progressText(run),
+    pace: paceText(run, now),
+    done: progress?.done ?? 0,
+    total: progress?.total ?? 0,
+    startedAt,
+    error,
+  };
+}
+
+/** `done` at the end, which readers of the page wait for. */
+export function progressText({ state, progress }: Pick<ShownRun, 'state' | 'progress'>): string {
+  if (state === 'done') return 'done';
+  if (state === 'failed') return 'failed';
+  if (progress === null) return 'begun';
+  const { phase, done, total } = progress;
+  return total === null ? `${phase}: ${done}` : `${phase}: ${done} of ${total}`;
+}
+
+/** Below this a rate says nothing. */
+const RATE_AFTER_MS = 1_000;
+
+/**
+ * `1 200 a second, 12 s left` while a run is under way, measured since it began; empty: not known.
+ * @param now epoch milliseconds.
+ */
+export function paceText(
+  { state, progress, startedAt }: Pick<ShownRun, 'state' | 'progress' | 'startedAt'>,
+  now: number,
+): string {
+  const ms = now - Date.parse(startedAt);
+  if (state !== 'running' || progress === null || progress.done === 0 || ms < RATE_AFTER_MS)
+    return '';
+  const { done, total } = progress;
+  const perSecond = (done * 1_000) / ms;
+  const rate = perSecond < 10 ? perSecond.toFixed(1) : withThousands(String(Math.round(perSecond)));
+  const left = total === null ? '' : `, ${timeText(Math.max(0, total - done) / perSecond)} left`;
+  return `${rate} a second${left}`;
+}
+
+/** `45 s`, `12 min`, `3 h 20 min`, the next larger one. */
+export function timeText(seconds: number): string {
+  if (seconds <= 90) return `${Math.ceil(seconds)} s`;
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes <= 90) return `${minutes} min`;
+  const rest = minutes % 60 === 0 ? '' : ` ${minutes % 60} min`;
+  return `${Math.floor(minutes / 60)} h${rest}`;
+}
+
+partial(
+  'run',
+  `{{#if run.isRunning}}
+<section class="run"{{#if run.id}} data-run="/console/runs/{{run.id}}/progress"{{/if}} aria-live="polite">
+<p><a href="/console/runs/{{run.id}}">${TEXTS.common.begun}</a> {{time run.startedAt}}: <span data-figure="progress" data-value="{{run.progress}}">{{run.progress}}</span> <span class="note" data-pace>{{run.pace}}</span></p>
+<progress{{#if run.total}} max="{{run.total}}" value="{{run.done}}"{{/if}} aria-label="${TEXTS.common.progress}"></progress>
+<form method="post" action="/console/runs/{{run.id}}/cancel">{{> csrf}}<input type="hidden" name="back" value="{{here}}"><button class="quiet">${TEXTS.common.cancel}</button></form>
+</section>
+{{else}}{{#if run.error}}<p class="problem" role="alert">{{run.error}}</p>{{else}}
+<p class="note"><span data-figure="progress" data-value="done">${TEXTS.run.done}</span>, <a href="/console/runs/{{run.id}}">${TEXTS.run.begun}</a> {{time run.startedAt}}</p>{{/if}}{{/if}}`,
+);

@@ -1,0 +1,355 @@
+import type { ChainSealer } from '../chain/chain-sealer.js';
+import type { Core } from '../stores/core.js';
+import { CLOCK_RUNBOOK, isAhead, msAhead } from '../event-log/clock.js';
+import { durationText } from '../foundation/duration.js';
+import { EventLogUnavailable, type LogCheck, type Position } from '../event-log/event-log.js';
+import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
+import { pause } from '../foundation/pause.js';
+import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/readiness.js';
+import type { Mails } from '../mails/mails.js';
+import type { PolicyRunner } from '../reacting/policy-runner.js';
+import { ping } from '../postgres/database.js';
+import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
+import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
+import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
+import type { LiveGenerations } from '../projecting/generations/live-generations.js';
+import type { PaymentsWork } from '../payments/payments-work.js';
+import { FollowersAwaited, type AwaitedFollowers } from './followers-awaited.js';
+
+const ANSWER_WITHIN_MS = 2_000;
+const PAGE_WITHIN_MS = 1_500;
+const RETRY_MS = 50;
+/** How often it looks for followers that it has given up. */
+const LOOK_AGAIN_MS = 1_000;
+/** How long a follower or a reaction may stand still before the service is degraded. */
+const STILL_SECONDS_DEGRADED = 10;
+
+/**
+ * Readiness of the process: its stores answer, the database accepts writes, and its read models
+ * have caught up once. Degraded: background work stands still.
+ */
+export class ServiceReadiness implements ReadinessProbe {
+  private readonly stopping = new AbortController();
+  private readonly writes: WriteProbe;
+  private caughtUp = false;
+  private given: Position | undefined;
+
+  constructor(
+    private readonly core: Pick<Core, 'pool' | 'log' | 'followedLog'>,
+    private readonly generations: LiveGenerations,
+    private readonly followers: {
+      readonly projections: ProjectionRunner;
+      readonly policies: PolicyRunner;
+      readonly sealer: ChainSealer;
+      readonly webhooks: {
+        readonly follower: WebhookFollower;
+        readonly sender: Pick<WebhookSender, 'status'>;
+      };
+      /** Undefined: no mail goes out. */
+      readonly mails: Mails | undefined;
+      readonly payments: PaymentsWork;
+    },
+    private readonly names: readonly string[],
+  ) {
+    this.writes = new WriteProbe(core.pool, ANSWER_WITHIN_MS);
+  }
+
+  /**
+   * The head of the start, while read models or reactions that stand still do not include it; then
+   * reads are answered all the same.
+   */
+  get notIncluded(): Position | undefined {
+    return this.given;
+  }
+
+  /**
+   * After a start a client must find its earlier writes: the read models must reach the head of the
+   * start, policies' reactions included, while those that are behind move on.
+   */
+  async catchUp(): Promise<void> {
+    const { signal } = this.stopping;
+    let head: string | null | undefined;
+    let live: string | undefined;
+    const followers = this.awaited();
+    const awaited = new FollowersAwaited(followers, (a, b) => this.core.log.compare(a, b));
+    this.given = undefined;
+    while (!this.caughtUp && !signal.aborted) {
+      const liveNow = await this.core.followedLog.liveGenerations().catch(() => undefined);
+      // Others are live by now, maybe of a log with another head.
+      if (liveNow !== live) head = undefined;
+      live = liveNow;
+      head = await this.notBeyondLog(head);
+      this.caughtUp =
+        live !== undefined &&
+        (head === null || (head !== undefined && (await this.isOver(head, awaited)))) &&
+        (await this.shown(live));
+      if (!this.caughtUp) await pause(RETRY_MS, signal);
+    }
+    if (this.given !== undefined) void this.watchGivenUp(followers, this.given);
+  }
+
+  private awaited(): AwaitedFollowers {
+    const { projections, policies } = this.followers;
+    return {
+      reach: async (position, withinMs) => {
+        const waits = [
+          policies.waitFor(position, withinMs),
+          projections.waitFor(position, this.names, withinMs),
+        ];
+        return (await Promise.all(waits)).every((reached) => reached);
+      },
+      at: async () => {
+        const [models, reacted] = await Promise.all([
+          projections.appliedPositions(this.names),
+          policies.checkpoint(),
+        ]);
+        return new Map([...models, ['policies', reacted ?? undefined]]);
+      },
+    };
+  }
+
+  private async isOver(head: Position, awaited: FollowersAwaited): Promise<boolean> {
+    const looked = await awaited.look(head, ANSWER_WITHIN_MS);
+    this.given = looked === 'still' ? head : undefined;
+    return looked !== 'moving';
+  }
+
+  /** Until they have arrived, or the start waits anew. */
+  private async watchGivenUp(followers: AwaitedFollowers, given: Position): Promise<void> {
+    const { signal } = this.stopping;
+    const { log } = this.core;
+    for (let head: Position | null | undefined = given; !signal.aborted;) {
+      await pause(LOOK_AGAIN_MS, signal);
+      if (this.given !== given) return;
+      head = await this.notBeyondLog(head);
+      const at = await followers.at().catch(() => undefined);
+      const positions = at === undefined ? [undefined] : [...at.values()];
+      if (positions.every((position) => log.compare(position, head ?? undefined) >= 0)) {
+        this.given = undefined;
+        return;
+      }
+    }
+  }
+
+  /**
+   * The head at the start; after a loss of the log's end its current head, since lost events cannot
+   * be reached. Undefined: unknown.
+   */
+  private async notBeyondLog(head: string | null | undefined): Promise<string | null | undefined> {
+    const { log } = this.core;
+    try {
+      const headNow = (await log.head()) ?? null;
+      return head === undefined || log.compare(headNow ?? undefined, head ?? undefined) < 0
+        ? headNow
+        : head;
+    } catch {
+      return head;
+    }
+  }
+
+  /**
+   * The read models were replaced while the process runs, here or by another one: they are shown
+   * after they have caught up.
+   */
+  catchUpAgain(): void {
+    if (!this.caughtUp) return;
+    this.caughtUp = false;
+    void this.catchUp();
+  }
+
+  /** Read models that were built from another log may be shown now. False: some are not there. */
+  private async shown(live: string): Promise<boolean> {
+    try {
+      await this.core.followedLog.markRebuilt(live);
+      await this.generations.refresh();
+    } catch {
+      return false;
+    }
+    const { generations } = this;
+    return (
+      generations.areShown &&
+      this.names.every((name) => generations.generationOf(name) !== undefined)
+    );
+  }
+
+  stop(): void {
+    this.stopping.abort();
+  }
+
+  async check(): Promise<Readiness> {
+    if (!this.generations.areShown) this.catchUpAgain();
+    const { mails, payments } = this.followers;
+    const newest = this.core.log.check();
+    const [postgres, log, clock, projected, policies, chain, webhooks, mailCheck, paying] =
+      await Promise.all([
+        this.guarded(async () => {
+          await this.writes.check();
+          return { ok: true };
+        }),
+        this.guarded(async () => {
+          const { store, head } = await newest;
+          return { ok: true, store, head: head ?? null };
+        }),
+        this.guarded(async () => clockHealth(await newest)),
+        this.projectionChecks(),
+        this.guarded(async () => {
+          const status = await this.followers.policies.status(Date.now());
+          return { ok: status.lastError === null, ...status };
+        }),
+        this.guarded(async () => {
+          const status = await this.followers.sealer.status(Date.now());
+          return { ok: status.lastError === null, ...status };
+        }),
+        this.guarded(async () => {
+          const status = await this.followers.webhooks.follower.status(Date.now());
+          const isSent = status.unsentSeconds < STILL_SECONDS_DEGRADED;
+          return { ok: status.lastError === null && isSent, ...status };
+        }),
+        mails && this.guarded(() => mailHealth(mails)),
+        this.guarded(() => paymentsHealth(payments)),
+      ]);
+    const projections = projected ?? this.unknownProjections(postgres, log);
+    const sender = this.followers.webhooks.sender.status();
+    const followers = {
+      ...projections,
+      policies,
+      chain,
+      webhooks,
+      'webhook sender': { ok: sender.lastError === null, ...sender },
+      ...(mailCheck && { mails: mailCheck }),
+      payments: paying,
+    };
+    const checks = { postgres, 'event-log': log, clock, ...followers };
+    const degraded = Object.values(followers).some(standsStill);
+    const ready = postgres.ok && log.ok && clock.ok && this.caughtUp;
+    return { ready, degraded, checks };
+  }
+
+  private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {
+    try {
+      const status = await inTime(this.followers.projections.status(), ANSWER_WITHIN_MS);
+      return Object.fromEntries(
+        status.map(
+          ({
+            projection,
+            generation,
+            position,
+            lagEvents,
+            lagSeconds,
+            stillSeconds,
+            parkedStreams,
+            unreadableStreams,
+            parkedBecause,
+            lastError,
+            role,
+          }) => [
+            `projection ${projection}`,
+            {
+              ok: lastError === null && stillSeconds < STILL_SECONDS_DEGRADED,
+              role,
+              generation,
+              position,
+              lagEvents,
+              lagSeconds,
+              stillSeconds,
+              parkedStreams,
+              unreadableStreams,
+              lastError: lastError ?? parkedBecause,
+            },
+          ],
+        ),
+      );
+    } catch {
+      return undefined;
+    }
+  }
+
+  /**
+   * The state of a read model needs both stores; their own checks report which one did not answer.
+   */
+  private unknownProjections(postgres: HealthCheck, log: HealthCheck): Record<string, HealthCheck> {
+    const lastError = !postgres.ok
+      ? 'the database is away or refuses to write'
+      : !log.ok
+        ? 'the event log is away'
+        : 'no answer in time';
+    return Object.fromEntries(
+      this.names.map((name) => [`projection ${name}`, { ok: false, lastError }]),
+    );
+  }
+
+  private async guarded(check: () => Promise<HealthCheck>): Promise<HealthCheck> {
+    try {
+      return await inTime(check(), ANSWER_WITHIN_MS);
+    } catch (error) {
+      // These messages say what an operator can do, and quote nothing.
+      const isPlain = [EventLogUnavailable, NoAnswerInTime, WritesRefused].some(
+        (kind) => error instanceof kind,
+      );
+      return {
+        ok: false,
+        ...(isPlain && error instanceof Error ? { problem: error.message } : {}),
+      };
+    }
+  }
+}
+
+function clockHealth(newest: LogCheck): HealthCheck {
+  const aheadSeconds = msAhead(newest) / 1_000;
+  if (!isAhead(newest)) return { ok: true, aheadSeconds };
+  const ahead = durationText(msAhead(newest));
+  const problem = `the newest entry of the log is ${ahead} ahead of the clock: ${CLOCK_RUNBOOK}`;
+  return { ok: false, aheadSeconds, problem };
+}
+
+async function mailHealth(mails: Mails): Promise<HealthCheck> {
+  const sender = mails.sender.status();
+  const waiting = await mails.waiting().catch(() => undefined);
+  const isSent = waiting !== undefined && waiting.unsentSeconds < STILL_SECONDS_DEGRADED;
+  return { ok: sender.lastError === null && isSent, ...sender, ...waiting };
+}
+
+/** What the provider refuses or does not answer is in the figures: it is no fault of ours. */
+async function paymentsHealth(payments: PaymentsWork): Promise<HealthCheck> {
+  const { pusher, syncs } = payments;
+  const [pushing, walking] = [pusher.status(), syncs.status()];
+  const lastError = pushing.lastError ?? walking.lastError;
+  const stillSeconds = Math.max(pushing.stillSeconds, walking.stillSeconds);
+  const read = await payments.figures().catch(() => undefined);
+  const ok = lastError === null && read !== undefined;
+  return { ok, runs: walking.runs, stillSeconds, lastError, ...read };
+}
+
+/** A check without an answer in time counts as well. */
+function standsStill(check: HealthCheck): boolean {
+  const { ok, stillSeconds, oldestSeconds = 0, unsentSeconds = 0 } = check;
+  if (stillSeconds === undefined) return !ok;
+  const seconds = [stillSeconds, oldestSeconds, unsentSeconds].map(Number);
+  return Math.max(...seconds) >= STILL_SECONDS_DEGRADED;
+}
+
+/**
+ * Checks that the database accepts writes, and the log answers, in time. Concurrent callers share
+ * one check.
+ * @returns the check; it never rejects.
+ */
+export function storesAnswerIn({ pool, log }: Pick<Core, 'pool' | 'log'>): () => Promise<boolean> {
+  const writes = new WriteProbe(pool, ANSWER_WITHIN_MS);
+  return sharedCheck(() => Promise.all([writes.check(), log.check()]), ANSWER_WITHIN_MS);
+}
+
+/** The same for reads from the database, for a page that somebody waits for. */
+export const databaseAnswersIn = ({ pool }: Pick<Core, 'pool'>): (() => Promise<boolean>) =>
+  sharedCheck(() => ping(pool, PAGE_WITHIN_MS), PAGE_WITHIN_MS);
+
+function sharedCheck(check: () => Promise<unknown>, withinMs: number): () => Promise<boolean> {
+  let asking: Promise<boolean> | undefined;
+  return () =>
+    (asking ??= inTime(check(), withinMs)
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => (asking = undefined)));
+}

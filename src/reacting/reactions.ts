@@ -1,0 +1,187 @@
+import { AccountCommandEnvelope, type Commands } from '../command-handling/commands.js';
+import { deterministicId } from '../command-handling/deterministic-id.js';
+import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
+import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
+import type { DomainEvent } from '../domain/events.js';
+import { reservationOfCustomer } from '../privacy/keyed-names.js';
+import type { ReadableStreams } from '../command-handling/readable-streams.js';
+import { MODES, type Scope } from '../domain/scope.js';
+import { timeNow } from '../foundation/world.js';
+import type { LedgerEvent } from '../projecting/projector.js';
+import { ReactionRefused } from './describe-failure.js';
+import type { Jobs } from '../work-queue/jobs.js';
+import type { CarryOut, ProviderNote, Reaction, WaitingForAccount } from './policy.js';
+import { isInUse } from '../domain/reservation/reservation.decider.js';
+
+/** Plans mails. Missing where no mail goes out. */
+export interface PlansMails {
+  plan(
+    event: LedgerEvent<DomainEvent>,
+    reaction: Extract<Reaction, { kind: 'mail' }>,
+  ): Promise<void>;
+}
+
+/** Asks for accounts that the payment provider is to be called for. Missing: nobody calls it. */
+export interface PlansPayments {
+  plan(
+    event: LedgerEvent<DomainEvent>,
+    reaction: Extract<Reaction, { kind: 'payment' }>,
+  ): Promise<void>;
+}
+
+/** Keeps what is known of payment providers beside the log. */
+export interface NotesProviders {
+  note(scope: Scope, note: ProviderNote): Promise<void>;
+  waits(scope: Scope, stream: string, event: WaitingForAccount): Promise<void>;
+  linked(stream: string): Promise<void>;
+}
+
+/** Missing where nothing of it is kept. */
+interface Noted {
+  readonly mails?: PlansMails | undefined;
+  readonly providers?: NotesProviders | undefined;
+  readonly payments?: PlansPayments | undefined;
+}
+
+/**
+ * Carries out reactions: commands through the command bus, jobs into the queue. Ids are made from
+ * cause and rule.
+ */
+export function carryOutReactions(
+  commands: Commands,
+  jobs: Pick<Jobs, 'add'>,
+  streams: Pick<ReadableStreams, 'reservations'>,
+  { mails, providers, payments }: Noted = {},
+): CarryOut {
+  return async (event, policy, reaction) => {
+    const { eventId, correlationId, tenant, mode } = event;
+    if (reaction.kind === 'job') return jobs.add(reaction);
+    if (reaction.kind === 'mail') return mails?.plan(event, reaction);
+    if (reaction.kind === 'payment') return payments?.plan(event, reaction);
+    const scope = { tenant, mode };
+    if (reaction.kind === 'provider-note') return providers?.note(scope, reaction.note);
+    const command =
+      reaction.kind === 'customer'
+        ? ((await ofCustomer(reaction.stream, streams)) ??
+          (await waitingFor(scope, reaction, { streams, providers })))
+        : reaction;
+    // It waits for the account that gets the customer's id.
+    if (command === undefined) return;
+    const meta = {
+      scope,
+      commandId: deterministicId(eventId, policy),
+      correlationId,
+      causationId: eventId,
+      actor: { kind: 'policy' as const, id: policy },
+      idempotency: null,
+    };
+    const { account, request } = command;
+    const outcome = await commands.execute(new AccountCommandEnvelope(meta, account, request));
+    // A command without an effect is accepted without events: a refusal means that the reaction
+    // failed.
+    if (outcome.kind === 'refused') throw new ReactionRefused(outcome.refused);
+  };
+}
+
+async function ofCustomer(stream: string, { reservations }: Pick<ReadableStreams, 'reservations'>) {
+  const { state } = await reservations.load(reservationOfCustomer(stream));
+  return isInUse(state)
+    ? { account: state.holder.account, request: { type: 'ApplyCustomer' } as const }
+    : undefined;
+}
+
+/** Noted before it is looked at again: an account may get the customer meanwhile. */
+async function waitingFor(
+  scope: Scope,
+  { stream, waiting }: Extract<Reaction, { kind: 'customer' }>,
+  {
+    streams,
+    providers,
+  }: Pick<Noted, 'providers'> & { readonly streams: Pick<ReadableStreams, 'reservations'> },
+) {
+  if (providers === undefined) return undefined;
+  await providers.waits(scope, stream, waiting);
+  const command = await ofCustomer(stream, streams);
+  if (command !== undefined) await providers.linked(stream);
+  return command;
+}
+
+/** The parts that jobs need. */
+export interface JobWork {
+  readonly commands: Commands;
+  readonly moderations: ModerationProcess;
+  readonly erasures: ErasureProcess;
+  readonly purgeKeys: () => Promise<unknown>;
+  readonly scrubErased: () => Promise<unknown>;
+  readonly checkErasures: () => Promise<unknown>;
+  readonly finishKeyRotation: () => Promise<unknown>;
+  /** @param since epoch milliseconds. */
+  readonly repeatJobs: (since: number) => Promise<unknown>;
+}
+
+/** The tasks of due jobs. */
+export function jobHandlers({
+  commands,
+  moderations,
+  erasures,
+  purgeKeys,
+  scrubErased,
+  checkErasures,
+  finishKeyRotation,
+  repeatJobs,
+}: JobWork) {
+  return {
+    'settle-reward': async (payload: Readonly<Record<string, string>>): Promise<void> => {
+      const { account = '', rewardId = '' } = payload;
+      const commandId = deterministicId(`settle-reward/${rewardId}`, timeNow());
+      const meta = { ...causeOf('settle-reward', commandId), scope: scopeOf(payload), commandId };
+      const request = { type: 'SettleReward', rewardId } as const;
+      await commands.execute(new AccountCommandEnvelope(meta, account, request));
+    },
+    'finish-moderation': async (payload: Readonly<Record<string, string>>): Promise<void> => {
+      const { moderationId = '' } = payload;
+      await moderations.drive(
+        scopeOf(payload),
+        moderationId,
+        causeOf('finish-moderation', moderationId),
+      );
+    },
+    'finish-erasure': async (payload: Readonly<Record<string, string>>): Promise<void> => {
+      const { account = '', erasureId = '' } = payload;
+      await erasures.drive(
+        scopeOf(payload),
+        account,
+        erasureId,
+        causeOf('finish-erasure', erasureId),
+      );
+    },
+    'repeat-lost-jobs': async ({ since = '' }: Readonly<Record<string, string>>): Promise<void> => {
+      await repeatJobs(Date.parse(since));
+    },
+    'purge-idempotency-keys': async (): Promise<void> => {
+      await purgeKeys();
+    },
+    'scrub-erased': async (): Promise<void> => {
+      await scrubErased();
+    },
+    'check-erasures': async (): Promise<void> => {
+      await checkErasures();
+    },
+    'finish-key-rotation': async (): Promise<void> => {
+      await finishKeyRotation();
+    },
+  };
+}
+
+const causeOf = (job: string, cause: string) => ({
+  correlationId: cause,
+  causationId: cause,
+  actor: { kind: 'job' as const, id: job },
+  idempotency: null,
+});
+
+function scopeOf({ tenant = '', mode }: Readonly<Record<string, string>>): Scope {
+  const known = MODES.find((candidate) => candidate === mode);
+  if (!known) throw new Error('a job names no mode');
+  return { tenant, mode: known };
+}

@@ -1,0 +1,411 @@
+import type pg from 'pg';
+import { ChainSigner } from '../chain/chain-signer.js';
+import type { CommandBusParts } from '../command-handling/command-bus.js';
+import type { Commands } from '../command-handling/commands.js';
+import type { CodeOwners } from '../command-handling/needs/code-owners.js';
+import { TooBusy } from '../command-handling/waiting-lines.js';
+import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
+import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
+import {
+  openCommandHandling,
+  type CommandHandlingCore,
+} from '../command-handling/open-command-handling.js';
+import type { ReadableStreams } from '../command-handling/readable-streams.js';
+import { RememberedStreams } from '../command-handling/stream-cache.js';
+import { PostgresSnapshotRows } from '../command-handling/snapshots/postgres-snapshot-rows.js';
+import { SealedSnapshots } from '../command-handling/snapshots/sealed-snapshots.js';
+import type { SnapshotRows } from '../command-handling/snapshots/snapshot-rows.js';
+import { forgetSubjects, openStreams, type Streams } from '../command-handling/streams.js';
+import { TenantCommands } from '../command-handling/tenant-commands.js';
+import type { TenantDirectory } from '../tenants/tenant-directory.js';
+import { tracedCommands } from '../command-handling/traced-commands.js';
+import type { ThemeJournal } from '../command-handling/theme-journal.js';
+import { TokenSecrets } from '../tenants/token-secrets.js';
+import type { Config } from '../config/config.js';
+import type { SubjectId } from '../domain/personal.js';
+import type { Scope } from '../domain/scope.js';
+import type { EmbeddedPostgres } from '../embedded-postgres/embedded-postgres.js';
+import { EventCodec } from '../event-log/codec.js';
+import type { Actor } from '../event-log/envelope.js';
+import type { EventLogObserver } from '../event-log/event-log-observer.js';
+import { EventLogUnavailable, type EventLog } from '../event-log/event-log.js';
+import { UnreadableEvent } from '../event-log/event-schemas.js';
+import type { EventStoreAddress } from '../config/event-store-url.js';
+import type { EventStoreDbEventLogOptions } from '../event-log/eventstoredb/eventstoredb-event-log.js';
+import { PostgresEventLog } from '../event-log/postgres/postgres-event-log.js';
+import { ExportDownloads } from '../exports/export-downloads.js';
+import { Exports } from '../exports/exports.js';
+import { PostgresExportChunks } from '../exports/storage/export-chunks.js';
+import { isUnavailable } from '../postgres/database.js';
+import { announceErasure } from '../postgres/erasure-announcements.js';
+import { announceTenant } from '../postgres/tenant-announcements.js';
+import { replayErasures, SubjectKeysAfterReplay } from './erasure-replay.js';
+import { TestAddresses } from '../mails/settings/test-addresses.js';
+import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
+import { PaymentConnections } from '../payments/payment-connections.js';
+import { PostgresKeyRows } from '../privacy/key-rows.js';
+import type { Keyring } from '../privacy/keyring.js';
+import type { Sealer } from '../privacy/sealed-bytes.js';
+import { WrappedKeys, type SubjectKeys } from '../privacy/subject-keys.js';
+import { ReadModelsIncomplete } from '../projecting/generations/live-generations.js';
+import type { Projector } from '../projecting/projector.js';
+import { forgetInRuns } from '../runs/recorded-runs.js';
+import { ThemeChanges } from '../themes/theme-changes.js';
+import { ReceiverAnswers } from '../webhooks/deliveries/receiver-answers.js';
+import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
+import { errorNameAndCode } from '../foundation/describe-error.js';
+import type { Logger } from '../foundation/logger.js';
+import { codeVersion } from './code-version.js';
+import { connectionBudget } from '../config/connection-budget.js';
+import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
+import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
+
+/**
+ * The shared parts of every entry point (service, command line, benchmark): the database, the log,
+ * the command bus.
+ */
+export interface Core {
+  readonly logger: Logger;
+  readonly pool: pg.Pool;
+  readonly log: EventLog;
+  /** Which log the database follows. */
+  readonly followedLog: FollowedLog;
+  readonly codec: EventCodec;
+  readonly keys: SubjectKeys;
+  readonly names: KeyedNames;
+  readonly streams: ReadableStreams;
+  readonly owners: CodeOwners;
+  readonly tenants: TenantDirectory;
+  /** Every change of a ledger is a command on this bus: Nest's CommandBus. */
+  readonly commands: Commands;
+  readonly tenantCommands: TenantCommands;
+  /** The endpoints that a tenant's developers subscribed. */
+  readonly webhooks: WebhookSubscriptions;
+  /** The connections of tenants to payment providers. */
+  readonly payments: PaymentConnections;
+  /** Where the test mode of a tenant may send mails. */
+  readonly mailTestAddresses: TestAddresses;
+  /** Exports of the tenants' data. */
+  readonly exports: Exports;
+  /** Their files. */
+  readonly downloads: ExportDownloads;
+  /** Bytes that the files of a tenant take at most. */
+  readonly exportsStoredBytesMax: number;
+  /** Encrypts what is kept of receivers' answers. */
+  readonly webhookAnswers: ReceiverAnswers;
+  /** The changes of the tenants' themes. */
+  readonly themeJournal: ThemeJournal;
+  readonly themeChanges: ThemeChanges;
+  /** Signs and verifies user tokens. */
+  readonly tokenSecrets: TokenSecrets;
+  readonly moderations: ModerationProcess;
+  readonly erasures: ErasureProcess;
+  /** Evicts the data of people whose keys were destroyed; undefined: of all people. */
+  readonly forget: (subjects?: readonly SubjectId[]) => void;
+  /** Signs the seals of the chains. */
+  readonly chainSigner: ChainSigner;
+  /** Encrypts kept answers. */
+  readonly answerSealer: Sealer;
+  /** The service's own keys, and the master key that opens them. */
+  readonly keyring: Keyring;
+  readonly masterKey: Buffer;
+  /** Encrypts the keys that sign webhooks. */
+  readonly webhookKeysSealer: Sealer;
+  /** The database's address; contains a password. */
+  readonly databaseUrl: () => string;
+  /** The embedded server, when it is in use. */
+  readonly embedded: EmbeddedPostgres | undefined;
+  close(): Promise<void>;
+}
+
+export interface CoreOptions extends LedgerDatabaseOptions {
+  readonly actor: Actor;
+  readonly observe?: EventLogObserver;
+  /**
+   * The read models; passed only by a service, which may move the database to a copy of its log.
+   */
+  readonly projectors?: readonly Projector[];
+  /** Appends to a log whose newest entry is ahead of the clock; default: false. */
+  readonly acceptsClock?: boolean;
+  /** Loads the command bus at once; default: with the first command. */
+  readonly loadsBus?: boolean;
+}
+
+/**
+ * Opens the database and its log, and wires the parts on top. @throws {AnotherLogFollowed}
+ * {WrongMasterKey}
+ */
+export async function openCore(options: CoreOptions): Promise<Core> {
+  const { config } = options;
+  const database = await openLedgerDatabase(options);
+  const { pool, names, masterKey, keyring, embedded, url, migrated } = database;
+  const closing: (() => Promise<unknown>)[] = [() => database.close()];
+  const close = async (): Promise<void> => {
+    for (const step of closing.splice(0)) await step();
+  };
+  try {
+    const followedLog = new FollowedLog(
+      pool,
+      options.projectors,
+      new ChainSigner(keyring.fixed('chain-signing')),
+    );
+    if (migrated.includes('0034_seal_the_whole_log')) await followedLog.beginSealing();
+    const accept = (logId: string): Promise<void> => followedLog.accept(logId);
+    const { acceptsClock = false, observe } = options;
+    const observed = { acceptsClock, ...(observe && { observe }) };
+    const log =
+      config.eventStore === undefined
+        ? await PostgresEventLog.open({
+            url,
+            readConnectionsMax: connectionBudget(config).logReaders,
+            ...observed,
+          })
+        : await openEventStoreDbLog(config.eventStore, config, names, {
+            accept: orUnavailable(accept),
+            ...observed,
+          });
+    closing.unshift(() => log.close());
+    // The log in Postgres can be identified at once; EventStoreDB may be unavailable and is
+    // identified on the first connection.
+    if (config.eventStore === undefined)
+      await followedLog.accept(await log.id(), (await log.head()) === undefined);
+    if (options.loadsBus) await loadBus();
+    return {
+      ...wire({ pool, log, names, keyring, ...options }),
+      logger: options.logger,
+      masterKey,
+      followedLog,
+      embedded,
+      databaseUrl: url,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * A log on EventStoreDB at this address, with the ledger's names. It may be unavailable: calls then
+ * wait or fail.
+ */
+export async function openEventStoreDbLog(
+  address: EventStoreAddress,
+  { eventStoreNamespace }: Pick<Config, 'eventStoreNamespace'>,
+  names: KeyedNames,
+  options: Pick<
+    EventStoreDbEventLogOptions,
+    'observe' | 'accept' | 'acceptsClock' | 'appendTimeoutMs'
+  > = {},
+): Promise<EventLog> {
+  // Its client takes a good part of a command's start to load.
+  const { EventStoreDbEventLog } =
+    await import('../event-log/eventstoredb/eventstoredb-event-log.js');
+  const namespace = eventStoreNamespace === undefined ? {} : { namespace: eventStoreNamespace };
+  return new EventStoreDbEventLog({
+    address,
+    owner: names.digest('event-log'),
+    prefix: STREAM_PREFIX,
+    ...namespace,
+    ...options,
+  });
+}
+
+/**
+ * As an error of the log, whose callers handle an unavailable store, and whose health check shows
+ * the line.
+ */
+function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string) => Promise<void> {
+  return async (logId) => {
+    try {
+      await accept(logId);
+    } catch (error) {
+      if (error instanceof AnotherLogFollowed) throw new EventLogUnavailable(error.message);
+      if (isUnavailable(error))
+        throw new EventLogUnavailable(
+          'the database, which names the log to follow, is unavailable',
+        );
+      throw error;
+    }
+  };
+}
+
+type Wired = Omit<
+  Core,
+  'logger' | 'followedLog' | 'embedded' | 'databaseUrl' | 'masterKey' | 'close'
+>;
+
+interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
+  readonly pool: pg.Pool;
+  readonly log: EventLog;
+  readonly names: KeyedNames;
+  readonly keyring: Keyring;
+}
+
+function wire({ pool, log, names, keyring, actor, logger, config }: Foundations): Wired {
+  const vault = new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
+  const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
+  const codec = new EventCodec(keys, { bindsPlaces: () => keyring.namesKeys });
+  const snapshotRows = new PostgresSnapshotRows(pool);
+  const sealed = snapshotsIn(snapshotRows, keys, logger);
+  const streams = openStreams(log, codec, rememberedIn(config), { sealed });
+  const forget = forgetting(keys, streams);
+  const announce = async (subjects: readonly SubjectId[]): Promise<void> => {
+    forget(subjects);
+    await snapshotRows.dropOf(subjects);
+    await announceErasure(pool, subjects);
+  };
+  const handling = openCommandHandling({
+    log,
+    codec,
+    names,
+    keys,
+    streams,
+    announceErasure: announce,
+    forgetInFiles: (scope, persons) => forgetInKept({ pool, exports }, scope, persons),
+    announceTenant: (alias) => announcedTenant(pool, alias, logger),
+  });
+  const { owners, tenants, moderations, erasures } = handling;
+  const commands = tracedCommands(commandsOf(handling));
+  const exports = new Exports({ commands, streams, names, pool, keys, announce });
+  const sealer = keyring.sealer('api-keys');
+  const tenantCommands = new TenantCommands(commands, streams, names, sealer, actor);
+  return {
+    pool,
+    log,
+    codec,
+    keys,
+    names,
+    streams,
+    owners,
+    tenants,
+    commands,
+    tenantCommands,
+    ...ofExports(exports, { pool, keys, config }),
+    ...ofWebhooks({ commands, tenants, names }, keyring, keys),
+    ...ofThemes(commands, handling),
+    payments: new PaymentConnections({ commands, tenants, sealer, keys, names }),
+    mailTestAddresses: new TestAddresses(sealer, names),
+    tokenSecrets: new TokenSecrets(tenants, sealer),
+    moderations,
+    erasures,
+    forget,
+    keyring,
+    ...sealers(keyring),
+  };
+}
+
+/** In results of operators' runs, and in files of exports. */
+async function forgetInKept(
+  { pool, exports }: Pick<Core, 'pool' | 'exports'>,
+  scope: Scope,
+  persons: readonly SubjectId[],
+): Promise<void> {
+  await forgetInRuns(pool, scope);
+  await exports.forget(scope, persons);
+}
+
+const forgetting =
+  (keys: SubjectKeys, streams: Streams): Core['forget'] =>
+  (subjects) => {
+    keys.forget(subjects);
+    forgetSubjects(streams, subjects);
+  };
+
+const snapshotsIn = (
+  rows: SnapshotRows,
+  keys: SubjectKeys,
+  logger: CoreOptions['logger'],
+): SealedSnapshots =>
+  new SealedSnapshots({
+    rows,
+    keys,
+    version: codeVersion,
+    onFailure: (error) =>
+      logger.warn({ error: errorNameAndCode(error) }, 'a snapshot could not be read or written'),
+  });
+
+const rememberedIn = ({ rememberedStreamsMb: mb }: CoreOptions['config']): RememberedStreams =>
+  new RememberedStreams(mb * 1024 * 1024);
+
+const ofExports = (
+  exports: Exports,
+  { pool, keys, config }: Pick<Core, 'pool' | 'keys'> & Pick<CoreOptions, 'config'>,
+): Pick<Core, 'exports' | 'downloads' | 'exportsStoredBytesMax'> => ({
+  exports,
+  downloads: new ExportDownloads({ pool, chunks: new PostgresExportChunks(pool), keys }),
+  exportsStoredBytesMax: config.exportsStoredBytesMax,
+});
+
+const ofThemes = (
+  commands: Commands,
+  { themeJournal }: Pick<CommandHandlingCore, 'themeJournal'>,
+): Pick<Core, 'themeJournal' | 'themeChanges'> => ({
+  themeJournal,
+  themeChanges: new ThemeChanges(commands, themeJournal),
+});
+
+const ofWebhooks = (
+  parts: Pick<Core, 'commands' | 'tenants' | 'names'>,
+  keyring: Keyring,
+  keys: SubjectKeys,
+): Pick<Core, 'webhooks' | 'webhookAnswers'> => ({
+  webhooks: new WebhookSubscriptions({ ...parts, sealer: keyring.sealer('webhooks') }),
+  webhookAnswers: new ReceiverAnswers(keyring.sealer('webhook-answers'), keys),
+});
+
+const sealers = (
+  keyring: Keyring,
+): Pick<Core, 'answerSealer' | 'webhookKeysSealer' | 'chainSigner'> => ({
+  answerSealer: keyring.sealer('idempotency'),
+  webhookKeysSealer: keyring.sealer('webhook-signing'),
+  chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
+});
+
+/** @throws the announcement's error, after it was logged. */
+async function announcedTenant(
+  pool: pg.Pool,
+  alias: string,
+  logger: CoreOptions['logger'],
+): Promise<void> {
+  try {
+    await announceTenant(pool, alias);
+  } catch (error) {
+    logger.warn(
+      { tenant: alias },
+      'a recorded change of a tenant could not be announced: other processes read it within seconds',
+    );
+    throw error;
+  }
+}
+
+/**
+ * The bus is opened by the first command: an operator's command that changes nothing does not load
+ * the framework.
+ */
+function commandsOf(parts: CommandBusParts): Commands {
+  let opened: Promise<Commands> | undefined;
+  const open = async (): Promise<Commands> => {
+    const { openCommandBus } = await loadBus();
+    return openCommandBus(parts);
+  };
+  return { execute: async (command) => (await (opened ??= open())).execute(command) };
+}
+
+const loadBus = () => import('../command-handling/command-bus.js');
+
+/**
+ * An error of an unavailable or unready store, or of an overloaded stream: 503 outside, retried
+ * inside.
+ */
+export const isStoreAway = (error: unknown): boolean => error instanceof TooBusy || isOutage(error);
+
+/** Answered 503: beside an outage, an account with an event that this release cannot read. */
+export const isNotServedNow = (error: unknown): boolean =>
+  error instanceof UnreadableEvent || isStoreAway(error);
+
+/** An error of an unavailable or unready store, for all callers. */
+export const isOutage = (error: unknown): boolean =>
+  error instanceof EventLogUnavailable ||
+  error instanceof ReadModelsIncomplete ||
+  isUnavailable(error);

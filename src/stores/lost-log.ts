@@ -1,0 +1,307 @@
+import type { Pool, PoolClient } from 'pg';
+import type { EventLog, Position, SeenEvent } from '../event-log/event-log.js';
+import { parseWitness } from '../event-log/witness.js';
+import type { Logger } from '../foundation/logger.js';
+import { addJob, hasQueue } from '../work-queue/add-job.js';
+import {
+  loadPolicyCheckpoint,
+  movePoliciesBack,
+  type PolicyCheckpoint,
+  type TrailPoint,
+} from '../reacting/policy-checkpoint.js';
+import { parkRetriedAgain } from '../reacting/postgres-parked-reactions.js';
+import { repeatingJob } from '../policies/repeat-jobs.js';
+import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
+import { inTransaction } from '../postgres/transaction.js';
+import {
+  loadFollowerCheckpoint,
+  moveFollower,
+  type FollowerCheckpoint,
+} from '../webhooks/deliveries/delivery-rows.js';
+import { GENERATIONS } from '../projecting/checkpoints.js';
+import { isFollowed } from '../projecting/generations/generation-records.js';
+import {
+  definitionOf,
+  replaceOwnGeneration,
+  type GenerationState,
+} from '../projecting/generations/generations.js';
+import type { Projector } from '../projecting/projector.js';
+
+export interface SettlingParts {
+  readonly pool: Pool;
+  readonly log: EventLog;
+  readonly projectors: readonly Projector[];
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+// An advisory lock key, unique in this database: processes that notice a loss together repair it
+// one after the other.
+const SETTLING_LOCK = 7_202_514;
+
+interface GenerationMark {
+  readonly projection: string;
+  readonly generation: number;
+  readonly state: GenerationState;
+  readonly definition: string | null;
+  readonly position: string;
+  readonly witness: string | null;
+}
+
+/** The positions that the database refers to, by whether the log still has them. */
+interface Marks {
+  readonly lost: readonly GenerationMark[];
+  readonly policies: PolicyCheckpoint;
+  readonly arePoliciesLost: boolean;
+  /** Undefined: nothing was followed yet. */
+  readonly webhooks: FollowerCheckpoint | undefined;
+  readonly areWebhooksLost: boolean;
+  /** Positions that the log still has. */
+  readonly standing: readonly Position[];
+  /** The newest lost one; undefined: none. */
+  readonly from: Position | undefined;
+}
+
+/**
+ * Repairs the database after the log lost its end: read models that include lost events start again
+ * (the API answers 503 until they have caught up), policies go back to the last checkpoint whose
+ * reactions are all in the log, the last days' jobs are added again, kept answers beyond are
+ * dropped, and the loss is recorded for `ledger verify`. Cheap without a loss. Any number of
+ * processes may call it at any time.
+ * @param noticed the newest event that a process had seen and that is lost.
+ * @throws {EventLogUnavailable} and the database's errors; nothing was changed then.
+ */
+export async function settleLoss(parts: SettlingParts, noticed?: SeenEvent): Promise<void> {
+  const { pool, log } = parts;
+  const isGone =
+    noticed !== undefined && log.isPosition(noticed.position) && !(await log.holds(noticed));
+  if (!isGone && (await readMarks(pool, log, 'those in use')).from === undefined) return;
+  await inTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1)', [SETTLING_LOCK]);
+    // Another process may have repaired it in the meantime.
+    const marks = await readMarks(client, log, 'all');
+    const from =
+      isGone && log.compare(noticed.position, marks.from) > 0 ? noticed.position : marks.from;
+    if (from !== undefined) await settle(client, parts, marks, from);
+  });
+}
+
+const isFollowedMark = (
+  { projection, state, definition }: GenerationMark,
+  projector: Projector,
+): boolean =>
+  projection === projector.name && isFollowed(state) && definition === definitionOf(projector);
+
+async function settle(
+  client: PoolClient,
+  { log, projectors, logger }: SettlingParts,
+  marks: Marks,
+  from: Position,
+): Promise<void> {
+  const standing = marks.standing.reduce<Position | undefined>(
+    (a, b) => (log.compare(a, b) >= 0 ? a : b),
+    undefined,
+  );
+  const renewed = projectors.filter((projector) =>
+    marks.lost.some((mark) => isFollowedMark(mark, projector)),
+  );
+  for (const projector of renewed) await replaceOwnGeneration(client, projector);
+  // A definition that matches no release: such a generation is never read, switched to or restored.
+  // Another release that followed it makes its own anew.
+  for (const { projection, generation, state } of marks.lost)
+    await run(
+      client,
+      tables
+        .updateTable('ledger.projection_generations')
+        .set({ definition: null, ...(state === 'beside' ? { state: 'retired' } : {}) })
+        .where((eb) => eb.and({ projection, generation })),
+    );
+  if (renewed.length > 0)
+    await run(client, tables.updateTable('ledger.followed_log').set({ shown: false }));
+  if (marks.arePoliciesLost) await putBack(client, log, marks.policies);
+  if (marks.areWebhooksLost && marks.webhooks) await putFollowerBack(client, log, marks.webhooks);
+  await dropParked(client, log);
+  // What jobs appended is in no reaction's trail.
+  if (await hasQueue(client)) await addJob(client, repeatingJob());
+  // Claims without an owner: the same request runs again, and finds the rest of its effect by its
+  // command.
+  const kept = standing === undefined ? -1n : log.order(standing);
+  await run(
+    client,
+    tables
+      .updateTable('ledger.idempotency_keys')
+      .set({ answer: null, owner: 0n })
+      .where('answer', 'is not', null)
+      .where((eb) =>
+        eb.or([eb('log_position', 'is', null), eb('log_position', '>', String(kept))]),
+      ),
+  );
+  await run(
+    client,
+    tables
+      .updateTable('vault.erasures_checked')
+      .set({ position: null })
+      .where('log_id', '=', await log.id()),
+  );
+  await record(client, log, from, standing);
+  logger.warn(
+    {
+      from,
+      standing: standing ?? null,
+      readModels: renewed.map(({ name }) => name),
+      policies: marks.arePoliciesLost,
+    },
+    'the database was repaired after the log lost its end',
+  );
+}
+
+/**
+ * The last checkpoint of policies whose reactions are all in the log; without one, the first event:
+ * a repeated reaction is harmless.
+ */
+async function putBack(
+  client: PoolClient,
+  log: EventLog,
+  { trail }: PolicyCheckpoint,
+): Promise<void> {
+  const left = await standingPart(log, trail);
+  await movePoliciesBack(client, left.at(-1), left);
+}
+
+/** A trail up to its last point whose witness the log still has. */
+async function standingPart(
+  log: EventLog,
+  trail: readonly TrailPoint[],
+): Promise<readonly TrailPoint[]> {
+  const left = [...trail];
+  for (let point = left.at(-1); point !== undefined; point = left.at(-1)) {
+    if (log.isPosition(point.reached) && (await log.holds(point.witness))) break;
+    left.pop();
+  }
+  return left;
+}
+
+/**
+ * The follower of webhooks goes back to the last event that the log still has; without one, it goes
+ * on at the head. Rows of events that stand are there already, and stay.
+ */
+async function putFollowerBack(
+  client: PoolClient,
+  log: EventLog,
+  { trail }: FollowerCheckpoint,
+): Promise<void> {
+  const left = await standingPart(log, trail);
+  const position = left.at(-1)?.reached ?? (await log.head()) ?? null;
+  const last = position === null ? -1n : log.order(position);
+  await moveFollower(
+    client,
+    { position, trail: left },
+    (changed) => log.isPosition(changed) && log.order(changed) > last,
+  );
+}
+
+/** Deletes parked reactions to lost events, and parks those to others that were carried out. */
+async function dropParked(client: PoolClient, log: EventLog): Promise<void> {
+  await parkRetriedAgain(
+    client,
+    async (event) => !log.isPosition(event.position) || log.holds(event),
+  );
+  const parked = await fetchRows(
+    client,
+    tables
+      .selectFrom('ledger.parked_reactions')
+      .select(['position', 'event_id as eventId'])
+      .distinct(),
+  );
+  for (const event of parked) {
+    if (!log.isPosition(event.position) || (await log.holds(event))) continue;
+    const { eventId: event_id, position } = event;
+    await run(
+      client,
+      tables.deleteFrom('ledger.parked_reactions').where((eb) => eb.and({ event_id, position })),
+    );
+  }
+}
+
+/**
+ * One row until it is acknowledged, from the newest lost event to the last position that is known
+ * to be intact.
+ */
+async function record(
+  client: PoolClient,
+  log: EventLog,
+  from: Position,
+  standing: Position | undefined,
+): Promise<void> {
+  const logId = await log.id();
+  const head = await log.head();
+  const to = head !== undefined && log.compare(head, from) < 0 ? head : standing;
+  const open = await fetchRow(
+    client,
+    tables
+      .selectFrom('ledger.log_losses')
+      .select(['from_position', 'to_position'])
+      .where('log_id', '=', logId)
+      .where('acknowledged_at', 'is', null)
+      .forUpdate(),
+  );
+  const earlier =
+    open !== undefined && log.compare(open.to_position ?? undefined, to) < 0
+      ? open.to_position
+      : (to ?? null);
+  const later =
+    log.compare(open?.from_position ?? undefined, from) > 0 ? (open?.from_position ?? from) : from;
+  const lost = { from_position: later, to_position: earlier };
+  await run(
+    client,
+    tables
+      .insertInto('ledger.log_losses')
+      .values({ log_id: logId, ...lost })
+      .onConflict((conflict) =>
+        conflict.column('log_id').where('acknowledged_at', 'is', null).doUpdateSet(lost),
+      ),
+  );
+}
+
+async function readMarks(
+  db: Pool | PoolClient,
+  log: EventLog,
+  which: 'all' | 'those in use',
+): Promise<Marks> {
+  const head = await log.head();
+  const standing: Position[] = [];
+  const gone: Position[] = [];
+  const stands = async (
+    position: Position | null,
+    witness: SeenEvent | undefined,
+  ): Promise<boolean> => {
+    // Nothing refers to the log yet, or it is another log.
+    if (position === null || !log.isPosition(position)) return true;
+    const isThere =
+      witness === undefined ? log.compare(position, head) <= 0 : await log.holds(witness);
+    if (!isThere) gone.push(witness?.position ?? position);
+    else if (witness !== undefined) standing.push(witness.position);
+    return isThere;
+  };
+  const rows = await fetchRows(
+    db,
+    GENERATIONS.select(['g.state', 'g.definition', 'c.witness'])
+      .where('c.position', 'is not', null)
+      .$narrowType<{ position: string }>()
+      .where('g.definition', 'is not', null),
+  );
+  const lost: GenerationMark[] = [];
+  for (const row of rows)
+    if (!(await stands(row.position, parseWitness(row.witness, row.position)))) lost.push(row);
+  const policies = await loadPolicyCheckpoint(db);
+  const arePoliciesLost = !(await stands(policies.position, policies.witness));
+  for (const { witness } of which === 'all' ? policies.trail : [])
+    if (log.isPosition(witness.position) && (await log.holds(witness)))
+      standing.push(witness.position);
+  const webhooks = await loadFollowerCheckpoint(db);
+  const areWebhooksLost = !(await stands(webhooks?.position ?? null, webhooks?.witness));
+  const from = gone.reduce<Position | undefined>(
+    (a, b) => (log.compare(a, b) >= 0 ? a : b),
+    undefined,
+  );
+  return { lost, policies, arePoliciesLost, webhooks, areWebhooksLost, standing, from };
+}
