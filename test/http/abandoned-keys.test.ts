@@ -4,10 +4,9 @@ import { deterministicId } from '../../src/command-handling/deterministic-id.js'
 import { PostgresAnswerRows } from '../../src/idempotency/answer-rows.js';
 import { KeptAnswers } from '../../src/idempotency/kept-answers.js';
 import { purgeAnswers } from '../../src/idempotency/purge-answers.js';
-import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { eventually } from '../support/embedded.js';
 
@@ -17,7 +16,6 @@ const REQUEST = {
   fingerprint: 'fingerprint',
 } as const;
 
-let database: TestDatabase;
 let pool: Pool;
 const presences: ProcessPresence[] = [];
 const process = async (sealingKey: Buffer): Promise<KeptAnswers> => {
@@ -31,15 +29,10 @@ const process = async (sealingKey: Buffer): Promise<KeptAnswers> => {
   );
 };
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 12, applicationName: 'test' });
-});
 afterAll(async () => {
   for (const presence of presences) await presence.stop();
-  await pool.end();
-  await database.drop();
 });
+useDatabase(12, (opened) => (pool = opened));
 
 it('a key whose request got no answer is for that request only, in every process', async () => {
   const sealingKey = randomBytes(32);

@@ -3,8 +3,7 @@ import { TooBusy } from '../../src/command-handling/waiting-lines.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import { ALL_POLICIES } from '../../src/reacting/parked-reactions.js';
-import { openPool } from '../../src/postgres/database.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import {
   NEW_FACT,
@@ -15,20 +14,14 @@ import {
   type TestFact,
 } from '../support/releases.js';
 
-let database: TestDatabase;
 let pool: pg.Pool;
 let log: PostgresEventLog;
 let releases: TestReleases;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 12, applicationName: 'test' });
-  log = await PostgresEventLog.open({ url: database.url });
-});
-afterAll(async () => {
-  await log.close();
-  await pool.end();
-  await database.drop();
+afterAll(() => log.close());
+useDatabase(12, async (opened, url) => {
+  pool = opened;
+  log = await PostgresEventLog.open({ url });
 });
 beforeEach(async () => {
   releases = await TestReleases.on(pool, log);

@@ -6,31 +6,25 @@ import {
 } from '../../src/reacting/policy-checkpoint.js';
 import { postgresPolicyStores } from '../../src/reacting/policy-stores.js';
 import { PostgresParkedReactions } from '../../src/reacting/postgres-parked-reactions.js';
-import { openPool } from '../../src/postgres/database.js';
 import type { Locks } from '../../src/postgres/leadership.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { OLD_FACT, streamOf, TestReleases } from '../support/releases.js';
 
-let database: TestDatabase;
 let pool: pg.Pool;
+let url: string;
 let log: PostgresEventLog;
 let releases: TestReleases;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 8, applicationName: 'checkpoint' });
-  log = await PostgresEventLog.open({ url: database.url });
+afterAll(() => log.close());
+useDatabase(8, async (opened, at) => {
+  [pool, url] = [opened, at];
+  log = await PostgresEventLog.open({ url });
 });
 beforeEach(async () => {
   releases = await TestReleases.on(pool, log);
   await pool.query('truncate ledger.policy_checkpoints');
 });
 afterEach(() => releases.stopAll());
-afterAll(async () => {
-  await log.close();
-  await pool.end();
-  await database.drop();
-});
 
 const KNOWN = { witness: undefined, trail: undefined, losses: 0 };
 
@@ -112,7 +106,7 @@ it('a leader that has read nothing leaves the event that the checkpoint rests on
   await releases.stop(first);
   const before = await loadPolicyCheckpoint(pool);
   expect(before).toMatchObject({ position: head, witness: { position: head } });
-  const elsewhere = await PostgresEventLog.open({ url: database.url });
+  const elsewhere = await PostgresEventLog.open({ url });
   // As a command does that this process handles: an event from before the checkpoint.
   for await (const { position } of elsewhere.readStream(streamOf('one')))
     expect(elsewhere.compare(position, head)).toBe(-1);

@@ -1,23 +1,13 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { fetchRow } from '../../src/postgres/statements.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
 describe('the presence of a process', () => {
-  let database: TestDatabase;
   let pool: pg.Pool;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    pool = openPool({ url: database.url, max: 5, applicationName: 'test' });
-  });
-  afterAll(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  useDatabase(5, (opened) => (pool = opened));
 
   const isGone = async (client: pg.Pool | pg.PoolClient, id: number): Promise<boolean> => {
     const row = await fetchRow(

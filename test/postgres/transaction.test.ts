@@ -1,24 +1,15 @@
 import type pg from 'pg';
-import { openPool } from '../../src/postgres/database.js';
 import {
   inTransaction,
   inTransactionOf,
   tryInTransactionOf,
 } from '../../src/postgres/transaction.js';
-import { type TestDatabase, createTestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 
-let database: TestDatabase;
 let pool: pg.Pool;
-beforeAll(async () => {
-  database = await createTestDatabase({ migrated: false });
-  // One connection: the next statement meets what a transaction left behind.
-  pool = openPool({ url: database.url, max: 1, applicationName: 'transaction-test' });
-  await pool.query('create table written (what text)');
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+// One connection: the next statement meets what a transaction left behind.
+useDatabase(1, (opened) => (pool = opened), { migrated: false });
+beforeAll(() => pool.query('create table written (what text)'));
 beforeEach(() => pool.query('delete from written'));
 
 const write = 'insert into written values ($1)';

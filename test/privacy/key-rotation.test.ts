@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { enterWorld } from '../../src/foundation/world.js';
-import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
 import {
@@ -23,23 +22,17 @@ import {
 import { generationIn, openBytes, openNamed, sealBytes } from '../../src/privacy/sealed-bytes.js';
 import { openServiceKeys, WrongMasterKey } from '../../src/privacy/service-keys.js';
 import { WrappedKeys } from '../../src/privacy/subject-keys.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
-let database: TestDatabase;
 let pool: pg.Pool;
 let first: Buffer;
 let second: Buffer;
-beforeEach(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 4, applicationName: 'keys' });
+afterEach(() => Promise.all(presences.splice(0).map((one) => one.stop())));
+useDatabase(4, (opened) => (pool = opened), { each: true });
+beforeEach(() => {
   first = randomBytes(32);
   second = randomBytes(32);
-});
-afterEach(async () => {
-  await Promise.all(presences.splice(0).map((one) => one.stop()));
-  await pool.end();
-  await database.drop();
 });
 
 const presences: ProcessPresence[] = [];

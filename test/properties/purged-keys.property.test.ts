@@ -5,11 +5,10 @@ import { availableCredit } from '../../src/domain/account/rewards/redemption.js'
 import { PostgresAnswerRows } from '../../src/idempotency/answer-rows.js';
 import { KeptAnswers } from '../../src/idempotency/kept-answers.js';
 import { purgeAnswers } from '../../src/idempotency/purge-answers.js';
-import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { credit } from '../support/account-events.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import {
   aRequest,
@@ -63,23 +62,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant('a row is lost' as const), key }) },
 );
 
-let database: TestDatabase;
 let pool: Pool;
 let presence: ProcessPresence;
 let passed = 0;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
+afterAll(async () => {
+  jest.restoreAllMocks();
+  await presence.stop();
+});
+useDatabase(4, async (opened) => {
+  pool = opened;
   presence = new ProcessPresence(pool);
   await presence.start();
   const { now } = Date;
   jest.spyOn(Date, 'now').mockImplementation(() => now() + passed);
-});
-afterAll(async () => {
-  jest.restoreAllMocks();
-  await presence.stop();
-  await pool.end();
-  await database.drop();
 });
 
 interface Effect {

@@ -4,7 +4,6 @@ import type pg from 'pg';
 import { z } from 'zod';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { CURRENT_VERSIONS } from '../../src/event-log/event-schemas.js';
-import { openPool } from '../../src/postgres/database.js';
 import { appliedMigrations, migrateToLatest, MIGRATIONS } from '../../src/postgres/migrator.js';
 import { describeSchema } from '../../src/postgres/schema-description.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
@@ -15,7 +14,7 @@ import {
 } from '../../src/projecting/generations/generations.js';
 import type { Projector } from '../../src/projecting/projector.js';
 import { accountOpened, anAccount } from '../support/account-events.js';
-import { createTestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 
 /**
@@ -65,16 +64,8 @@ describe('the schema of the previous release', () => {
     "  recorded_at bigint not null -- Epoch milliseconds of the server clock, never less than an earlier position's",
   ];
 
-  let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let pool: pg.Pool;
-  beforeEach(async () => {
-    database = await createTestDatabase({ migrated: false });
-    pool = openPool({ url: database.url, max: 3, applicationName: 'test' });
-  });
-  afterEach(async () => {
-    await pool.end();
-    await database.drop();
-  });
+  useDatabase(3, (opened) => (pool = opened), { each: true, migrated: false });
 
   const previousMigrations = Object.fromEntries(
     Object.entries(MIGRATIONS).filter(([name]) => `${name}.ts` in MIGRATION_DIGESTS),

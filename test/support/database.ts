@@ -28,16 +28,20 @@ export async function createTestDatabase({
   return { url: url.href, drop: () => dropped(name) };
 }
 
-/** A database for the tests of a file, and a pool of so many connections to it. */
-export function useDatabase(max: number, use: (pool: pg.Pool) => void): void {
+/** A database for the tests of a file, or one for each, and a pool of so many connections. */
+export function useDatabase(
+  max: number,
+  use: (pool: pg.Pool, url: string) => unknown,
+  { each = false, ...options }: { readonly each?: boolean; readonly migrated?: boolean } = {},
+): void {
   let database: TestDatabase;
   let pool: pg.Pool;
-  beforeAll(async () => {
-    database = await createTestDatabase();
+  (each ? beforeEach : beforeAll)(async () => {
+    database = await createTestDatabase(options);
     pool = openPool({ url: database.url, max, applicationName: 'test' });
-    use(pool);
+    await use(pool, database.url);
   });
-  afterAll(async () => {
+  (each ? afterEach : afterAll)(async () => {
     await pool.end();
     await database.drop();
   });

@@ -22,7 +22,7 @@ const LONG = [
   'mails/mails',
   'faults/kill',
   'faults/event-store-outage',
-  'faults/webhook-rounds',
+  'faults/webhook-crash',
 ];
 
 const sharesService = ({ context }) => context.config.displayName?.name === 'api';

@@ -18,22 +18,14 @@ import {
 import { recordEnded, type Attempt } from '../../src/webhooks/deliveries/ended-claims.js';
 import { resend, waitingAndDead } from '../../src/webhooks/deliveries/shown-deliveries.js';
 import { clockMovedBy } from '../support/clock-of-process.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { until } from '../support/projected-ledger.js';
 
 /** What is claimed, and what is recorded of claims, by SQL alone. */
 
-let database: TestDatabase;
 let pool: Pool;
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 4, applicationName: 'due-deliveries' });
-});
-afterEach(async () => {
-  await pool.end();
-  await database.drop();
-});
+let url: string;
+useDatabase(4, (opened, at) => ([pool, url] = [opened, at]), { each: true });
 
 const newEndpoint = (endpointId: string, tenant = 'acme'): Promise<void> =>
   putEndpoints(pool, [{ tenant, mode: 'live', endpointId, state: 'ACTIVE', position: null }]);
@@ -533,7 +525,7 @@ test.each([
   );
   await put(3, 'fine');
   if (analyzed) await pool.query('analyze ledger.webhook_deliveries');
-  const single = openPool({ url: database.url, max: 1, applicationName: 'due-deliveries' });
+  const single = openPool({ url, max: 1, applicationName: 'due-deliveries' });
   try {
     const read = async (): Promise<number> => {
       await single.query('select pg_stat_force_next_flush()');

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
-import { openPool } from '../../src/postgres/database.js';
 import {
   beginFollowing,
   lockEndpoints,
@@ -12,22 +11,13 @@ import {
 } from '../../src/webhooks/deliveries/delivery-rows.js';
 import { resend } from '../../src/webhooks/deliveries/shown-deliveries.js';
 import { clockMovedBy } from '../support/clock-of-process.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { until } from '../support/projected-ledger.js';
 
 /** What a resend makes due, by SQL alone. */
 
-let database: TestDatabase;
 let pool: Pool;
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 4, applicationName: 'resend' });
-});
-afterEach(async () => {
-  await pool.end();
-  await database.drop();
-});
+useDatabase(4, (opened) => (pool = opened), { each: true });
 jest.setTimeout(120_000);
 
 const WITHIN_MS = 60_000;

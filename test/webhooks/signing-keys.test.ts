@@ -1,26 +1,16 @@
 import { compactVerify, CompactSign, createLocalJWKSet } from 'jose';
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
-import { openPool } from '../../src/postgres/database.js';
 import { run, tables } from '../../src/postgres/statements.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 
 const HOUR_MS = 3_600_000;
 const SEALING_KEY = Buffer.alloc(32, 7);
 
-let database: TestDatabase;
 let pool: Pool;
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 10, applicationName: 'signing-keys' });
-});
-afterEach(async () => {
-  await pool.end();
-  await database.drop();
-});
+useDatabase(10, (opened) => (pool = opened), { each: true });
 
 /** The keys as a process of its own has them. */
 const process = (): SigningKeys => new SigningKeys(pool, new FixedSealer(SEALING_KEY));
