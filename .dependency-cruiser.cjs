@@ -20,7 +20,8 @@ const library = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
  */
 const layers = [
   ['migrations', 'src/domain', 'src/foundation', 'src/templates'],
-  ['src/config', 'src/embedded-postgres', 'src/postgres'],
+  ['src/config', 'src/postgres'],
+  ['src/embedded-postgres'],
   ['src/privacy'],
   ['src/event-log', 'src/runs'],
   ['src/tenants', 'src/work-queue'],

@@ -33,6 +33,7 @@ const unit = [
   'policies/policy-trail',
   'policies/reaction-flow',
   'policy-rules/',
+  'postgres/locks',
   'privacy/sealed-values',
   'process/',
   'projectors/',

@@ -19,6 +19,7 @@ import { errorMessage, hasCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
 import { atMost, inTime } from '../foundation/in-time.js';
 import { backOffMs, pause } from '../foundation/pause.js';
+import { LOCKS } from '../postgres/locks.js';
 import { makeDataFolder } from './data-folder.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type FileLock, lockFile } from './file-lock.js';
@@ -70,8 +71,6 @@ export interface EmbeddedPostgres {
 const DATABASE = 'ledger';
 /** Used by the supervisor alone. */
 const SUPERUSER = 'ledger';
-/** Any constant: the only advisory lock in the database `postgres`. */
-const MEMBERSHIP_LOCK = 7_203_114;
 
 const LOCK_WAIT_MS = 90_000;
 const READY_WAIT_MS = 60_000;
@@ -440,7 +439,9 @@ class Member implements EmbeddedPostgres {
           `the Postgres that listens in ${folder} is not the one of ${this.pgdata}: left alone`,
         );
       }
-      await connection.query('select pg_advisory_lock_shared($1)', [MEMBERSHIP_LOCK]);
+      await connection.query('select pg_advisory_lock_shared($1)', [
+        LOCKS['use embedded Postgres'],
+      ]);
       if (server.owner === null) await makeDatabase(connection);
       if (launched || server.owner !== SERVICE_ROLE)
         await provisionServiceRole(
@@ -555,10 +556,12 @@ function serverSettings(
  */
 async function isLast(connection: pg.Client): Promise<boolean> {
   try {
-    await connection.query('select pg_advisory_unlock_shared($1)', [MEMBERSHIP_LOCK]);
+    await connection.query('select pg_advisory_unlock_shared($1)', [
+      LOCKS['use embedded Postgres'],
+    ]);
     const { rows } = await connection.query<{ last: boolean }>(
       'select pg_try_advisory_lock($1) as last',
-      [MEMBERSHIP_LOCK],
+      [LOCKS['use embedded Postgres']],
     );
     return rows[0]?.last ?? false;
   } catch {

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import pg from 'pg';
+import { LOCKS } from '../postgres/locks.js';
 
 /** The role of the service: an ordinary one, which owns the database and nothing else. */
 export const SERVICE_ROLE = 'ledger_service';
@@ -67,7 +68,7 @@ export async function provisionServiceRole(
     await client.connect();
     await client.query('begin');
     // Several processes may attach at once.
-    await client.query(`select pg_advisory_xact_lock(hashtext('provision service role'))`);
+    await client.query('select pg_advisory_xact_lock($1)', [LOCKS['provision service role']]);
     await client.query(PROVISION(password));
     await client.query('commit');
   } finally {

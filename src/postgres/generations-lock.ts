@@ -1,7 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-
-/** Any number that no other lock in this database uses. */
-const GENERATIONS_LOCK = 7_202_510;
+import { LOCKS } from './locks.js';
 
 /** Another process builds, switches or repairs read models at present. */
 export class GenerationsBusy extends Error {
@@ -17,7 +15,7 @@ export class GenerationsBusy extends Error {
 export async function tryGenerationsLock(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ locked: boolean }>(
     'select pg_try_advisory_lock($1) as locked',
-    [GENERATIONS_LOCK],
+    [LOCKS['change generations']],
   );
   return rows[0]?.locked ?? false;
 }

@@ -2,9 +2,8 @@ import type { Pool, PoolClient } from 'pg';
 import { inTime } from '../foundation/in-time.js';
 import { backOffMs, pause, type BackOff } from '../foundation/pause.js';
 import { SERVER_KEEPALIVE } from './kept-connection.js';
+import { LOCK_CLASSES } from './locks.js';
 
-// With the hash of a name it makes the two-part key of its advisory lock.
-const LOCK_CLASS = 720_250;
 const ANSWER_WITHIN_MS = 5_000;
 
 /** A time of leading: from taking the locks until something ends it. */
@@ -137,7 +136,7 @@ export class AdvisoryLocks implements Locks {
         client.query<{ name: string }>(
           `select name from unnest($1::text[], $2::text[]) as l (name, lock_name)
            where pg_try_advisory_lock($3, hashtext(lock_name))`,
-          [names, names.map((name) => lockNames.get(name) ?? name), LOCK_CLASS],
+          [names, names.map((name) => lockNames.get(name) ?? name), LOCK_CLASSES.leader],
         ),
         this.answerWithinMs,
       );

@@ -42,6 +42,7 @@ import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
 import { watchLockWait, type LockWait } from './lock-wait.js';
+import { LOCKS } from './locks.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
 export interface SchemaMigration {
@@ -201,7 +202,7 @@ function attempt(
         transaction,
       );
       wait.of(rows[0]?.pid, 'the migration of the schema');
-      await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK}::bigint)`.execute(transaction);
+      await sql`select pg_advisory_xact_lock(${LOCKS.migrate}::bigint)`.execute(transaction);
       await createOwnTables(transaction);
       const applied = await namesIn(transaction);
       const missing = missingFrom(applied, migrations);
@@ -299,5 +300,3 @@ async function createOwnTables(db: Kysely<unknown>): Promise<void> {
 const SAY_AGAIN_MS = 30_000;
 /** No lock in time, and a deadlock. */
 const BLOCKED: ReadonlySet<string> = new Set(['55P03', '40P01']);
-/** Of Kysely's migrator, which releases before use. */
-const MIGRATION_LOCK = '3853314791062309107';

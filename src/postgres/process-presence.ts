@@ -2,10 +2,8 @@ import { randomInt } from 'node:crypto';
 import { sql, type Expression, type RawBuilder } from 'kysely';
 import type { Pool } from 'pg';
 import { KeptConnection } from './kept-connection.js';
+import { LOCK_CLASSES } from './locks.js';
 
-const LOCK_CLASS = 720_251;
-const COMMAND_LOCK_CLASS = 720_252;
-const RELEASE_LOCK_CLASS = 720_253;
 const UNNAMED_RELEASE = 0;
 
 /**
@@ -55,9 +53,9 @@ export class ProcessPresence extends Presence {
   constructor(pool: Pool, release = UNNAMED_RELEASE) {
     const id = randomInt(1, 2 ** 31 - 1);
     super(pool, 'select pg_advisory_lock_shared($3, $4), pg_advisory_lock($1, $2)', [
-      LOCK_CLASS,
+      LOCK_CLASSES.process,
       id,
-      RELEASE_LOCK_CLASS,
+      LOCK_CLASSES.release,
       release,
     ]);
     this.id = id;
@@ -68,8 +66,8 @@ export class ProcessPresence extends Presence {
    * releases count, too.
    */
   static countOfOtherReleases(release: number): RawBuilder<number> {
-    const all = held(LOCK_CLASS, sql`mode = 'ExclusiveLock'`);
-    const same = held(RELEASE_LOCK_CLASS, sql`objid::bigint = ${release}`);
+    const all = held(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock'`);
+    const same = held(LOCK_CLASSES.release, sql`objid::bigint = ${release}`);
     return sql`greatest(0, (select count(*) ${all}) - (select count(*) ${same}))::integer`;
   }
 
@@ -77,16 +75,16 @@ export class ProcessPresence extends Presence {
    * SQL that is true while any process shows its presence in this database. A query with `isGone`
    * holds a share for a moment.
    */
-  static readonly isAnyRunning = isHeld(LOCK_CLASS, sql`mode = 'ExclusiveLock'`);
+  static readonly isAnyRunning = isHeld(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock'`);
 
   /** SQL that is true while any process other than the one of this id does. */
   static isAnyOtherRunning(id: number): RawBuilder<boolean> {
-    return isHeld(LOCK_CLASS, sql`mode = 'ExclusiveLock' and objid::bigint <> ${id}`);
+    return isHeld(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock' and objid::bigint <> ${id}`);
   }
 
   /** SQL that is true while the process of that id shows its presence in this database. */
   static isRunning(id: Expression<unknown>): RawBuilder<boolean> {
-    return isHeld(LOCK_CLASS, sql`mode = 'ExclusiveLock' and objid::bigint = ${id}`);
+    return isHeld(LOCK_CLASSES.process, sql`mode = 'ExclusiveLock' and objid::bigint = ${id}`);
   }
 
   /**
@@ -94,7 +92,7 @@ export class ProcessPresence extends Presence {
    * crash many check the same process at once, and must not take each other for it.
    */
   static isGone(owner: Expression<unknown>): RawBuilder<boolean> {
-    return sql`pg_try_advisory_xact_lock_shared(${LOCK_CLASS}, (${owner})::int)`;
+    return sql`pg_try_advisory_xact_lock_shared(${LOCK_CLASSES.process}, (${owner})::int)`;
   }
 }
 
@@ -104,9 +102,9 @@ export class ProcessPresence extends Presence {
  */
 export class CommandPresence extends Presence {
   constructor(pool: Pool) {
-    super(pool, 'select pg_advisory_lock_shared($1, 0)', [COMMAND_LOCK_CLASS]);
+    super(pool, 'select pg_advisory_lock_shared($1, 0)', [LOCK_CLASSES.command]);
   }
 
   /** SQL that is true while any command shows its presence in this database. */
-  static readonly isAnyRunning = isHeld(COMMAND_LOCK_CLASS, sql`true`);
+  static readonly isAnyRunning = isHeld(LOCK_CLASSES.command, sql`true`);
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import { newBytes } from '../foundation/world.js';
+import { withLock } from '../postgres/locks.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { fetchRow, fetchRows, run, tables, type Connection } from '../postgres/statements.js';
 import { KEYS_FRESH_MS, type Keyring } from './keyring.js';
@@ -8,7 +9,6 @@ import { masterKeyId, ROTATED_PURPOSES } from './master-key.js';
 import { prefixOf } from './sealed-bytes.js';
 import {
   addMasterKey,
-  changingMasterKeys,
   currentMasterKey,
   keysOf,
   namesAreConfirmed,
@@ -62,7 +62,7 @@ export async function rotateMasterKey(pool: Pool, current: Buffer, next: Buffer)
       'an older release may still be started, and could not read the new keys: confirm this release first',
     );
   await retireOldKeys(pool, from);
-  await changingMasterKeys(pool, async (client) => {
+  await withLock(pool, 'change master keys', async (client) => {
     const newest = await currentMasterKey(client);
     if (newest === to) return;
     const known = await fetchRows(
@@ -169,7 +169,7 @@ export async function retireOldKeys(pool: Pool, own: string): Promise<readonly s
     .filter(({ state, canGo }) => state === 'old' && canGo)
     .map(({ id }) => id);
   if (ids.length === 0) return [];
-  return changingMasterKeys(pool, async (client) => {
+  return withLock(pool, 'change master keys', async (client) => {
     if ((await currentMasterKey(client)) !== own) return [];
     await run(client, sql`delete from vault.master_key_processes where master_key = any (${ids})`);
     await run(client, sql`delete from vault.service_keys where master_key = any (${ids})`);

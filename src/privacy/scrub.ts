@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { errorCode } from '../foundation/error-code.js';
 import { tryGenerationsLock } from '../postgres/generations-lock.js';
+import { LOCKS } from '../postgres/locks.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 import { repack } from './repack.js';
 
@@ -47,8 +48,6 @@ const TRIES_MAX = 60;
 const LARGE_BYTES = 8 * 1024 * 1024;
 const AGAIN_MS = 500;
 const OLD_TRANSACTIONS_WAIT_MS = 30_000;
-/** An advisory lock key, unique in this database: one scrub at a time. */
-const SCRUB_LOCK = 7_202_509;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 const INSUFFICIENT_PRIVILEGE = '42501';
@@ -75,7 +74,7 @@ export async function scrub(
   const client = await pool.connect();
   try {
     await client.query(`set statement_timeout = 0`);
-    await client.query('select pg_advisory_lock($1)', [SCRUB_LOCK]);
+    await client.query('select pg_advisory_lock($1)', [LOCKS.scrub]);
     const began = await fetchRow(client, sql<{ at: Date }>`select clock_timestamp() as at`);
     if (!(await tryGenerationsLock(client)))
       throw new ScrubNotPossible(

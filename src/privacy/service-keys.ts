@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { fetchRow, fetchRows, run, tables, type Connection } from '../postgres/statements.js';
-import { inTransaction } from '../postgres/transaction.js';
+import { withLock } from '../postgres/locks.js';
 import { KeyedNames } from './keyed-names.js';
 import { Keyring, type ReadKeys } from './keyring.js';
 import {
@@ -21,8 +21,6 @@ export class WrongMasterKey extends Error {
 
 /** The migration that names keys: while it is not confirmed, an older release may start again. */
 const NAMING_MIGRATION = '0044_name_keys';
-
-const CHANGES_LOCK = `select pg_advisory_xact_lock(hashtext('change master keys'))`;
 
 /** A copy of one of the service's keys, for one master key. */
 export interface ServiceKey {
@@ -67,17 +65,6 @@ export async function currentMasterKey(db: Connection): Promise<string | undefin
     .orderBy('number', 'desc')
     .limit(1);
   return (await fetchRow(db, current))?.id;
-}
-
-/** One change of master keys and of the service's keys at a time. */
-export function changingMasterKeys<T>(
-  pool: Pool,
-  change: (client: PoolClient) => Promise<T>,
-): Promise<T> {
-  return inTransaction(pool, async (client) => {
-    await client.query(CHANGES_LOCK);
-    return change(client);
-  });
 }
 
 /** Adds a master key and copies of the service's keys that it opens. */
@@ -145,7 +132,7 @@ async function readKeys(pool: Pool, masterKey: Buffer): Promise<ReadKeys> {
 /** Several first processes store the same: the keys are derived. */
 async function storeFirstKeys(pool: Pool, masterKey: Buffer): Promise<void> {
   await checkNames(pool, purposeKey(masterKey, 'stream-names'));
-  await changingMasterKeys(pool, async (client) => {
+  await withLock(pool, 'change master keys', async (client) => {
     if ((await currentMasterKey(client)) !== undefined) return;
     await addMasterKey(client, masterKey, firstKeys(masterKey, KEY_PURPOSES));
   });
@@ -161,7 +148,7 @@ const firstKeys = (masterKey: Buffer, purposes: readonly KeyPurpose[]): readonly
  */
 async function storeKeysOfNewPurposes(pool: Pool, masterKey: Buffer): Promise<void> {
   if ((await purposesWithout(pool, masterKey)).length === 0) return;
-  await changingMasterKeys(pool, async (client) => {
+  await withLock(pool, 'change master keys', async (client) => {
     const purposes = await purposesWithout(client, masterKey);
     if (purposes.length === 0) return;
     const elsewhere = tables

@@ -4,7 +4,7 @@ import type { Mode, Scope } from '../domain/scope.js';
 import type { LedgerTables } from '../postgres/ledger-tables.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { fetchRow, fetchRows, run, tables, type Connection } from '../postgres/statements.js';
-import { inTransaction } from '../postgres/transaction.js';
+import { withLock } from '../postgres/locks.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
 import { cutToBytes } from './cut-to-bytes.js';
 
@@ -64,8 +64,6 @@ export const KEPT_RUNS = {
 const SILENT_SECONDS = 3;
 /** The process of a run that is silent for so long does not know of it: its start had no answer. */
 const UNKNOWN_SECONDS = 60;
-/** One start at a time counts the others. */
-const START_LOCK = `select pg_advisory_xact_lock(hashtext('start operation runs'))`;
 
 type Row = Selectable<LedgerTables['ledger.operation_runs']>;
 
@@ -87,8 +85,7 @@ export class RecordedRuns {
    */
   async begin({ id, operation, by, scope, parameters }: NewRun): Promise<boolean> {
     const sealed = await this.sealed(id, 'parameters', JSON.stringify(parameters));
-    return inTransaction(this.pool, async (client) => {
-      await client.query(START_LOCK);
+    return withLock(this.pool, 'start operation runs', async (client) => {
       await markAbandoned(client);
       await purgeRuns(client);
       const begun = await run(

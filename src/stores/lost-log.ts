@@ -12,7 +12,7 @@ import {
 import { parkRetriedAgain } from '../reacting/postgres-parked-reactions.js';
 import { repeatingJob } from '../policies/repeat-jobs.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
-import { inTransaction } from '../postgres/transaction.js';
+import { withLock } from '../postgres/locks.js';
 import {
   loadFollowerCheckpoint,
   moveFollower,
@@ -33,10 +33,6 @@ export interface SettlingParts {
   readonly projectors: readonly Projector[];
   readonly logger: Pick<Logger, 'warn'>;
 }
-
-// An advisory lock key, unique in this database: processes that notice a loss together repair it
-// one after the other.
-const SETTLING_LOCK = 7_202_514;
 
 interface GenerationMark {
   readonly projection: string;
@@ -75,8 +71,7 @@ export async function settleLoss(parts: SettlingParts, noticed?: SeenEvent): Pro
   const isGone =
     noticed !== undefined && log.isPosition(noticed.position) && !(await log.holds(noticed));
   if (!isGone && (await readMarks(pool, log, 'those in use')).from === undefined) return;
-  await inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1)', [SETTLING_LOCK]);
+  await withLock(pool, 'settle a lost log', async (client) => {
     // Another process may have repaired it in the meantime.
     const marks = await readMarks(client, log, 'all');
     const from =

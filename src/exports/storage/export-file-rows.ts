@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { EXPORTS_WAITING_MAX, type ExportedFile } from '../../domain/export/export.decider.js';
 import { MODES, type Scope } from '../../domain/scope.js';
 import { errorCode } from '../../foundation/error-code.js';
+import { LOCK_CLASSES } from '../../postgres/locks.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';
 import { anyOf, fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
@@ -14,7 +15,6 @@ import { digestOf, isAmong } from './people-in-file.js';
  * process that lost its attempt can write nothing more.
  */
 
-const LOCK_CLASS = 720_256;
 const UNIQUE_VIOLATION = '23505';
 
 export interface ExportName {
@@ -90,7 +90,10 @@ export async function reservePlace(
   waitingMax = EXPORTS_WAITING_MAX,
 ): Promise<boolean> {
   return inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK_CLASS, tenant]);
+    await client.query('select pg_advisory_xact_lock($1, hashtext($2))', [
+      LOCK_CLASSES['exports of a tenant'],
+      tenant,
+    ]);
     const row = await fetchRow(
       client,
       sql<{ waiting: number; known: boolean }>`

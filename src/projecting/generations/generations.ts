@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql, type Expression, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { anyOf, fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
-import { inTransaction } from '../../postgres/transaction.js';
+import { withLock } from '../../postgres/locks.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable } from '../projector.js';
 
@@ -19,10 +19,6 @@ export type FollowedState = 'live' | 'beside';
 
 /** A projection and its tables. */
 export type ReadModel = Pick<Projector, 'name' | 'tables'>;
-
-// An advisory lock key, unique in this database: processes that start together create the tables
-// one after the other.
-const CREATION_LOCK = 7_202_501;
 
 const TABLE = 'ledger.projection_generations';
 export const FOLLOWED_STATES: readonly FollowedState[] = ['live', 'beside'];
@@ -74,8 +70,7 @@ export async function ensureLiveGenerations(
   projectors: readonly Projector[],
 ): Promise<void> {
   if ((await withoutLiveGeneration(pool, projectors)).length === 0) return;
-  await inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
+  await withLock(pool, 'create generations', async (client) => {
     for (const projector of await withoutLiveGeneration(client, projectors))
       await createGeneration(client, projector, 1, 'live');
   });
@@ -100,8 +95,7 @@ export async function ensureOwnGenerations(
 ): Promise<MadeGenerations> {
   await ensureLiveGenerations(pool, projectors);
   if ((await withoutTables(pool, projectors)).length === 0) return { beside: [], renewed: [] };
-  return inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
+  return withLock(pool, 'create generations', async (client) => {
     const beside: string[] = [];
     const renewed: string[] = [];
     for (const { projector, state } of await withoutTables(client, projectors)) {
