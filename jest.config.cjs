@@ -18,7 +18,6 @@ const common = {
 /** Tests that need no database: part of `npm run check`. */
 const unit = [
   'architecture/',
-  'command-handling/snapshots/',
   'domain/',
   'event-log/first-recorded',
   'event-log/group-commit',

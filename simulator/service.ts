@@ -11,9 +11,6 @@ import {
   type CommandHandlingParts,
 } from '../src/command-handling/open-command-handling.js';
 import { RememberedStreams } from '../src/command-handling/stream-cache.js';
-import type { StreamSnapshots } from '../src/command-handling/handle-command.js';
-import { SealedSnapshots } from '../src/command-handling/snapshots/sealed-snapshots.js';
-import type { SnapshotRows } from '../src/command-handling/snapshots/snapshot-rows.js';
 import { forgetSubjects, openStreams, type Streams } from '../src/command-handling/streams.js';
 import { isOutage, isStoreAway } from '../src/stores/core.js';
 import { LogWatch } from '../src/stores/log-watch.js';
@@ -70,7 +67,6 @@ import {
   SimulatedReadModels,
 } from './simulated-read-models.js';
 import { SEALS_SIGNER, SimulatedSealTable, simulatedSeals } from './simulated-seals.js';
-import { SimulatedSnapshotRows, type SimulatedSnapshotTable } from './simulated-snapshots.js';
 import { SimulatedStore } from './simulated-store.js';
 import { simulatedFollowerStore, SimulatedWebhookTable } from './simulated-webhooks.js';
 import { StoreAway } from './store-away.js';
@@ -81,8 +77,6 @@ const POSITION_WAIT_MS = 5_000;
 const SEALED_EVERY_MS = 1_000;
 /** Small, so that batches end anywhere. */
 const SEALED_MAX = 50;
-/** Accounts of a round have some dozens of events. */
-const SNAPSHOT_LIMITS = { readFrom: 4, writtenAfter: 6 };
 /** The keys of the installation: the same in every run. */
 export const NAMES = new KnownNames(Buffer.alloc(32, 1));
 export const WRAPPING_KEY = Buffer.alloc(32, 2);
@@ -96,7 +90,6 @@ const storesAway = (): Error => new StoreAway('the simulated database is away');
 export class SharedStores {
   readonly log: SimulatedStore;
   readonly vault: SimulatedVault = new Map();
-  readonly snapshots: SimulatedSnapshotTable = new Map();
   readonly answers: SimulatedAnswerTable;
   readonly policies: SimulatedPolicyTable;
   readonly jobs = new JobTable();
@@ -176,7 +169,6 @@ export class SimulatedService {
   private readonly sealer: ChainSealer;
   private readonly decode: ReadingOptions['decode'];
   private readonly keys: WrappedKeys;
-  private readonly snapshots: SnapshotRows;
   private readonly jobs: SimulatedJobs;
   private wasFrozen = false;
 
@@ -197,8 +189,7 @@ export class SimulatedService {
     const codec = (this.codec = codecOf(this.keys, parts.without));
     this.decode = decodeAny(codec);
     this.remembered = new RememberedStreams(rememberedBytes);
-    this.snapshots = new SimulatedSnapshotRows(shared.snapshots, line);
-    this.streams = openStreams(this.log, codec, this.remembered, this.openSnapshots());
+    this.streams = openStreams(this.log, codec, this.remembered);
     this.handling = openCommandHandling({
       log: this.log,
       codec,
@@ -248,7 +239,6 @@ export class SimulatedService {
     return {
       announceErasure: async (subjects) => {
         this.forget(subjects);
-        await this.snapshots.dropOf(subjects);
         for (const other of processes)
           if (other !== this)
             line.announce(
@@ -266,16 +256,6 @@ export class SimulatedService {
           );
       },
     };
-  }
-
-  private openSnapshots(): StreamSnapshots {
-    const sealed = new SealedSnapshots({
-      rows: this.snapshots,
-      keys: this.keys,
-      version: () => Promise.resolve(this.without ? 'older' : 'this'),
-      onFailure: () => undefined,
-    });
-    return { sealed, limits: SNAPSHOT_LIMITS };
   }
 
   private openPolicies({ line, settle, locks }: Omit<FollowerParts, 'codec'>): PolicyRunner {

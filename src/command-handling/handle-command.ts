@@ -19,13 +19,11 @@ import { inSpan } from '../foundation/tracing.js';
 import { elapsed, newId, timeNow } from '../foundation/world.js';
 import { isUnavailable } from '../postgres/database.js';
 import { deterministicId } from './deterministic-id.js';
-import { fold, heapAfter, type Folding } from './fold-stream.js';
+import { emptyStream, fold, heapAfter, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
 import { replay } from './replay.js';
 import type { Decide, Outcome } from './outcome.js';
 import { Asked, envelopeOf, needsLookUps, outcomeOf, Round } from './round.js';
-import { LongStreams, type SnapshotLimits } from './snapshots/long-streams.js';
-import type { SealedSnapshots } from './snapshots/sealed-snapshots.js';
 import { streamEndOf, RememberedStreams, StreamCache, type Folded } from './stream-cache.js';
 import { TooBusy, WaitingLines } from './waiting-lines.js';
 
@@ -34,13 +32,6 @@ import { TooBusy, WaitingLines } from './waiting-lines.js';
 export interface StreamKind<S, E extends DomainEvent> extends Folding<S, E> {
   /** The people whose plain values the state contains; undefined: none. */
   readonly subjectsOf?: (state: S) => Iterable<SubjectId>;
-  /** Undefined: each stream is folded from its first event. */
-  readonly snapshots?: StreamSnapshots | undefined;
-}
-
-export interface StreamSnapshots {
-  readonly sealed: SealedSnapshots;
-  readonly limits?: SnapshotLimits;
 }
 
 export interface HandleOptions {
@@ -71,7 +62,6 @@ const TOO_LARGE = 'the events of this request exceed the size of one append';
 export class CommandHandling<S, E extends DomainEvent> {
   private readonly cache: StreamCache<S>;
   private readonly lines: WaitingLines<Asked<S, E>>;
-  private readonly longStreams: LongStreams<S, E>;
 
   constructor(
     private readonly log: EventLog,
@@ -79,8 +69,6 @@ export class CommandHandling<S, E extends DomainEvent> {
     private readonly folding: StreamKind<S, E>,
     remembered = new RememberedStreams(),
   ) {
-    const { snapshots } = folding;
-    this.longStreams = new LongStreams(log, codec, folding, snapshots?.sealed, snapshots?.limits);
     this.cache = new StreamCache(remembered, folding.subjectsOf);
     this.lines = new WaitingLines({
       waitingMax: WAITING_PER_STREAM_MAX,
@@ -355,15 +343,11 @@ export class CommandHandling<S, E extends DomainEvent> {
   /** @throws {LogWentBack} */
   private async read(stream: string, remembered: Folded<S> | undefined): Promise<Folded<S>> {
     const before = this.cache.evictions;
-    const read = remembered
-      ? { folded: await this.readOn(stream, remembered), keep: () => undefined }
-      : await this.longStreams.read(stream, this.log.epoch);
+    const start = remembered ?? { ...emptyStream(this.folding), epoch: this.log.epoch };
+    const folded = await this.readOn(stream, start);
     // A state read partly before and partly after a loss belongs to neither log.
-    if (this.log.epoch !== read.folded.epoch) throw new LogWentBack();
-    const kept = this.cache.put(stream, read.folded, before);
-    // A state that was folded across an erasure is neither cached nor written down.
-    if (this.cache.evictions === before) read.keep();
-    return kept;
+    if (this.log.epoch !== folded.epoch) throw new LogWentBack();
+    return this.cache.put(stream, folded, before);
   }
 
   private async readOn(stream: string, remembered: Folded<S>): Promise<Folded<S>> {

@@ -86,7 +86,7 @@ import {
 } from '../domain/theme/theme.decider.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
-import { CommandHandling, type StreamKind, type StreamSnapshots } from './handle-command.js';
+import { CommandHandling, type StreamKind } from './handle-command.js';
 import { HEAP_PER_STORED_BYTE, RememberedStreams } from './stream-cache.js';
 
 /** The command loop, once for each kind of stream. */
@@ -137,15 +137,11 @@ function heapOfCustomer({ seen, facts }: CustomerState): number {
 const HEAP_PER_SEEN = 256;
 const HEAP_PER_FACT = 1024;
 
-/**
- * @param remembered shared by the streams of all kinds.
- * @param snapshots of long accounts; undefined: they are folded from their first event.
- */
+/** @param remembered shared by the streams of all kinds. */
 export function openStreams(
   log: EventLog,
   codec: EventCodec,
   remembered = new RememberedStreams(),
-  snapshots?: StreamSnapshots,
 ): Streams {
   const of = <S, E extends DomainEvent>(kind: StreamKind<S, E>): CommandHandling<S, E> =>
     new CommandHandling(log, codec, kind, remembered);
@@ -154,7 +150,6 @@ export function openStreams(
       initialState: initialAccount,
       evolve: evolveAccount,
       subjectsOf: subjectsOfAccount,
-      snapshots,
     }),
     reservations: of({
       initialState: initialReservation,

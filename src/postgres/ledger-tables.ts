@@ -40,7 +40,6 @@ export interface LedgerTables {
   'ledger.projection_generations': ProjectionGenerations;
   'ledger.projection_history': ProjectionHistory;
   'ledger.retried_reactions': RetriedReactions;
-  'ledger.stream_snapshots': StreamSnapshots;
   'ledger.unsubscribed_addresses': UnsubscribedAddressRows;
   'ledger.webhook_attempts': WebhookAttempts;
   'ledger.webhook_checkpoints': WebhookCheckpoints;
@@ -403,16 +402,6 @@ interface RetriedReactions {
   revision: bigint | null;
   position: string;
   retried_at: Generated<Date>;
-}
-
-interface StreamSnapshots {
-  stream: string;
-  version: string;
-  revision: Int8;
-  event_id: string;
-  subjects: string[];
-  sealed: Buffer;
-  written_at: Generated<Date>;
 }
 
 interface WebhookAttempts {

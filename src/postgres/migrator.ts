@@ -38,6 +38,7 @@ import * as findDeadWebhooks from '../../migrations/0087_find_dead_webhooks.js';
 import * as keepSnapshots from '../../migrations/0090_keep_snapshots_of_long_streams.js';
 import * as appendByTheClock from '../../migrations/0094_append_by_the_clock_of_the_process.js';
 import * as keepUnsubscribed from '../../migrations/0095_keep_unsubscribed_addresses.js';
+import * as dropSnapshots from '../../migrations/0096_drop_snapshots_of_streams.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -94,6 +95,7 @@ export const MIGRATIONS: Migrations = {
   '0090_keep_snapshots_of_long_streams': keepSnapshots,
   '0094_append_by_the_clock_of_the_process': appendByTheClock,
   '0095_keep_unsubscribed_addresses': keepUnsubscribed,
+  '0096_drop_snapshots_of_streams': dropSnapshots,
 };
 
 /** The names of the migrations of this release. */

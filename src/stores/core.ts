@@ -12,9 +12,6 @@ import {
 } from '../command-handling/open-command-handling.js';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { RememberedStreams } from '../command-handling/stream-cache.js';
-import { PostgresSnapshotRows } from '../command-handling/snapshots/postgres-snapshot-rows.js';
-import { SealedSnapshots } from '../command-handling/snapshots/sealed-snapshots.js';
-import type { SnapshotRows } from '../command-handling/snapshots/snapshot-rows.js';
 import { forgetSubjects, openStreams, type Streams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
@@ -53,9 +50,7 @@ import { forgetInRuns } from '../runs/recorded-runs.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
 import { ReceiverAnswers } from '../webhooks/deliveries/receiver-answers.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
-import { errorNameAndCode } from '../foundation/describe-error.js';
 import type { Logger } from '../foundation/logger.js';
-import { codeVersion } from './code-version.js';
 import { connectionBudget } from '../config/connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
 import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
@@ -246,13 +241,10 @@ function wire({ pool, log, names, keyring, actor, logger, config }: Foundations)
   const vault = new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys, { bindsPlaces: () => keyring.namesKeys });
-  const snapshotRows = new PostgresSnapshotRows(pool);
-  const sealed = snapshotsIn(snapshotRows, keys, logger);
-  const streams = openStreams(log, codec, rememberedIn(config), { sealed });
+  const streams = openStreams(log, codec, rememberedIn(config));
   const forget = forgetting(keys, streams);
   const announce = async (subjects: readonly SubjectId[]): Promise<void> => {
     forget(subjects);
-    await snapshotRows.dropOf(subjects);
     await announceErasure(pool, subjects);
   };
   const handling = openCommandHandling({
@@ -311,19 +303,6 @@ const forgetting =
     keys.forget(subjects);
     forgetSubjects(streams, subjects);
   };
-
-const snapshotsIn = (
-  rows: SnapshotRows,
-  keys: SubjectKeys,
-  logger: CoreOptions['logger'],
-): SealedSnapshots =>
-  new SealedSnapshots({
-    rows,
-    keys,
-    version: codeVersion,
-    onFailure: (error) =>
-      logger.warn({ error: errorNameAndCode(error) }, 'a snapshot could not be read or written'),
-  });
 
 const rememberedIn = ({ rememberedStreamsMb: mb }: CoreOptions['config']): RememberedStreams =>
   new RememberedStreams(mb * 1024 * 1024);

@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from '../../simulator/simulated-answers.js';
-import { SimulatedSnapshotRows } from '../../simulator/simulated-snapshots.js';
 import {
   SimulatedLocks,
   SimulatedPolicyTable,
@@ -35,8 +33,6 @@ import {
   PostgresPolicyCheckpoints,
 } from '../../src/reacting/policy-checkpoint.js';
 import { PostgresParkedReactions } from '../../src/reacting/postgres-parked-reactions.js';
-import { PostgresSnapshotRows } from '../../src/command-handling/snapshots/postgres-snapshot-rows.js';
-import type { SnapshotRows } from '../../src/command-handling/snapshots/snapshot-rows.js';
 import {
   postgresProjectionStores,
   type ProjectionStores,
@@ -99,27 +95,6 @@ async function alike(
     expect({ ...at, answer: simulated }).toEqual({ ...at, answer: real });
   }
 }
-
-it('snapshots of streams', async () => {
-  const real = new PostgresSnapshotRows(pool);
-  const simulated = new SimulatedSnapshotRows(new Map(), line);
-  const subjects = Array.from({ length: 6 }, () => randomUUID());
-  const streams = ['a', 'b', 'c'];
-  const some = () => subjects.filter(() => random.onceIn(2));
-  await alike(async () => {
-    const stream = random.oneOf(streams);
-    if (random.onceIn(2)) {
-      const place = { stream, version: random.oneOf(['v1', 'v2']), revision: 3n };
-      const row = { ...place, eventId: randomUUID(), subjects: some(), sealed: random.bytes(8) };
-      await Promise.all([real.keep(row), simulated.keep(row)]);
-    }
-    if (random.onceIn(6)) await Promise.all([real.drop(stream), simulated.drop(stream)]);
-    const gone = random.onceIn(4) ? some() : [];
-    await Promise.all([real.dropOf(gone), simulated.dropOf(gone)]);
-    const found = (rows: SnapshotRows) => Promise.all(streams.map((each) => rows.find(each)));
-    return ['find', await found(real), await found(simulated)];
-  });
-});
 
 it('claims and kept answers, of two processes', async () => {
   const presences = [new ProcessPresence(pool), new ProcessPresence(pool)];
