@@ -218,6 +218,18 @@ export const THEME_SCHEMA = {
   $defs: DEFS,
 } as const;
 
+/** Values of a theme as an answer describes them: its parts, and members that no schema names. */
+export const THEME_VALUES = {
+  type: 'object',
+  additionalProperties: true,
+  properties: Object.fromEntries(
+    Object.keys(THEME_SCHEMA.properties).map((name) => [
+      name,
+      { type: 'object', additionalProperties: true },
+    ]),
+  ),
+} as const;
+
 /** What the schema names a member by. */
 export type DefinedKind = keyof typeof DEFS;
 

@@ -112,12 +112,26 @@ function member(value: unknown, name: string): unknown {
     : undefined;
 }
 
-/** A copy in which the named shapes have no members but those described. */
+/** A copy in which shapes and documents of operations have no members but those described. */
 function closed(document: OpenAPIObject): OpenAPIObject {
   const copy = structuredClone(document);
-  for (const schema of Object.values(copy.components?.schemas ?? {})) {
-    if ('properties' in schema && schema.additionalProperties === undefined)
-      schema.additionalProperties = false;
-  }
+  for (const schema of Object.values(copy.components?.schemas ?? {})) close(schema, false);
+  const items: readonly object[] = Object.values(copy.paths);
+  for (const operation of items.flatMap((item): unknown[] => Object.values(item)))
+    for (const [status, response] of Object.entries(member(operation, 'responses') ?? {}))
+      if (status.startsWith('2'))
+        for (const content of Object.values(member(response, 'content') ?? {}))
+          close(member(content, 'schema'), true);
   return copy;
+}
+
+/** @param isDeep with the schemas of its members. */
+function close(schema: unknown, isDeep: boolean): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  if ('properties' in schema && !('additionalProperties' in schema))
+    Object.assign(schema, { additionalProperties: false });
+  if (!isDeep) return;
+  for (const inner of Object.values(member(schema, 'properties') ?? {})) close(inner, true);
+  close(member(schema, 'items'), true);
+  close(member(schema, 'additionalProperties'), true);
 }

@@ -5,6 +5,8 @@ import Stripe from 'stripe';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { describedInterface } from '../../src/http/reference/described-interface.js';
 import { readReference } from '../../src/http/reference/reference-files.js';
+import type { JsonSchema } from '../../src/http/reference/json-schema.js';
+import type { Operation } from '../../src/http/reference/openapi-operation.js';
 import type { HttpExample, OperationText } from '../../src/http/reference/reference-texts.js';
 import { Unsubscribing } from '../../src/mails/unsubscribing.js';
 import { StripeDouble } from '../harness/stripe-double.js';
@@ -77,6 +79,32 @@ test('every operation, parameter and field has a text, and every text is about o
   const { problems } = describedInterface(running.service.description, await readReference());
   expect(problems).toEqual([]);
 });
+
+test('every answer in JSON has members, as far as it is not empty', () => {
+  const open = Object.entries(running.service.description.paths).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Described>).flatMap(([method, { responses }]) =>
+      Object.entries(responses)
+        .filter(([status]) => status.startsWith('2'))
+        .flatMap(([status, { content = {} }]) =>
+          Object.entries(content)
+            .filter(([type, { schema }]) => type.includes('json') && isOpen(schema ?? {}))
+            .map(() => `${method} ${path} ${status}`),
+        ),
+    ),
+  );
+  expect(open).toEqual([]);
+});
+
+interface Described {
+  readonly responses: Readonly<Record<string, Pick<Operation['responses'][string], 'content'>>>;
+}
+
+const isOpen = (schema: JsonSchema & { readonly maxProperties?: number }): boolean =>
+  schema.$ref === undefined &&
+  schema.maxProperties !== 0 &&
+  schema.properties === undefined &&
+  ![schema.allOf, schema.anyOf, schema.oneOf].some(Boolean) &&
+  (schema.items === undefined ? [schema.type].flat().includes('object') : isOpen(schema.items));
 
 test('the story contains every operation', () => {
   expect([...STORY].sort()).toEqual([...texts.keys()].sort());

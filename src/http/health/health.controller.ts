@@ -38,6 +38,7 @@ const readiness = (
           type: 'object',
           required: ['ok'],
           properties: { ok: { type: 'boolean' } },
+          additionalProperties: true,
         },
       },
     },

@@ -3,7 +3,7 @@ import { ApiAcceptedResponse } from '@nestjs/swagger';
 import { asDigestDocument } from '../../chain/digest-document.js';
 import { badRequest } from '../edge/api-error.js';
 import { OperatorCall } from '../credentials/call.js';
-import { ApiRequest, DOCUMENT, ForOperators, RUN } from './described-documents.js';
+import { ApiRequest, DOCUMENT, ForOperators } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { digestRun, verificationRun } from './ledger-runs.js';
 import { parsed } from './operator-request.js';
@@ -12,7 +12,7 @@ import { digestRequest, verificationRequest } from './chain.request.js';
 @Controller('operations/ledger/:tenant')
 export class ChainController {
   constructor(private readonly ledger: LedgerOperations) {}
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post('digest')
   @ApiRequest(digestRequest)
   @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND')
@@ -26,7 +26,7 @@ export class ChainController {
     return this.ledger.run(call, scope, digestRun(scope, sign));
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post('verification')
   @ApiRequest(verificationRequest)
   @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND')

@@ -13,39 +13,12 @@ import { Access, type AccessRule } from '../edge/access.js';
 import type { ApiErrorCode } from '../edge/api-error.js';
 import { Fails } from '../shapes/openapi.js';
 
-/**
- * Schemas of the operations interface. The documents are those of the command line, which the
- * operator's pages describe.
- */
+/** Schemas of the operations interface. The reference has the members of the documents. */
 
 type Schema = Extract<ApiResponseOptions, { schema: unknown }>['schema'];
 
-export const DOCUMENT = {
-  type: 'object',
-} as const;
+export const DOCUMENT = { type: 'object' } as const;
 export const DOCUMENTS = { type: 'array', items: { type: 'object' } } as const;
-
-const MEMBERS_OF_RUN = {
-  id: { type: 'string' },
-  operation: { type: 'string' },
-  by: { type: 'string' },
-  tenant: { type: ['string', 'null'] },
-  mode: { type: ['string', 'null'] },
-  parameters: { type: 'object' },
-  state: { type: 'string', enum: ['running', 'done', 'failed'] },
-  startedAt: { type: 'string', format: 'date-time' },
-  finishedAt: { type: ['string', 'null'], format: 'date-time' },
-  progress: { type: ['object', 'null'] },
-  result: {},
-  error: { type: ['string', 'null'] },
-};
-export const RUN = {
-  type: 'object',
-  required: Object.keys(MEMBERS_OF_RUN),
-  properties: MEMBERS_OF_RUN,
-} as unknown as Schema;
-
-export const RUNS = { type: 'array', items: RUN } as Schema;
 
 /** Describes a body by the schema that parses it; one that takes `{}` may be left out. */
 export const ApiRequest = (shape: z.ZodType): MethodDecorator => {

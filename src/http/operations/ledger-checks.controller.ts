@@ -2,7 +2,7 @@ import { Body, Controller, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse } from '@nestjs/swagger';
 import { parseBalances } from '../../operations/ledger/balance-file.js';
 import { OperatorCall } from '../credentials/call.js';
-import { ApiRequest, DOCUMENT, ForOperators, RUN } from './described-documents.js';
+import { ApiRequest, DOCUMENT, ForOperators } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { reconciliationRun, replayRun } from './ledger-runs.js';
 import { parsed } from './operator-request.js';
@@ -12,7 +12,7 @@ import { done } from './refusals.js';
 @Controller('operations/ledger/:tenant')
 export class LedgerChecksController {
   constructor(private readonly ledger: LedgerOperations) {}
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post('replay')
   @ApiRequest(replayRequest)
   @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND')
@@ -27,7 +27,7 @@ export class LedgerChecksController {
     return this.ledger.run(call, scope, replayRun(scope, request));
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post('reconciliation')
   @ApiRequest(reconciliationRequest)
   @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND')

@@ -8,8 +8,7 @@ import {
   DOCUMENT,
   ForOperators,
   ForOperatorsWithoutBody,
-  RUN,
-  RUNS,
+  DOCUMENTS,
 } from './described-documents.js';
 import { OperationRuns, type ShownRun } from './operation-runs.js';
 import { answerRun } from './operator-answers.js';
@@ -17,7 +16,7 @@ import { answerRun } from './operator-answers.js';
 @Controller('operations')
 export class OperationsController {
   constructor(private readonly runs: OperationRuns) {}
-  @ApiOkResponse({ schema: { ...DOCUMENT, required: ['name', 'roles'] } })
+  @ApiOkResponse({ schema: DOCUMENT })
   @Get()
   @Access('operator', { roles: OPERATOR_ROLES })
   self(@OperatorCall() { operator: { name, roles } }: OperatorCall) {
@@ -25,20 +24,20 @@ export class OperationsController {
   }
 
   @Get('runs')
-  @ForOperators(OPERATOR_ROLES, RUNS)
+  @ForOperators(OPERATOR_ROLES, DOCUMENTS)
   list(@OperatorCall() { operator }: OperatorCall) {
     return this.runs.list(operator.name);
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Get('runs/:runId')
-  @ForOperators(OPERATOR_ROLES, RUN, 'RUN_NOT_FOUND')
+  @ForOperators(OPERATOR_ROLES, DOCUMENT, 'RUN_NOT_FOUND')
   async show(@OperatorCall() { operator, reply }: OperatorCall, @Param('runId') id: string) {
     return answerRun(reply, await this.own(id, operator));
   }
 
   @Post('runs/:runId/cancel')
-  @ForOperatorsWithoutBody(OPERATOR_ROLES, RUN, 'RUN_NOT_FOUND')
+  @ForOperatorsWithoutBody(OPERATOR_ROLES, DOCUMENT, 'RUN_NOT_FOUND')
   async cancel(@OperatorCall() { operator }: OperatorCall, @Param('runId') id: string) {
     const run = await this.own(id, operator);
     await this.runs.cancel(id);

@@ -9,7 +9,7 @@ import {
   showPayments,
 } from '../../operations/payments/payment-commands.js';
 import { OperatorCall } from '../credentials/call.js';
-import { ApiQueries, ApiRequest, DOCUMENT, ForOperators, RUN } from './described-documents.js';
+import { ApiQueries, ApiRequest, DOCUMENT, ForOperators } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperatedPayments } from './operated-payments.js';
 import { OperationsCore } from './operations-core.js';
@@ -79,7 +79,7 @@ export class PaymentsController {
     });
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post('sync')
   @ApiRequest(syncRequest)
   @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND')
@@ -93,7 +93,7 @@ export class PaymentsController {
     return this.ledger.run(call, scope, syncRun(this.payments, scope, since));
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post('reconciliation')
   @ApiRequest(scopeRequest)
   @ForOperators(['finance'], DOCUMENT, 'TENANT_NOT_FOUND')

@@ -8,7 +8,6 @@ import {
   DOCUMENT,
   DOCUMENTS,
   ForOperators,
-  RUN,
 } from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
@@ -32,7 +31,7 @@ export class PoliciesController {
     return answered(showParked(this.operations.core, limit));
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post('retry')
   @ApiRequest(retryRequest)
   @ForOperators(['support'], DOCUMENT, 'REACTION_NOT_FOUND')

@@ -19,7 +19,6 @@ import {
   DOCUMENTS,
   ForOperators,
   ForOperatorsWithoutBody,
-  RUN,
 } from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
@@ -74,7 +73,7 @@ export class ProjectionsController {
     );
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post('rebuild')
   @ApiRequest(rebuildRequest)
   @ForOperators(
@@ -105,7 +104,7 @@ export class ProjectionsController {
     return this.run(call, repairRun(choice, part));
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post(':projection/diff')
   @ApiRequest(limitRequest)
   @ForOperators(['support'], DOCUMENT, 'PROJECTION_NOT_FOUND')
@@ -118,7 +117,7 @@ export class ProjectionsController {
     return this.run(call, diffRun(name, limit));
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post('swap')
   @ApiRequest(choiceRequest)
   @ForOperators(['support'], DOCUMENT, 'PROJECTION_NOT_FOUND')
@@ -127,14 +126,14 @@ export class ProjectionsController {
     return this.run(call, swapRun({ name: projection, all }));
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post(':projection/rollback')
   @ForOperatorsWithoutBody(['support'], DOCUMENT, 'PROJECTION_NOT_FOUND')
   rollBack(@OperatorCall() call: OperatorCall, @Param('projection') name: string) {
     return this.run(call, rollBackRun(name));
   }
 
-  @ApiAcceptedResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post('retry-parked')
   @ApiRequest(retryRequest)
   @ForOperators(['support'], DOCUMENT, 'PROJECTION_NOT_FOUND')

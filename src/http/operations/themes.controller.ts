@@ -6,6 +6,7 @@ import {
   showTheme,
   showThemeHistory,
 } from '../../operations/themes/theme-commands.js';
+import { THEME_VALUES } from '../../themes/theme-schema.js';
 import { OperatorCall } from '../credentials/call.js';
 import {
   ApiQueries,
@@ -34,7 +35,7 @@ export class OperatedThemesController {
 
   @Get()
   @ApiQueries(shownThemeRequest)
-  @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND', 'THEME_NOT_FOUND')
+  @ForOperators(['support'], THEME_VALUES, 'TENANT_NOT_FOUND', 'THEME_NOT_FOUND')
   async show(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
     const { mode, locale, version } = parsedQuery(shownThemeRequest, query);
     const scope = await this.ledger.scopeOf(alias, mode);

@@ -8,6 +8,7 @@ export interface JsonSchema {
   enum?: unknown[];
   description?: string;
   properties?: Record<string, JsonSchema>;
+  required?: string[];
   items?: JsonSchema;
   additionalProperties?: boolean | JsonSchema;
   allOf?: JsonSchema[];
@@ -58,12 +59,14 @@ export const isOpen = (schema: JsonSchema): boolean =>
 export function declareFields(schema: JsonSchema, texts: FieldTexts): void {
   for (const [path, { type, text }] of texts) {
     if (type === undefined) continue;
-    Object.assign(fieldAt(schema, path), typeOf(type), { description: text });
+    const [words = '', optional] = type.split(', ');
+    const field = fieldAt(schema, path, optional === undefined);
+    Object.assign(field, typeOf(words), { description: text });
   }
 }
 
 /** The field of a path; it and those above it are made where they are missing. */
-function fieldAt(schema: JsonSchema, path: string): JsonSchema {
+function fieldAt(schema: JsonSchema, path: string, isRequired: boolean): JsonSchema {
   let field = schema;
   for (const [step] of path.matchAll(/[^.[\]]+|\[\]/g)) {
     if (step === '[]') field = field.items ??= {};
@@ -72,7 +75,9 @@ function fieldAt(schema: JsonSchema, path: string): JsonSchema {
         typeof field.additionalProperties === 'object' ? field.additionalProperties : {};
     else {
       field.type ??= 'object';
-      field = (field.properties ??= {})[step] ??= {};
+      const known = (field.properties ??= {});
+      if (isRequired && known[step] === undefined) (field.required ??= []).push(step);
+      field = known[step] ??= {};
     }
   }
   return field;
@@ -80,14 +85,14 @@ function fieldAt(schema: JsonSchema, path: string): JsonSchema {
 
 /** The schema of `integer or null`, `time`, `array of string`, `live|test`. */
 export function typeOf(words: string): JsonSchema {
-  const isNullable = words.endsWith(' or null');
-  const name = isNullable ? words.slice(0, -' or null'.length) : words;
+  const [name = '', ...others] = words.split(' or ');
+  const typed = (type: string) => (others.length === 0 ? type : [type, ...others]);
   if (name === 'any') return {};
-  if (name.includes('|')) return { type: 'string', enum: name.split('|') };
+  if (name.includes('|'))
+    return { type: typed('string'), enum: [...name.split('|'), ...others.map(() => null)] };
   const [kind = '', item] = name.split(' of ');
-  const type = kind === 'time' ? 'string' : kind;
   return {
-    type: isNullable ? [type, 'null'] : type,
+    type: typed(kind === 'time' ? 'string' : kind),
     ...(kind === 'time' ? { format: 'date-time' } : {}),
     ...(kind === 'array' ? { items: item === undefined ? {} : { type: item } } : {}),
   };

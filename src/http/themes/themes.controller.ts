@@ -3,7 +3,7 @@ import { ApiBody, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { ThemeOutcome } from '../../command-handling/commands.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { ThemeChanges } from '../../themes/theme-changes.js';
-import { THEME_SCHEMA } from '../../themes/theme-schema.js';
+import { THEME_SCHEMA, THEME_VALUES } from '../../themes/theme-schema.js';
 import { Themes } from '../../themes/themes.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { Call } from '../credentials/call.js';
@@ -21,6 +21,11 @@ const DOCUMENT = {
   required: [...THEME_SCHEMA.required],
   properties: Object.fromEntries(THEME_SCHEMA.required.map((name) => [name, INSTANCE])),
 };
+const THEME = { ...THEME_VALUES, required: [...THEME_SCHEMA.required] };
+const SCHEMA = {
+  type: 'object',
+  properties: Object.fromEntries(Object.keys(THEME_SCHEMA).map((name) => [name, {}])),
+} as const;
 type Accepted = Exclude<ThemeOutcome, { readonly refused: unknown }>;
 @Controller(TENANT_PATH)
 export class ThemesController {
@@ -33,14 +38,14 @@ export class ThemesController {
   @Get('theme/variables/schema')
   @Access('key')
   @Header('Content-Type', 'application/schema+json; charset=utf-8')
-  @ApiOkResponse({ content: { 'application/schema+json': { schema: { type: 'object' } } } })
+  @ApiOkResponse({ content: { 'application/schema+json': { schema: SCHEMA } } })
   schema() {
     return THEME_SCHEMA;
   }
 
   @Get('theme/variables/instance')
   @Access('key')
-  @ApiOkResponse({ schema: INSTANCE })
+  @ApiOkResponse({ schema: THEME })
   async default(@Call() call: Call) {
     return this.shown(call, null);
   }
@@ -59,7 +64,7 @@ export class ThemesController {
   @HttpCode(200)
   @Access('key')
   @ApiBody({ schema: INSTANCE })
-  @ApiOkResponse({ schema: INSTANCE })
+  @ApiOkResponse({ schema: THEME })
   @Fails('VALIDATION_FAILED')
   changeDefault(@Call() call: Call, @Body() body: unknown) {
     return this.patch(call, null, body);
@@ -67,7 +72,7 @@ export class ThemesController {
 
   @Get('theme/:locale/variables/instance')
   @Access('key')
-  @ApiOkResponse({ schema: INSTANCE })
+  @ApiOkResponse({ schema: THEME })
   async ofLocale(@Call() call: Call, @Param('locale') locale: string) {
     return this.shown(call, localeIn(locale));
   }
@@ -86,7 +91,7 @@ export class ThemesController {
   @HttpCode(200)
   @Access('key')
   @ApiBody({ schema: INSTANCE })
-  @ApiOkResponse({ schema: INSTANCE, description: 'The variables of the locale after the change' })
+  @ApiOkResponse({ schema: THEME, description: 'The variables of the locale after the change' })
   @Fails('VALIDATION_FAILED')
   change(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {
     return this.patch(call, localeIn(locale), body);
@@ -95,7 +100,7 @@ export class ThemesController {
   @Delete('theme/:locale/variables/instance')
   @HttpCode(200)
   @Access('key')
-  @ApiOkResponse({ schema: INSTANCE, description: 'The values that were removed' })
+  @ApiOkResponse({ schema: THEME_VALUES, description: 'The values that were removed' })
   @Fails('THEME_NOT_FOUND')
   remove(@Call() call: Call, @Param('locale') asked: string) {
     const locale = localeIn(asked);
