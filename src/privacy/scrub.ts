@@ -5,7 +5,6 @@ import { errorCode } from '../foundation/error-code.js';
 import { tryGenerationsLock } from '../postgres/generations-lock.js';
 import { LOCKS } from '../postgres/locks.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
-import { repack } from './repack.js';
 
 /**
  * Removes erased bytes from the files of Postgres. A deleted row stays in its table's file until
@@ -13,7 +12,6 @@ import { repack } from './repack.js';
  * rewritten, and the log is switched and cut.
  */
 export interface Scrubbed {
-  /** The rewritten tables. */
   readonly tables: number;
   /**
    * False: the role may not switch the write-ahead log of this server; its segments expire as the
@@ -32,7 +30,7 @@ export interface ReadModelsToScrub {
 
 export interface ScrubOptions {
   readonly readModels: ReadModelsToScrub;
-  /** Tables from this size on are copied, without a lock. Default 8 MiB. */
+  /** Tables from this size on are left to pg_repack where it is installed. Default 8 MiB. */
   readonly largeBytes?: number;
   /** Called for each table. */
   readonly progress?: (line: string) => void;
@@ -44,7 +42,7 @@ export interface ScrubOptions {
  */
 const LOCK_WAIT = '200ms';
 const TRIES_MAX = 60;
-/** Rewriting less takes a fraction of a second. */
+/** Rewriting less locks a table for a fraction of a second. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 const AGAIN_MS = 500;
 const OLD_TRANSACTIONS_WAIT_MS = 30_000;
@@ -61,8 +59,8 @@ export class ScrubNotPossible extends Error {
 }
 
 /**
- * Rewrites one table after the other. A large one is copied beside its readers and writers; a small
- * one is locked for the moment that it takes.
+ * Rewrites one table after the other. Each is locked meanwhile: for a fraction of a second below 8
+ * MiB, for seconds per GiB above, so the daily scrub runs in a maintenance window.
  * @throws {ScrubNotPossible} with one line for the operator; tables rewritten until then stay
  * rewritten.
  */
@@ -82,19 +80,22 @@ export async function scrub(
       );
     await readModels.dropUnfollowed(client);
     await oldTransactionsEnd(client);
-    const rewritten = await tablesToRewrite(client);
-    for (const table of rewritten) {
+    let rewritten = 0;
+    for (const table of await tablesToRewrite(client, largeBytes)) {
       const name = `${table.schema}.${table.name}`;
-      const whenFree = (work: () => Promise<void>) => retried(client, name, work);
-      if (table.bytes < largeBytes || !(await repack(client, table, whenFree)))
-        await vacuumFully(client, sql.id(table.schema, table.name), name);
+      if (table.isOfPgRepack) {
+        progress(`left ${name} to pg_repack`);
+        continue;
+      }
+      await vacuumFully(client, sql.id(table.schema, table.name), name);
+      rewritten++;
       progress(`rewrote ${name}`);
     }
     // The planner's statistics contain samples of the old content.
     await vacuumStatistics(client);
     const walRemoved = await removeOldWal(client);
     if (began) await recordScrubbed(client, began.at);
-    return { tables: rewritten.length, walRemoved };
+    return { tables: rewritten, walRemoved };
   } finally {
     // The connection's settings and lock end with it.
     client.release(true);
@@ -155,17 +156,18 @@ async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void>
 interface TableToRewrite {
   readonly schema: string;
   readonly name: string;
-  readonly bytes: number;
+  readonly isOfPgRepack: boolean;
 }
 
-function tablesToRewrite(client: PoolClient): Promise<TableToRewrite[]> {
+function tablesToRewrite(client: PoolClient, largeBytes: number): Promise<TableToRewrite[]> {
   return fetchRows(
     client,
     sql<TableToRewrite>`
       select schemaname as schema, tablename as name,
-        pg_table_size(format('%I.%I', schemaname, tablename)::regclass)::float8 as bytes from pg_tables
-      where (schemaname = 'vault' or schemaname like 'rm\\_%' or (schemaname = 'ledger' and tablename in ('idempotency_keys', 'operation_runs')))
-        and tablename !~ '__(copy|changes)$'
+        pg_table_size(format('%I.%I', schemaname, tablename)::regclass) >= ${largeBytes}
+          and exists (select from pg_extension where extname = 'pg_repack') as "isOfPgRepack"
+      from pg_tables
+      where schemaname = 'vault' or schemaname like 'rm\\_%' or (schemaname = 'ledger' and tablename in ('idempotency_keys', 'operation_runs'))
       order by 1, 2`,
   );
 }
@@ -191,12 +193,6 @@ async function oldTransactionsEnd(client: PoolClient): Promise<void> {
   }
 }
 
-/** Locks the table for the time that it takes: not for large ones. */
-const vacuumFully = (client: PoolClient, table: RawBuilder<unknown>, name: string): Promise<void> =>
-  retried(client, name, async () => {
-    await run(client, sql`vacuum (full, analyze) ${table}`);
-  });
-
 async function vacuumStatistics(client: PoolClient): Promise<void> {
   const table = 'pg_catalog.pg_statistic';
   try {
@@ -206,20 +202,21 @@ async function vacuumStatistics(client: PoolClient): Promise<void> {
   }
 }
 
-/** Work that needs a table for itself, tried again while it is not free. */
-async function retried(
+/** Needs the table for itself, and tries again while it is not free. */
+async function vacuumFully(
   client: PoolClient,
-  table: string,
-  work: () => Promise<void>,
+  table: RawBuilder<unknown>,
+  name: string,
 ): Promise<void> {
   await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
   for (let tries = 1; ; tries++) {
     try {
-      return await work();
+      await run(client, sql`vacuum (full, analyze) ${table}`);
+      return;
     } catch (error) {
       if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
       if (tries >= TRIES_MAX)
-        throw new ScrubNotPossible(`${table} is never free: scrub again when there is less to do`);
+        throw new ScrubNotPossible(`${name} is never free: scrub again when there is less to do`);
       await delay(AGAIN_MS);
     }
   }
