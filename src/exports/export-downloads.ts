@@ -1,4 +1,7 @@
 import type { Pool } from 'pg';
+import type { Scope } from '../domain/scope.js';
+import type { Actor } from '../event-log/envelope.js';
+import { run, tables } from '../postgres/statements.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { findExportFile } from './storage/export-file-rows.js';
 import type { ExportChunks } from './storage/export-chunks.js';
@@ -8,6 +11,15 @@ export interface ExportDownloadsParts {
   readonly pool: Pool;
   readonly chunks: ExportChunks;
   readonly keys: Pick<SubjectKeys, 'load'>;
+}
+
+/** A caller takes data out. */
+export interface Download {
+  readonly scope: Scope;
+  readonly exportId: string;
+  readonly actor: Actor;
+  /** Of the request. */
+  readonly id: string;
 }
 
 /** Reads the files of completed exports. */
@@ -26,6 +38,24 @@ export class ExportDownloads {
     const attempt = await this.find(exportId);
     if (attempt === undefined) throw new FileGone();
     yield* this.read(attempt, { first: 0, last: bytes - 1 });
+  }
+
+  /** Records that a download begins: once an hour for each export and actor, whatever its pieces. */
+  async record({ scope, exportId, actor, id }: Download): Promise<void> {
+    const row = {
+      ...scope,
+      export_id: exportId,
+      actor_kind: actor.kind,
+      actor_id: actor.id,
+      request_id: id,
+    };
+    await run(
+      this.parts.pool,
+      tables
+        .insertInto('ledger.export_downloads')
+        .values(row)
+        .onConflict((conflict) => conflict.doNothing()),
+    );
   }
 
   /** @throws {FileGone} when it is removed meanwhile. */

@@ -18,6 +18,7 @@ export interface LedgerTables {
   'ledger.chain_seals': ChainSeals;
   'ledger.clock_acceptances': ClockAcceptances;
   'ledger.export_chunks': ExportChunks;
+  'ledger.export_downloads': ExportDownloads;
   'ledger.export_files': ExportFiles;
   'ledger.followed_log': FollowedLog;
   'ledger.idempotency_keys': IdempotencyKeys;
@@ -100,6 +101,17 @@ interface ExportChunks {
   number: number;
   first: Buffer | null;
   bytes: Buffer;
+}
+
+interface ExportDownloads {
+  tenant: string;
+  mode: string;
+  export_id: string;
+  actor_kind: string;
+  actor_id: string;
+  hour: Generated<Date>;
+  at: Generated<Date>;
+  request_id: string;
 }
 
 interface ExportFiles {

@@ -39,6 +39,7 @@ import * as keepSnapshots from '../../migrations/0090_keep_snapshots_of_long_str
 import * as appendByTheClock from '../../migrations/0094_append_by_the_clock_of_the_process.js';
 import * as keepUnsubscribed from '../../migrations/0095_keep_unsubscribed_addresses.js';
 import * as dropSnapshots from '../../migrations/0096_drop_snapshots_of_streams.js';
+import * as recordDownloads from '../../migrations/0097_record_downloads.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -96,6 +97,7 @@ export const MIGRATIONS: Migrations = {
   '0094_append_by_the_clock_of_the_process': appendByTheClock,
   '0095_keep_unsubscribed_addresses': keepUnsubscribed,
   '0096_drop_snapshots_of_streams': dropSnapshots,
+  '0097_record_downloads': recordDownloads,
 };
 
 /** The names of the migrations of this release. */

@@ -64,7 +64,6 @@ import { AccountDiscounts } from '../http/discounts/account-discounts.js';
 import { Coupons } from '../http/discounts/coupons.js';
 import { DiscountsController } from '../http/discounts/discounts.controller.js';
 import { DownloadPlaces } from '../http/exports/download-places.js';
-import type { DownloadRecords } from '../http/exports/download-records.js';
 import { FileDownloads } from '../http/exports/file-downloads.js';
 import { ExportsController } from '../http/exports/exports.controller.js';
 import { HealthController } from '../http/health/health.controller.js';
@@ -141,7 +140,6 @@ export interface ModuleParts {
   readonly answers: KeptAnswers;
   readonly rateLimits: RateLimits;
   readonly visits: ShareLinkVisits;
-  readonly downloads: DownloadRecords;
   readonly readiness: ReadinessProbe;
   readonly registry: Registry;
   readonly logger: Logger;
@@ -296,7 +294,7 @@ function http(parts: ModuleParts): Provider[] {
     value(UnsubscribedAddresses, new UnsubscribedAddresses(core.pool, core.names)),
     value(Exports, core.exports),
     value(ThemeChanges, core.themeChanges),
-    value(FileDownloads, new FileDownloads(core.downloads, new DownloadPlaces(), parts.downloads)),
+    value(FileDownloads, new FileDownloads(core.downloads, new DownloadPlaces())),
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),

@@ -41,7 +41,6 @@ import { startTracing } from './start-tracing.js';
 import {
   configureApplication,
   startApplication,
-  startDownloadRecords,
   startListening,
   startOperationRuns,
   startOperationsListener,
@@ -98,7 +97,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { jobsPool, operationsPool, exportsPools, slowReads } = pools;
     const runs = await start(startOperationRuns(stores, options));
     const visits = await start(startVisits(core, options));
-    const downloads = await start(startDownloadRecords(core, options));
     const { jobs: observeJobs, webhooks: observeWebhooks, mails: observeMails } = resources;
     const observers = { observeJobs, observeWebhooks, observeMails };
     const address = { url: '' };
@@ -115,7 +113,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const console = consoleGate(core, operators, options);
     const shown = { operators, console, registry, operationsPool, slowReads, runs, readiness };
     const read = { core, stores, generations, followers, answers, rateLimits, address };
-    const parts = { ...read, ...shown, payments, visits, downloads };
+    const parts = { ...read, ...shown, payments, visits };
     const application = await start(startApplication(parts, options));
     metrics.watch({ ...running, clock });
     resources.watchFollowers(followers);

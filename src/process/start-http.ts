@@ -10,7 +10,6 @@ import { Admission } from '../http/limits/admission.js';
 import { FailedCredentials } from '../http/limits/call-limit.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import { serveConsole } from '../console/sessions/console-gate.js';
-import { DownloadRecords } from '../http/exports/download-records.js';
 import { HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
@@ -79,16 +78,6 @@ export function startVisits(
   const visits = new ShareLinkVisits(commands, logger);
   visits.start();
   return { part: visits, undo: () => visits.stop() };
-}
-
-/** Its end records what was counted, after the last request. */
-export function startDownloadRecords(
-  { commands }: Core,
-  { logger }: ServiceOptions,
-): Started<DownloadRecords> {
-  const records = new DownloadRecords(commands, logger);
-  records.start();
-  return { part: records, undo: () => records.stop() };
 }
 
 type OfOptions =

@@ -39,12 +39,6 @@ const complete: ExportCommand = { type: 'CompleteExport', file: FILE, now: 2_000
 const abort: ExportCommand = { type: 'AbortExport', reason: 'why', now: 2_000 };
 const cancel: ExportCommand = { type: 'CancelExport', now: 2_000 };
 const expire: ExportCommand = { type: 'ExpireExport', because: 'AGE', now: 3_000 };
-const download: ExportCommand = {
-  type: 'RecordDownloads',
-  downloads: 3,
-  since: 2_500,
-  now: 4_000,
-};
 
 test('a request is recorded once', () => {
   given().when(request).then(REQUESTED);
@@ -85,7 +79,7 @@ test('only a completed one expires, and once', () => {
 });
 
 test('nothing happens to one that was never requested', () => {
-  for (const step of [complete, abort, cancel, expire, download])
+  for (const step of [complete, abort, cancel, expire])
     given().when(step).refused('EXPORT_NOT_FOUND');
   expect(given(COMPLETED, ABORTED, EXPIRED).state).toEqual(initialState);
 });

@@ -39,7 +39,7 @@ export class ConsoleExportFilesController {
       Promise.resolve({ result: null, parameters: { export: exportId }, digest: file.sha256 }),
     );
     const { requestId: id, departure } = call;
-    const content = this.downloads.begin({ scope, actor: OPERATOR, id, departure }, download);
+    const content = await this.downloads.begin({ scope, actor: OPERATOR, id, departure }, download);
     return fileSent(call, { name: fileNameOf(state), type: contentTypeOf(state) }, content);
   }
 }

@@ -37,7 +37,7 @@ export type ExportEvent =
       readonly exportId: string;
       readonly because: ExpiryCause;
     }
-  /** The envelope names who downloaded the file. */
+  /** Of earlier releases: downloads are rows now. The envelope names the caller. */
   | {
       readonly type: 'ExportDownloaded';
       readonly at: number;
@@ -160,14 +160,7 @@ export type ExportCommand =
   | { readonly type: 'AbortExport'; readonly reason: string; readonly now: number }
   /** A person gives up; refused when it is over. */
   | { readonly type: 'CancelExport'; readonly now: number }
-  | { readonly type: 'ExpireExport'; readonly because: ExpiryCause; readonly now: number }
-  /** May come late: the export may have expired since. */
-  | {
-      readonly type: 'RecordDownloads';
-      readonly downloads: number;
-      readonly since: number;
-      readonly now: number;
-    };
+  | { readonly type: 'ExpireExport'; readonly because: ExpiryCause; readonly now: number };
 
 /** Exports of a tenant that are not over, at most. */
 export const EXPORTS_WAITING_MAX = 100;
@@ -200,10 +193,6 @@ export function decide(state: ExportState, command: ExportCommand): Decision<Exp
         exportId,
         because: command.because,
       });
-    case 'RecordDownloads': {
-      const { downloads, since } = command;
-      return { events: [{ type: 'ExportDownloaded', at, exportId, downloads, since }] };
-    }
   }
 }
 

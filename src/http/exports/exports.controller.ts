@@ -117,7 +117,7 @@ export class ExportsController {
     if (range === 'none') throw notSatisfiable(file.bytes);
     const part = range === 'whole' ? { first: 0, last: file.bytes - 1 } : range;
     const content =
-      call.method === 'HEAD' ? Readable.from([]) : this.downloads.begin(call, found, part);
+      call.method === 'HEAD' ? Readable.from([]) : await this.downloads.begin(call, found, part);
     void reply
       .headers(ofFile)
       .headers({

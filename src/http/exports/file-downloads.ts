@@ -8,7 +8,6 @@ import type { ByteRange } from '../../exports/storage/stored-file.js';
 import { timeNow } from '../../foundation/world.js';
 import { ApiError } from '../edge/api-error.js';
 import type { DownloadPlaces } from './download-places.js';
-import type { DownloadRecords } from './download-records.js';
 
 /** Who downloads. */
 export interface Downloader {
@@ -28,12 +27,11 @@ export interface FileOfExport {
   readonly file: NonNullable<KnownExport['file']>;
 }
 
-/** Downloads of files, within their limits and on record. */
+/** Downloads of files, within their limits and recorded before the first byte. */
 export class FileDownloads {
   constructor(
     private readonly downloads: ExportDownloads,
     private readonly places: DownloadPlaces,
-    private readonly records: DownloadRecords,
   ) {}
 
   /** @throws {ApiError} EXPORT_EXPIRED, EXPORT_NOT_READY. */
@@ -48,15 +46,18 @@ export class FileDownloads {
   }
 
   /** @throws {ApiError} when as many as may be are downloaded. */
-  begin(
+  async begin(
     { scope, actor, id, departure }: Downloader,
     { exportId, attempt, file }: FileOfExport,
     part: ByteRange = { first: 0, last: file.bytes - 1 },
-  ): Readable {
+  ): Promise<Readable> {
     const content = this.places.enter(scope.tenant, () =>
       Readable.from(this.downloads.read(attempt, part), { objectMode: false }),
     );
-    this.records.note({ scope, exportId, actor, requestId: id });
+    await this.downloads.record({ scope, exportId, actor, id }).catch((error: unknown) => {
+      content.destroy();
+      throw error;
+    });
     const departed = departure();
     if (departed.aborted) content.destroy();
     departed.addEventListener('abort', () => content.destroy());
