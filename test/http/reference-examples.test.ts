@@ -128,9 +128,60 @@ test('the examples do what they say, in the order of the story', async () => {
     const actual = jsonOf(answer.text);
     problems.push(...misfits(example, actual).map((misfit) => `${id}: ${misfit}`));
     learn(example, actual);
+    problems.push(...(await deadLinks(id, request, actual)));
   }
   expect(problems).toEqual([]);
 }, 180_000);
+
+interface Link {
+  readonly operationId: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** Follows the links of an answer that read something. */
+async function deadLinks(id: string, request: HttpExample, answer: unknown): Promise<string[]> {
+  const { route = '', links = new Map<string, unknown>() } = texts.get(id) ?? {};
+  const [method = '', template = ''] = route.split(' ');
+  const item: object = running.service.description.paths[template] ?? {};
+  const { responses } = Reflect.get(item, method.toLowerCase()) as Operation;
+  const [, success] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
+  const described = Object.values((success?.links ?? {}) as Record<string, Link>);
+  expect([id, described.map(({ operationId }) => operationId)]).toEqual([id, [...links.keys()]]);
+  const dead: string[] = [];
+  for (const { operationId, parameters } of described) {
+    const path = Object.entries(parameters).reduce(
+      (filled, [name, value]) => {
+        const found = encodeURIComponent(valueOf(value, { template, request, answer }));
+        const inPath = filled.replace(`{${name}}`, found);
+        if (inPath !== filled) return inPath;
+        return `${filled}${filled.includes('?') ? '&' : '?'}${name}=${found}`;
+      },
+      texts.get(operationId)?.route ?? 'unknown',
+    );
+    if (path.includes('{')) dead.push(`${id}: ${path} lacks a value`);
+    if (!path.startsWith('GET ')) continue;
+    const headers = { Authorization: basic(`:${tenant.testKey}`) };
+    const { status, text } = await send({ start: path, headers: new Map(), body: '' }, headers);
+    if (status >= 300 && !text.includes('EXPORT_NOT_READY')) dead.push(`${id}: ${path}: ${text}`);
+  }
+  return dead;
+}
+
+/** Of a runtime expression: `$response.body#/id`, `$request.body#/id`, `$request.path.id`. */
+function valueOf(
+  expression: string,
+  {
+    template,
+    request,
+    answer,
+  }: { readonly template: string; readonly request: HttpExample; readonly answer: unknown },
+): string {
+  const [source = '', name = ''] = expression.split(/#\/|(?<=path)\./);
+  if (source === '$response.body') return String(Reflect.get(Object(answer), name));
+  if (source === '$request.body') return String(Reflect.get(Object(jsonOf(request.body)), name));
+  const segments = (request.start.split(' ')[1] ?? '').split(/[/?]/);
+  return segments[template.split('/').indexOf(`{${name}}`)] ?? '';
+}
 
 /** The short link of live mode has an owner, too. */
 async function prepare(): Promise<void> {

@@ -85,20 +85,21 @@ function describeOperation(
   { reference, errors }: Texts,
 ): readonly string[] {
   const codes = errorCodes(operation);
+  const success = successOf(operation);
   const problems = [
     ...describeParameters(operation, text.parameters, reference.parameters),
     ...describeBody(operation.requestBody?.content, text.requestFields),
-    ...describeBody(successOf(operation), text.responseFields),
+    ...describeBody(success?.content, text.responseFields),
     ...describeRun(operation, reference),
     ...addExamples(operation, text),
     ...codes.filter((code) => !errors.has(code)).map((code) => `${code} is not in docs/errors.md`),
     ...unknown(text.errors, new Set(codes)),
     ...(text.description === '' ? ['has no description'] : []),
   ];
+  if (success !== undefined && text.links.size > 0) success.links = linksOf(text, reference);
   operation.operationId = text.id;
   operation.security ??= [];
-  if (!Object.keys(operation.responses).some((status) => status.startsWith('2')))
-    operation.responses['default'] = { description: 'Any other error.' };
+  if (success === undefined) operation.responses['default'] = { description: 'Any other error.' };
   if (text.request !== undefined)
     operation['x-codeSamples'] = codeSamples(text.request, sampleKeyOf(operation));
   operation.summary = text.title;
@@ -106,6 +107,25 @@ function describeOperation(
     if (response.description === '') response.description = SUCCESS[status] ?? 'Success.';
   operation.description = `${text.description}\n\n${errorTable(codes, text.errors, errors)}`;
   return problems.map((problem) => `${text.route}: ${problem}`);
+}
+
+/** The operations that a client calls next; values that both paths hold are the same. */
+function linksOf({ route, links }: OperationText, { tags }: Reference): object {
+  const all = tags.flatMap(({ operations }) => operations);
+  const entries = [...links].map(([id, { text: description }]) => {
+    const target = all.find((one) => one.id === id)?.route ?? '';
+    const values: readonly (readonly [string, string])[] = [
+      ...[...target.matchAll(/\{(\w+)\}/g)]
+        .filter(([parameter]) => route.includes(parameter))
+        .map(([, name = '']) => [name, `$request.path.${name}`] as const),
+      ...[...description.matchAll(/`(\w+)` is `(\$[^`]+)`/g)].map(
+        ([, name = '', value = '']) => [name, value] as const,
+      ),
+    ];
+    const link = { operationId: id, description, parameters: Object.fromEntries(values) };
+    return [id, link] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 /** With an API key where one is accepted: a token would have to be made first. */
@@ -150,14 +170,16 @@ function describeBody(content: Content | undefined, texts: FieldTexts): readonly
 /** The answer with 202 is a run, whatever the operation. */
 function describeRun({ responses }: Operation, { tags }: Reference): readonly string[] {
   const run = tags.flatMap(({ operations }) => operations).find(({ id }) => id === 'getRun');
-  const content = responses['202']?.content;
-  return run === undefined || content === undefined
-    ? []
-    : describeBody(content, run.responseFields);
+  const accepted = responses['202'];
+  if (run === undefined || accepted === undefined) return [];
+  accepted.links = {
+    getRun: { operationId: 'getRun', parameters: { runId: '$response.body#/id' } },
+  };
+  return describeBody(accepted.content, run.responseFields);
 }
 
-const successOf = ({ responses }: Operation): Content | undefined =>
-  Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content;
+const successOf = ({ responses }: Operation) =>
+  Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
 
 const unknown = (texts: FieldTexts, known: ReadonlySet<string>): readonly string[] =>
   [...texts.keys()]

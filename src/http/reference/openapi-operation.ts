@@ -9,7 +9,7 @@ export interface Operation {
   description?: string;
   parameters?: Parameter[];
   requestBody?: { content: Content };
-  responses: Record<string, { description: string; content?: Content }>;
+  responses: Record<string, { description: string; content?: Content; links?: object }>;
   security?: Record<string, string[]>[];
   'x-codeSamples'?: readonly CodeSample[];
 }

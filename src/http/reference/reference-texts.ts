@@ -33,6 +33,8 @@ export interface OperationText {
   readonly parameters: FieldTexts;
   readonly requestFields: FieldTexts;
   readonly responseFields: FieldTexts;
+  /** By the id of the operation that a client calls next: the parameters and their values. */
+  readonly links: FieldTexts;
   /** Causes of errors that say more here than in docs/errors.md. */
   readonly errors: FieldTexts;
   readonly request: HttpExample | undefined;
@@ -93,6 +95,7 @@ function operationText({ title, body }: Part): OperationText {
     parameters: fieldTexts(section('Parameters')),
     requestFields: fieldTexts(section('Request fields')),
     responseFields: fieldTexts(section('Response fields')),
+    links: fieldTexts(section('Links')),
     errors: fieldTexts(section('Errors')),
     request: httpExample(section('Request')),
     response: httpExample(section('Response')),
