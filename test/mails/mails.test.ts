@@ -16,9 +16,7 @@ import { done } from '../support/operations.js';
 import { parseMetrics } from '../support/metrics-text.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
-  errorBody,
   makeOperators,
-  outcome,
   personal,
   startWithStores,
   type RunningService,
@@ -446,48 +444,25 @@ it('a refused mail is dead, a refusal for now is tried again', async () => {
   expect((await cli('mail', 'resend', tenant.alias, 'x')).code).toBe(1);
 });
 
-it('an operator of support sees and resends mails over HTTP as on the command line, on record', async () => {
+it('an operator of support sees and resends mails over HTTP, on record', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const id = personal('ops');
   await user(tenant, id);
   await reward(tenant, id);
-  const first = await server.to(addressOf(id));
   await ended(tenant, 1);
-  const { sam } = await makeOperators(stores, { sam: ['support'] });
-  const call = async (path: string, body?: object, alias = tenant.alias) =>
-    outcome(
-      await service.operator(sam).call(body ? 'POST' : 'GET', `/mails/${alias}${path}`, body),
-    );
+  const operator = service.operator((await makeOperators(stores, { sam: ['support'] })).sam);
   const shown = await mailsOf(tenant);
-  expect(shown).toHaveLength(1);
-  expect(await call('/deliveries')).toEqual({ status: 200, body: shown });
-  const listed = await cli('mail', 'deliveries', tenant.alias, '--state', 'DELIVERED');
-  expect(listed).toMatchObject({ code: 0, json: shown });
-  for (const none of ['?mode=test', '?state=PENDING', '?state=DEAD&limit=1'])
-    expect(await call(`/deliveries${none}`)).toEqual({ status: 200, body: [] });
+  const path = `/mails/${tenant.alias}`;
+  expect((await operator.get(`${path}/deliveries?state=DELIVERED&limit=1`)).body).toEqual(shown);
+  for (const none of ['mode=test', 'state=PENDING'])
+    expect((await operator.get(`${path}/deliveries?${none}`)).body).toEqual([]);
   const delivery = String(shown[0]?.id);
-  expect(await call('/resend', { delivery })).toEqual({ status: 200, body: { resent: 1 } });
-  await eventually(() =>
-    Promise.resolve(server.received.filter(({ to }) => to[0] === addressOf(id)).length === 2),
-  );
-  const again = server.received.findLast(({ to }) => to[0] === addressOf(id));
-  expect(again?.mail.messageId).toBe(first.mail.messageId);
+  expect((await operator.post(`${path}/resend`, { delivery })).body).toEqual({ resent: 1 });
+  await eventually(() => Promise.resolve(server.takenFor(addressOf(id)).length === 2));
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const operations = await recordedOperations(service.service.core, scope);
-  expect(
-    operations.filter((event) => 'operation' in event && event.operation === 'mail resend'),
-  ).toMatchObject([{ by: { value: 'sam' }, parameters: { id: delivery } }]);
-  const refused = { status: 400, body: errorBody(400, 'BAD_REQUEST') };
-  for (const bad of ['?state=GONE', '?limit=0', '?limit=10001', '?mode=both', '?shoe=5'])
-    expect(await call(`/deliveries${bad}`)).toEqual(refused);
-  for (const bad of [{}, { delivery, shoe: 5 }])
-    expect(await call('/resend', bad)).toEqual(refused);
-  const unknown = { status: 404, body: errorBody(404, 'MAIL_NOT_FOUND') };
-  for (const other of [{ delivery: randomUUID() }, { delivery, mode: 'test' }])
-    expect(await call('/resend', other)).toEqual(unknown);
-  const missing = { status: 404, body: errorBody(404, 'TENANT_NOT_FOUND', 'RS015') };
-  expect(await call('/deliveries', undefined, 'nobody')).toEqual(missing);
-  expect(await call('/resend', { delivery }, 'nobody')).toEqual(missing);
+  expect(await recordedOperations(service.service.core, scope)).toMatchObject([
+    { operation: 'mail resend', by: { value: 'sam' }, parameters: { id: delivery } },
+  ]);
 });
 
 it('a mail of before the type was switched off is not sent once it is on again', async () => {

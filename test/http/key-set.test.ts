@@ -3,9 +3,9 @@ import { compactVerify, createRemoteJWKSet } from 'jose';
 import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
 import { runHere } from '../support/command-line.js';
-import { useService } from '../support/running-service.js';
+import { useSharedService } from '../support/running-service.js';
 
-const running = useService();
+const running = useSharedService();
 
 const body = Buffer.from('{"id":"1"}');
 
