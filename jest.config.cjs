@@ -66,6 +66,7 @@ const faults = [
   'operations/key-commands',
   'operations/log-move',
   'operations/operation-runs',
+  'operations/webhook-listen',
   'postgres/embedded-postgres',
   'properties/releases-in-turn',
   'releases/',
