@@ -58,8 +58,7 @@ export class Fate {
       },
       'connection of the locks cut': () => {
         const { owner, locks } = random.oneOf(services);
-        const cut = random.oneOf(locks);
-        world.hand(owner, () => cut.cut());
+        world.hand(owner, () => locks.cut());
       },
       'a cache purged': () => {
         const service = random.oneOf(services);

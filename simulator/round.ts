@@ -330,7 +330,7 @@ class Round {
           `rows at ${readModels.followed.map(({ position, erasures, lastError }) => `${position ?? ''} ${erasures.length} ${lastError ?? ''}`).join(', ')}, ` +
           `webhooks at ${webhooks.checkpoint?.position ?? ''}, ` +
           `${payments.due} accounts and walks of the provider due, ${policies.rows.length} reactions parked (${parked?.parked.policy ?? ''} ${parked?.parked.reason ?? ''}), ` +
-          `${this.services.map((service) => `${service.policies.role} ${service.policies.lastError ?? ''}`).join(', ')}; waiting ${this.world.waiting}`,
+          `${this.services.map(({ follower }) => `${follower.leads('policies') ? 'leader' : 'standby'} ${follower.problemOf('policies') ?? ''}`).join(', ')}; waiting ${this.world.waiting}`,
         { cause: error },
       );
     });

@@ -37,7 +37,9 @@ import { repeatJobs } from '../src/policies/repeat-jobs.js';
 import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
 import { decodeAny, decodeForProjectors } from '../src/projecting/decode-events.js';
-import { ProjectionRunner } from '../src/projecting/following/projection-runner.js';
+import { Follower } from '../src/following/follower.js';
+import type { Page } from '../src/projecting/page.js';
+import { Projections } from '../src/projecting/following/projections.js';
 import { WebhookFollower } from '../src/webhooks/deliveries/webhook-follower.js';
 import { WebhookSubscriptions } from '../src/webhooks/subscriptions/webhook-subscriptions.js';
 import { Connection } from './connection.js';
@@ -132,7 +134,6 @@ interface FollowerParts {
   readonly line: Connection;
   readonly codec: EventCodec;
   readonly settle: () => Promise<void>;
-  readonly locks: SimulatedLocks;
 }
 
 /** What calls the payment provider, and is called by it. */
@@ -155,18 +156,16 @@ export class SimulatedService {
   readonly commands: Commands;
   readonly gateway: CommandGateway;
   readonly policies: PolicyRunner;
-  readonly projections: ProjectionRunner;
+  readonly follower: Follower<Page>;
   readonly webhooks: WebhookFollower;
   readonly subscriptions: WebhookSubscriptions;
   /** Undefined: the tenant has no provider. */
   readonly payments: SimulatedPayments | undefined;
   readonly seals: SealStores;
-  /** Each on a connection of its own. */
-  readonly locks: readonly SimulatedLocks[];
+  readonly locks: SimulatedLocks;
   readonly log: SimulatedEventLog;
   readonly codec: EventCodec;
   private readonly watch: LogWatch;
-  private readonly sealer: ChainSealer;
   private readonly decode: ReadingOptions['decode'];
   private readonly keys: WrappedKeys;
   private readonly jobs: SimulatedJobs;
@@ -200,14 +199,7 @@ export class SimulatedService {
     });
     this.commands = openCommandBus(this.handling);
     this.jobs = new SimulatedJobs(shared.jobs, line);
-    const newLocks = (): SimulatedLocks => new SimulatedLocks(shared.policies, line, owner);
-    const locks = {
-      policies: newLocks(),
-      projections: newLocks(),
-      webhooks: newLocks(),
-      sealer: newLocks(),
-    };
-    this.locks = Object.values(locks);
+    this.locks = new SimulatedLocks(shared.policies, line, owner);
     const settle = (noticed?: SeenEvent): Promise<void> =>
       line.write('database', storesAway, () => settleSimulatedLoss(shared, noticed));
     this.watch = new LogWatch({
@@ -216,9 +208,8 @@ export class SimulatedService {
       onLost: ({ from }) => settle(from),
     });
     this.payments = this.openPayments(line);
-    this.policies = this.openPolicies({ line, settle, locks: locks.policies });
-    this.projections = this.openProjections({ line, codec, settle, locks: locks.projections });
-    this.webhooks = this.openWebhooks({ line, codec, settle, locks: locks.webhooks });
+    this.policies = this.openPolicies(line);
+    this.webhooks = this.openWebhooks(line);
     this.subscriptions = new WebhookSubscriptions({
       commands: this.commands,
       tenants: this.handling.tenants,
@@ -226,7 +217,7 @@ export class SimulatedService {
       sealer: new FixedSealer(ENDPOINTS_KEY),
     });
     this.seals = (logId) => simulatedSeals(shared.seals, line, logId);
-    this.sealer = this.openSealer(locks.sealer);
+    this.follower = this.openFollower({ line, codec, settle });
     this.gateway = this.openGateway(line);
     shared.processes.add(this);
   }
@@ -258,11 +249,10 @@ export class SimulatedService {
     };
   }
 
-  private openPolicies({ line, settle, locks }: Omit<FollowerParts, 'codec'>): PolicyRunner {
+  private openPolicies(line: Connection): PolicyRunner {
     return new PolicyRunner({
       ...(this.without && olderReading(this.without)),
-      settle,
-      stores: simulatedPolicyStores(this.shared.policies, line, locks),
+      stores: simulatedPolicyStores(this.shared.policies, line),
       log: this.log,
       decode: this.decode,
       policies: POLICIES,
@@ -306,25 +296,22 @@ export class SimulatedService {
     };
   }
 
-  private openWebhooks({ line, settle, locks }: FollowerParts): WebhookFollower {
+  private openWebhooks(line: Connection): WebhookFollower {
     return new WebhookFollower({
-      settle,
-      store: simulatedFollowerStore(this.shared.webhooks, line, locks),
+      store: simulatedFollowerStore(this.shared.webhooks, line),
       log: this.log,
       decode: this.decode,
       streams: this.streams,
       names: this.names,
       logger: SILENT,
       translate: () => Promise.resolve(undefined),
-      pageSize: this.parts.batches.pageSize,
     });
   }
 
-  private openSealer(locks: SimulatedLocks): ChainSealer {
+  private openSealer(): ChainSealer<Page> {
     const { log, names, seals } = this;
     const chains = new ChainNames(names);
-    return new ChainSealer({
-      locks,
+    return new ChainSealer<Page>({
       seals,
       log,
       sealing: new ChainSealing({ seals, log, chains, signer: SEALS_SIGNER, batchMax: SEALED_MAX }),
@@ -333,16 +320,24 @@ export class SimulatedService {
     });
   }
 
-  private openProjections({ line, codec, settle, locks }: FollowerParts): ProjectionRunner {
+  private openFollower({ line, codec, settle }: FollowerParts): Follower<Page> {
     const { readModels } = this.shared;
-    return new ProjectionRunner({
-      settle,
-      stores: simulatedProjectionStores(readModels, line, locks),
+    const { pieceRowsMax, ...batches } = this.parts.batches;
+    const projections = new Projections({
+      stores: simulatedProjectionStores(readModels, line, this.locks),
       log: this.log,
       decode: decodeForProjectors(codec),
       projectors: accountProjectors,
       generations: new SimulatedLiveGenerations(readModels, line),
-      ...this.parts.batches,
+      pieceRowsMax,
+    });
+    // The tables of two releases differ: each follows its own, and the newer one is read.
+    const followed = this.without === undefined ? projections.handlers : [];
+    return new Follower<Page>({
+      ...projections.following,
+      ...batches,
+      handlers: [...followed, this.policies, this.webhooks, this.openSealer()],
+      settle,
     });
   }
 
@@ -391,10 +386,7 @@ export class SimulatedService {
     world.hand(this.owner, () => {
       this.watch.start();
       this.policies.start();
-      // The tables of two releases differ: each follows its own, and the newer one is read.
-      if (this.without === undefined) this.projections.start();
-      this.webhooks.start();
-      this.sealer.start();
+      this.follower.start();
       const { payments } = this;
       if (payments !== undefined) payments.plans.onAsked = () => payments.pusher.look();
       payments?.syncs.start();
@@ -440,7 +432,7 @@ export class SimulatedService {
     this.log.hangUp();
     this.shared.processes.delete(this);
     this.shared.answers.present.delete(this.parts.id);
-    for (const locks of this.locks) locks.free();
+    this.locks.free();
   }
 
   /**
@@ -450,7 +442,7 @@ export class SimulatedService {
   freeze(isTakenForDead: boolean): void {
     this.wasFrozen = true;
     this.owner.freeze();
-    if (isTakenForDead) for (const locks of this.locks) locks.free();
+    if (isTakenForDead) this.locks.free();
   }
 
   thaw(): void {

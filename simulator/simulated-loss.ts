@@ -1,6 +1,6 @@
+import type { TrailPoint } from '../src/following/trail.js';
 import type { Position, SeenEvent } from '../src/event-log/event-log.js';
 import { repeatingJob } from '../src/policies/repeat-jobs.js';
-import type { TrailPoint } from '../src/reacting/policy-checkpoint.js';
 import type { SimulatedAnswerTable } from './simulated-answers.js';
 import type { JobTable } from './simulated-jobs.js';
 import type { SimulatedPolicyTable } from './simulated-policy-stores.js';

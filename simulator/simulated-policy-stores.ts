@@ -1,3 +1,5 @@
+import { CheckpointMoved } from '../src/following/handler.js';
+import type { TrailPoint } from '../src/following/trail.js';
 import type { Locks } from '../src/postgres/leadership.js';
 import {
   ALL_POLICIES,
@@ -10,11 +12,9 @@ import {
   type UnknownEvent,
 } from '../src/reacting/parked-reactions.js';
 import {
-  CheckpointMoved,
   type KnownCheckpoint,
   type PolicyCheckpoint,
   type PolicyCheckpoints,
-  type TrailPoint,
 } from '../src/reacting/policy-checkpoint.js';
 import type { PolicyStores } from '../src/reacting/policy-stores.js';
 import type { Position, SeenEvent } from '../src/event-log/event-log.js';
@@ -142,7 +142,7 @@ class SimulatedCheckpoints implements PolicyCheckpoints {
       const before = this.table.checkpoint;
       const isWritten = before.position !== null || before.losses > 0;
       if (isWritten && (before.losses !== losses || before.position !== from))
-        throw new CheckpointMoved();
+        throw new CheckpointMoved('policies');
       this.table.checkpoint = { position, witness, trail: trail ?? before.trail, losses };
     });
   }
@@ -332,12 +332,10 @@ function byStream(rows: readonly Row[]): ParkedStreams {
 export function simulatedPolicyStores(
   table: SimulatedPolicyTable,
   line: Line,
-  locks: SimulatedLocks,
 ): PolicyStores {
   return {
     checkpoints: new SimulatedCheckpoints(table, line),
     parked: new SimulatedParkedReactions(table, line),
-    locks,
     answer: () => line.read('database', away, () => undefined),
   };
 }

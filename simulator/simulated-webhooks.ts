@@ -1,8 +1,8 @@
+import { CheckpointMoved } from '../src/following/handler.js';
+import type { TrailPoint } from '../src/following/trail.js';
 import type { Position, SeenEvent } from '../src/event-log/event-log.js';
-import type { TrailPoint } from '../src/reacting/policy-checkpoint.js';
 import type { Locks } from '../src/postgres/leadership.js';
 import {
-  AnotherFollower,
   nameOf,
   type EndpointChange,
   type FollowerCheckpoint,
@@ -43,9 +43,9 @@ export class SimulatedWebhookTable {
     if (position !== null) this.beginnings.push(position);
   }
 
-  /** @throws {AnotherFollower} */
+  /** @throws {CheckpointMoved} */
   takeVersion(version: bigint): FollowerCheckpoint {
-    if (this.checkpoint?.version !== version) throw new AnotherFollower();
+    if (this.checkpoint?.version !== version) throw new CheckpointMoved('webhooks');
     this.checkpoint = { ...this.checkpoint, version: version + 1n };
     return this.checkpoint;
   }
@@ -98,12 +98,10 @@ export class SimulatedWebhookTable {
 export function simulatedFollowerStore(
   table: SimulatedWebhookTable,
   line: Line,
-  locks: Locks,
 ): FollowerStore {
   const ask = <T>(question: () => T): Promise<T> => line.read('webhooks', away, question);
   const change = <T>(work: () => T): Promise<T> => line.write('webhooks', away, work);
   return {
-    locks,
     checkpoint: () => ask(() => table.checkpoint),
     begin: (position, endpoints) => change(() => table.begin(position, endpoints)),
     storePage: (version, { point, trail, endpoints, deliveries, unread }) =>

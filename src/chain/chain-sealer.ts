@@ -1,16 +1,17 @@
-import type { EventLog, Position } from '../event-log/event-log.js';
+import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import { storedBytes } from '../event-log/event-pages.js';
 import { lagAfter, stillSeconds } from '../event-log/lag.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import { atMost } from '../foundation/in-time.js';
+import type { Follower } from '../following/follower.js';
+import type { FollowedPage, Handler, HandlerTurn } from '../following/handler.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
-import { Leadership, leadWhileStarted, type Locks } from '../postgres/leadership.js';
 import type { ChainSealing } from './chain-sealing.js';
 import type { SealStores } from './chain-seals.js';
 import type { SealingStop } from './log-seal.js';
 
 export interface ChainSealerOptions {
-  readonly locks: Locks;
   readonly seals: SealStores;
   readonly log: EventLog;
   readonly sealing: ChainSealing;
@@ -37,7 +38,8 @@ export interface SealerStatus {
 const LOCK = 'chain-sealer';
 const EVERY_MS = 5_000;
 const STOP_WITHIN_MS = 1_000;
-const RETRY = { first: 50, max: 5_000 };
+/** So many events, or bytes, are sealed at once. */
+const KEPT = { events: 1_000, bytes: 8 * 1024 * 1024 };
 
 const STOPS: Readonly<Record<SealingStop, string>> = {
   lost: 'the log lost its end: `ledger verify` names the lost events, `ledger acknowledge-loss` lets sealing continue',
@@ -48,87 +50,121 @@ const STOPS: Readonly<Record<SealingStop, string>> = {
     'the seal of the log was not signed here, or sealed events are missing: see `ledger verify`',
 };
 
+/** A page with the stored events. */
+interface StoredPage extends FollowedPage {
+  readonly events: readonly { readonly recorded: RecordedEvent }[];
+}
+
 /**
- * Seals new events, round after round. One process leads (advisory lock), which only spares the
- * others the work: a write counts only on the checkpoint that it was made from.
+ * Seals new events, round after round. That one process leads only spares the others the work: a
+ * write counts only on the checkpoint that it was made from.
  */
-export class ChainSealer {
-  private readonly stopping = new AbortController();
-  private readonly leadership: Leadership;
-  private running: Promise<void> | undefined;
-  private interruption: string | null = null;
+export class ChainSealer<Page extends StoredPage = StoredPage> implements Handler<Page> {
+  readonly name = LOCK;
+  readonly worksLater = true;
+  private at: Position | undefined;
+  private turn: HandlerTurn | undefined;
+  /** Events that are not sealed yet, in order. */
+  private unsealed: RecordedEvent[] = [];
+  /** The position before them. */
+  private unsealedAfter: Position | undefined;
+  private unsealedBytes = 0;
+  private sealing: Promise<void> = Promise.resolve();
   /** Their newest seal stays invalid, also without new events in them. */
   private readonly broken = new Set<string>();
   private stopped: SealingStop | null = null;
 
-  constructor(private readonly options: ChainSealerOptions) {
-    this.leadership = new Leadership(options.locks, [LOCK]);
+  constructor(private readonly options: ChainSealerOptions) {}
+
+  get position(): Position | undefined {
+    return this.at;
   }
 
-  start(): void {
-    this.running ??= this.run();
+  describe(error: unknown): string {
+    return errorNameAndCode(error);
   }
 
-  /** Finishes the current batch, unless a store does not answer: the next leader seals the rest. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    await atMost(STOP_WITHIN_MS, this.running ?? Promise.resolve());
-    this.leadership.release();
+  async begin(turn: HandlerTurn): Promise<void> {
+    await this.end();
+    this.at = await this.options.log.head();
+    this.unsealedAfter = this.at;
+    this.turn = turn;
+    void this.repeat(turn);
   }
 
-  get role(): SealerStatus['role'] {
-    return this.leadership.held.size > 0 ? 'leader' : 'standby';
+  /** Events are sealed together, a few seconds later. */
+  async take(page: Page): Promise<void> {
+    const { log } = this.options;
+    for (const { recorded } of page.events) {
+      if (log.compare(recorded.position, this.at) <= 0) continue;
+      this.unsealed.push(recorded);
+      this.unsealedBytes += storedBytes(recorded);
+    }
+    this.at = page.last;
+    if (this.unsealed.length >= KEPT.events || this.unsealedBytes >= KEPT.bytes)
+      await this.sealNow();
+  }
+
+  async end(): Promise<void> {
+    this.turn = undefined;
+    // A store may not answer: the next leader seals the rest.
+    await atMost(
+      STOP_WITHIN_MS,
+      this.sealing.catch(() => undefined),
+    );
+    this.sealing = Promise.resolve();
+    this.drop(this.at);
+    this.at = undefined;
   }
 
   /** @throws when the database or the log is away. */
-  async status(now: number): Promise<SealerStatus> {
+  async status(
+    now: number,
+    follower: Pick<Follower<Page>, 'leads' | 'problemOf'>,
+  ): Promise<SealerStatus> {
     const { seals, log } = this.options;
     const { position, movedAt } = await seals(await log.id()).checkpoint();
     const lag = await lagAfter(log, position, await log.head(), now);
     return {
-      role: this.role,
+      role: follower.leads(LOCK) ? 'leader' : 'standby',
       position: position ?? null,
       ...lag,
       stillSeconds: stillSeconds(lag, movedAt, now),
-      lastError: this.lastError,
+      lastError: follower.problemOf(LOCK) ?? this.obstacle,
     };
   }
 
-  private get lastError(): string | null {
-    if (this.interruption === null && this.stopped !== null) return STOPS[this.stopped];
-    if (this.interruption !== null || this.broken.size === 0) return this.interruption;
-    return `${this.broken.size} chains end in a seal that was not signed here`;
+  private get obstacle(): string | null {
+    if (this.stopped !== null) return STOPS[this.stopped];
+    return this.broken.size === 0
+      ? null
+      : `${this.broken.size} chains end in a seal that was not signed here`;
   }
 
-  private async run(): Promise<void> {
-    const everyMs = this.options.everyMs ?? EVERY_MS;
-    await leadWhileStarted(
-      {
-        leadership: this.leadership,
-        started: this.stopping.signal,
-        everyMs,
-        retryMs: RETRY,
-        onInterrupted: (error) => this.noteInterruption(errorNameAndCode(error)),
-        onStandby: () => (this.interruption = null),
-      },
-      // A turn for each round: failures are counted from the last round that was sealed.
-      async (_, signal) => {
-        await this.round(signal);
-        this.interruption = null;
-        await pause(everyMs, signal);
-      },
-    );
+  /** Also without new events: the last sealed one may be gone. */
+  private async repeat(turn: HandlerTurn): Promise<void> {
+    try {
+      while (!turn.signal.aborted && this.turn === turn) {
+        await this.sealNow();
+        turn.succeed();
+        await pause(this.options.everyMs ?? EVERY_MS, turn.signal);
+      }
+    } catch (error) {
+      turn.fail(error);
+    }
   }
 
-  private noteInterruption(problem: string): void {
-    if (problem !== this.interruption)
-      this.options.logger.warn({ error: problem }, 'sealing is interrupted, retrying');
-    this.interruption = problem;
+  private sealNow(): Promise<void> {
+    const { signal } = this.turn ?? {};
+    this.sealing = this.sealing.then(() => this.round(signal));
+    return this.sealing;
   }
 
-  private async round(signal: AbortSignal): Promise<void> {
+  private async round(signal?: AbortSignal): Promise<void> {
     const known = this.broken.size;
-    const { broken, stopped } = await this.options.sealing.sealToHead({ signal });
+    const read = (after: Position | undefined, limit: number) => this.eventsBehind(after, limit);
+    const sealing = this.options.sealing.sealToHead({ signal, read });
+    const { broken, stopped, checkpoint } = await sealing;
     if (stopped !== null && stopped !== this.stopped)
       this.options.logger.error({ reason: stopped }, STOPS[stopped]);
     this.stopped = stopped;
@@ -138,5 +174,28 @@ export class ChainSealer {
         { chains: this.broken.size },
         'chains end in a seal that was not signed here',
       );
+    this.drop(stopped === null ? checkpoint.position : this.at);
+  }
+
+  /** Those that the follower has read, where they begin at this place; otherwise from the log. */
+  private async eventsBehind(
+    after: Position | undefined,
+    limit: number,
+  ): Promise<readonly RecordedEvent[]> {
+    const { log } = this.options;
+    const next = this.unsealed.findIndex(({ position }) => log.compare(position, after) > 0);
+    const before = next > 0 ? this.unsealed[next - 1]?.position : this.unsealedAfter;
+    return next >= 0 && log.compare(before, after) === 0
+      ? this.unsealed.slice(next, next + limit)
+      : log.readAll(after, limit);
+  }
+
+  /** Those up to this place need not be kept. */
+  private drop(upTo: Position | undefined): void {
+    const { log } = this.options;
+    const left = this.unsealed.filter(({ position }) => log.compare(position, upTo) > 0);
+    this.unsealedAfter = this.unsealed.at(-left.length - 1)?.position ?? this.unsealedAfter;
+    this.unsealed = left;
+    this.unsealedBytes = left.reduce((sum, event) => sum + storedBytes(event), 0);
   }
 }

@@ -10,7 +10,9 @@ import type { Mails } from '../mails/mails.js';
 import type { PolicyRunner } from '../reacting/policy-runner.js';
 import { ping } from '../postgres/database.js';
 import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
-import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import type { Follower } from '../following/follower.js';
+import type { Projections } from '../projecting/following/projections.js';
+import type { Page } from '../projecting/page.js';
 import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
 import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
@@ -39,7 +41,8 @@ export class ServiceReadiness implements ReadinessProbe {
     private readonly core: Pick<Core, 'pool' | 'log' | 'followedLog'>,
     private readonly generations: LiveGenerations,
     private readonly followers: {
-      readonly projections: ProjectionRunner;
+      readonly follower: Follower<Page>;
+      readonly projections: Projections;
       readonly policies: PolicyRunner;
       readonly sealer: ChainSealer;
       readonly webhooks: {
@@ -90,18 +93,18 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   private awaited(): AwaitedFollowers {
-    const { projections, policies } = this.followers;
+    const { follower, policies } = this.followers;
     return {
       reach: async (position, withinMs) => {
         const waits = [
           policies.waitFor(position, withinMs),
-          projections.waitFor(position, this.names, withinMs),
+          follower.waitFor(position, this.names, withinMs),
         ];
         return (await Promise.all(waits)).every((reached) => reached);
       },
       at: async () => {
         const [models, reacted] = await Promise.all([
-          projections.appliedPositions(this.names),
+          follower.positions(this.names),
           policies.checkpoint(),
         ]);
         return new Map([...models, ['policies', reacted ?? undefined]]);
@@ -194,15 +197,18 @@ export class ServiceReadiness implements ReadinessProbe {
         this.guarded(async () => clockHealth(await newest)),
         this.projectionChecks(),
         this.guarded(async () => {
-          const status = await this.followers.policies.status(Date.now());
+          const status = await this.followers.policies.status(Date.now(), this.followers.follower);
           return { ok: status.lastError === null, ...status };
         }),
         this.guarded(async () => {
-          const status = await this.followers.sealer.status(Date.now());
+          const status = await this.followers.sealer.status(Date.now(), this.followers.follower);
           return { ok: status.lastError === null, ...status };
         }),
         this.guarded(async () => {
-          const status = await this.followers.webhooks.follower.status(Date.now());
+          const status = await this.followers.webhooks.follower.status(
+            Date.now(),
+            this.followers.follower,
+          );
           const isSent = status.unsentSeconds < STILL_SECONDS_DEGRADED;
           return { ok: status.lastError === null && isSent, ...status };
         }),
@@ -228,7 +234,10 @@ export class ServiceReadiness implements ReadinessProbe {
 
   private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {
     try {
-      const status = await inTime(this.followers.projections.status(), ANSWER_WITHIN_MS);
+      const status = await inTime(
+        this.followers.projections.status(this.followers.follower),
+        ANSWER_WITHIN_MS,
+      );
       return Object.fromEntries(
         status.map(
           ({

@@ -11,11 +11,14 @@ import type { PaymentFigures } from '../payments/payment-figures.js';
 import type { PolicyRunner, PolicyStatus } from '../reacting/policy-runner.js';
 import type { WebhookFollower, WebhooksStatus } from '../webhooks/deliveries/webhook-follower.js';
 import type { SenderStatus, WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
-import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import type { Follower } from '../following/follower.js';
+import type { Projections } from '../projecting/following/projections.js';
+import type { Page } from '../projecting/page.js';
 
 interface WatchedRunners {
   readonly clock: { readonly aheadSeconds: number };
-  readonly projections: ProjectionRunner;
+  readonly follower: Follower<Page>;
+  readonly projections: Projections;
   readonly policies: PolicyRunner;
   readonly sealer: ChainSealer;
   readonly webhooks: {
@@ -99,7 +102,7 @@ export class LedgerMetrics {
 interface FollowersRead {
   /** Of the newest entry of the log; of this process. */
   readonly clockAheadSeconds: number;
-  readonly projections: Awaited<ReturnType<ProjectionRunner['status']>> | undefined;
+  readonly projections: Awaited<ReturnType<Projections['status']>> | undefined;
   readonly policies: PolicyStatus | undefined;
   readonly chain: SealerStatus | undefined;
   readonly webhooks: WebhooksStatus | undefined;
@@ -116,10 +119,10 @@ const NO_MAILS = { waiting: 0, oldestWaitingSeconds: 0, unsentSeconds: 0 };
 async function readFollowers(followers: WatchedRunners): Promise<FollowersRead> {
   const now = timeNow();
   const [projections, policies, chain, webhooks, mails, payments] = await Promise.all([
-    followers.projections.status().catch(() => undefined),
-    followers.policies.status(now).catch(() => undefined),
-    followers.sealer.status(now).catch(() => undefined),
-    followers.webhooks.follower.status(now).catch(() => undefined),
+    followers.projections.status(followers.follower).catch(() => undefined),
+    followers.policies.status(now, followers.follower).catch(() => undefined),
+    followers.sealer.status(now, followers.follower).catch(() => undefined),
+    followers.webhooks.follower.status(now, followers.follower).catch(() => undefined),
     followers.mails === undefined ? NO_MAILS : followers.mails.waiting().catch(() => undefined),
     followers.payments.figures().catch(() => undefined),
   ]);

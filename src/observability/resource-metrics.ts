@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ChainSealer } from '../chain/chain-sealer.js';
 import type { PoolUse } from '../event-log/event-log-observer.js';
 import type { SeenExport } from '../exports/jobs/export-jobs.js';
 import type { ExportFigures } from '../exports/storage/export-file-rows.js';
@@ -11,8 +10,10 @@ import type { JobsObserver } from '../work-queue/jobs.js';
 import type { PolicyRunner } from '../reacting/policy-runner.js';
 import type { QueueDepth } from '../work-queue/queue-depth.js';
 import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
-import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
-import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import type { Follower } from '../following/follower.js';
+import type { Handler } from '../following/handler.js';
+import type { Projections } from '../projecting/following/projections.js';
+import type { Page } from '../projecting/page.js';
 import type { PaymentsObserver } from '../payments/payments-work.js';
 
 type PoolName =
@@ -26,10 +27,11 @@ type PoolName =
   | 'slow-reads';
 
 interface WatchedRunners {
-  readonly projections: Pick<ProjectionRunner, 'names' | 'leads' | 'waiting'>;
-  readonly policies: Pick<PolicyRunner, 'role' | 'waiting'>;
-  readonly sealer: Pick<ChainSealer, 'role'>;
-  readonly webhooks: { readonly follower: Pick<WebhookFollower, 'role'> };
+  readonly follower: Pick<Follower<Page>, 'leads' | 'waiting'>;
+  readonly projections: Pick<Projections, 'names'>;
+  readonly policies: Pick<PolicyRunner, 'name' | 'waiting'>;
+  readonly sealer: Pick<Handler<Page>, 'name'>;
+  readonly webhooks: { readonly follower: Pick<Handler<Page>, 'name'> };
 }
 
 /**
@@ -77,17 +79,15 @@ export class ResourceMetrics {
     this.pools.set(name, pool);
   }
 
-  watchFollowers({ projections, policies, sealer, webhooks }: WatchedRunners): void {
+  watchFollowers({ follower, projections, policies, sealer, webhooks }: WatchedRunners): void {
     this.gauge(
       'ledger_follower_leads',
       '1 where this process does the work, 0 on standby',
       ['follower'],
       (gauge) => {
-        for (const name of projections.names)
-          gauge.set({ follower: name }, projections.leads(name) ? 1 : 0);
-        gauge.set({ follower: 'policies' }, policies.role === 'leader' ? 1 : 0);
-        gauge.set({ follower: 'chain' }, sealer.role === 'leader' ? 1 : 0);
-        gauge.set({ follower: 'webhooks' }, webhooks.follower.role === 'leader' ? 1 : 0);
+        for (const name of [...projections.names, policies.name, webhooks.follower.name])
+          gauge.set({ follower: name }, follower.leads(name) ? 1 : 0);
+        gauge.set({ follower: 'chain' }, follower.leads(sealer.name) ? 1 : 0);
       },
     );
     this.gauge(
@@ -95,7 +95,7 @@ export class ResourceMetrics {
       'Reads that wait for read models, or for the reactions of policies',
       ['on'],
       (gauge) => {
-        gauge.set({ on: 'projections' }, projections.waiting);
+        gauge.set({ on: 'projections' }, follower.waiting);
         gauge.set({ on: 'policies' }, policies.waiting);
       },
     );

@@ -14,7 +14,8 @@ import { PostgresAnswerRows } from '../idempotency/answer-rows.js';
 import { KeptAnswers } from '../idempotency/kept-answers.js';
 import type { PolicyRunner } from '../reacting/policy-runner.js';
 import { queueDepth } from '../work-queue/queue-depth.js';
-import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import type { Follower } from '../following/follower.js';
+import type { Page } from '../projecting/page.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
 import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { ServiceReadiness } from '../observability/health.js';
@@ -29,9 +30,8 @@ import {
   startJobs,
   startJobsPool,
   startPolicies,
-  startProjecting,
+  startFollower,
   startReadiness,
-  startSealing,
   startMails,
   startWebhooks,
   startUnreadableRetries,
@@ -73,7 +73,7 @@ import {
 export interface Service extends Listening {
   readonly core: Core;
   readonly app: NestFastifyApplication;
-  readonly projections: ProjectionRunner;
+  readonly follower: Follower<Page>;
   readonly policies: PolicyRunner;
   /** Requests in flight finish, checkpoints are written, everything is released. */
   stop(): Promise<void>;
@@ -119,11 +119,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     resources.watchFollowers(followers);
     if (config.roles.has('worker')) resources.watchQueue(() => queueDepth(stores.background));
     await configureApplication(application, parts, options);
-    await start(startProjecting(followers));
-    await start(startUnreadableRetries(followers, core, operationsPool, options));
     await start(startJobs(followers, options));
+    await start(startFollower(followers));
+    await start(startUnreadableRetries(followers, core, operationsPool, options));
     await start(startPolicies(followers));
-    await start(startSealing(followers));
     await start(startWebhooks(followers));
     await start(startMails(followers));
     const isBusy = (): boolean => application.edge.isBusy;

@@ -73,7 +73,7 @@ export function startExports(
     logger,
     presence: stores.presence,
     generations: watched.generations,
-    readModels: followers.projections,
+    readModels: followers.follower,
     publicUrl: () => config.publicUrl ?? address.url,
     onAttempt: resources.exports,
     isBusy,

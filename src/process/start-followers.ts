@@ -9,6 +9,7 @@ import { connectionBudget } from '../config/connection-budget.js';
 import { isOutage, isStoreAway, type Core } from '../stores/core.js';
 import { countOtherReleases } from '../stores/release.js';
 import type { EventLog } from '../event-log/event-log.js';
+import { Follower } from '../following/follower.js';
 import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/limits/rate-limits.js';
 import { purgeAnswers } from '../idempotency/purge-answers.js';
@@ -27,14 +28,14 @@ import { carryOutReactions, jobHandlers } from '../reacting/reactions.js';
 import { repeatJobs } from '../policies/repeat-jobs.js';
 import { positionOfOrigin } from '../operations/ledger/origin-positions.js';
 import { openPool } from '../postgres/database.js';
-import { AdvisoryLocks } from '../postgres/leadership.js';
 import { replayErasures } from '../stores/erasure-replay.js';
 import { retireOldKeys, settleRotation } from '../privacy/key-rotation.js';
 import { masterKeyId } from '../privacy/master-key.js';
 import { scrubIfNeeded } from '../privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
-import { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import { Projections } from '../projecting/following/projections.js';
 import { postgresProjectionStores } from '../projecting/following/projection-stores.js';
+import type { Page } from '../projecting/page.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import { purgeRuns } from '../runs/recorded-runs.js';
@@ -58,7 +59,8 @@ export const PROJECTION_NAMES = accountProjectors.map(({ name }) => name);
  * after it.
  */
 export interface Followers {
-  readonly projections: ProjectionRunner;
+  readonly follower: Follower<Page>;
+  readonly projections: Projections;
   readonly jobs: Jobs;
   readonly policies: PolicyRunner;
   readonly sealer: ChainSealer;
@@ -97,7 +99,6 @@ export function makeFollowers(
   const { core, background: pool } = parts.stores;
   const { log, codec } = core;
   const { generations, loss } = parts.watched;
-  const settle = (): Promise<void> => loss.settle();
   const jobs = jobsOf(parts, { logger });
   const mails = mailsOf(parts, { config, logger });
   const guard = new EndpointGuard({ allowed: config.webhookAllowCidrs });
@@ -109,33 +110,32 @@ export function makeFollowers(
     chains: new ChainNames(core.names),
     signer: core.chainSigner,
   });
-  return {
-    projections: new ProjectionRunner({
-      stores: postgresProjectionStores(pool, accountProjectors),
-      log,
-      decode: decodeForProjectors(codec),
-      projectors: accountProjectors,
-      generations,
-      logger,
-      settle,
-    }),
-    jobs,
-    policies: policiesOf(parts, { jobs, mails, payments, logger }),
-    sealer: new ChainSealer({
-      locks: new AdvisoryLocks(pool),
-      seals: sealsIn(pool),
-      log,
-      sealing,
-      logger,
-    }),
-    webhooks: webhooksOf(parts, { config, logger }, guard),
-    mails,
-    payments,
-  };
+  const projections = new Projections({
+    stores: postgresProjectionStores(pool, accountProjectors),
+    log,
+    decode: decodeForProjectors(codec),
+    projectors: accountProjectors,
+    generations,
+    logger,
+  });
+  const policies = policiesOf(parts, { jobs, mails, payments, logger });
+  const sealer = new ChainSealer({ seals: sealsIn(pool), log, sealing, logger });
+  const webhooks = webhooksOf(parts, { config, logger }, guard);
+  const { roles } = config;
+  const follower = new Follower<Page>({
+    ...projections.following,
+    handlers: [
+      ...(roles.has('projector') ? projections.handlers : []),
+      ...(roles.has('worker') ? [policies, webhooks.follower, sealer] : []),
+    ],
+    settle: () => loss.settle(),
+    logger,
+  });
+  return { follower, projections, jobs, policies, sealer, webhooks, mails, payments };
 }
 
 function webhooksOf(
-  { stores, watched, address, observeWebhooks }: FollowersParts,
+  { stores, address, observeWebhooks }: FollowersParts,
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
   guard: EndpointGuard,
 ): Webhooks {
@@ -147,7 +147,6 @@ function webhooksOf(
     guard,
     keys: new SigningKeys(pool, core.webhookKeysSealer),
     logger,
-    settle: () => watched.loss.settle(),
     translate: (position) => positionOfOrigin(core.log, position),
     publicUrl: () => config.publicUrl ?? address.url,
     onAttempt: observeWebhooks,
@@ -155,7 +154,7 @@ function webhooksOf(
 }
 
 function policiesOf(
-  { stores, watched }: FollowersParts,
+  { stores }: FollowersParts,
   {
     logger,
     ...takers
@@ -174,7 +173,6 @@ function policiesOf(
       providers: new PaymentNotes(providerRows(pool), core.names),
       payments: takers.payments,
     }),
-    settle: () => watched.loss.settle(),
   });
 }
 
@@ -235,19 +233,19 @@ function jobsOf(
   return jobs;
 }
 
-/** Stopped last of the followers, so that the others' results are still shown. */
-export function startProjecting({ projections }: Followers): Started<ProjectionRunner> {
-  return { part: projections, undo: () => projections.stop() };
+/** Stopped before the jobs, which reactions add. */
+export function startFollower({ follower }: Followers): Started<Follower<Page>> {
+  return { part: follower, undo: () => follower.stop() };
 }
 
 /** Begins with the first round, once this process leads. */
 export function startUnreadableRetries(
-  { projections }: Followers,
+  { follower }: Followers,
   core: Core,
   pool: Pool,
   { config, logger }: ServiceOptions,
 ): Started<undefined> {
-  const leads = (name: string): boolean => projections.leads(name);
+  const leads = (name: string): boolean => follower.leads(name);
   const retries = new UnreadableRetries({
     core,
     pool,
@@ -282,22 +280,17 @@ export function startMails({ mails }: Followers): Started<Mails | undefined> {
   return { part: mails, undo: async () => mails?.sender.stop() };
 }
 
-export function startSealing({ sealer }: Followers): Started<ChainSealer> {
-  return { part: sealer, undo: () => sealer.stop() };
-}
-
 /** Starts them once the log is known to be the database's own. */
 export function startFollowing(
-  { projections, policies, sealer, webhooks, mails }: Followers,
+  { follower, policies, webhooks, mails }: Followers,
   { log }: Core,
   { config }: ServiceOptions,
 ): Started<undefined> {
   const { roles } = config;
   const waiting = new AbortController();
   void whenAccepted(log, waiting.signal, () => {
-    if (roles.has('projector')) projections.start();
+    if (roles.has('projector') || roles.has('worker')) follower.start();
     if (roles.has('worker')) policies.start();
-    if (roles.has('worker')) sealer.start();
     if (roles.has('worker')) webhooks.start();
     if (roles.has('worker')) mails?.sender.start();
   });
@@ -336,18 +329,18 @@ export function startCatchingUpAtEnd(core: Core, followers: Followers): Started<
  */
 async function catchUpBeforeEnd(
   { log }: Core,
-  { projections, policies }: Followers,
+  { follower, policies }: Followers,
 ): Promise<void> {
   const deadline = performance.now() + CATCH_UP_BEFORE_END_MS;
   const left = (): number => Math.max(0, deadline - performance.now());
   try {
     const answered = await log.head();
-    if (answered !== undefined && policies.role === 'leader')
+    if (answered !== undefined && follower.leads(policies.name))
       await policies.waitFor(answered, left());
     const head = await log.head();
     if (head === undefined) return;
-    const led = PROJECTION_NAMES.filter((name) => projections.leads(name));
-    await projections.waitFor(head, led, left());
+    const led = PROJECTION_NAMES.filter((name) => follower.leads(name));
+    await follower.waitFor(head, led, left());
   } catch {
     return;
   }

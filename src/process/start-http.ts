@@ -120,7 +120,7 @@ export async function startApplication(
   parts: ApplicationParts,
   { config, logger }: ServiceOptions,
 ): Promise<Started<Application>> {
-  const { projections, policies } = parts.followers;
+  const { follower, policies } = parts.followers;
   const publicUrl = (): string => config.publicUrl ?? parts.address.url;
   const connections = await connectionsMax(config, logger);
   const edge = new HttpEdge({
@@ -157,10 +157,10 @@ export async function startApplication(
       api: config.roles.has('api'),
       consolePatterns: config.consolePatterns,
       progress: {
-        projectionsReach: (...awaited) => projections.waitFor(...awaited),
-        projectionsHave: (...asked) => projections.have(...asked),
+        projectionsReach: (...awaited) => follower.waitFor(...awaited),
+        projectionsHave: (...asked) => follower.have(...asked),
         policiesReach: (...awaited) => policies.waitFor(...awaited),
-        projectionsAt: (names) => projections.appliedPositions(names),
+        projectionsAt: (names) => follower.positions(names),
         policiesAt: (scope) => policies.reachedPosition(scope),
         notIncluded: () => parts.readiness.notIncluded,
       },

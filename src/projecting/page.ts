@@ -3,6 +3,7 @@ import type { DecodeEvents, LedgerEvent, UndecodableEvent } from './projector.js
 
 /** One event of a page: decoded, or the reason why not. */
 export interface PageEvent {
+  readonly recorded: RecordedEvent;
   readonly type: string;
   readonly position: Position;
   readonly eventId: string;
@@ -11,7 +12,7 @@ export interface PageEvent {
   readonly undecodable: UndecodableEvent | undefined;
 }
 
-/** A section of the log, decoded once for all projections that read it. Never empty. */
+/** A section of the log, decoded once for all its readers. Never empty. */
 export interface Page {
   readonly events: readonly PageEvent[];
   readonly last: Position;
@@ -31,8 +32,9 @@ export async function decodePage(
     const { id: eventId, type, position, stream, revision } = stored;
     const result = decoded[index];
     if (result && 'event' in result)
-      return { type, position, eventId, decoded: result, undecodable: undefined };
+      return { recorded: stored, type, position, eventId, decoded: result, undecodable: undefined };
     return {
+      recorded: stored,
       type,
       position,
       eventId,

@@ -2,17 +2,6 @@ import pg from 'pg';
 import { ERASURES, type UndecodableEvent } from './projector.js';
 
 /**
- * The rows or the checkpoint have changed since this process loaded them: another process writes
- * this generation. Load again, then continue.
- */
-export class CheckpointMoved extends Error {
-  override readonly name = 'CheckpointMoved';
-  constructor(readonly projection: string) {
-    super(`the checkpoint of ${projection} was moved by another writer`);
-  }
-}
-
-/**
  * The next event that a projection must read cannot be decoded, and its stream alone cannot be
  * parked. The projection waits: events are never skipped.
  */

@@ -2,19 +2,12 @@ import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness, witnessText } from '../event-log/witness.js';
+import { CheckpointMoved } from '../following/handler.js';
+import type { TrailPoint } from '../following/trail.js';
 import { epochMs, fetchRow, now, run, tables } from '../postgres/statements.js';
 
 /** All policies share one checkpoint. */
 const NAME = 'policies';
-
-/**
- * An earlier checkpoint of the policies, and the newest event that the leader had seen then: their
- * reactions up to it are all at or before that event.
- */
-export interface TrailPoint {
-  readonly reached: Position;
-  readonly witness: SeenEvent;
-}
 
 /** The checkpoint of the policies. */
 export interface PolicyCheckpoint {
@@ -28,14 +21,6 @@ export interface PolicyCheckpoint {
   readonly losses: number;
   /** When it moved last, epoch milliseconds; undefined: unknown. */
   readonly movedAt?: number;
-}
-
-/**
- * The checkpoint is another one than this process last read or wrote: another process leads, or has
- * moved the policies back because the log lost its end.
- */
-export class CheckpointMoved extends Error {
-  override readonly name = 'CheckpointMoved';
 }
 
 /** Where the checkpoint of the policies is stored. Every call throws while its store is away. */
@@ -156,7 +141,7 @@ export async function writePolicyCheckpoint(
           ),
       ),
   );
-  if (written !== 1) throw new CheckpointMoved();
+  if (written !== 1) throw new CheckpointMoved(NAME);
 }
 
 /** A stored trail. */

@@ -1,20 +1,20 @@
 import type { Scope } from '../domain/scope.js';
 import { checkClock } from '../event-log/clock.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
+import type { Follower } from '../following/follower.js';
+import { CheckpointMoved, type Handler, type HandlerTurn } from '../following/handler.js';
 import { lagAfter, stillSeconds, type Lag } from '../event-log/lag.js';
 import { inTime } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
-import { Rest } from '../foundation/rest.js';
 import { after, elapsed } from '../foundation/world.js';
-import { Leadership, leadWhileStarted } from '../postgres/leadership.js';
-import { PositionWaiters } from '../projecting/following/position-waiters.js';
+import type { Page } from '../projecting/page.js';
+import { PositionWaiters } from '../following/position-waiters.js';
 import { describeFailure } from './describe-failure.js';
 import { EventReactions } from './event-reactions.js';
 import type { ParkedCounts } from './parked-reactions.js';
-import { CheckpointMoved, type TrailPoint } from './policy-checkpoint.js';
 import type { PolicyStores } from './policy-stores.js';
-import { PolicyTrail } from './policy-trail.js';
+import { Trail, type TrailPoint } from '../following/trail.js';
 import type { CarryOut } from './policy.js';
 import { ReactionFlow } from './reaction-flow.js';
 import type { ReadingOptions } from './reading-events.js';
@@ -27,14 +27,8 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   /** Whether the error means that a store is unavailable; an error of one account does not. */
   readonly isUnavailable: (error: unknown) => boolean;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
-  readonly leaseEveryMs?: number;
-  /** Longest pause between two small pages while nobody waits. Default 15. */
-  readonly restMs?: number;
-  /**
-   * Called before the log is followed: resets policies when the log lost events that they had
-   * processed.
-   */
-  readonly settle?: () => Promise<unknown>;
+  /** Pause between two looks at parked reactions. Default 1 000. */
+  readonly retryEveryMs?: number;
   /** Limit of parked streams; at more all reactions stop. */
   readonly parkedStreamsMax?: number;
   /** How long all reactions pause when many fail although the stores answer. */
@@ -52,10 +46,11 @@ export interface PolicyStatus extends Lag, ParkedCounts {
   readonly lastError: string | null;
 }
 
+/** What the follower knows of its handlers. */
+type Progress = Pick<Follower<Page>, 'leads' | 'problemOf'>;
+
 const CHECKPOINT = 'policies';
-const PAGE = 500;
 const POLL_MS = 15;
-const RETRY = { first: 50, max: 5_000 };
 /**
  * Longest delay of the checkpoint after events without reactions: other processes wait for its
  * position, too.
@@ -73,26 +68,26 @@ const RETRY_FIRST_MS = 2_000;
 /**
  * Reacts to the log, each stream in its order, each event at least once: every reaction is carried
  * out or recorded as parked before the checkpoint moves past its event, and has an id made from its
- * cause. Parked reactions are retried until they succeed. One process leads (advisory lock), the
- * others are standby.
+ * cause. Parked reactions are retried until they succeed.
  */
-export class PolicyRunner {
+export class PolicyRunner implements Handler<Page> {
+  readonly name = CHECKPOINT;
+  readonly worksLater = true;
   private readonly waiters: PositionWaiters;
-  private readonly rest: Rest;
-  private readonly leadership: Leadership;
   private readonly stopping = new AbortController();
-  private running: Promise<void> | undefined;
+  private retrying: Promise<void> | undefined;
   private reached: Position | undefined;
   /** The checkpoint as this process last read or wrote it. */
   private stored: Position | null = null;
-  private trail: PolicyTrail;
+  private trail: Trail;
   private losses = 0;
   /**
    * Of the log at the beginning of the turn: a position from before the log lost its end is not
    * written.
    */
   private epoch = 0;
-  private leading = false;
+  /** While this process leads. */
+  private turn: HandlerTurn | undefined;
   private polling = false;
   /**
    * The checkpoint's writes, one after the other: an older position must not overwrite a newer one.
@@ -100,17 +95,15 @@ export class PolicyRunner {
   private writing: Promise<void> = Promise.resolve();
   /** Cancels the write. */
   private idleWrite: (() => void) | undefined;
-  private problem: string | null = null;
+  private waitingBecause: string | null = null;
   private readonly reactions: EventReactions;
-  /** Of this turn; undefined: this process does not lead. */
   private flow: ReactionFlow | undefined;
   private readonly retries: Retries;
 
   constructor(private readonly options: PolicyRunnerOptions) {
     this.trail = this.trailOf([]);
     this.waiters = new PositionWaiters(options.log);
-    this.rest = new Rest(() => this.waiters.size > 0, options.restMs);
-    const { parked, locks } = options.stores;
+    const { parked } = options.stores;
     this.retries = new Retries({ ...options, parked });
     this.reactions = new EventReactions({
       ...options,
@@ -118,35 +111,71 @@ export class PolicyRunner {
       parkedStreamsMax: options.parkedStreamsMax ?? PARKED_STREAMS_MAX,
       outageMs: options.outageMs ?? OUTAGE_MS,
       storesAnswer: () => this.storesAnswer(),
-      onWaiting: (error) => (this.problem = describeFailure(error)),
+      onWaiting: (error) => (this.waitingBecause = describeFailure(error)),
     });
-    this.leadership = new Leadership(locks, [CHECKPOINT]);
-    options.log.onWentBack(() => this.leadership.endTurn());
   }
 
+  /** Retries parked reactions from now on, whichever process leads. */
   start(): void {
-    this.running ??= Promise.all([this.run(), this.retry()]).then(() => undefined);
+    this.retrying ??= this.retry();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.retrying;
+  }
+
+  get position(): Position | undefined {
+    return this.flow?.position;
+  }
+
+  get isAwaited(): boolean {
+    return this.waiters.size > 0;
+  }
+
+  /** Why all reactions wait; null: they do not. */
+  get outage(): string | null {
+    return this.waitingBecause;
+  }
+
+  describe(error: unknown): string {
+    return describeFailure(error);
+  }
+
+  async begin(turn: HandlerTurn): Promise<void> {
+    const { log, stores } = this.options;
+    await this.end();
+    this.epoch = log.epoch;
+    const { position, trail, losses } = await stores.checkpoints.load();
+    this.stored = position;
+    this.reached = position ?? undefined;
+    this.trail = this.trailOf(trail);
+    this.losses = losses;
+    await this.takeUpFirst(turn.signal);
+    if (log.compare(this.reached, await log.head()) >= 0) turn.succeed();
+    this.flow = this.flowFrom(this.reached, turn);
+    this.turn = turn;
+    if (this.reached !== undefined) this.advanced(this.reached);
+  }
+
+  async take(page: Page): Promise<void> {
+    await this.flow?.take(page);
   }
 
   /** Finishes the reactions that are being carried out. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.running;
-    this.leadership.release();
-  }
-
-  /** Why all reactions are stopped; null: they are not. */
-  get lastError(): string | null {
-    return this.problem;
+  async end(): Promise<void> {
+    const { flow } = this;
+    this.turn = undefined;
+    this.flow = undefined;
+    this.waitingBecause = null;
+    if (flow === undefined) return;
+    await flow.close();
+    await this.writeReached().catch(() => undefined);
   }
 
   /** Callers that wait for a position. */
   get waiting(): number {
     return this.waiters.size;
-  }
-
-  get role(): 'leader' | 'standby' {
-    return this.leading ? 'leader' : 'standby';
   }
 
   /**
@@ -161,11 +190,11 @@ export class PolicyRunner {
     signal?: AbortSignal,
     scope?: Scope,
   ): Promise<boolean> {
-    if (this.leading && this.options.log.compare(this.reachedBy(scope), position) >= 0) return true;
+    if (this.turn && this.options.log.compare(this.reachedBy(scope), position) >= 0) return true;
     const awaited = scope === undefined ? CHECKPOINT : ledgerNamed(scope);
     const waiting = this.waiters.wait(position, [awaited], timeoutMs, signal);
-    this.rest.end();
-    if (!this.leading) void this.pollWhileAwaited();
+    if (this.turn) this.turn.hurry();
+    else void this.pollWhileAwaited();
     return waiting;
   }
 
@@ -182,11 +211,11 @@ export class PolicyRunner {
    * yet. @throws when the database is unavailable.
    */
   async reachedPosition(scope?: Scope): Promise<Position | undefined> {
-    return this.leading ? this.reachedBy(scope) : ((await this.checkpoint()) ?? undefined);
+    return this.turn ? this.reachedBy(scope) : ((await this.checkpoint()) ?? undefined);
   }
 
   /** @throws when the database or the log is unavailable. */
-  async status(now: number): Promise<PolicyStatus> {
+  async status(now: number, follower: Progress): Promise<PolicyStatus> {
     const { log, stores } = this.options;
     const [{ position, movedAt }, head, parked] = await Promise.all([
       stores.checkpoints.load(),
@@ -195,12 +224,12 @@ export class PolicyRunner {
     ]);
     const lag = await lagAfter(log, position ?? undefined, head, now);
     return {
-      role: this.role,
+      role: follower.leads(CHECKPOINT) ? 'leader' : 'standby',
       position,
       ...lag,
       stillSeconds: stillSeconds(lag, movedAt, now),
       ...parked,
-      lastError: this.lastError,
+      lastError: this.waitingBecause ?? follower.problemOf(CHECKPOINT),
     };
   }
 
@@ -209,59 +238,18 @@ export class PolicyRunner {
     return this.options.stores.parked.counts();
   }
 
-  private run(): Promise<void> {
-    return leadWhileStarted(
-      {
-        leadership: this.leadership,
-        started: this.stopping.signal,
-        everyMs: this.leaseEveryMs,
-        retryMs: RETRY,
-        onInterrupted: (error) => {
-          this.problem = describeFailure(error);
-          this.options.logger.warn({ error: this.problem }, 'policies are interrupted, retrying');
-        },
-        onStandby: () => (this.problem = null),
-      },
-      (_, signal) => this.lead(signal),
-    );
-  }
-
-  private async lead(signal: AbortSignal): Promise<void> {
-    const { log, stores, settle } = this.options;
-    await settle?.();
-    this.epoch = log.epoch;
-    const { position, trail, losses } = await stores.checkpoints.load();
-    this.stored = position;
-    this.reached = position ?? undefined;
-    this.trail = this.trailOf(trail);
-    this.losses = losses;
-    await this.takeUpFirst(signal);
-    const flow = this.flowFrom(this.reached, signal);
-    try {
-      this.flow = flow;
-      this.leading = true;
-      if (this.reached !== undefined) this.advanced(this.reached);
-      await this.noteWhetherAtHead();
-      const { signal: flowing } = flow;
-      for await (const page of log.follow(this.reached, { signal: flowing, pageSize: PAGE })) {
-        await flow.take(page);
-        await this.rest.take(page.length, flowing);
-      }
-    } finally {
-      this.leading = false;
-      this.flow = undefined;
-      await flow.close().finally(() => this.writeReached().catch(() => undefined));
-    }
-  }
-
-  private flowFrom(position: Position | undefined, signal: AbortSignal): ReactionFlow {
+  private flowFrom(position: Position | undefined, turn: HandlerTurn): ReactionFlow {
+    const { log } = this.options;
     const flow: ReactionFlow = new ReactionFlow(position, {
       reading: this.options,
       reactions: this.reactions,
-      signal,
+      isBehind: (one, other) => log.compare(one, other) > 0,
+      signal: turn.signal,
+      onFailed: (error) => turn.fail(error),
       onDone: (last, hasReactions) => {
         this.reached = last;
-        this.problem = null;
+        this.waitingBecause = null;
+        turn.succeed();
         const tell = (): void => this.waiters.advanced(CHECKPOINT, last);
         // Other processes mostly wait for a reaction: without any, one write serves all pages of a
         // moment.
@@ -308,27 +296,21 @@ export class PolicyRunner {
       await Promise.race([this.retries.due(signal), pause(RETRY_FIRST_MS, signal)]);
   }
 
-  /** Without parked reactions there is no problem any more; else the next page reports it. */
-  private async noteWhetherAtHead(): Promise<void> {
-    const { log } = this.options;
-    if (log.compare(this.reached, await log.head()) >= 0) this.problem = null;
-  }
-
-  /** Continues as long as the runner does, through every outage. */
+  /** Continues until `stop`, through every outage. */
   private async retry(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      const isLeader = this.leadership.held.size > 0;
+      const isLeader = this.turn !== undefined;
       // The leader, which needs the database as well, reports that it is unavailable.
       await (isLeader ? this.retries.due(signal) : this.retries.readable(signal)).catch(
         () => undefined,
       );
-      await pause(this.leaseEveryMs, signal);
+      await pause(this.options.retryEveryMs ?? 1_000, signal);
     }
   }
 
-  private trailOf(points: readonly TrailPoint[]): PolicyTrail {
-    return new PolicyTrail(points, (position) => this.options.log.order(position));
+  private trailOf(points: readonly TrailPoint[]): Trail {
+    return new Trail(points, (position) => this.options.log.order(position));
   }
 
   private storesAnswer(): Promise<boolean> {
@@ -341,14 +323,11 @@ export class PolicyRunner {
     );
   }
 
-  private get leaseEveryMs(): number {
-    return this.options.leaseEveryMs ?? 1_000;
-  }
-
   private writeSoon(): void {
     this.idleWrite ??= after(IDLE_CHECKPOINT_MS, () => {
-      this.writeReached().catch(() => {
-        if (this.leading) this.writeSoon();
+      this.writeReached().catch((error: unknown) => {
+        if (error instanceof CheckpointMoved) this.turn?.fail(error);
+        else if (this.turn) this.writeSoon();
       });
     });
   }
@@ -369,20 +348,15 @@ export class PolicyRunner {
     if (log.epoch !== this.epoch) return;
     const witness = log.newestSeen;
     const trail = witness && this.trail.pass(reached, witness, elapsed());
-    try {
-      await stores.checkpoints.write(reached, { from, witness, trail, losses });
-      this.stored = reached;
-    } catch (error) {
-      if (error instanceof CheckpointMoved) this.leadership.endTurn();
-      throw error;
-    }
+    await stores.checkpoints.write(reached, { from, witness, trail, losses });
+    this.stored = reached;
   }
 
   private async pollWhileAwaited(): Promise<void> {
     if (this.polling) return;
     this.polling = true;
     try {
-      while (!this.leading && this.waiters.awaited().length > 0 && !this.stopping.signal.aborted) {
+      while (!this.turn && this.waiters.awaited().length > 0 && !this.stopping.signal.aborted) {
         const position = await this.checkpoint().catch(() => null);
         if (position !== null) this.advanced(position);
         await pause(POLL_MS, this.stopping.signal);

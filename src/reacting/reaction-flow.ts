@@ -1,12 +1,15 @@
 import { storedBytes } from '../event-log/event-pages.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import { Bulkhead } from '../foundation/bulkhead.js';
+import type { Page, PageEvent } from '../projecting/page.js';
 import { TurnEnded, type EventReactions } from './event-reactions.js';
-import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
+import { meet, type MetEvent, type ReadingOptions } from './reading-events.js';
 
 export interface ReactionFlowParts {
-  readonly reading: ReadingOptions;
+  readonly reading: Pick<ReadingOptions, 'policies' | 'unreadableReason'>;
   readonly reactions: Pick<EventReactions, 'passOver' | 'reactTo'>;
+  /** Whether the first position is behind the other one. */
+  readonly isBehind: (position: Position, other: Position | undefined) => boolean;
   /**
    * Called when all reactions to the events up to this position are done.
    * @param hasReactions whether there were any since the last call.
@@ -16,6 +19,8 @@ export interface ReactionFlowParts {
    * Called when `ReactionFlow.reachedIn` has moved, for this ledger; undefined: for any ledger.
    */
   readonly onMovedIn: (ledger: string | undefined) => void;
+  /** Called when it has failed. */
+  readonly onFailed: (error: unknown) => void;
   /** Ends the flow. */
   readonly signal: AbortSignal;
   readonly limits?: FlowLimits;
@@ -92,21 +97,28 @@ export class ReactionFlow {
     return this.ending.signal;
   }
 
+  /** The last event that was taken up; undefined: none. */
+  get position(): Position | undefined {
+    return this.taken;
+  }
+
   /**
-   * Takes up the next events. Resolves when there is room for more. @throws when they cannot be
-   * read.
+   * Takes up the events of the page that are behind its position. Resolves when there is room for
+   * more. @throws why it failed.
    */
-  async take(page: readonly RecordedEvent[]): Promise<void> {
-    const last = page.at(-1);
-    if (last === undefined) return;
-    const met = await meetEvents(page, this.parts.reading);
+  async take(page: Page): Promise<void> {
+    const start = page.events.findIndex(({ position }) => this.parts.isBehind(position, this.taken));
+    if (start < 0) return;
+    const events = page.events.slice(start);
+    const met = meet(events, this.parts.reading);
     await this.parts.reactions.passOver(new Set(met.map(({ recorded }) => recorded.stream)));
-    this.enter(page, met, last.position);
-    this.taken = last.position;
+    this.enter(events, met, page.last);
+    this.taken = page.last;
     this.settle();
     this.parts.onMovedIn(undefined);
     while (this.isFull && !this.signal.aborted)
       await new Promise<void>((resolve) => (this.room = resolve));
+    if (this.failure) throw this.failure.error;
   }
 
   /**
@@ -118,18 +130,19 @@ export class ReactionFlow {
     return first === undefined ? this.taken : first.before;
   }
 
-  /** Resolves when nothing is carried out any more. @throws why it failed. */
+  /** Resolves when nothing is carried out any more. */
   async close(): Promise<void> {
     this.parts.signal.removeEventListener('abort', this.end);
     this.end();
     await Promise.all(this.running);
-    if (this.failure) throw this.failure.error;
   }
 
   /** Ends it with an error. */
   fail(error: unknown): void {
-    this.failure ??= { error };
+    if (this.failure) return;
+    this.failure = { error };
     this.end();
+    this.parts.onFailed(error);
   }
 
   private get isFull(): boolean {
@@ -138,7 +151,7 @@ export class ReactionFlow {
   }
 
   private enter(
-    recorded: readonly RecordedEvent[],
+    events: readonly PageEvent[],
     met: readonly MetEvent[],
     last: Position,
   ): void {
@@ -150,7 +163,7 @@ export class ReactionFlow {
     const page = { last, pending: met.length, hasReactions: met.length > 0 };
     this.open.push(page);
     const before = new Map<RecordedEvent, Position | undefined>(
-      recorded.map((event, index) => [event, recorded[index - 1]?.position ?? this.taken]),
+      events.map(({ recorded }, index) => [recorded, events[index - 1]?.position ?? this.taken]),
     );
     for (const one of met)
       this.queue({

@@ -1,7 +1,8 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { RecordedEvent } from '../event-log/event-log.js';
 import { versionIn, unreadableReason } from '../event-log/known-events.js';
-import type { LedgerEvent, UndecodableEvent } from '../projecting/projector.js';
+import { decodePage, type PageEvent } from '../projecting/page.js';
+import type { DecodeEvents, LedgerEvent, UndecodableEvent } from '../projecting/projector.js';
 import { ALL_POLICIES, type ParkedAt } from './parked-reactions.js';
 import type { Policy } from './policy.js';
 
@@ -26,41 +27,49 @@ export interface MetEvent {
 
 /**
  * Selects the events that policies may have to react to, in order: those of handled types, and
- * those that this release cannot read, which a policy of a later release may handle. @throws when
- * the keys of people cannot be read.
+ * those that this release cannot read, which a policy of a later release may handle.
+ */
+export function meet(
+  events: readonly Pick<PageEvent, 'recorded' | 'decoded' | 'undecodable'>[],
+  options: Pick<ReadingOptions, 'policies' | 'unreadableReason'>,
+): readonly MetEvent[] {
+  return events.flatMap(({ recorded, decoded, undecodable }): MetEvent | readonly [] => {
+    const policies = handlingOf(recorded, options);
+    const why = whyUnreadable(recorded, options);
+    if (why !== undefined) return { recorded, parkedAt: unknownAt(recorded, why), policies };
+    if (policies.length === 0) return [];
+    if (decoded) return { recorded, event: decoded, policies };
+    const reason = undecodable?.undecodable ?? 'no result';
+    return { recorded, parkedAt: { policy: ALL_POLICIES, event: recorded, reason }, policies };
+  });
+}
+
+/**
+ * Decodes events, as far as policies may have to react to them. @throws when the keys of people
+ * cannot be read.
  */
 export async function meetEvents(
   recorded: readonly RecordedEvent[],
   options: ReadingOptions,
 ): Promise<readonly MetEvent[]> {
-  const { policies, decode } = options;
-  const relevant = recorded.flatMap((event) => {
-    const why = (options.unreadableReason ?? unreadableReason)(event);
-    const handling = policies.filter(({ handles }) =>
-      (handles as ReadonlySet<string>).has(event.type),
-    );
-    return why !== undefined || handling.length > 0 ? [{ event, why, handling }] : [];
-  });
-  const readable = relevant.filter(({ why }) => why === undefined).map(({ event }) => event);
-  const decoded = new Map(
-    (readable.length === 0 ? [] : await decode(readable)).map((result, index) => [
-      readable[index],
-      result,
-    ]),
+  const relevant = recorded.filter(
+    (event) =>
+      handlingOf(event, options).length > 0 || whyUnreadable(event, options) !== undefined,
   );
-  return relevant.map(({ event, why, handling }) => {
-    if (why !== undefined)
-      return { recorded: event, parkedAt: unknownAt(event, why), policies: handling };
-    const result = decoded.get(event);
-    if (result === undefined) throw new Error('an event was not decoded');
-    if (!('undecodable' in result)) return { recorded: event, event: result, policies: handling };
-    return {
-      recorded: event,
-      parkedAt: { policy: ALL_POLICIES, event, reason: result.undecodable },
-      policies: handling,
-    };
-  });
+  const page = await decodePage(relevant, options.decode as DecodeEvents);
+  return meet(page?.events ?? [], options);
 }
+
+const handlingOf = (
+  { type }: RecordedEvent,
+  { policies }: Pick<ReadingOptions, 'policies'>,
+): readonly Policy[] =>
+  policies.filter(({ handles }) => (handles as ReadonlySet<string>).has(type));
+
+const whyUnreadable = (
+  event: RecordedEvent,
+  options: Pick<ReadingOptions, 'unreadableReason'>,
+): string | undefined => (options.unreadableReason ?? unreadableReason)(event);
 
 function unknownAt(event: RecordedEvent, reason: string): ParkedAt {
   return {

@@ -1,13 +1,13 @@
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness } from '../event-log/witness.js';
+import type { TrailPoint } from '../following/trail.js';
 import type { Logger } from '../foundation/logger.js';
 import { addJob, hasQueue } from '../work-queue/add-job.js';
 import {
   loadPolicyCheckpoint,
   movePoliciesBack,
   type PolicyCheckpoint,
-  type TrailPoint,
 } from '../reacting/policy-checkpoint.js';
 import { parkRetriedAgain } from '../reacting/postgres-parked-reactions.js';
 import { repeatingJob } from '../policies/repeat-jobs.js';

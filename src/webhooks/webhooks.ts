@@ -37,15 +37,13 @@ export interface WebhooksParts {
   readonly guard: EndpointGuard;
   readonly keys: SigningKeys;
   readonly logger: Logger;
-  /** Repairs what a loss of the log's end left. */
-  readonly settle: () => Promise<void>;
   /** A position of the log that this one is a copy of. */
   readonly translate: (position: Position) => Promise<Position | undefined>;
   readonly publicUrl: () => string;
   readonly onAttempt?: (seen: SeenAttempt) => void;
 }
 
-/** From the log to the receivers: a follower that writes what is to be sent, and a sender. */
+/** From the log to the receivers: a handler of the log that writes what is to be sent, and a sender. */
 export class Webhooks {
   readonly tests: TestDeliveries;
   readonly follower: WebhookFollower;
@@ -54,7 +52,7 @@ export class Webhooks {
   private readonly post: WebhookPost;
   private isStarted = false;
 
-  constructor({ core, pool, guard, keys, logger, settle, translate, ...parts }: WebhooksParts) {
+  constructor({ core, pool, guard, keys, logger, translate, ...parts }: WebhooksParts) {
     const { process, publicUrl, onAttempt } = parts;
     const { log, codec, streams, names, tenants, webhooks: subscriptions } = core;
     const look = (): void => this.sender.look();
@@ -68,7 +66,6 @@ export class Webhooks {
       streams,
       names,
       logger,
-      settle,
       translate,
       onDeliveries: look,
     });
@@ -88,13 +85,12 @@ export class Webhooks {
 
   start(): void {
     this.isStarted = true;
-    this.follower.start();
     this.sender.start();
   }
 
   /** What is under way is sent and recorded. */
   async stop(): Promise<void> {
-    if (this.isStarted) await Promise.all([this.follower.stop(), this.sender.stop()]);
+    if (this.isStarted) await this.sender.stop();
     await this.post.close();
   }
 }

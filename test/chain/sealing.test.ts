@@ -1,10 +1,9 @@
-import type { Pool } from 'pg';
 import { ChainSealer } from '../../src/chain/chain-sealer.js';
 import { sealsIn } from '../../src/chain/chain-seals.js';
-import { AdvisoryLocks } from '../../src/postgres/leadership.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
+import { followedAlone } from '../support/followed.js';
 import { eventually } from '../support/embedded.js';
 import { plainText } from '../../src/operations/refusal-text.js';
 import {
@@ -15,8 +14,6 @@ import {
 import { ErrorLines } from '../support/error-lines.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { copyLog, verifyLedger } from '../support/operations.js';
-
-const inPool = (pool: Pool) => ({ locks: new AdvisoryLocks(pool), seals: sealsIn(pool) });
 
 /** Every sealer computes the same chain, in any steps and from any copy of the log. */
 
@@ -124,7 +121,15 @@ test('one sealer leads, another one takes over, and both say how far they are', 
   const ledger = await open({ log: new InMemoryEventLog() });
   const { pool, log, sealing } = ledger;
   const logger = new ErrorLines();
-  const sealer = () => new ChainSealer({ ...inPool(pool), log, sealing, logger, everyMs: 10 });
+  const sealer = () => {
+    const handler = new ChainSealer({ seals: sealsIn(pool), log, sealing, logger, everyMs: 10 });
+    const follower = followedAlone(handler, { pool, log });
+    return {
+      start: () => follower.start(),
+      stop: () => follower.stop(),
+      status: (now = Date.now()) => handler.status(now, follower),
+    };
+  };
   const [first, second] = [sealer(), sealer()];
   await ledger.happened('a');
   expect(await first.status(Date.now() + 5_000)).toMatchObject({
@@ -134,9 +139,9 @@ test('one sealer leads, another one takes over, and both say how far they are', 
     lastError: null,
   });
   first.start();
-  await eventually(async () => (await first.status(Date.now())).position === 'm-1');
+  await eventually(async () => (await first.status()).position === 'm-1');
   second.start();
-  expect(await first.status(Date.now())).toEqual({
+  expect(await first.status()).toEqual({
     role: 'leader',
     position: 'm-1',
     lagEvents: 0,
@@ -146,18 +151,18 @@ test('one sealer leads, another one takes over, and both say how far they are', 
   });
   await first.stop();
   await ledger.happened('a');
-  await eventually(async () => (await second.status(Date.now())).position === 'm-2');
-  expect(await second.status(Date.now())).toMatchObject({ role: 'leader' });
+  await eventually(async () => (await second.status()).position === 'm-2');
+  expect(await second.status()).toMatchObject({ role: 'leader' });
 
   await ledger.pool.query(`update ledger.chain_seals set signature = '\\x00'`);
   await ledger.happened('a');
   await eventually(
     async () =>
-      (await second.status(Date.now())).lastError ===
+      (await second.status()).lastError ===
       '1 chains end in a seal that was not signed here',
   );
   await ledger.happened('a');
-  await eventually(async () => (await second.status(Date.now())).position === 'm-4');
+  await eventually(async () => (await second.status()).position === 'm-4');
   expect(logger.lines).toEqual([
     { chains: 1, message: 'chains end in a seal that was not signed here' },
   ]);
@@ -173,12 +178,15 @@ test('a sealer stops while the log does not answer', async () => {
   };
   const ledger = await open({ log: silent });
   await ledger.happened('a');
-  const sealer = new ChainSealer({
-    ...inPool(ledger.pool),
-    log: silent,
-    sealing: ledger.sealing,
-    logger: new ErrorLines(),
-  });
+  const sealer = followedAlone(
+    new ChainSealer({
+      seals: sealsIn(ledger.pool),
+      log: silent,
+      sealing: ledger.sealing,
+      logger: new ErrorLines(),
+    }),
+    { pool: ledger.pool, log: silent },
+  );
   sealer.start();
   await eventually(() => Promise.resolve(asked));
   await sealer.stop();

@@ -65,14 +65,11 @@ it('a standby reads the checkpoint only while a caller waits for it', async () =
   const standby = new PolicyRunner({
     stores: {
       checkpoints: { load },
-      locks: { onLost: () => undefined, release: () => undefined },
     } as unknown as PolicyStores,
     log: one.log,
     decode: decodeAny(one.codec),
     policies: POLICIES,
     isUnavailable: () => false,
-    leaseEveryMs: 20,
-    restMs: 3_600_000,
     logger: new ErrorLines(),
     carryOut: () => Promise.resolve(),
   });

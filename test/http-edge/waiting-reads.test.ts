@@ -1,6 +1,6 @@
 import type { EventLog, Position } from '../../src/event-log/event-log.js';
 import { OwnWrites, type ReadAt } from '../../src/http/writing/own-writes.js';
-import { PositionWaiters } from '../../src/projecting/following/position-waiters.js';
+import { PositionWaiters } from '../../src/following/position-waiters.js';
 
 /** A log whose positions are numbers, and whose head is at 100. */
 const log = {

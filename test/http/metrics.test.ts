@@ -87,7 +87,7 @@ it('shows reads that wait for read models', async () => {
   const leaving = new AbortController();
   const beyond = head.replace(/\d+$/, (digits) => String(Number(digits) + 1_000_000));
   const waits = [
-    running.service.projections.waitFor(beyond, ['users'], 60_000, leaving.signal),
+    running.service.follower.waitFor(beyond, ['users'], 60_000, leaving.signal),
     policies.waitFor(beyond, 60_000, leaving.signal),
     policies.waitFor(beyond, 60_000, leaving.signal),
   ];

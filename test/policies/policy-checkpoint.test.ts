@@ -68,7 +68,7 @@ it('a leader that stood still while another one led does not move the checkpoint
   const gate = new Promise<void>((resolve) => (goOn = resolve));
   const locks = new TestLocks();
   const stuck = releases.newer({
-    stores: { ...postgresPolicyStores(pool), locks },
+    locks,
     carryOut: () => {
       stands();
       return gate;

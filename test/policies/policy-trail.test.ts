@@ -1,9 +1,9 @@
-import { PolicyTrail } from '../../src/reacting/policy-trail.js';
+import { Trail } from '../../src/following/trail.js';
 
 /** The earlier checkpoints that a follower can go back to. */
 
 const trailOf = (seconds: number): readonly number[] => {
-  const trail = new PolicyTrail([], (position) => BigInt(position));
+  const trail = new Trail([], (position) => BigInt(position));
   let points: readonly { readonly reached: string }[] = [];
   for (let second = 1; second <= seconds; second++) {
     const at = { position: String(second), eventId: 'e' };
@@ -26,7 +26,7 @@ it.each([100, 10_000, 100_000])(
 );
 
 it('a point is added once a second', () => {
-  const trail = new PolicyTrail([], (position) => BigInt(position));
+  const trail = new Trail([], (position) => BigInt(position));
   expect(trail.pass('1', { position: '1', eventId: 'e' }, 0)).toHaveLength(1);
   expect(trail.pass('2', { position: '2', eventId: 'e' }, 999)).toBeUndefined();
   expect(trail.pass('3', { position: '3', eventId: 'e' }, 1_000)).toHaveLength(2);

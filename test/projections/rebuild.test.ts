@@ -2,7 +2,7 @@
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { rewardBalancesProjector } from '../../projections/reward-balances/projector.js';
 import type { BalanceRow } from '../../projections/reward-balances/table.js';
-import type { ProjectionRunner } from '../../src/projecting/following/projection-runner.js';
+import type { FollowedProjections } from '../support/followed.js';
 import type { Projector, Row } from '../../src/projecting/projector.js';
 import type { RebuildStage } from '../../src/projecting/generations/rebuild.js';
 import {
@@ -71,7 +71,7 @@ async function given(account: TestAccount, ...amounts: readonly number[]): Promi
   );
 }
 
-const reached = async (runner: ProjectionRunner, position: string): Promise<void> => {
+const reached = async (runner: FollowedProjections, position: string): Promise<void> => {
   expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
 };
 
@@ -85,7 +85,7 @@ async function available(account: TestAccount): Promise<number | undefined> {
 /** A read model that was written by the release with the bug, and the release without it. */
 async function afterTheFix(
   warnings: string[] = [],
-): Promise<{ runner: ProjectionRunner; hit: TestAccount; spared: TestAccount }> {
+): Promise<{ runner: FollowedProjections; hit: TestAccount; spared: TestAccount }> {
   const [hit, spared] = [anAccount('hit'), anAccount('spared')];
   const before = projected.startRunner({ projectors: buggy });
   await given(spared, 5, 6);

@@ -9,7 +9,7 @@ import {
   LiveGenerations,
   ReadModelsIncomplete,
 } from '../../src/projecting/generations/live-generations.js';
-import type { ProjectionRunner } from '../../src/projecting/following/projection-runner.js';
+import type { FollowedProjections } from '../support/followed.js';
 import type { Projector } from '../../src/projecting/projector.js';
 import { accountOpened, anAccount, userIdentified } from '../support/account-events.js';
 import { withOtherTables } from '../support/next-release.js';
@@ -42,7 +42,7 @@ async function statesOf(projection: string): Promise<string> {
   return rows[0]?.states ?? '';
 }
 
-function startRelease(projectors: readonly Projector[]): ProjectionRunner {
+function startRelease(projectors: readonly Projector[]): FollowedProjections {
   const own = projected.openPool();
   return projected.startRunner({
     projectors,
@@ -51,7 +51,7 @@ function startRelease(projectors: readonly Projector[]): ProjectionRunner {
   });
 }
 
-async function reach(position: string, ...runners: readonly ProjectionRunner[]): Promise<void> {
+async function reach(position: string, ...runners: readonly FollowedProjections[]): Promise<void> {
   const reached = await Promise.all(
     runners.map((runner) => runner.waitFor(position, ALL, WITHIN_MS)),
   );

@@ -1,3 +1,4 @@
+import { CheckpointMoved } from '../../src/following/handler.js';
 import type pg from 'pg';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from '../../simulator/simulated-answers.js';
@@ -28,7 +29,6 @@ import {
   type ParkedReactions,
 } from '../../src/reacting/parked-reactions.js';
 import {
-  CheckpointMoved,
   movePoliciesBack,
   PostgresPolicyCheckpoints,
 } from '../../src/reacting/policy-checkpoint.js';
@@ -152,9 +152,8 @@ it('claims and kept answers, of two processes', async () => {
 
 it('the checkpoint of the policies', async () => {
   const table = new SimulatedPolicyTable(() => Date.now());
-  const locks = new SimulatedLocks(table, line, new Owner('process'));
   const real = new PostgresPolicyCheckpoints(pool);
-  const simulated = simulatedPolicyStores(table, line, locks).checkpoints;
+  const simulated = simulatedPolicyStores(table, line).checkpoints;
   const point = () => {
     const position = `m-${random.below(99)}`;
     return { reached: position, witness: { position, eventId: random.uuid() } };
@@ -194,8 +193,7 @@ it('parked reactions', async () => {
   let clock = Date.now();
   const table = new SimulatedPolicyTable(() => clock);
   const real: ParkedReactions = new PostgresParkedReactions(pool);
-  const locks = new SimulatedLocks(table, line, new Owner('process'));
-  const simulated = simulatedPolicyStores(table, line, locks).parked;
+  const simulated = simulatedPolicyStores(table, line).parked;
   const both = [real, simulated] as const;
   const streams = ['s-1', 's-2', 's-3'];
   const eventIds = new Map<string, string>();
@@ -412,10 +410,9 @@ function somePage(ids: readonly string[]): FollowedPage {
 
 it('rows of webhooks, with the checkpoint of their follower', async () => {
   const table = new SimulatedWebhookTable(() => Date.now());
-  const locks = new SimulatedLocks(new SimulatedPolicyTable(() => 0), line, new Owner('process'));
   const both: readonly FollowerStore[] = [
     postgresFollowerStore(pool),
-    simulatedFollowerStore(table, line, locks),
+    simulatedFollowerStore(table, line),
   ];
   const ids = Array.from({ length: 12 }, () => random.uuid());
   const byText = (one: unknown, other: unknown) =>

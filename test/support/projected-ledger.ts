@@ -11,13 +11,10 @@ import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { openPool } from '../../src/postgres/database.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { LiveReads } from '../../src/projecting/following/live-reads.js';
-import {
-  ProjectionRunner,
-  type ProjectionRunnerOptions,
-} from '../../src/projecting/following/projection-runner.js';
 import { postgresProjectionStores } from '../../src/projecting/following/projection-stores.js';
 import type { TestAccount } from './account-events.js';
 import { createTestDatabase } from './database.js';
+import { FollowedProjections, type FollowedProjectionsOptions } from './followed.js';
 import { InMemoryEventLog } from './in-memory-event-log.js';
 import { pollPause } from './poll-pause.js';
 import { TestLedger } from './test-ledger.js';
@@ -39,7 +36,7 @@ export async function until(
  * test starts.
  */
 export class ProjectedLedger {
-  private readonly runners: ProjectionRunner[] = [];
+  private readonly runners: FollowedProjections[] = [];
   private readonly pools: pg.Pool[] = [];
   /** Kept as a service keeps them, with the texts that they have compiled. */
   private readonly liveReads = new Map<string, unknown>();
@@ -72,15 +69,13 @@ export class ProjectedLedger {
     pool = this.pool,
     projectors = accountProjectors,
     ...over
-  }: Partial<ProjectionRunnerOptions> & { readonly pool?: pg.Pool } = {}): ProjectionRunner {
-    const runner = new ProjectionRunner({
+  }: Partial<FollowedProjectionsOptions> & { readonly pool?: pg.Pool } = {}): FollowedProjections {
+    const runner = new FollowedProjections({
       stores: postgresProjectionStores(pool, projectors),
       log: this.log,
       decode: this.ledger.decode,
       projectors,
       generations: this.generations,
-      leaseEveryMs: 20,
-      retryMs: { first: 5, max: 20 },
       ...over,
     });
     this.runners.push(runner);

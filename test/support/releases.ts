@@ -6,7 +6,7 @@ import { EventCodec } from '../../src/event-log/codec.js';
 import type { EventLog, Position, RecordedEvent } from '../../src/event-log/event-log.js';
 import type { Policy } from '../../src/reacting/policy.js';
 import { writePolicyCheckpoint } from '../../src/reacting/policy-checkpoint.js';
-import { PolicyRunner, type PolicyRunnerOptions } from '../../src/reacting/policy-runner.js';
+import { FollowedPolicies, type FollowedPoliciesOptions } from './followed.js';
 import { postgresPolicyStores } from '../../src/reacting/policy-stores.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
@@ -47,7 +47,7 @@ export class TestReleases {
     event: { readonly stream: string; readonly revision: bigint },
     policy: string,
   ) => unknown = () => undefined;
-  private readonly running = new Set<PolicyRunner>();
+  private readonly running = new Set<FollowedPolicies>();
 
   private constructor(
     readonly pool: Pool,
@@ -90,7 +90,7 @@ export class TestReleases {
   }
 
   /** The release of today. */
-  newer(options: Partial<PolicyRunnerOptions> = {}): PolicyRunner {
+  newer(options: Partial<FollowedPoliciesOptions> = {}): FollowedPolicies {
     return this.runner(
       [
         reacts('to-old-facts', OLD_FACT),
@@ -102,7 +102,7 @@ export class TestReleases {
   }
 
   /** The one before: it knows no `NEW_FACT`. */
-  older(options: Partial<PolicyRunnerOptions> = {}): PolicyRunner {
+  older(options: Partial<FollowedPoliciesOptions> = {}): FollowedPolicies {
     const whyUnknown = ({ type }: Pick<RecordedEvent, 'type'>) =>
       type === NEW_FACT ? `events of type ${type} are unknown` : undefined;
     const isKnown = (type: string): boolean => type !== NEW_FACT;
@@ -156,7 +156,7 @@ export class TestReleases {
     return all;
   }
 
-  async stop(runner: PolicyRunner): Promise<void> {
+  async stop(runner: FollowedPolicies): Promise<void> {
     this.running.delete(runner);
     await runner.stop();
   }
@@ -165,14 +165,13 @@ export class TestReleases {
     for (const runner of [...this.running]) await this.stop(runner);
   }
 
-  private runner(policies: readonly Policy[], options: Partial<PolicyRunnerOptions>): PolicyRunner {
-    const runner = new PolicyRunner({
+  private runner(policies: readonly Policy[], options: Partial<FollowedPoliciesOptions>): FollowedPolicies {
+    const runner = new FollowedPolicies(this.pool, {
       stores: postgresPolicyStores(this.pool),
       log: this.log,
       decode: decodeAny(this.codec),
       policies,
       isUnavailable: () => false,
-      leaseEveryMs: 20,
       logger: this.logger,
       carryOut: (event, policy) => {
         const failure = this.failure(event, policy);

@@ -158,8 +158,8 @@ async function startCompiled(
       get app() {
         return unreachable('application');
       },
-      get projections() {
-        return unreachable('projections');
+      get follower() {
+        return unreachable('follower');
       },
       get policies() {
         return unreachable('policies');

@@ -1,4 +1,7 @@
 import { openPool } from '../../src/postgres/database.js';
+import type { Follower } from '../../src/following/follower.js';
+import type { Page } from '../../src/projecting/page.js';
+import { followedAlone } from '../support/followed.js';
 import { postgresFollowerStore } from '../../src/webhooks/deliveries/follower-store.js';
 import {
   WebhookFollower,
@@ -28,14 +31,14 @@ test('an event that this release cannot read is logged when its webhooks are put
     translate: never,
     streams: { tenantRegister: { load: never } },
     names: {},
-    leaseEveryMs: 10,
   } as unknown as Omit<WebhookFollowerOptions, 'store'>;
-  const followers: WebhookFollower[] = [];
+  const followers: Follower<Page>[] = [];
   const started = () => {
-    const follower = new WebhookFollower({ ...options, store: postgresFollowerStore(pool) });
+    const handler = new WebhookFollower({ ...options, store: postgresFollowerStore(pool) });
+    const follower = followedAlone(handler, { pool, log, decode: ledger.decode });
     followers.push(follower);
     follower.start();
-    return follower;
+    return { status: () => handler.status(Date.now(), follower), stop: () => follower.stop() };
   };
   const reason = 'written by a later release';
   const account = { ...anAccount('acme'), stream: 'referral-account-live.demo.acme' };
@@ -44,8 +47,8 @@ test('an event that this release cannot read is logged when its webhooks are put
     // Another release begins to lead, and cannot read the event either.
     for (const _ of ['older', 'another']) {
       const follower = started();
-      await eventually(async () => (await follower.status(Date.now())).parkedBecause === reason);
-      expect(await follower.status(Date.now())).toMatchObject({ lastError: null, position });
+      await eventually(async () => (await follower.status()).parkedBecause === reason);
+      expect(await follower.status()).toMatchObject({ lastError: null, position });
       await follower.stop();
     }
     expect(logger.lines).toEqual([
@@ -57,7 +60,7 @@ test('an event that this release cannot read is logged when its webhooks are put
     ]);
     ledger.undecodable.delete(id);
     const newer = started();
-    await eventually(async () => (await newer.status(Date.now())).parkedBecause === null);
+    await eventually(async () => (await newer.status()).parkedBecause === null);
   } finally {
     await Promise.all(followers.map((follower) => follower.stop()));
     await pool.end();

@@ -6,7 +6,7 @@ import { openPool } from '../../postgres/database.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';
 import { fetchRow, tables } from '../../postgres/statements.js';
 import { decodeForProjectors } from '../../projecting/decode-events.js';
-import { ProjectionRunner } from '../../projecting/following/projection-runner.js';
+import { followProjections, Projections } from '../../projecting/following/projections.js';
 import { postgresProjectionStores } from '../../projecting/following/projection-stores.js';
 import { ensureOwnGenerations } from '../../projecting/generations/generations.js';
 import { LiveGenerations } from '../../projecting/generations/live-generations.js';
@@ -44,13 +44,14 @@ export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>):
     await presence.start();
     await ensureOwnGenerations(pool, projectors);
     const decode = decodeForProjectors(codec);
-    const readModels = new ProjectionRunner({
+    const projections = new Projections({
       stores: postgresProjectionStores(pool, projectors),
       log,
       decode,
       projectors,
       generations,
     });
+    const readModels = followProjections(projections, {});
     const jobs = exportJobsOn(core, {
       pool,
       snapshots,

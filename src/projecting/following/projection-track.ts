@@ -1,4 +1,5 @@
 import type { EventLog, Position } from '../../event-log/event-log.js';
+import { CheckpointMoved } from '../../following/handler.js';
 import type { Logger } from '../../foundation/logger.js';
 import { inSpan } from '../../foundation/tracing.js';
 import { BatchRows } from '../batch-rows.js';
@@ -7,7 +8,6 @@ import type { BatchToWrite, ParkedEvent } from '../generations/generation-store.
 import { logParked } from '../log-parked.js';
 import type { Page, PageEvent } from '../page.js';
 import {
-  CheckpointMoved,
   describeError,
   isDataError,
   parksItsStream,

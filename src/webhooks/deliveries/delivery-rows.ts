@@ -3,7 +3,9 @@ import type { Pool, PoolClient } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { Position, SeenEvent } from '../../event-log/event-log.js';
 import { parseWitness, witnessText } from '../../event-log/witness.js';
-import { trailFrom, trailText, type TrailPoint } from '../../reacting/policy-checkpoint.js';
+import { CheckpointMoved } from '../../following/handler.js';
+import type { TrailPoint } from '../../following/trail.js';
+import { trailFrom, trailText } from '../../reacting/policy-checkpoint.js';
 import {
   compiledOnce,
   fetchRow,
@@ -89,11 +91,6 @@ export interface FollowedPage {
   readonly unread: readonly UnreadEvent[];
 }
 
-/** Another process wrote the checkpoint since it was read: it leads now. */
-export class AnotherFollower extends Error {
-  override readonly name = 'AnotherFollower';
-}
-
 /** Undefined: nothing was ever followed here. @throws while the database is unavailable. */
 export async function loadFollowerCheckpoint(
   db: Pool | PoolClient,
@@ -132,7 +129,7 @@ export async function beginFollowing(
 
 /**
  * Endpoints that the follower looked up in the log. @returns the new version.
- * @throws {AnotherFollower} also when this arrives late, after another write.
+ * @throws {CheckpointMoved} also when this arrives late, after another write.
  */
 export async function storeEndpoints(
   pool: Pool,
@@ -146,7 +143,7 @@ export async function storeEndpoints(
   });
 }
 
-/** @throws {AnotherFollower} */
+/** @throws {CheckpointMoved} */
 async function takeVersion(client: PoolClient, version: bigint): Promise<bigint> {
   const taken = await run(
     client,
@@ -156,7 +153,7 @@ async function takeVersion(client: PoolClient, version: bigint): Promise<bigint>
       .where('name', '=', NAME)
       .where('version', '=', version),
   );
-  if (taken !== 1) throw new AnotherFollower();
+  if (taken !== 1) throw new CheckpointMoved(NAME);
   return version + 1n;
 }
 
@@ -205,7 +202,7 @@ export async function moveFollower(
 
 /**
  * Rows and checkpoint in one transaction. @returns the new version.
- * @throws {AnotherFollower}
+ * @throws {CheckpointMoved}
  */
 export async function storePage(
   pool: Pool,
@@ -228,7 +225,7 @@ export async function storePage(
         .where('name', '=', NAME)
         .where('version', '=', version),
     );
-    if (moved !== 1) throw new AnotherFollower();
+    if (moved !== 1) throw new CheckpointMoved(NAME);
     if (endpoints.length > 0) {
       await lockEndpoints(client, [...endpoints, ...deliveries]);
       await dropWaiting(client, endpoints);
@@ -518,7 +515,7 @@ export async function waitingDeliveries(db: Pool | PoolClient): Promise<WaitingD
 
 /**
  * An unread event was read: its rows replace it. @returns the new version.
- * @throws {AnotherFollower}
+ * @throws {CheckpointMoved}
  */
 export async function storeRead(
   pool: Pool,

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
 import type { Position } from '../../event-log/event-log.js';
-import { AdvisoryLocks, type Locks } from '../../postgres/leadership.js';
 import {
   beginFollowing,
   endpointsIn,
@@ -22,14 +21,13 @@ import {
 
 /** What the follower of webhooks stores. Every method throws while the store is unavailable. */
 export interface FollowerStore {
-  readonly locks: Locks;
   /** Undefined: nothing was ever followed here. */
   checkpoint(): Promise<FollowerCheckpoint | undefined>;
   /** The first checkpoint, and the endpoints at it, unless there is a checkpoint by now. */
   begin(position: Position | null, endpoints: readonly EndpointChange[]): Promise<void>;
   /**
    * Rows and checkpoint, both or neither. @returns the new version.
-   * @throws {AnotherFollower}
+   * @throws {CheckpointMoved}
    */
   storePage(version: bigint, page: FollowedPage): Promise<bigint>;
   endpointsIn(
@@ -37,22 +35,20 @@ export interface FollowerStore {
   ): Promise<readonly (EndpointName & { readonly state: EndpointState })[]>;
   /**
    * Endpoints that were looked up in the log. @returns the new version.
-   * @throws {AnotherFollower} also when this arrives late, after another write.
+   * @throws {CheckpointMoved} also when this arrives late, after another write.
    */
   storeEndpoints(version: bigint, endpoints: readonly EndpointChange[]): Promise<bigint>;
   /** Events that no release here could read yet, oldest first. */
   unreadEvents(limit: number): Promise<readonly UnreadEvent[]>;
   /**
    * An unread event was read: its rows replace it. @returns the new version.
-   * @throws {AnotherFollower}
+   * @throws {CheckpointMoved}
    */
   storeRead(version: bigint, read: ReadEvent): Promise<bigint>;
   waiting(): Promise<WaitingDeliveries>;
 }
 
-/** @param pool one of its connections is kept while the follower runs: it holds the lock. */
 export const postgresFollowerStore = (pool: Pool): FollowerStore => ({
-  locks: new AdvisoryLocks(pool),
   checkpoint: () => loadFollowerCheckpoint(pool),
   begin: (position, endpoints) => beginFollowing(pool, position, endpoints),
   storePage: (version, page) => storePage(pool, version, page),

@@ -5,19 +5,18 @@ import type { TenantEvent } from '../../domain/tenant/tenant.decider.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
 import type { Logger } from '../../foundation/logger.js';
-import { Rest } from '../../foundation/rest.js';
 import { after, elapsed, timeNow } from '../../foundation/world.js';
 import { scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
-import { Leadership, leadWhileStarted } from '../../postgres/leadership.js';
+import type { Follower } from '../../following/follower.js';
+import type { Handler, HandlerTurn } from '../../following/handler.js';
+import type { Page, PageEvent } from '../../projecting/page.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
-import type { TrailPoint } from '../../reacting/policy-checkpoint.js';
-import { PolicyTrail } from '../../reacting/policy-trail.js';
+import { Trail, type TrailPoint } from '../../following/trail.js';
 import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
 import type { Announced } from '../payloads/announced.js';
 import { announcements, isAnnouncing, webhookIdOf } from './announcements.js';
 import { eventAt } from './event-at.js';
 import {
-  AnotherFollower,
   nameOf,
   type EndpointChange,
   type EndpointName,
@@ -39,15 +38,10 @@ export interface WebhookFollowerOptions {
   readonly streams: Pick<ReadableStreams, 'tenantRegister'>;
   readonly names: KeyedNames;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
-  /** Called before the log is followed: repairs what a loss of its end left. */
-  readonly settle?: () => Promise<unknown>;
   /** Called when something is to be sent. */
   readonly onDeliveries?: () => void;
   /** A position of the log that this one is a copy of, in this one; undefined: there is none. */
   readonly translate: (position: Position) => Promise<Position | undefined>;
-  readonly leaseEveryMs?: number;
-  /** Events in a page. */
-  readonly pageSize?: number;
 }
 
 /** For the health page and the metrics. */
@@ -68,8 +62,6 @@ export interface WebhooksStatus extends Lag {
 }
 
 const LOCK = 'webhooks';
-const PAGE = 500;
-const RETRY = { first: 50, max: 5_000 };
 /** Longest delay of the checkpoint behind pages that came to nothing. */
 const IDLE_CHECKPOINT_MS = 200;
 /** Older events are told to nobody: their rows may have been deleted. */
@@ -82,59 +74,33 @@ const UNREAD_AT_ONCE = 1_000;
  * Where nothing was followed before, it begins at the head. One process leads. An event that this
  * release cannot read is noted, and announced once one can: order is not promised.
  */
-export class WebhookFollower {
-  private readonly leadership: Leadership;
-  private readonly rest = new Rest();
-  private readonly stopping = new AbortController();
-  private running: Promise<void> | undefined;
+export class WebhookFollower implements Handler<Page> {
+  readonly name = LOCK;
+  private at: Position | undefined;
   private active = new Map<string, Map<string, EndpointName>>();
-  private trail: PolicyTrail | undefined;
+  private trail: Trail | undefined;
   private version = 0n;
   /** Passed without effect, and not stored yet. */
   private passed: TrailPoint | undefined;
   private cancelIdle: (() => void) | undefined;
   private storing: Promise<void> = Promise.resolve();
-  private leading = false;
-  private problem: string | null = null;
+  private fail: HandlerTurn['fail'] = () => undefined;
 
-  constructor(private readonly options: WebhookFollowerOptions) {
-    this.leadership = new Leadership(options.store.locks, [LOCK]);
-    options.log.onWentBack(() => this.leadership.endTurn());
+  constructor(private readonly options: WebhookFollowerOptions) {}
+
+  get position(): Position | undefined {
+    return this.at;
   }
 
-  start(): void {
-    this.running ??= leadWhileStarted(
-      {
-        leadership: this.leadership,
-        started: this.stopping.signal,
-        everyMs: this.options.leaseEveryMs ?? 1_000,
-        retryMs: RETRY,
-        onInterrupted: (error) => {
-          this.problem = describeFailure(error);
-          this.options.logger.warn(
-            { error: this.problem },
-            'the follower of webhooks is interrupted, retrying',
-          );
-        },
-        onStandby: () => (this.problem = null),
-      },
-      (_, signal) => this.lead(signal),
-    );
-  }
-
-  /** Finishes the current page. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.running;
-    this.leadership.release();
-  }
-
-  get role(): 'leader' | 'standby' {
-    return this.leading ? 'leader' : 'standby';
+  describe(error: unknown): string {
+    return describeFailure(error);
   }
 
   /** @throws when the database or the log is unavailable. */
-  async status(now: number): Promise<WebhooksStatus> {
+  async status(
+    now: number,
+    follower: Pick<Follower<Page>, 'leads' | 'problemOf'>,
+  ): Promise<WebhooksStatus> {
     const { store, log } = this.options;
     const known = await store.checkpoint();
     const head = await log.head();
@@ -144,46 +110,47 @@ export class WebhookFollower {
     const { waiting, oldest, unsentSeconds } = await store.waiting();
     const [unread] = await store.unreadEvents(1);
     return {
-      role: this.role,
+      role: follower.leads(LOCK) ? 'leader' : 'standby',
       position,
       ...lag,
       stillSeconds: stillSeconds(lag, known?.movedAt, now),
       waiting,
       oldestWaitingSeconds: oldest === undefined ? 0 : Math.max(0, now - oldest) / 1_000,
       unsentSeconds,
-      lastError: this.problem,
+      lastError: follower.problemOf(LOCK),
       parkedBecause: unread?.reason ?? null,
     };
   }
 
-  private async lead(signal: AbortSignal): Promise<void> {
-    const { log, settle, store, pageSize = PAGE } = this.options;
-    await settle?.();
-    const checkpoint = (await store.checkpoint()) ?? (await this.begin());
+  async begin({ fail }: HandlerTurn): Promise<void> {
+    const { log, store } = this.options;
+    await this.end();
+    const checkpoint = (await store.checkpoint()) ?? (await this.begun());
     const from = await this.inThisLog(checkpoint.position);
     this.version = checkpoint.version;
-    this.trail = new PolicyTrail(checkpoint.trail, (position) => log.order(position));
+    this.trail = new Trail(checkpoint.trail, (position) => log.order(position));
     this.passed = undefined;
     await this.lookAgain(from);
     await this.knowActive();
-    this.leading = true;
-    try {
-      await this.readUnread();
-      this.problem = null;
-      for await (const page of log.follow(from, { signal, pageSize })) {
-        await this.take(page);
-        this.problem = null;
-        if (signal.aborted) break;
-        await this.rest.take(page.length, signal);
-      }
-    } finally {
-      this.leading = false;
-      await this.storePassed().catch(() => undefined);
-    }
+    await this.readUnread();
+    this.at = from;
+    this.fail = fail;
+  }
+
+  async take(page: Page): Promise<void> {
+    const { log } = this.options;
+    const events = page.events.filter(({ position }) => log.compare(position, this.at) > 0);
+    if (events.length > 0) await this.takeUp(events, page);
+    this.at = page.last;
+  }
+
+  /** Stores where it is. */
+  async end(): Promise<void> {
+    await this.storePassed().catch(() => undefined);
   }
 
   /** A database that is new to this log sends nothing of the past. */
-  private async begin() {
+  private async begun() {
     const { log, store } = this.options;
     const head = await log.head();
     await store.begin(head ?? null, await this.subscribed(head));
@@ -260,18 +227,16 @@ export class WebhookFollower {
     this.active.set(scope, known.set(endpointId, { tenant, mode, endpointId }));
   }
 
-  private async take(page: readonly RecordedEvent[]): Promise<void> {
-    const last = page.at(-1);
-    if (last === undefined) return;
-    const { endpoints, deliveries, unread } = await this.effectsOf(page);
+  private async takeUp(events: readonly PageEvent[], page: Page): Promise<void> {
+    const { endpoints, deliveries, unread } = this.effectsOf(events);
     const point = {
-      reached: last.position,
-      witness: { position: last.position, eventId: last.id },
+      reached: page.last,
+      witness: { position: page.last, eventId: page.lastEventId },
     };
     if (endpoints.length + deliveries.length + unread.length === 0) {
       this.passed = point;
       this.cancelIdle ??= after(IDLE_CHECKPOINT_MS, () => {
-        this.storePassed().catch(() => this.leadership.endTurn());
+        this.storePassed().catch((error: unknown) => this.fail(error));
       });
       return;
     }
@@ -284,17 +249,16 @@ export class WebhookFollower {
     if (deliveries.length > 0 || endpoints.length > 0) this.options.onDeliveries?.();
   }
 
-  private async effectsOf(page: readonly RecordedEvent[]) {
+  private effectsOf(events: readonly PageEvent[]) {
     const endpoints: EndpointChange[] = [];
     let deliveries: NewDelivery[] = [];
     const unread: UnreadEvent[] = [];
-    const concerning = this.concerning(page);
-    const all = await this.options.decode(concerning);
-    const told = announcements(all);
-    for (const [index, decoded] of all.entries()) {
-      if ('undecodable' in decoded) {
-        const { stream, revision, position, undecodable: reason } = decoded;
-        const eventId = concerning[index]?.id ?? '';
+    const concerning = this.concerning(events);
+    const told = announcements(concerning.flatMap(({ decoded }) => decoded ?? []));
+    for (const { decoded, undecodable, eventId } of concerning) {
+      if (decoded === undefined) {
+        if (undecodable === undefined) continue;
+        const { stream, revision, position, undecodable: reason } = undecodable;
         unread.push({ eventId, stream, revision, position, reason: reason.slice(0, 500) });
         continue;
       }
@@ -312,13 +276,15 @@ export class WebhookFollower {
     return { endpoints, deliveries, unread };
   }
 
-  /** What an endpoint is or may be told of: nothing else is decoded. */
-  private concerning(page: readonly RecordedEvent[]): readonly RecordedEvent[] {
+  /** What an endpoint is or may be told of. */
+  private concerning(events: readonly PageEvent[]): readonly PageEvent[] {
     // An endpoint that begins within the page is told of what follows.
-    if (page.some(({ type }) => type === 'WebhookSubscribed' || type === 'WebhookEnabled'))
-      return page.filter(({ stream, type }) => isAboutEndpoint(type) || isAnnouncing(stream));
-    return page.filter(
-      ({ stream, type }) => isAboutEndpoint(type) || (isAnnouncing(stream) && this.isTold(stream)),
+    const isAnyBegun = events.some(
+      ({ type }) => type === 'WebhookSubscribed' || type === 'WebhookEnabled',
+    );
+    return events.filter(
+      ({ type, recorded: { stream } }) =>
+        isAboutEndpoint(type) || (isAnnouncing(stream) && (isAnyBegun || this.isTold(stream))),
     );
   }
 
@@ -399,12 +365,7 @@ export class WebhookFollower {
       .then(async () => {
         const { reached, witness } = page.point;
         const trail = this.trail?.pass(reached, witness, elapsed());
-        try {
-          this.version = await this.options.store.storePage(this.version, { ...page, trail });
-        } catch (error) {
-          if (error instanceof AnotherFollower) this.leadership.endTurn();
-          throw error;
-        }
+        this.version = await this.options.store.storePage(this.version, { ...page, trail });
       });
     return this.storing;
   }

@@ -7,12 +7,12 @@ import {
   type ExportParts,
   type ExportRun,
 } from '../../../src/exports/write-export-file.js';
-import type { ProjectionRunner } from '../../../src/projecting/following/projection-runner.js';
+import type { FollowedProjections } from '../../support/followed.js';
 import type { ProjectedLedger } from '../../support/projected-ledger.js';
 
 export const PUBLIC_URL = 'https://refer.example/x/';
 
-export const partsOf = (projected: ProjectedLedger, runner: ProjectionRunner): ExportParts => ({
+export const partsOf = (projected: ProjectedLedger, runner: FollowedProjections): ExportParts => ({
   pool: projected.pool,
   log: projected.log,
   generations: projected.generations,

@@ -1,15 +1,23 @@
 import type { Position, SeenEvent } from '../event-log/event-log.js';
-import type { TrailPoint } from './policy-checkpoint.js';
+
+/**
+ * An earlier checkpoint of a handler, and the newest event that its process had seen then: its
+ * effects up to the checkpoint are all at or before that event.
+ */
+export interface TrailPoint {
+  readonly reached: Position;
+  readonly witness: SeenEvent;
+}
 
 const NEAR = 8;
 const POINTS_MAX = 3 * NEAR;
 const EVERY_MS = 1_000;
 
 /**
- * Earlier checkpoints of a follower: one per second for the last seconds, then ever sparser. From
+ * Earlier checkpoints of a handler: one per second for the last seconds, then ever sparser. From
  * any place of the log the next older point is about as far away as the place is from the head.
  */
-export class PolicyTrail {
+export class Trail {
   private added = -Infinity;
 
   /** @param order of a position, as a number (`EventLog.order`). */

@@ -1,5 +1,5 @@
-import type { EventLog, Position } from '../../event-log/event-log.js';
-import { after } from '../../foundation/world.js';
+import type { EventLog, Position } from '../event-log/event-log.js';
+import { after } from '../foundation/world.js';
 
 interface Waiter {
   readonly position: Position;

@@ -1,0 +1,499 @@
+import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import { errorNameAndCode } from '../foundation/describe-error.js';
+import { atMost } from '../foundation/in-time.js';
+import type { Logger } from '../foundation/logger.js';
+import { backOffMs, pause, type BackOff } from '../foundation/pause.js';
+import { Rest } from '../foundation/rest.js';
+import { Leadership, leadWhileStarted, type Locks } from '../postgres/leadership.js';
+import { CheckpointMoved, type FollowedPage, type Handler, type StoredPosition } from './handler.js';
+import { PositionWaiters } from './position-waiters.js';
+
+export interface FollowerOptions<Page extends FollowedPage> {
+  readonly log: EventLog;
+  readonly locks: Locks;
+  readonly handlers: readonly Handler<Page>[];
+  /** Undefined: of an empty page. @throws while the keys of people cannot be read. */
+  readonly decode: (recorded: readonly RecordedEvent[]) => Promise<Page | undefined>;
+  /** Called before each turn. */
+  readonly prepare?: () => Promise<unknown>;
+  /** Called before each turn: repairs what a loss of the log's end left. */
+  readonly settle?: () => Promise<unknown>;
+  /** Called about every second while this process leads. */
+  readonly refresh?: () => Promise<unknown>;
+  /** Moves the checkpoints of handlers that the page does not concern. @returns the moved ones. */
+  readonly moveIdle?: (
+    handlers: readonly Handler<Page>[],
+    page: Page,
+  ) => Promise<ReadonlySet<string>>;
+  /** What is stored of handlers that another process leads. */
+  readonly stored?: (names: readonly string[]) => Promise<ReadonlyMap<string, StoredPosition>>;
+  /** Events in a page; bounds the memory. Default 500. */
+  readonly pageSize?: number;
+  /** Longest pause between two small pages while nobody waits. Default 15. */
+  readonly restMs?: number;
+  /** How often a standby tries to take over, and a leader checks its connection. Default 1 000. */
+  readonly leaseEveryMs?: number;
+  /** How often a standby reads the checkpoints while a caller waits. Default 15. */
+  readonly pollEveryMs?: number;
+  /** Back-off after failures. Default 100 to 5 000. */
+  readonly retryMs?: BackOff;
+  readonly logger?: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+/** The tail was ahead of a handler that had read everything: the handler reads again. */
+const READ_AGAIN_MS = 10;
+/** A handler that takes longer for a page leaves the tail. */
+const SLOW_MS = 500;
+
+/** How work of a handler ended. */
+interface Ended {
+  readonly failure?: unknown;
+}
+
+/** A time of leading the handlers whose locks this process holds, until something ends it. */
+interface Turn<Page extends FollowedPage> {
+  readonly handlers: ReadonlyMap<string, Handler<Page>>;
+  readonly signal: AbortSignal;
+  /** Of the log at the beginning of the turn. */
+  readonly epoch: number;
+  /** Handlers that follow the tail; the others are catching up on their own. */
+  readonly joined: Set<Handler<Page>>;
+  readonly catchingUp: Set<Promise<void>>;
+  /** Failures of handlers that are not on the tail. */
+  readonly failed: Map<Handler<Page>, unknown>;
+  /** What handlers of the tail are working on. */
+  readonly working: Map<Handler<Page>, Promise<Ended>>;
+  /** The end of the last page of the tail. */
+  tail: Position | undefined;
+}
+
+/** A position that another process moves, and the epoch of the log when it was read. */
+interface SeenPosition extends StoredPosition {
+  readonly epoch: number;
+}
+
+/**
+ * Follows the log for all its handlers: each page is read and decoded once. A handler that fails or
+ * is slow leaves the common tail, catches up by itself and joins again, so that none delays the
+ * others. Of several processes one leads each handler, the others are standby.
+ */
+export class Follower<Page extends FollowedPage> {
+  private readonly leadership: Leadership;
+  private readonly waiters: PositionWaiters;
+  private readonly rest: Rest;
+  private readonly stopping = new AbortController();
+  private readonly errors = new Map<string, string>();
+  /** In a row, by handler. */
+  private readonly failures = new Map<string, number>();
+  private running: Promise<void> | undefined;
+  private polling = false;
+  private interruption: string | null = null;
+  /** Of handlers that another process leads, as last read, by name. */
+  private readonly foreign = new Map<string, SeenPosition>();
+  private turn: Turn<Page> | undefined;
+
+  constructor(private readonly options: FollowerOptions<Page>) {
+    const { log, locks, handlers, restMs } = options;
+    this.waiters = new PositionWaiters(log);
+    const isAwaited = (): boolean =>
+      this.waiters.size > 0 || handlers.some((handler) => handler.isAwaited);
+    this.rest = new Rest(isAwaited, restMs);
+    this.leadership = new Leadership(
+      locks,
+      handlers.map(({ name }) => name),
+    );
+    log.onWentBack(() => this.leadership.endTurn());
+  }
+
+  /** Begins in the background and continues through every outage until `stop`. */
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Finishes the current pages, with their checkpoints, and lets another process lead. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+    this.leadership.release();
+  }
+
+  /** Whether this process leads the handler at present. */
+  leads(name: string): boolean {
+    return this.turn?.handlers.has(name) ?? false;
+  }
+
+  /** Why the handler stands still in this process; null: it does not. */
+  problemOf(name: string): string | null {
+    return this.errors.get(name) ?? this.interruption;
+  }
+
+  /** Callers that wait for a position. */
+  get waiting(): number {
+    return this.waiters.size;
+  }
+
+  /**
+   * How far these handlers are, by name; undefined: nothing taken yet. @throws while the database
+   * is unavailable.
+   */
+  async positions(
+    names: readonly string[],
+  ): Promise<ReadonlyMap<string, Position | undefined>> {
+    const foreign = names.filter((name) => !this.leads(name));
+    const stored = foreign.length === 0 ? new Map() : await this.stored(foreign);
+    return new Map(
+      names.map((name) => {
+        const led = this.turn?.handlers.get(name)?.position;
+        return [name, led ?? stored.get(name)?.position];
+      }),
+    );
+  }
+
+  /**
+   * Waits until all these handlers include the position; false when they do not within the time. In
+   * the leading process the page itself wakes the caller; in others the checkpoints are read every
+   * few milliseconds while a caller waits. A caller that leaves aborts the signal.
+   */
+  async waitFor(
+    position: Position,
+    names: readonly string[],
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const behind = names.filter((name) => !this.isKnownToInclude(name, position));
+    if (behind.length === 0) return true;
+    const reached = this.waiters.wait(position, behind, timeoutMs, signal);
+    this.rest.end();
+    void this.pollWhileAwaited();
+    return reached;
+  }
+
+  /** Whether these handlers are known to include the position; never asks the database. */
+  have(position: Position, names: readonly string[]): boolean {
+    return names.every((name) => this.isKnownToInclude(name, position));
+  }
+
+  private isKnownToInclude(name: string, position: Position): boolean {
+    const { log } = this.options;
+    // A position that was taken before the log lost its end is no position of the current log.
+    const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
+    const taken = turn?.handlers.get(name)?.position ?? this.seenOf(name);
+    return taken !== undefined && log.compare(taken, position) >= 0;
+  }
+
+  /** As last read while a caller waited: a checkpoint goes back with its log only. */
+  private seenOf(name: string): Position | undefined {
+    const seen = this.foreign.get(name);
+    const counts = seen?.epoch === this.options.log.epoch && (seen.counts?.() ?? true);
+    return counts ? seen.position : undefined;
+  }
+
+  private stored(names: readonly string[]): Promise<ReadonlyMap<string, StoredPosition>> {
+    return this.options.stored?.(names) ?? Promise.resolve(new Map());
+  }
+
+  private run(): Promise<void> {
+    const { logger, handlers, refresh, leaseEveryMs: everyMs = 1_000 } = this.options;
+    return leadWhileStarted(
+      {
+        leadership: this.leadership,
+        started: this.stopping.signal,
+        everyMs,
+        retryMs: this.retryMs,
+        onInterrupted: (error) => {
+          this.interruption = handlers[0]?.describe(error) ?? errorNameAndCode(error);
+          logger?.warn({ error: this.interruption }, 'following the log is interrupted, retrying');
+        },
+        onStandby: () => this.forgetProblems(),
+        onRenewed: async () => {
+          await refresh?.();
+          for (const handler of this.turn?.handlers.values() ?? [])
+            if (handler.isOutdated?.())
+              this.failed(handler, this.turn, new CheckpointMoved(handler.name));
+        },
+      },
+      (held, signal) => this.lead(held, signal),
+    );
+  }
+
+  private forgetProblems(): void {
+    this.interruption = null;
+    this.errors.clear();
+    this.failures.clear();
+  }
+
+  private async lead(held: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    const { log, prepare, settle, logger, handlers } = this.options;
+    await prepare?.();
+    await settle?.();
+    const turn: Turn<Page> = {
+      handlers: new Map(
+        handlers.filter(({ name }) => held.has(name)).map((handler) => [handler.name, handler]),
+      ),
+      signal,
+      epoch: log.epoch,
+      joined: new Set(),
+      catchingUp: new Set(),
+      failed: new Map(),
+      working: new Map(),
+      tail: undefined,
+    };
+    try {
+      await this.beginAll(turn);
+      logger?.info({ handlers: [...held] }, 'leading handlers of the log');
+      await this.followLog(turn);
+    } finally {
+      // However the turn ended: handlers that catch up on their own end by this signal.
+      this.leadership.endTurn();
+      await Promise.all(turn.catchingUp);
+      await Promise.all([...turn.handlers.values()].map((handler) => handler.end?.()));
+      this.turn = undefined;
+      logger?.info({ handlers: [...held] }, 'no longer leading handlers of the log');
+      // Callers that wait for a page of this process now read the checkpoints.
+      void this.pollWhileAwaited();
+    }
+  }
+
+  /** The tail begins where the foremost handler is; the others catch up with it. */
+  private async beginAll(turn: Turn<Page>): Promise<void> {
+    const { log } = this.options;
+    const head = await log.head();
+    const all = [...turn.handlers.values()];
+    for (const handler of all) turn.joined.add(handler);
+    await Promise.all(
+      all.map((handler) => this.orLeave(handler, turn, this.begin(handler, turn))),
+    );
+    const begun = [...turn.joined].map(({ position }) => position);
+    turn.tail =
+      begun.length === 0 ? head : begun.reduce((a, b) => (log.compare(a, b) >= 0 ? a : b));
+    this.interruption = null;
+    this.turn = turn;
+    for (const handler of turn.joined)
+      if (log.compare(handler.position, turn.tail) < 0 || handler.isBusy)
+        this.catchUpAlone(handler, turn);
+  }
+
+  private async begin(handler: Handler<Page>, turn: Turn<Page>): Promise<void> {
+    await handler.begin({
+      signal: turn.signal,
+      fail: (error) => this.failed(handler, turn, error),
+      succeed: () => this.succeeded(handler),
+      hurry: () => this.rest.end(),
+    });
+    this.advanced(handler);
+  }
+
+  private async followLog(turn: Turn<Page>): Promise<void> {
+    const { log, pageSize } = { pageSize: 500, ...this.options };
+    const { signal } = turn;
+    for await (const recorded of log.follow(turn.tail, { signal, pageSize })) {
+      const page = await this.decodeTail(recorded, turn);
+      if (!page) continue;
+      await this.takeByJoined(page, turn);
+      turn.tail = page.last;
+      // A handler that joined while the page was being taken lacks it, and the next page may be far
+      // off.
+      for (const handler of turn.joined)
+        if (log.compare(handler.position, turn.tail) < 0) this.catchUpAlone(handler, turn);
+      await this.rest.take(recorded.length, signal);
+    }
+  }
+
+  /**
+   * Decoding needs the key store: while that is unavailable the tail waits, since no handler could
+   * continue without it.
+   */
+  private async decodeTail(
+    recorded: readonly RecordedEvent[],
+    turn: Turn<Page>,
+  ): Promise<Page | undefined> {
+    for (let failures = 0; !turn.signal.aborted; failures += 1) {
+      try {
+        return await this.options.decode(recorded);
+      } catch (error) {
+        for (const handler of turn.joined) await this.noteError(handler, error);
+        await pause(backOffMs(failures, this.retryMs), turn.signal);
+      }
+    }
+    return undefined;
+  }
+
+  private async takeByJoined(page: Page, turn: Turn<Page>): Promise<void> {
+    const { log } = this.options;
+    // A handler can be ahead of the page, having caught up by itself; its checkpoint must not move
+    // back.
+    const joined = [...turn.joined].filter(
+      (handler) => log.compare(handler.position, page.last) < 0,
+    );
+    const idle = joined.filter((handler) => handler.concernedBy?.(page) === false);
+    await Promise.all([
+      ...joined
+        .filter((handler) => !idle.includes(handler))
+        .map((handler) => this.orLeave(handler, turn, this.take(handler, page, turn))),
+      this.moveIdle(idle, page, turn),
+    ]);
+  }
+
+  private async take(handler: Handler<Page>, page: Page, turn: Turn<Page>): Promise<void> {
+    await handler.take(page);
+    this.taken(handler);
+    // The other handlers follow the tail meanwhile.
+    if (handler.isBusy && turn.joined.has(handler)) this.catchUpAlone(handler, turn);
+  }
+
+  private async moveIdle(
+    idle: readonly Handler<Page>[],
+    page: Page,
+    turn: Turn<Page>,
+  ): Promise<void> {
+    if (idle.length === 0) return;
+    try {
+      const moved = await this.options.moveIdle?.(idle, page);
+      for (const handler of idle)
+        if (moved?.has(handler.name)) this.taken(handler);
+        else this.failed(handler, turn, new CheckpointMoved(handler.name));
+    } catch (failure) {
+      for (const handler of idle) this.failed(handler, turn, failure);
+    }
+  }
+
+  /** Waits for the work of a handler on the tail; with a failure, or after a while, it leaves. */
+  private async orLeave(
+    handler: Handler<Page>,
+    turn: Turn<Page>,
+    work: Promise<void>,
+  ): Promise<void> {
+    const ending = work.then(
+      (): Ended => ({}),
+      (failure: unknown): Ended => ({ failure }),
+    );
+    turn.working.set(handler, ending);
+    const ended = await Promise.race([ending, atMost(SLOW_MS, ending)]);
+    if (ended === undefined || ended.failure !== undefined) this.catchUpAlone(handler, turn);
+    else turn.working.delete(handler);
+  }
+
+  /** Work of a handler between two pages failed. */
+  private failed(handler: Handler<Page>, turn: Turn<Page> | undefined, failure: unknown): void {
+    if (turn === undefined || turn.signal.aborted) return;
+    turn.failed.set(handler, failure);
+    this.catchUpAlone(handler, turn);
+  }
+
+  /**
+   * Takes a handler off the tail until it has caught up with it. Meanwhile the handler reads and
+   * decodes for itself.
+   */
+  private catchUpAlone(handler: Handler<Page>, turn: Turn<Page>): void {
+    if (!turn.joined.delete(handler)) return;
+    const work = this.catchUp(handler, turn).finally(() => turn.catchingUp.delete(work));
+    turn.catchingUp.add(work);
+  }
+
+  private async catchUp(handler: Handler<Page>, turn: Turn<Page>): Promise<void> {
+    const { log, decode, pageSize } = { pageSize: 500, ...this.options };
+    const working = await turn.working.get(handler);
+    turn.working.delete(handler);
+    let failure = working?.failure;
+    while (!turn.signal.aborted) {
+      failure ??= turn.failed.get(handler);
+      turn.failed.delete(handler);
+      if (failure !== undefined) await this.recover(handler, failure, turn);
+      if (turn.signal.aborted) return;
+      try {
+        if (failure !== undefined) await this.begin(handler, turn);
+        failure = undefined;
+        const page = await decode(await log.readAll(handler.position, pageSize));
+        if (page) await handler.take(page);
+        this.taken(handler);
+        // A page, a piece, a page: an erasure with very many rows does not delay the events of
+        // others.
+        if (handler.isBusy) await handler.workOn?.();
+        if (turn.failed.has(handler)) continue;
+        // Compared and joined in one turn of the event loop: no page of the tail can arrive in
+        // between, and the tail skips events that a handler has already. An empty read is not
+        // enough: the tail may have read more since.
+        if (!handler.isBusy && log.compare(handler.position, turn.tail) >= 0) {
+          turn.joined.add(handler);
+          return;
+        }
+        if (!page && !handler.isBusy) await pause(READ_AGAIN_MS, turn.signal);
+      } catch (error) {
+        failure = error;
+      }
+    }
+  }
+
+  /** Before the stored state is loaded again: a write may have happened although it failed. */
+  private async recover(
+    handler: Handler<Page>,
+    failure: unknown,
+    turn: Turn<Page>,
+  ): Promise<void> {
+    const failures = this.failures.get(handler.name) ?? 0;
+    this.failures.set(handler.name, failures + 1);
+    // A repair wrote at the same time, which is no error; or another leader did, because the locks
+    // are lost and the connection has not reported it yet.
+    if (failure instanceof CheckpointMoved && failures === 0) return this.leadership.confirmTurn();
+    await this.noteError(handler, failure);
+    const wait = handler.isLasting?.(failure)
+      ? this.retryMs.max
+      : backOffMs(failures, this.retryMs);
+    await pause(wait, turn.signal);
+  }
+
+  private taken(handler: Handler<Page>): void {
+    this.advanced(handler);
+    if (!handler.worksLater) this.succeeded(handler);
+  }
+
+  private succeeded({ name }: Handler<Page>): void {
+    this.failures.delete(name);
+    if (this.errors.delete(name))
+      this.options.logger?.info({ handler: name }, 'the handler continues');
+  }
+
+  private advanced({ name, position }: Handler<Page>): void {
+    if (position !== undefined) this.waiters.advanced(name, position);
+  }
+
+  private async noteError(handler: Handler<Page>, error: unknown): Promise<void> {
+    const text = handler.describe(error);
+    if (this.errors.get(handler.name) !== text) {
+      this.errors.set(handler.name, text);
+      // An outage ends by itself; this does not.
+      const level = handler.isLasting?.(error) ? 'error' : 'warn';
+      this.options.logger?.[level](
+        { handler: handler.name, error: text },
+        'a handler of the log cannot continue, retrying',
+      );
+    }
+    await handler.noteError?.(text);
+  }
+
+  private async pollWhileAwaited(): Promise<void> {
+    if (this.polling) return;
+    this.polling = true;
+    const { signal } = this.stopping;
+    const { log, pollEveryMs = 15 } = this.options;
+    try {
+      for (;;) {
+        const foreign = this.waiters.awaited().filter((name) => !this.leads(name));
+        if (foreign.length === 0 || signal.aborted) return;
+        const { epoch } = log;
+        const stored = await this.stored(foreign).catch(() => new Map<string, StoredPosition>());
+        for (const [name, seen] of stored) {
+          this.foreign.set(name, { ...seen, epoch });
+          this.waiters.advanced(name, seen.position);
+        }
+        await pause(pollEveryMs, signal);
+      }
+    } finally {
+      this.polling = false;
+    }
+  }
+
+  private get retryMs(): BackOff {
+    return this.options.retryMs ?? { first: 100, max: 5_000 };
+  }
+}

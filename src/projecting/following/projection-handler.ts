@@ -1,0 +1,124 @@
+import type { Position, SeenEvent } from '../../event-log/event-log.js';
+import type { Handler } from '../../following/handler.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
+import type { Page } from '../page.js';
+import { describeError, StoppedAtUndecodable } from '../projecting-errors.js';
+import type { Projector } from '../projector.js';
+import type { ProjectionStores } from './projection-stores.js';
+import { ProjectionTrack, type ProjectionTrackParts } from './projection-track.js';
+
+export interface ProjectionHandlerParts extends Pick<
+  ProjectionTrackParts,
+  'log' | 'knownTypes' | 'pieceRowsMax'
+> {
+  readonly stores: ProjectionStores;
+  readonly generations: Pick<LiveGenerations, 'refresh' | 'generationOf'>;
+  readonly logger?: (ProjectionTrackParts['logger'] & { info: LogLine }) | undefined;
+}
+
+type LogLine = (fields: object, message: string) => void;
+
+/** Another generation became live: the projection begins again with that one. */
+class AnotherGeneration extends Error {
+  override readonly name = 'AnotherGeneration';
+}
+
+/** Keeps the live generation of one projection up to date. */
+export class ProjectionHandler implements Handler<Page> {
+  private track: ProjectionTrack | undefined;
+
+  constructor(
+    private readonly projector: Projector,
+    private readonly parts: ProjectionHandlerParts,
+  ) {}
+
+  get name(): string {
+    return this.projector.name;
+  }
+
+  get position(): Position | undefined {
+    return this.track?.position;
+  }
+
+  get isBusy(): boolean {
+    return this.track?.isCleaning ?? false;
+  }
+
+  async begin(): Promise<void> {
+    const { stores, generations, log, knownTypes, pieceRowsMax, logger } = this.parts;
+    const { projector } = this;
+    await generations.refresh();
+    const generation = generations.generationOf(projector.name);
+    const [checkpoint] = await stores.checkpoints([projector]);
+    if (generation === undefined || checkpoint?.generation !== generation)
+      throw new AnotherGeneration(`another generation of ${projector.name} became live`);
+    const rows = stores.rowsOf(projector, generation);
+    const track = new ProjectionTrack(projector, generation, {
+      rows,
+      log,
+      knownTypes,
+      pieceRowsMax,
+      logger,
+    });
+    await track.restoreFrom(checkpoint);
+    this.track = track;
+  }
+
+  concernedBy(page: Page): boolean {
+    return this.track?.concernedBy(page) ?? true;
+  }
+
+  async take(page: Page): Promise<void> {
+    await this.track?.apply(page);
+  }
+
+  async workOn(): Promise<void> {
+    await this.track?.cleanNextPiece();
+    if (!this.isBusy)
+      this.parts.logger?.info(
+        { projection: this.name },
+        'erased people are removed from all rows',
+      );
+  }
+
+  isOutdated(): boolean {
+    return this.track?.generation !== this.parts.generations.generationOf(this.name);
+  }
+
+  describe(error: unknown): string {
+    return describeError(error);
+  }
+
+  isLasting(error: unknown): boolean {
+    return error instanceof StoppedAtUndecodable;
+  }
+
+  async noteError(text: string): Promise<void> {
+    // While the database is unavailable this fails first; the error stays in memory then.
+    await this.parts.stores
+      .recordLastError(this.name, this.track?.generation ?? 0, text)
+      .catch(() => undefined);
+  }
+
+  /**
+   * Moves the checkpoints of projections that a page does not concern with one statement. @returns
+   * the names of those that had the expected version.
+   */
+  static async moveAll(
+    handlers: readonly ProjectionHandler[],
+    to: SeenEvent,
+    stores: ProjectionStores,
+  ): Promise<ReadonlySet<string>> {
+    const tracks = handlers.flatMap(({ track }) => track ?? []);
+    const moved = await stores.moveCheckpoints(
+      tracks.map((track) => ({
+        projection: track.name,
+        generation: track.generation,
+        expectedVersion: track.version,
+      })),
+      to,
+    );
+    for (const track of tracks) if (moved.has(track.name)) track.movedTo(to.position);
+    return moved;
+  }
+}
