@@ -24,7 +24,7 @@ const layers = [
   ['src/embedded-postgres'],
   ['src/privacy'],
   ['src/event-log', 'src/runs'],
-  ['src/tenants', 'src/work-queue'],
+  ['src/following', 'src/tenants', 'src/work-queue'],
   // Decisions read no read model, which is late: a balance read there could be spent twice. Read
   // models send no command: they would send it again at every rebuild. Seals prove the log alone.
   ['src/bookkeeping', 'src/chain', 'src/command-handling', 'src/projecting'],

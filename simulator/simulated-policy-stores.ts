@@ -329,10 +329,7 @@ function byStream(rows: readonly Row[]): ParkedStreams {
 }
 
 /** The stores of the policies as one process reaches them. */
-export function simulatedPolicyStores(
-  table: SimulatedPolicyTable,
-  line: Line,
-): PolicyStores {
+export function simulatedPolicyStores(table: SimulatedPolicyTable, line: Line): PolicyStores {
   return {
     checkpoints: new SimulatedCheckpoints(table, line),
     parked: new SimulatedParkedReactions(table, line),

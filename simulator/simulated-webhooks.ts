@@ -1,7 +1,6 @@
 import { CheckpointMoved } from '../src/following/handler.js';
 import type { TrailPoint } from '../src/following/trail.js';
 import type { Position, SeenEvent } from '../src/event-log/event-log.js';
-import type { Locks } from '../src/postgres/leadership.js';
 import {
   nameOf,
   type EndpointChange,
@@ -95,10 +94,7 @@ export class SimulatedWebhookTable {
 }
 
 /** What the follower stores, as one process reaches it. */
-export function simulatedFollowerStore(
-  table: SimulatedWebhookTable,
-  line: Line,
-): FollowerStore {
+export function simulatedFollowerStore(table: SimulatedWebhookTable, line: Line): FollowerStore {
   const ask = <T>(question: () => T): Promise<T> => line.read('webhooks', away, question);
   const change = <T>(work: () => T): Promise<T> => line.write('webhooks', away, work);
   return {

@@ -6,8 +6,8 @@ export interface ConnectionBudget {
   /** Requests and commands. */
   readonly requests: number;
   /**
-   * Presence, the two notification channels, three leases, and the batches of the read models,
-   * policies and the sealer.
+   * Presence, the two notification channels, the leases, and the batches of the read models,
+   * policies, webhooks and the sealer.
    */
   readonly background: number;
   /** One listens for new jobs, two work, one records outcomes, one fetches new jobs. */

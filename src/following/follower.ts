@@ -5,7 +5,12 @@ import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause, type BackOff } from '../foundation/pause.js';
 import { Rest } from '../foundation/rest.js';
 import { Leadership, leadWhileStarted, type Locks } from '../postgres/leadership.js';
-import { CheckpointMoved, type FollowedPage, type Handler, type StoredPosition } from './handler.js';
+import {
+  CheckpointMoved,
+  type FollowedPage,
+  type Handler,
+  type StoredPosition,
+} from './handler.js';
 import { PositionWaiters } from './position-waiters.js';
 
 export interface FollowerOptions<Page extends FollowedPage> {
@@ -136,11 +141,9 @@ export class Follower<Page extends FollowedPage> {
    * How far these handlers are, by name; undefined: nothing taken yet. @throws while the database
    * is unavailable.
    */
-  async positions(
-    names: readonly string[],
-  ): Promise<ReadonlyMap<string, Position | undefined>> {
+  async positions(names: readonly string[]): Promise<ReadonlyMap<string, Position | undefined>> {
     const foreign = names.filter((name) => !this.leads(name));
-    const stored = foreign.length === 0 ? new Map() : await this.stored(foreign);
+    const stored = await this.stored(foreign);
     return new Map(
       names.map((name) => {
         const led = this.turn?.handlers.get(name)?.position;
@@ -189,7 +192,8 @@ export class Follower<Page extends FollowedPage> {
   }
 
   private stored(names: readonly string[]): Promise<ReadonlyMap<string, StoredPosition>> {
-    return this.options.stored?.(names) ?? Promise.resolve(new Map());
+    const none = Promise.resolve(new Map<string, StoredPosition>());
+    return names.length === 0 ? none : (this.options.stored?.(names) ?? none);
   }
 
   private run(): Promise<void> {
@@ -246,7 +250,11 @@ export class Follower<Page extends FollowedPage> {
       // However the turn ended: handlers that catch up on their own end by this signal.
       this.leadership.endTurn();
       await Promise.all(turn.catchingUp);
-      await Promise.all([...turn.handlers.values()].map((handler) => handler.end?.()));
+      await Promise.all(
+        [...turn.handlers.values()].map(async (handler) => {
+          await handler.end?.();
+        }),
+      );
       this.turn = undefined;
       logger?.info({ handlers: [...held] }, 'no longer leading handlers of the log');
       // Callers that wait for a page of this process now read the checkpoints.
@@ -260,9 +268,7 @@ export class Follower<Page extends FollowedPage> {
     const head = await log.head();
     const all = [...turn.handlers.values()];
     for (const handler of all) turn.joined.add(handler);
-    await Promise.all(
-      all.map((handler) => this.orLeave(handler, turn, this.begin(handler, turn))),
-    );
+    await Promise.all(all.map((handler) => this.orLeave(handler, turn, this.begin(handler, turn))));
     const begun = [...turn.joined].map(({ position }) => position);
     turn.tail =
       begun.length === 0 ? head : begun.reduce((a, b) => (log.compare(a, b) >= 0 ? a : b));
@@ -425,11 +431,7 @@ export class Follower<Page extends FollowedPage> {
   }
 
   /** Before the stored state is loaded again: a write may have happened although it failed. */
-  private async recover(
-    handler: Handler<Page>,
-    failure: unknown,
-    turn: Turn<Page>,
-  ): Promise<void> {
+  private async recover(handler: Handler<Page>, failure: unknown, turn: Turn<Page>): Promise<void> {
     const failures = this.failures.get(handler.name) ?? 0;
     this.failures.set(handler.name, failures + 1);
     // A repair wrote at the same time, which is no error; or another leader did, because the locks

@@ -327,10 +327,7 @@ export function startCatchingUpAtEnd(core: Core, followers: Followers): Started<
  * As far as this process leads them, so that the next process has nothing to catch up with. A
  * failure loses nothing: the log has the events.
  */
-async function catchUpBeforeEnd(
-  { log }: Core,
-  { follower, policies }: Followers,
-): Promise<void> {
+async function catchUpBeforeEnd({ log }: Core, { follower, policies }: Followers): Promise<void> {
   const deadline = performance.now() + CATCH_UP_BEFORE_END_MS;
   const left = (): number => Math.max(0, deadline - performance.now());
   try {

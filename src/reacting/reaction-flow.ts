@@ -107,7 +107,9 @@ export class ReactionFlow {
    * more. @throws why it failed.
    */
   async take(page: Page): Promise<void> {
-    const start = page.events.findIndex(({ position }) => this.parts.isBehind(position, this.taken));
+    const start = page.events.findIndex(({ position }) =>
+      this.parts.isBehind(position, this.taken),
+    );
     if (start < 0) return;
     const events = page.events.slice(start);
     const met = meet(events, this.parts.reading);
@@ -150,11 +152,7 @@ export class ReactionFlow {
     return this.events >= eventsMax || this.bytes >= bytesMax;
   }
 
-  private enter(
-    events: readonly PageEvent[],
-    met: readonly MetEvent[],
-    last: Position,
-  ): void {
+  private enter(events: readonly PageEvent[], met: readonly MetEvent[], last: Position): void {
     const newest = this.open.at(-1);
     if (met.length === 0 && newest?.pending === 0) {
       newest.last = last;

@@ -53,8 +53,7 @@ export async function meetEvents(
   options: ReadingOptions,
 ): Promise<readonly MetEvent[]> {
   const relevant = recorded.filter(
-    (event) =>
-      handlingOf(event, options).length > 0 || whyUnreadable(event, options) !== undefined,
+    (event) => handlingOf(event, options).length > 0 || whyUnreadable(event, options) !== undefined,
   );
   const page = await decodePage(relevant, options.decode as DecodeEvents);
   return meet(page?.events ?? [], options);

@@ -43,7 +43,7 @@ export interface WebhooksParts {
   readonly onAttempt?: (seen: SeenAttempt) => void;
 }
 
-/** From the log to the receivers: a handler of the log that writes what is to be sent, and a sender. */
+/** From the log to the receivers: what writes down what is to be sent, and what sends it. */
 export class Webhooks {
   readonly tests: TestDeliveries;
   readonly follower: WebhookFollower;

@@ -158,8 +158,7 @@ test('one sealer leads, another one takes over, and both say how far they are', 
   await ledger.happened('a');
   await eventually(
     async () =>
-      (await second.status()).lastError ===
-      '1 chains end in a seal that was not signed here',
+      (await second.status()).lastError === '1 chains end in a seal that was not signed here',
   );
   await ledger.happened('a');
   await eventually(async () => (await second.status()).position === 'm-4');

@@ -2,7 +2,10 @@ import type pg from 'pg';
 import { Follower, type FollowerOptions } from '../../src/following/follower.js';
 import type { Handler } from '../../src/following/handler.js';
 import { AdvisoryLocks } from '../../src/postgres/leadership.js';
-import { Projections, type ProjectionsOptions } from '../../src/projecting/following/projections.js';
+import {
+  Projections,
+  type ProjectionsOptions,
+} from '../../src/projecting/following/projections.js';
 import { decodePage, type Page } from '../../src/projecting/page.js';
 import type { DecodeEvents } from '../../src/projecting/projector.js';
 import {
@@ -30,7 +33,11 @@ type Timing = Partial<
 /** A follower of one handler. */
 export function followedAlone(
   handler: Handler<Page>,
-  { pool, decode, ...options }: Pick<FollowerOptions<Page>, 'log'> &
+  {
+    pool,
+    decode,
+    ...options
+  }: Pick<FollowerOptions<Page>, 'log'> &
     Timing & { readonly pool: pg.Pool; readonly decode?: unknown },
 ): Follower<Page> {
   return new Follower<Page>({

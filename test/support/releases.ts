@@ -165,7 +165,10 @@ export class TestReleases {
     for (const runner of [...this.running]) await this.stop(runner);
   }
 
-  private runner(policies: readonly Policy[], options: Partial<FollowedPoliciesOptions>): FollowedPolicies {
+  private runner(
+    policies: readonly Policy[],
+    options: Partial<FollowedPoliciesOptions>,
+  ): FollowedPolicies {
     const runner = new FollowedPolicies(this.pool, {
       stores: postgresPolicyStores(this.pool),
       log: this.log,

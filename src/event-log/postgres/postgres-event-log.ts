@@ -253,7 +253,7 @@ export class PostgresEventLog implements EventLog {
     try {
       yield* followPages({
         start: this.positions.number(after),
-        read: this.events.tail(pageSize, () => this.parts.doorbell.position),
+        read: this.events.tail(pageSize),
         ordinal: (cursor: bigint) => cursor,
         doorbell: this.parts.doorbell,
         pollIntervalMs: this.parts.pollIntervalMs,

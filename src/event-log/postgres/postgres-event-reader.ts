@@ -10,7 +10,6 @@ import { asFirstRecorded } from '../first-recorded.js';
 import type { NewestSeen } from '../newest-seen.js';
 import type { PostgresPositions } from './postgres-positions.js';
 import type { PostgresReadPool } from './postgres-read-pool.js';
-import { TailWindow, type TailRead } from './tail-window.js';
 
 /** Events of a stream are read in pages of this many. */
 const STREAM_PAGE = 1_000;
@@ -52,14 +51,16 @@ type EventRow = [
   reachesLimit: boolean,
 ];
 
-type EventsRead = Pick<TailRead, 'events' | 'ordinals' | 'isFull'>;
+interface EventsRead {
+  readonly events: readonly RecordedEvent[];
+  /** Of the events, in the log. */
+  readonly ordinals: readonly bigint[];
+  /** More may follow. */
+  readonly isFull: boolean;
+}
 
 /** Reads events by page: of a stream, of the whole log, behind what the reader has already. */
 export class PostgresEventReader {
-  private readonly window = new TailWindow();
-  /** Of a tail, under way. */
-  private tailRead: Promise<unknown> | undefined;
-
   constructor(
     private readonly pool: PostgresReadPool,
     private readonly positions: PostgresPositions,
@@ -109,50 +110,23 @@ export class PostgresEventReader {
 
   /**
    * Reads the pages behind its cursors, for as long as the log does not go back. Each page proves
-   * that the event at the cursor still exists, or did when another tail read it a moment ago.
-   * @param heard the newest position that this process heard of.
-   * @throws {LogWentBack}
+   * that the event at the cursor still exists. @throws {LogWentBack}
    */
-  tail(pageSize: number, heard: () => bigint): (cursor: bigint) => Promise<TailPage<bigint>> {
+  tail(pageSize: number): (cursor: bigint) => Promise<TailPage<bigint>> {
     const { epoch } = this.seen;
     /** Of the event at the cursor; undefined: the first read finds it. */
     let known: string | undefined;
     return async (cursor) => {
-      const held = () => this.window.behind(cursor, known, { limit: pageSize, epoch, heard });
-      // Another tail that was woken by the same event reads what this one would.
-      if (this.tailRead !== undefined && held() === undefined)
-        await this.tailRead.catch(() => undefined);
       if (epoch !== this.seen.epoch) throw new LogWentBack();
-      const page = held() ?? (await this.readForAll(cursor, pageSize, known, epoch));
-      known = page.events.at(-1)?.id ?? page.afterId ?? known;
+      const { events, ordinals, isFull } = await this.readBehind(cursor, pageSize, known, epoch);
+      const isKnown = ordinals[0] === cursor;
+      known = events.at(-1)?.id ?? known;
       return {
-        events: page.events,
-        next: page.ordinals.at(-1) ?? cursor,
-        isFull: page.isFull,
+        events: isKnown ? events.slice(1) : events,
+        next: ordinals.at(-1) ?? cursor,
+        isFull,
       };
     };
-  }
-
-  /** What is behind the cursor, for the other tails as well where it reaches the end of the log. */
-  private async readForAll(
-    cursor: bigint,
-    pageSize: number,
-    known: string | undefined,
-    epoch: number,
-  ): Promise<TailRead> {
-    const reading = this.readBehind(cursor, pageSize, known, epoch);
-    this.tailRead = reading;
-    try {
-      const { isFull, ...read } = await reading;
-      const isBehind = read.ordinals[0] === cursor;
-      const events = isBehind ? read.events.slice(1) : read.events;
-      const ordinals = isBehind ? read.ordinals.slice(1) : read.ordinals;
-      const page = { events, ordinals, isFull, afterId: isBehind ? read.events[0]?.id : undefined };
-      if (!isFull) this.window.add({ ...page, after: cursor, epoch });
-      return page;
-    } finally {
-      if (this.tailRead === reading) this.tailRead = undefined;
-    }
   }
 
   /**

@@ -75,10 +75,7 @@ export class ProjectionHandler implements Handler<Page> {
   async workOn(): Promise<void> {
     await this.track?.cleanNextPiece();
     if (!this.isBusy)
-      this.parts.logger?.info(
-        { projection: this.name },
-        'erased people are removed from all rows',
-      );
+      this.parts.logger?.info({ projection: this.name }, 'erased people are removed from all rows');
   }
 
   isOutdated(): boolean {

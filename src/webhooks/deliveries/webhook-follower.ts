@@ -84,7 +84,7 @@ export class WebhookFollower implements Handler<Page> {
   private passed: TrailPoint | undefined;
   private cancelIdle: (() => void) | undefined;
   private storing: Promise<void> = Promise.resolve();
-  private fail: HandlerTurn['fail'] = () => undefined;
+  private fail: (error: unknown) => void = () => undefined;
 
   constructor(private readonly options: WebhookFollowerOptions) {}
 
@@ -122,7 +122,7 @@ export class WebhookFollower implements Handler<Page> {
     };
   }
 
-  async begin({ fail }: HandlerTurn): Promise<void> {
+  async begin(turn: HandlerTurn): Promise<void> {
     const { log, store } = this.options;
     await this.end();
     const checkpoint = (await store.checkpoint()) ?? (await this.begun());
@@ -134,7 +134,7 @@ export class WebhookFollower implements Handler<Page> {
     await this.knowActive();
     await this.readUnread();
     this.at = from;
-    this.fail = fail;
+    this.fail = (error) => turn.fail(error);
   }
 
   async take(page: Page): Promise<void> {
