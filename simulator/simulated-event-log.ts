@@ -100,11 +100,6 @@ export class SimulatedEventLog implements EventLog {
     return { kind: 'appended', position, revision };
   }
 
-  positionBefore(position: Position, events: number): Position {
-    const { positions } = this.store;
-    return positions.token(positions.number(position) - BigInt(events));
-  }
-
   eventsBetween(after: Position | undefined, upTo: Position | undefined): number {
     const { positions } = this.store;
     return Number(positions.number(upTo) - positions.number(after));

@@ -13,7 +13,7 @@ import type { AccountCommandEnvelope, AccountOutcome } from './commands.js';
 import { deterministicId } from './deterministic-id.js';
 import { eventRewardId } from './event-reward-id.js';
 import { NeedResolver, type NeedSources } from './needs/need-resolver.js';
-import { TooBusy } from './waiting-lines.js';
+import { TooBusy } from './stream-queues.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess, WaitAtAccount } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
@@ -63,22 +63,19 @@ export class AccountCommands {
         if (error instanceof TooBusy) await resolver.settle([]);
         throw error;
       });
-    const decideNow = async (
-      state: AccountState,
-      mayLookUp: boolean,
-    ): Promise<Decision<AccountEvent>> => {
+    const decideNow = async (state: AccountState): Promise<Decision<AccountEvent>> => {
       // In the command's turn: the programs of the decision, not those of the request's arrival.
       const tenant = await this.tenant(meta.scope);
       return resolver.decide((provided) => {
         const now = sources.clock();
         return decideRequest(state, request, { now, account, tenant, provided, commandId, ids });
-      }, mayLookUp);
+      });
     };
     // Before the commands that arrived while it waited for a hold.
     let goesFirst = false;
     for (;;) {
       const outcome = await releasing(
-        streams.accounts.handle(stream, meta, decideNow, { goesFirst, together: true }),
+        streams.accounts.handle(stream, meta, decideNow, { goesFirst }),
       );
       if (outcome.kind === 'in-need') await releasing(resolver.resolve(outcome.needs));
       else if (outcome.kind === 'held') {

@@ -1,6 +1,9 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { Decoded } from '../event-log/codec.js';
+import type { CommandMeta } from '../event-log/envelope.js';
+import type { AppendResult, NewEvent } from '../event-log/event-log.js';
 import { UnreadableEvent } from '../event-log/event-schemas.js';
+import { timeNow } from '../foundation/world.js';
 import { HandledCommands } from './handled-commands.js';
 import {
   bytesOf,
@@ -34,7 +37,7 @@ export function emptyStream<S, E extends DomainEvent>({ initialState }: Folding<
 }
 
 /** The estimated memory of a stream in this state, after these events. */
-export const heapAfter = <S, E extends DomainEvent>(
+const heapAfter = <S, E extends DomainEvent>(
   { heapOf }: Folding<S, E>,
   { bytes, handled }: Folded<S>,
   state: S,
@@ -77,6 +80,26 @@ export function fold<S, E extends DomainEvent>(
     handled: folded.handled,
     bytes: heapAfter(folding, folded, state, stored),
   };
+}
+
+/** A command's events, as they were appended. */
+export interface Appended<E> {
+  readonly meta: CommandMeta;
+  readonly events: readonly E[];
+  readonly encoded: readonly NewEvent[];
+  readonly appended: Extract<AppendResult, { kind: 'appended' }>;
+}
+
+export function foldAppended<S, E extends DomainEvent>(
+  folding: Folding<S, E>,
+  before: Folded<S>,
+  { meta, events, encoded, appended: { revision, position } }: Appended<E>,
+): Folded<S> {
+  const { epoch, handled } = before;
+  const state = events.reduce((folded, event) => folding.evolve(folded, event), before.state);
+  handled.record(meta, { lastRevision: revision, recordedAt: timeNow() });
+  const bytes = heapAfter(folding, before, state, encoded);
+  return { state, revision, position, eventId: encoded.at(-1)?.id ?? null, epoch, handled, bytes };
 }
 
 function readable<S>({ type }: DomainEvent, apply: () => S): S {

@@ -1,7 +1,9 @@
 import type { Decision } from '../domain/decision.js';
 import type { Need } from '../domain/need.js';
 import type { Refusal } from '../domain/refusal.js';
+import type { CommandMeta, Envelope } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
+import type { Folded } from './stream-cache.js';
 
 /** What became of a command. */
 export type Outcome<S, E> =
@@ -26,5 +28,25 @@ export type Outcome<S, E> =
   | { readonly kind: 'held'; readonly heldBy: string }
   | { readonly kind: 'in-need'; readonly needs: readonly Need[] };
 
-/** @param mayLookUp false: a decision that needs lookups returns them as its needs. */
-export type Decide<S, E> = (state: S, mayLookUp: boolean) => Decision<E> | Promise<Decision<E>>;
+/** May be called several times, each time with a newer state. */
+export type Decide<S, E> = (state: S) => Decision<E> | Promise<Decision<E>>;
+
+/** @param before what was decided on. */
+export function outcomeWithoutEvents<S, E>(
+  decision: Decision<E>,
+  { state, position }: Folded<S>,
+): Outcome<S, E> {
+  if ('refused' in decision) {
+    const { refused, details = [] } = decision;
+    return { kind: 'refused', refused, details, position };
+  }
+  if ('heldBy' in decision) return { kind: 'held', heldBy: decision.heldBy };
+  if ('needs' in decision) return { kind: 'in-need', needs: decision.needs };
+  return { kind: 'accepted', events: [], eventIds: [], state, position, replayed: false };
+}
+
+export const envelopeOf = ({ scope, ...meta }: CommandMeta): Envelope => ({
+  ...meta,
+  tenant: scope.tenant,
+  mode: scope.mode,
+});

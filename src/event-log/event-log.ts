@@ -123,12 +123,6 @@ export interface EventLog {
   ): Promise<AppendResult>;
 
   /**
-   * The position of the event that is so many events before this one, in the same append. Missing
-   * for a store that does not number its events without gaps: it says where an append ends alone.
-   */
-  positionBefore?(position: Position, events: number): Position;
-
-  /**
    * The number of events behind the first position up to the second one, without a call to the
    * store; negative where the first one is later. Missing for a store that does not number its
    * events without gaps.

@@ -46,12 +46,6 @@ export function inSpan<T>(
   return context.with(trace.setSpan(context.active(), span), () => ended(span, work));
 }
 
-/** Runs later work in the trace of this moment. */
-export function inThisContext(): <T>(work: () => T) => T {
-  const active = context.active();
-  return (work) => context.with(active, work);
-}
-
 /** A message may quote values, so the error stands in the span by its name. */
 export function noteFailure(span: Span, type: string): void {
   span.setAttribute('error.type', type);

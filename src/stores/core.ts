@@ -3,7 +3,7 @@ import { ChainSigner } from '../chain/chain-signer.js';
 import type { CommandBusParts } from '../command-handling/command-bus.js';
 import type { Commands } from '../command-handling/commands.js';
 import type { CodeOwners } from '../command-handling/needs/code-owners.js';
-import { TooBusy } from '../command-handling/waiting-lines.js';
+import { TooBusy } from '../command-handling/stream-queues.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
 import {

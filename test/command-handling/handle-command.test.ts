@@ -2,7 +2,7 @@ import { Map } from 'immutable';
 import { enterWorldWith } from '../support/clock-of-process.js';
 import { credit } from '../support/account-events.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
-import { TooBusy } from '../../src/command-handling/waiting-lines.js';
+import { TooBusy } from '../../src/command-handling/stream-queues.js';
 import {
   accepted,
   aRequest,

@@ -1,5 +1,5 @@
 import { HoldLines, WaitsInCircle } from '../../src/command-handling/processes/hold-lines.js';
-import { TooBusy } from '../../src/command-handling/waiting-lines.js';
+import { TooBusy } from '../../src/command-handling/stream-queues.js';
 import { enterWorld } from '../../src/foundation/world.js';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import { Owner, VirtualWorld } from '../../simulator/virtual-world.js';

@@ -1,4 +1,4 @@
-import { TooBusy } from '../../src/command-handling/waiting-lines.js';
+import { TooBusy } from '../../src/command-handling/stream-queues.js';
 import { personal } from '../../src/domain/personal.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';

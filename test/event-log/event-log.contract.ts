@@ -143,18 +143,6 @@ export function eventLogContract(
         });
       });
 
-      it('tells the positions within an append where it counts them without gaps, and says so where not', async () => {
-        await log.append('a', 'no-stream', [event()]);
-        const { position } = stored(
-          await log.append('b', 'no-stream', [event(), event(), event()]),
-        );
-        const inStream = await collect(log.readStream('b'));
-        const told = [2, 1, 0].map((events) => log.positionBefore?.(position, events));
-        expect(told).toEqual(
-          inStream.map((read) => (subject.ordinal === undefined ? undefined : read.position)),
-        );
-      });
-
       it('counts the events between two positions where it numbers them without gaps', async () => {
         const first = stored(await log.append('a', 'no-stream', [event(), event()])).position;
         const second = stored(

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { TooBusy } from '../../src/command-handling/waiting-lines.js';
+import { TooBusy } from '../../src/command-handling/stream-queues.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import { ALL_POLICIES } from '../../src/reacting/parked-reactions.js';

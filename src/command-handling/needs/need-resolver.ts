@@ -68,18 +68,12 @@ export class NeedResolver {
     this.epoch = sources.log.epoch;
   }
 
-  /**
-   * Decides with the needs that were fetched, and with lookups read for this try.
-   * @param mayLookUp false: returns the lookups that it needs instead.
-   */
-  async decide<E>(
-    decideWith: (provided: Provided) => Decision<E>,
-    mayLookUp = true,
-  ): Promise<Decision<E>> {
+  /** Decides with the needs that were fetched, and with lookups read for this try. */
+  async decide<E>(decideWith: (provided: Provided) => Decision<E>): Promise<Decision<E>> {
     for (let { provided } = this; ;) {
       const decision = decideWith(provided);
       const lookups = 'needs' in decision ? decision.needs.filter(isLookup) : [];
-      if (lookups.length === 0 || !mayLookUp) return decision;
+      if (lookups.length === 0) return decision;
       const { epoch } = this;
       for (const lookup of lookups) provided = merged(provided, await this.lookUp(lookup));
       if (this.sources.log.epoch !== epoch) ({ provided } = this);

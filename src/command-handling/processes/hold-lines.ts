@@ -1,6 +1,6 @@
 import { inTime } from '../../foundation/in-time.js';
 import { after, elapsed } from '../../foundation/world.js';
-import { TooBusy } from '../waiting-lines.js';
+import { TooBusy } from '../stream-queues.js';
 
 /** Who waits: a moderation by its key, or a command. */
 type Waiter = string | symbol;

@@ -220,11 +220,6 @@ export class PostgresEventLog implements EventLog {
   }
 
   /** @throws {TypeError} for a position of another log. */
-  positionBefore(position: Position, events: number): Position {
-    return this.positions.token(this.positions.number(position) - BigInt(events));
-  }
-
-  /** @throws {TypeError} for a position of another log. */
   eventsBetween(after: Position | undefined, upTo: Position | undefined): number {
     return Number(this.positions.number(upTo) - this.positions.number(after));
   }

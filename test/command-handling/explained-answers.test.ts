@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { TooBusy, WaitingLines } from '../../src/command-handling/waiting-lines.js';
 import { CommandHandling } from '../../src/command-handling/handle-command.js';
 import type { Outcome } from '../../src/command-handling/outcome.js';
 import type { Decision } from '../../src/domain/decision.js';
@@ -12,10 +11,6 @@ import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { runs } from '../support/property-runs.js';
 
-/**
- * Commands that wait for one stream are recorded together: each one's answer is what it would be
- * had it been decided alone, at its place in the log.
- */
 const STREAM = 'account';
 const BEGINS_WITH = 5;
 /** The log takes no append with it. */
@@ -42,11 +37,10 @@ type Fault = 'none' | 'slow' | 'another process' | 'lost before' | 'lost behind'
 
 interface Wish {
   readonly process: 0 | 1;
-  readonly what: 'take' | 'give twice' | 'look up' | 'nothing' | 'throw' | 'invalid';
+  readonly what: 'take' | 'give twice' | 'nothing' | 'throw' | 'invalid';
   readonly amount: number;
   /** Shared: the same request once more. */
   readonly key: number | null;
-  readonly together: boolean;
   readonly goesFirst: boolean;
   /** Sent when the ones before are answered. */
   readonly waits: boolean;
@@ -63,7 +57,6 @@ const changeOf = (...amounts: readonly number[]): Decision<TenantRegisterEvent> 
 function decide({ left }: Left, { what, amount }: Wish): Decision<TenantRegisterEvent> {
   switch (what) {
     case 'take':
-    case 'look up':
       return amount > left ? { refused: 'REDEMPTION_NOT_POSSIBLE' } : changeOf(-amount);
     case 'give twice':
       return changeOf(1, amount);
@@ -136,16 +129,9 @@ async function send(
   const meta = metaOf(place, wish.key);
   const headOf = async () => (await log.readAll(undefined, 10_000)).length;
   const headBefore = await headOf();
-  const { goesFirst, together } = wish;
-  const asked = accounts.handle(
-    STREAM,
-    meta,
-    (state, mayLookUp) =>
-      wish.what === 'look up' && !mayLookUp
-        ? { needs: [{ kind: 'code-owner', codes: ['ANN'] }] }
-        : decide(state, wish),
-    { goesFirst, together },
-  );
+  const asked = accounts.handle(STREAM, meta, (state) => decide(state, wish), {
+    goesFirst: wish.goesFirst,
+  });
   return asked.then(
     async (outcome) => {
       const headAtAnswer = await headOf();
@@ -224,11 +210,10 @@ async function explain(log: FaultyLog, answered: readonly Answered[], faults: re
 const one: fc.Arbitrary<Wish> = fc.record({
   process: fc.constantFrom(0 as const, 0 as const, 0 as const, 1 as const),
   what: fc.constantFrom(
-    ...(['take', 'take', 'take', 'give twice', 'look up', 'nothing', 'throw', 'invalid'] as const),
+    ...(['take', 'take', 'take', 'give twice', 'nothing', 'throw', 'invalid'] as const),
   ),
   amount: fc.integer({ min: 1, max: 4 }),
   key: fc.constantFrom(null, null, null, 1, 2),
-  together: fc.constantFrom(true, true, true, true, false),
   goesFirst: fc.constantFrom(false, false, false, true),
   waits: fc.constantFrom(false, false, false, false, true),
 });
@@ -245,71 +230,11 @@ const taking = (amount: number): Wish => ({
   what: 'take',
   amount,
   key: null,
-  together: true,
   goesFirst: false,
   waits: false,
 });
 
-/** The appends for these, sent at once. */
-async function appendsOf(log: FaultyLog, wishes: readonly Wish[]): Promise<number> {
-  const accounts: Accounts = new CommandHandling(log, codec, folding);
-  await Promise.all(wishes.map((each, place) => send(log, accounts, [each, place])));
-  return log.appends;
-}
-
-const giving = (): Wish => ({ ...taking(1), what: 'give twice' });
-const many = Array.from({ length: 20 }, giving);
-
-it('commands that wait while one is recorded share the next append, in which each has its own events', async () => {
-  const log = new FaultyLog([]);
-  expect(await appendsOf(log, many)).toBe(2);
-  expect(await log.readAll(undefined, 100)).toHaveLength(40);
-});
-
-it('commands that wait while one is recorded are recorded one by one where the store says only where an append ends', async () => {
-  const log = Object.assign(new FaultyLog([]), { positionBefore: undefined });
-  expect(await appendsOf(log, many)).toBe(20);
-});
-
-it('commands that wait while one is recorded are recorded without the one that looks something up, which is alone', async () => {
-  const lookingUp: Wish = { ...taking(1), what: 'look up' };
-  const wishes = [giving(), giving(), lookingUp, giving(), giving()];
-  expect(await appendsOf(new FaultyLog([]), wishes)).toBe(4);
-});
-
-it('commands that wait while one is recorded are recorded without those that may not share', async () => {
-  const wishes = [giving(), giving(), { ...giving(), together: false }, giving(), giving()];
-  expect(await appendsOf(new FaultyLog([]), wishes)).toBe(4);
-});
-
-it('the line of a stream counts those who wait and those who are served, also those who wait again', async () => {
-  const served: string[] = [];
-  let end = (): void => undefined;
-  const lines = new WaitingLines<string>({
-    waitingMax: 4,
-    together: (waiting) => Math.min(2, waiting.length),
-    serve: (_, some) => {
-      served.push(some.join(' '));
-      // Of two the second one has to wait for the next turn.
-      return new Promise((resolve) => (end = () => resolve(some.slice(1))));
-    },
-  });
-  const nextTurn = async (): Promise<void> => {
-    end();
-    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
-  };
-  for (const one of ['a', 'b', 'c', 'd']) lines.enter('key', one);
-  expect(() => lines.enter('key', 'too many')).toThrow(TooBusy);
-  await nextTurn();
-  lines.enter('key', 'goes first', true);
-  expect(() => lines.enter('key', 'too many')).toThrow(TooBusy);
-  for (let turn = 0; turn < 4; turn++) await nextTurn();
-  expect(served).toEqual(['a', 'b c', 'goes first', 'c d', 'd']);
-  for (const one of ['e', 'f', 'g', 'h']) lines.enter('key', one);
-  expect(served.at(-1)).toBe('e');
-});
-
-it('are answered as the log explains, whatever fails and whoever else writes', async () => {
+it('commands are answered as the log explains, whatever fails and while other processes write', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(wish, { minLength: 1, maxLength: 24 }),
@@ -321,7 +246,7 @@ it('are answered as the log explains, whatever fails and whoever else writes', a
     ),
     {
       numRuns: runs(200),
-      // The third one is refused behind two events that another process keeps from the log.
+      // The second one meets an event of another process.
       examples: [
         [
           [taking(3), taking(2), taking(1)],
