@@ -7,6 +7,7 @@ import type { VirtualWorld } from './virtual-world.js';
 interface QueuedJob extends Job {
   /** Of this adding: a replaced job is another one. */
   readonly serial: number;
+  /** By the world's elapsed time: a clock that is ahead for a moment locks no job for days. */
   lockedUntil: number;
 }
 
@@ -61,10 +62,10 @@ export class SimulatedJobs {
 
   private take(world: VirtualWorld): Promise<QueuedJob | undefined> {
     return this.line.write('jobs', away, () => {
-      const at = world.now();
+      const elapsed = world.elapsed();
       for (const job of this.table.values()) {
-        if (job.runAt > at || job.lockedUntil > at) continue;
-        job.lockedUntil = at + LOCK_MS;
+        if (job.runAt > world.now() || job.lockedUntil > elapsed) continue;
+        job.lockedUntil = elapsed + LOCK_MS;
         return { ...job };
       }
       return undefined;
