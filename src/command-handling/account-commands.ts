@@ -75,7 +75,7 @@ export class AccountCommands {
     let goesFirst = false;
     for (;;) {
       const outcome = await releasing(
-        streams.accounts.handle(stream, meta, decideNow, { goesFirst }),
+        streams.accounts.handle(stream, meta, decideNow, { goesFirst, type: request.type }),
       );
       if (outcome.kind === 'in-need') await releasing(resolver.resolve(outcome.needs));
       else if (outcome.kind === 'held') {

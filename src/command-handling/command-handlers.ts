@@ -18,7 +18,12 @@ import { personal, type SubjectId } from '../domain/personal.js';
 import { refused, type Refused } from '../domain/refusal.js';
 import { decide as decideVisits } from '../domain/share-link/share-link.decider.js';
 import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
-import { decide as decideTenant, type OpenTenant } from '../domain/tenant/tenant.decider.js';
+import {
+  decide as decideTenant,
+  type OpenTenant,
+  type TenantEvent,
+  type TenantState,
+} from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { newId, timeNow } from '../foundation/world.js';
@@ -46,6 +51,7 @@ import { deterministicId } from './deterministic-id.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess, RequestedSides } from './processes/moderation-process.js';
 import { proposalDays } from './proposal-days.js';
+import type { Decide } from './outcome.js';
 import type { Streams } from './streams.js';
 import { isInUse } from '../domain/reservation/reservation.decider.js';
 
@@ -165,9 +171,12 @@ export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelo
     const alias = meta.scope.tenant;
     if (command.type === 'CreateTenant') await this.enterAlias(meta, alias);
     const stream = this.names.tenantStream(alias);
-    const outcome = await this.streams.tenants.handle(stream, meta, async (state) => {
+    const decideUnless: Decide<TenantState, TenantEvent> = async (state) => {
       const refusal = state.status === 'open' ? await unless?.(state) : undefined;
       return refusal ?? decideTenant(state, command);
+    };
+    const outcome = await this.streams.tenants.handle(stream, meta, decideUnless, {
+      type: command.type,
     });
     if (outcome.kind === 'refused') return refused(outcome.refused, ...outcome.details);
     // The change is recorded. A failed announcement must not lose keys that are shown only once.
@@ -202,6 +211,7 @@ export class WebhookCommandHandler implements ICommandHandler<WebhookCommandEnve
       this.names.tenantStream(alias),
       { ...meta, idempotency: ofMode },
       (state) => decideTenant(state, command),
+      { type: command.type },
     );
     if (outcome.kind === 'refused') return { refused: outcome.refused, details: outcome.details };
     await this.announce(alias).catch(() => undefined);
@@ -221,8 +231,11 @@ export class PeriodCommandHandler implements ICommandHandler<PeriodCommandEnvelo
 
   async execute({ meta, command }: PeriodCommandEnvelope): Promise<PeriodOutcome> {
     const stream = this.names.periodsStream(meta.scope);
-    const outcome = await this.streams.periods.handle(stream, meta, (state) =>
-      decidePeriod(state, command),
+    const outcome = await this.streams.periods.handle(
+      stream,
+      meta,
+      (state) => decidePeriod(state, command),
+      { type: command.type },
     );
     if (outcome.kind === 'refused') return { refused: outcome.refused };
     if (outcome.kind !== 'accepted')

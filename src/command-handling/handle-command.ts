@@ -1,5 +1,6 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
+import type { Scope } from '../domain/scope.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import {
@@ -9,6 +10,8 @@ import {
   type NewEvent,
 } from '../event-log/event-log.js';
 import { pages } from '../event-log/event-pages.js';
+import { errorNameAndCode } from '../foundation/describe-error.js';
+import { noteFailure, tracer } from '../foundation/tracing.js';
 import { newId } from '../foundation/world.js';
 import { deterministicId } from './deterministic-id.js';
 import { emptyStream, fold, foldAppended, type Folding } from './fold-stream.js';
@@ -29,6 +32,8 @@ export interface HandleOptions {
    * has waited for one.
    */
   readonly goesFirst?: boolean;
+  /** Of the command, for its span, e.g. `RedeemCredit`. */
+  readonly type?: string;
 }
 
 // Commands of this process queue per stream, so a conflict means another process. That process has
@@ -68,8 +73,9 @@ export class CommandHandling<S, E extends DomainEvent> {
     stream: string,
     meta: CommandMeta,
     decide: Decide<S, E>,
-    { goesFirst = false }: HandleOptions = {},
+    { goesFirst = false, type = 'of a process' }: HandleOptions = {},
   ): Promise<Outcome<S, E>> {
+    const span = commandSpan(type, meta.scope);
     const turn = await this.queues.turn(stream, goesFirst);
     try {
       for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -92,6 +98,7 @@ export class CommandHandling<S, E extends DomainEvent> {
 
         const { events } = decision;
         const encoded = await this.encode(stream, meta, events);
+        span.setAttribute('ledger.events', encoded.length);
         const isOfLostLog = before.epoch !== this.log.epoch;
         if (isOfLostLog) continue;
         const end = streamEndOf(before);
@@ -108,9 +115,11 @@ export class CommandHandling<S, E extends DomainEvent> {
     } catch (error) {
       if (error instanceof AppendTooLarge) return TOO_LARGE;
       turn.failed(error);
+      noteFailure(span, errorNameAndCode(error));
       throw error;
     } finally {
       turn.end();
+      span.end();
     }
   }
 
@@ -191,3 +200,8 @@ export class CommandHandling<S, E extends DomainEvent> {
     }
   }
 }
+
+const commandSpan = (type: string, { tenant, mode }: Scope) =>
+  tracer().startSpan(`command ${type}`, {
+    attributes: { 'ledger.command': type, 'ledger.tenant': tenant, 'ledger.mode': mode },
+  });

@@ -15,7 +15,6 @@ import { RememberedStreams } from '../command-handling/stream-cache.js';
 import { forgetSubjects, openStreams, type Streams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
-import { tracedCommands } from '../command-handling/traced-commands.js';
 import type { ThemeJournal } from '../command-handling/theme-journal.js';
 import { TokenSecrets } from '../tenants/token-secrets.js';
 import type { Config } from '../config/config.js';
@@ -258,7 +257,7 @@ function wire({ pool, log, names, keyring, actor, logger, config }: Foundations)
     announceTenant: (alias) => announcedTenant(pool, alias, logger),
   });
   const { owners, tenants, moderations, erasures } = handling;
-  const commands = tracedCommands(commandsOf(handling));
+  const commands = commandsOf(handling);
   const exports = new Exports({ commands, streams, names, pool, keys, announce });
   const sealer = keyring.sealer('api-keys');
   const tenantCommands = new TenantCommands(commands, streams, names, sealer, actor);
