@@ -1,46 +1,25 @@
 #!/usr/bin/env node
-// Counts how much a reader opens: the path of a redemption, files a change touches, sizes.
-// usage: node scripts/count-structure.mjs [folder of a checkout]
+// Counts how much a reader opens: the path of a redemption that it runs, the write loop, files a
+// change touches, sizes. Fails beyond the limits.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { argv, exit } from 'node:process';
+import { exit } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { buildOrExit } from './build-if-stale.mjs';
+import { inversionsIn, measureRedemption } from './measured-redemption.mjs';
 
-const root = argv[2] ?? fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
 
-/**
- * From the controller to the append: file, function, the names by which it calls its next steps.
- * `f/g` is the function that `f` hands to `g`: an inversion of control. `decides` marks the steps
- * that return before the append.
- */
-const REDEEM = [
-  ['src/http/rewards/rewards.controller.ts', 'RewardsController.redeemFromAccount', 'write'],
-  ['src/http/writing/command-gateway.ts', 'CommandGateway.write', 'answer'],
-  ['src/http/writing/writes.ts', 'Writes.answer', 'write'],
-  ['src/http/writing/command-gateway.ts', 'CommandGateway.write/answer', 'execute'],
-  ['src/command-handling/account-commands.ts', 'AccountCommands.execute', 'handle'],
-  ['src/command-handling/handle-command.ts', 'CommandHandling.handle', 'handleInTurn'],
-  ['src/command-handling/handle-command.ts', 'CommandHandling.handleInTurn', 'decide append'],
-  [
-    'src/command-handling/account-commands.ts',
-    'AccountCommands.execute/handle',
-    'decide',
-    'decides',
-  ],
-  ['src/command-handling/needs/need-resolver.ts', 'NeedResolver.decide', 'decideWith', 'decides'],
-  [
-    'src/command-handling/account-commands.ts',
-    'AccountCommands.execute/decide',
-    'decideRequest',
-    'decides',
-  ],
-  ['src/domain/account/requests/account-request.ts', 'decideRequest', 'decide', 'decides'],
-  ['src/domain/account/account.decider.ts', 'decide', 'redeemAccountCredit', 'decides'],
-  ['src/domain/account/rewards/redemption.ts', 'redeemAccountCredit', undefined, 'decides'],
-  ['src/command-handling/handle-command.ts', 'CommandHandling.append', 'append'],
-  ['src/event-log/postgres/postgres-event-log.ts', 'PostgresEventLog.append'],
-];
+const REDEEM_MAX = { files: 7, hops: 9, inversions: 1 };
+const LOOP = ['src/command-handling/handle-command.ts', 'CommandHandling', 'handle'];
+const LOOP_LINES_MAX = 60;
+/** Files that a change touches, by its list in CONTRIBUTING. */
+const TOUCHED_MAX = {
+  'Add a command of an account': 7,
+  'Add an event type': 8,
+  'Add a member to an answer': 4,
+};
 
 const AREAS = ['src', 'projections', 'test'];
 
@@ -55,59 +34,33 @@ const nodesIn = (node) => {
 
 const bodied = (node) => ts.isFunctionLike(node) && node.body !== undefined;
 const nameOf = (node) => node?.name?.getText() ?? '';
-const calleeOf = ({ expression }) => nameOf(expression) || expression.getText();
-const callsIn = (node) => nodesIn(node).filter(ts.isCallExpression);
 
-/** The functions that a step's name refers to. */
-function functionsOf(path, name) {
-  const [outer, handedTo] = name.split('/');
-  const found = nodesIn(parse(path)).filter((node) => {
-    const owner = ts.isClassDeclaration(node.parent ?? node) ? `${nameOf(node.parent)}.` : '';
-    return bodied(node) && owner + nameOf(node) === outer;
-  });
-  if (handedTo === undefined) return found;
-  return found
-    .flatMap(callsIn)
-    .filter((call) => calleeOf(call) === handedTo)
-    .flatMap((call) => call.arguments.filter(bodied));
-}
-
-/** The first error of the listed path; undefined: it is the path of the code. */
-function faultIn(path) {
-  for (const [file, name, calls] of path) {
-    if (!existsSync(join(root, file))) return `${file} does not exist`;
-    const functions = functionsOf(file, name);
-    if (functions.length === 0) return `${file} has no ${name}`;
-    const called = functions.flatMap(callsIn).map(calleeOf);
-    for (const step of calls?.split(' ') ?? [])
-      if (!called.includes(step)) return `${name} does not call ${step}`;
-  }
-  return undefined;
-}
-
-function countPath(steps) {
-  const files = new Set(steps.map(([file]) => file)).size;
-  const inversions = steps.filter(([, name]) => name.includes('/')).length;
-  return `${files} files, ${steps.length - 1} hops, inversions: ${inversions}`;
+/** The source of the loop, and what ARCHITECTURE must quote. */
+function loop() {
+  const [file, owner, name] = LOOP;
+  const method = nodesIn(parse(file)).find(
+    (node) => bodied(node) && nameOf(node) === name && nameOf(node.parent) === owner,
+  );
+  const lines = method.getText().split('\n');
+  const quoted = lines.map((line, index) => (index === 0 ? line : line.slice(2))).join('\n');
+  return { lines: lines.length, quoted };
 }
 
 /**
  * The files that a list of CONTRIBUTING says a change touches: those named before an item's first
- * colon; a `where` there makes them conditional.
+ * colon, unless a `where` there makes them conditional.
  */
 function touched(title) {
   const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
   const section = text.split(/^## /m).find((part) => part.startsWith(`${title}\n`));
-  if (section === undefined) return { files: undefined, missing: [] };
   const items = section.match(/^\d+\. .*/gm) ?? [];
   const filesOf = (item) =>
     [...item.split(':')[0].matchAll(/`([^`]*\/[^`]*)`/g)].map(([, path]) => path);
   const files = items.flatMap(filesOf);
-  const more = items.filter((item) => / where /.test(item.split(':')[0])).flatMap(filesOf).length;
+  const isAlways = (item) => !/ where /.test(item.split(':')[0]);
   // A file that the change adds is in an existing folder.
   const missing = files.filter((path) => !existsSync(join(root, path.replace(/\/[^/]*<.*/, ''))));
-  const always = files.length - more;
-  return { files: more > 0 ? `${always} to ${files.length}` : always, missing };
+  return { files: items.filter(isAlways).flatMap(filesOf).length, missing };
 }
 
 const isLiteral = (node) => ts.isObjectLiteralExpression(node) || ts.isArrayLiteralExpression(node);
@@ -151,22 +104,34 @@ function measure(area) {
 }
 
 const line = (...cells) => console.log(cells.map((cell) => String(cell ?? '–')).join(' | '));
-const faults = [faultIn(REDEEM)].filter((fault) => fault !== undefined);
-const path = faults.length > 0 ? undefined : REDEEM;
-const command = touched('Add a command of an account');
-const member = touched('Add a member to an answer');
-faults.push(...[...command.missing, ...member.missing].map((file) => `there is no ${file}`));
+const faults = [];
+const atMost = (what, counted, max) => {
+  line(what, counted, max);
+  if (counted > max) faults.push(`${what}: ${counted}, at most ${max}`);
+};
 
-line('what', 'counted', 'aim');
+buildOrExit();
+const path = await measureRedemption();
+for (const { file, name } of path) console.log(`${file}: ${name}`);
+console.log();
+line('what', 'counted', 'at most');
 line('---', '---', '---');
-line(
-  'redeem: on the stack at the append',
-  path && countPath(path.filter(([, , , decides]) => !decides)),
-  '',
-);
-line('redeem: with the decision', path && countPath(path), '7 files, 8 hops, inversions: 1');
-line('files of a new account command', command.files, 7);
-line("files of a new column of a reward's answer", member.files, 3);
+const redeem = {
+  files: new Set(path.map(({ file }) => file)).size,
+  hops: path.length - 1,
+  inversions: inversionsIn(path).length,
+};
+for (const [what, max] of Object.entries(REDEEM_MAX))
+  atMost(`redeem, from the controller to the append: ${what}`, redeem[what], max);
+const { lines: loopLines, quoted } = loop();
+atMost('lines of the write loop', loopLines, LOOP_LINES_MAX);
+if (!readFileSync(join(root, 'docs/ARCHITECTURE.md'), 'utf8').includes(quoted))
+  faults.push('docs/ARCHITECTURE.md does not quote the write loop as it is');
+for (const [title, max] of Object.entries(TOUCHED_MAX)) {
+  const { files, missing } = touched(title);
+  atMost(`files of "${title}"`, files, max);
+  faults.push(...missing.map((file) => `"${title}" names ${file}, which does not exist`));
+}
 console.log();
 const measured = AREAS.map(measure);
 line('what', ...AREAS);

@@ -3,7 +3,6 @@ import type { AccountEvent } from '../domain/account/account.events.js';
 import type { AccountState } from '../domain/account/account.state.js';
 import type { Ids } from '../domain/account/requests/circumstances.js';
 import { decideRequest, type AccountRequest } from '../domain/account/requests/account-request.js';
-import type { Decision } from '../domain/decision.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
@@ -15,7 +14,8 @@ import { eventRewardId } from './event-reward-id.js';
 import { NeedResolver, type NeedSources } from './needs/need-resolver.js';
 import { TooBusy } from './stream-queues.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
-import type { ModerationProcess, WaitAtAccount } from './processes/moderation-process.js';
+import type { ModerationProcess } from './processes/moderation-process.js';
+import type { Decide } from './outcome.js';
 import type { Streams } from './streams.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
 
@@ -43,50 +43,57 @@ export class AccountCommands {
   /** @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again. */
   async execute(envelope: AccountCommandEnvelope): Promise<AccountOutcome> {
     const { meta, account, request } = envelope;
-    const wait = this.parts.moderations.waitAt(account, meta);
-    const outcome = await this.decided(envelope, wait).finally(wait.leave);
+    const outcome = await this.decided(envelope);
     return outcome.kind === 'accepted' ? this.followUp(meta, account, request, outcome) : outcome;
   }
 
-  private async decided(
-    { meta, account, request }: AccountCommandEnvelope,
-    wait: WaitAtAccount,
-  ): Promise<AccountOutcome> {
-    const { streams, sources } = this.parts;
+  private async decided(envelope: AccountCommandEnvelope): Promise<AccountOutcome> {
+    const { meta, account, request } = envelope;
+    const { streams, sources, moderations } = this.parts;
     const stream = this.names.accountStream(meta.scope, account);
-    const resolver = new NeedResolver(sources, meta, account);
+    const needs = new NeedResolver(sources, meta, account);
+    const decide = this.decisionOf(envelope, needs);
+    const wait = moderations.waitAt(account, meta);
+    const options = { goesFirst: false, type: request.type };
+    try {
+      for (;;) {
+        const outcome = await streams.accounts.handle(stream, meta, decide, options);
+        if (outcome.kind === 'in-need') await needs.resolve(outcome.needs);
+        else if (outcome.kind === 'held') {
+          await wait.pass(outcome.heldBy);
+          // Before the commands that arrived while it waited.
+          options.goesFirst = true;
+        } else {
+          await needs.settle(outcome.kind === 'accepted' ? outcome.events : []);
+          return outcome;
+        }
+      }
+    } catch (error) {
+      // Nothing was recorded. After an outage it may have been: reservations expire then.
+      if (error instanceof TooBusy) await needs.settle([]);
+      throw error;
+    } finally {
+      wait.leave();
+    }
+  }
+
+  /**
+   * Takes the time and the tenant in the command's turn: the programs of the decision, not those of
+   * the request's arrival.
+   */
+  private decisionOf(
+    { meta, account, request }: AccountCommandEnvelope,
+    needs: NeedResolver,
+  ): Decide<AccountState, AccountEvent> {
     const { commandId } = meta;
     const ids = this.idsOf(meta, account);
-    const releasing = <T>(work: Promise<T>): Promise<T> =>
-      work.catch(async (error: unknown) => {
-        // Nothing was recorded. After an outage it may have been: reservations expire then.
-        if (error instanceof TooBusy) await resolver.settle([]);
-        throw error;
-      });
-    const decideNow = async (state: AccountState): Promise<Decision<AccountEvent>> => {
-      // In the command's turn: the programs of the decision, not those of the request's arrival.
+    return async (state) => {
       const tenant = await this.tenant(meta.scope);
-      return resolver.decide((provided) => {
-        const now = sources.clock();
+      return needs.decide((provided) => {
+        const now = this.parts.sources.clock();
         return decideRequest(state, request, { now, account, tenant, provided, commandId, ids });
       });
     };
-    // Before the commands that arrived while it waited for a hold.
-    let goesFirst = false;
-    for (;;) {
-      const outcome = await releasing(
-        streams.accounts.handle(stream, meta, decideNow, { goesFirst, type: request.type }),
-      );
-      if (outcome.kind === 'in-need') await releasing(resolver.resolve(outcome.needs));
-      else if (outcome.kind === 'held') {
-        await releasing(wait.pass(outcome.heldBy));
-        goesFirst = true;
-      } else {
-        // The outcome is settled: a failed clean-up does not change it.
-        await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
-        return outcome;
-      }
-    }
   }
 
   /**

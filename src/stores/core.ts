@@ -361,13 +361,14 @@ async function announcedTenant(
  * The bus is opened by the first command: an operator's command that changes nothing does not load
  * the framework.
  */
-function commandsOf(parts: CommandBusParts): Commands {
+export function commandsOf(parts: CommandBusParts): Commands {
   let opened: Promise<Commands> | undefined;
   const open = async (): Promise<Commands> => {
     const { openCommandBus } = await loadBus();
     return openCommandBus(parts);
   };
-  return { execute: async (command) => (await (opened ??= open())).execute(command) };
+  // Awaited, so that the door is on the stack of a command.
+  return { execute: async (command) => await (await (opened ??= open())).execute(command) };
 }
 
 const loadBus = () => import('../command-handling/command-bus.js');

@@ -70,7 +70,7 @@ interface Run {
   readonly sameLog: () => void;
 }
 
-export interface WaitAtAccount {
+interface WaitAtAccount {
   /**
    * Waits for its turn, or in its turn for the end of this moderation. The command then tries
    * again.
