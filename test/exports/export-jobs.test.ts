@@ -1,8 +1,15 @@
 // Over 5 s: a process that writes exports is started for each test.
+import { randomUUID } from 'node:crypto';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { loadConfig } from '../../src/config/config.js';
 import { exportJobsOn } from '../../src/stores/export-jobs-on.js';
-import { claimExport, waitingExports } from '../../src/exports/storage/export-file-rows.js';
+import {
+  claimExport,
+  putWaiting,
+  takeAwayFilesOf,
+  waitingExports,
+} from '../../src/exports/storage/export-file-rows.js';
+import { digestOf } from '../../src/exports/storage/people-in-file.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { startExportsPools } from '../../src/process/start-exports.js';
@@ -484,4 +491,32 @@ test('at most 100 of a tenant wait, in both modes together; cancelling makes roo
   expect(listed).toHaveLength(2);
   const other = await api.createTenant();
   expect((await other.live.post('/export', { type: 'USER' })).status).toBe(201);
+});
+
+test('files are searched for all people of a deleted account with a few queries each', async () => {
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  const people = [...Array(300)].map(() => randomUUID());
+  const names = [randomUUID(), randomUUID()];
+  for (const attempt of names) {
+    await putWaiting(pool, { scope, exportId: attempt });
+    await pool.query(
+      `update ledger.export_files set state = 'STORED', attempt = export_id where export_id = $1`,
+      [attempt],
+    );
+  }
+  // The second file holds one of them, in its second chunk.
+  for (const [number, person] of ['00000000-0000-4000-8000-000000000000', people[200]!].entries())
+    await pool.query(
+      `insert into ledger.export_chunks (attempt, kind, number, first, bytes) values ($1, 'people', $2, $3, $3)`,
+      [names[1], number, digestOf(person)],
+    );
+  let queries = 0;
+  const counted = openPool({ url: stores.databaseUrl, max: 1, applicationName: 'exports-test' });
+  counted.on('connect', (client) => client.on('drain', () => (queries += 1)));
+  try {
+    expect(await takeAwayFilesOf(counted, scope, people)).toEqual([{ scope, exportId: names[1] }]);
+  } finally {
+    await counted.end();
+  }
+  expect(queries).toBeLessThan(10);
 });

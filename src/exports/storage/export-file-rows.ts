@@ -284,8 +284,7 @@ export async function finishAttempt(
         .forUpdate(),
     );
     if (row === undefined) return 'lost';
-    for (const person of row.erased)
-      if (await isInFile(client, attempt, person)) return 'forgotten';
+    if (await holdsAny(client, attempt, row.erased)) return 'forgotten';
     await run(
       client,
       tables
@@ -297,20 +296,34 @@ export async function finishAttempt(
   });
 }
 
-async function isInFile(client: PoolClient, attempt: string, person: string): Promise<boolean> {
-  const digest = digestOf(person);
-  const chunk = await fetchRow(
+/**
+ * In one query, which returns each of the chunks once: an account of a thousand users and ten files
+ * were ten thousand queries, one after the other.
+ */
+async function holdsAny(
+  client: PoolClient,
+  attempt: string,
+  persons: readonly string[],
+): Promise<boolean> {
+  const digests = persons.map(digestOf);
+  const chunks = await fetchRows(
     client,
-    tables
-      .selectFrom('ledger.export_chunks')
-      .select('bytes')
-      .where('attempt', '=', attempt)
-      .where('kind', '=', 'people')
-      .where('first', '<=', digest)
-      .orderBy('first', 'desc')
-      .limit(1),
+    sql<{ bytes: Buffer; wanted: readonly Buffer[] }>`
+      select chunk.bytes, asked.wanted
+      from (
+        select nearest.first, array_agg(digest) as wanted
+        from unnest(${digests}::bytea[]) as digest
+        cross join lateral (
+          select first from ledger.export_chunks
+          where attempt = ${attempt} and kind = 'people' and first <= digest
+          order by first desc limit 1
+        ) as nearest
+        group by nearest.first
+      ) as asked
+      join ledger.export_chunks as chunk
+        on chunk.attempt = ${attempt} and chunk.kind = 'people' and chunk.first = asked.first`,
   );
-  return chunk !== undefined && isAmong(chunk.bytes, digest);
+  return chunks.some(({ bytes, wanted }) => wanted.some((digest) => isAmong(bytes, digest)));
 }
 
 /** The completion is recorded. False: the file is gone, or another attempt took its place. */
@@ -482,15 +495,6 @@ export async function takeAwayFilesOf(
     }
     return taken;
   });
-}
-
-async function holdsAny(
-  client: PoolClient,
-  attempt: string,
-  persons: readonly string[],
-): Promise<boolean> {
-  for (const person of persons) if (await isInFile(client, attempt, person)) return true;
-  return false;
 }
 
 const noteErased = (
