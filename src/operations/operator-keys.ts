@@ -90,7 +90,8 @@ async function keepRefusal(
   { because }: NotDone,
 ): Promise<void> {
   if (because.code === 'IDEMPOTENCY_KEY_REUSED') return answers.drop(request);
-  const body = { reason: plainText(because) };
+  const refused = because.code === 'NOT_ADJUSTED' ? because.refused : because.code;
+  const body = { reason: plainText(because), refused };
   if (!(await isKept(answers, request, { status: REFUSED, body, position: null })))
     throw new DatabaseUnavailable('The service is not available at the moment');
 }
@@ -106,10 +107,15 @@ function keyedRequest(
   };
 }
 
+/** Kept before 1.0.0: without the code. */
+interface KeptRefusal {
+  readonly reason: string;
+  readonly refused?: string;
+}
+
 function again<T>({ status, body }: KeptAnswer): Outcome<T> {
   if (status !== REFUSED) return body as T;
-  const { reason } = body as { readonly reason: string };
-  return new NotDone({ code: 'REFUSED_BEFORE', reason });
+  return new NotDone({ code: 'REFUSED_BEFORE', ...(body as KeptRefusal) });
 }
 
 async function isKept(

@@ -59,7 +59,7 @@ type AdjustmentRefusal =
       readonly userId: string;
     }
   /** A request with the same key was refused before, for this reason. */
-  | { readonly code: 'REFUSED_BEFORE'; readonly reason: string }
+  | { readonly code: 'REFUSED_BEFORE'; readonly reason: string; readonly refused?: string }
   | { readonly code: 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS' };
 
 type ProposalRefusal = {

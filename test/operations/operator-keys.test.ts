@@ -1,10 +1,12 @@
-import type { KeyedRequest } from '../../src/idempotency/idempotency-key.js';
+import { done } from '../../src/http/operations/refusals.js';
+import type { KeptAnswer, KeyedRequest } from '../../src/idempotency/idempotency-key.js';
 import {
   adjustLedger,
   type AdjustmentRequest,
 } from '../../src/operations/ledger/ledger-adjustment.js';
 import { proposeOnRecord } from '../../src/operations/ledger/ledger-proposals.js';
-import type { KeyedBy } from '../../src/operations/operator-keys.js';
+import { onceByKey, type KeyedBy } from '../../src/operations/operator-keys.js';
+import { NotDone } from '../../src/operations/outcome.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 
 const scope = { tenant: 'acme', mode: 'live' } as const;
@@ -64,6 +66,31 @@ describe.each([
     expect(other.key).toBe(own.key);
     expect(other.fingerprint).not.toBe(own.fingerprint);
   });
+});
+
+test('a request that was refused is refused again with the same code', async () => {
+  let kept: KeptAnswer | undefined;
+  const answers: KeyedBy['answers'] = {
+    claim: () => Promise.resolve(kept ? { answer: kept } : { commandId: 'c', askedAt: 0 }),
+    keep: (_, answer) => {
+      kept = answer;
+      return Promise.resolve();
+    },
+    drop: () => Promise.resolve(),
+    abandon: () => undefined,
+  };
+  const keyed = { key: 'ticket', answers, scope, by: 'sam', asked: {}, causationId: 'c' };
+  const refused = new NotDone({
+    code: 'NOT_ADJUSTED',
+    refused: 'ACCOUNT_NOT_FOUND',
+    details: [],
+    accountId: 'a',
+    userId: 'u',
+  });
+  const operation = { ...keyed, operation: 'ledger adjust' };
+  const asked = () => onceByKey(core.names, operation, () => Promise.resolve(refused)).then(done);
+  for (const _ of ['the first time', 'again'])
+    await expect(asked()).rejects.toMatchObject({ code: 'ACCOUNT_NOT_FOUND' });
 });
 
 test('an adjustment is the same in every spelling of its approver', async () => {

@@ -11,8 +11,7 @@ export function done<T>(outcome: Outcome<T>): T {
   if (!(outcome instanceof NotDone)) return outcome;
   const { because } = outcome;
   if (because.code === 'THEME_REFUSED') throw themeRefused(because);
-  const reason = because.code === 'NOT_ADJUSTED' ? because.refused : because.code;
-  const code = ANSWERS.get(reason);
+  const code = ANSWERS.get('refused' in because ? (because.refused ?? '') : because.code);
   if (code === undefined) throw badRequest(plainText(because));
   throw new ApiError(code, code === 'FORBIDDEN' ? { message: plainText(because) } : {});
 }
