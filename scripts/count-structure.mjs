@@ -16,7 +16,7 @@ const LOOP = ['src/command-handling/handle-command.ts', 'CommandHandling', 'hand
 const LOOP_LINES_MAX = 60;
 /** Files that a change touches, by its list in CONTRIBUTING. */
 const TOUCHED_MAX = {
-  'Add a command of an account': 7,
+  'Add a command of an account': 5,
   'Add an event type': 8,
   'Add a member to an answer': 4,
 };

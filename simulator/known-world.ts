@@ -1,4 +1,4 @@
-import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
+import type { AccountCommand } from '../src/domain/account/account.decider.js';
 import type { ModerationAction } from '../src/domain/moderation/moderation.decider.js';
 import { availableCredit } from '../src/domain/account/rewards/redemption.js';
 import { timeNow } from '../src/foundation/world.js';
@@ -9,7 +9,7 @@ export const BY_REF = 'ref:';
 
 /** What a client asks for. */
 export type Wish =
-  | { readonly kind: 'account'; readonly accountId: string; readonly request: AccountRequest }
+  | { readonly kind: 'account'; readonly accountId: string; readonly request: AccountCommand }
   | {
       readonly kind: 'moderation';
       readonly actions: readonly {

@@ -2,7 +2,7 @@ import type { EventCodec } from '../src/event-log/codec.js';
 import type { RecordedEvent } from '../src/event-log/event-log.js';
 import { unreadableReason } from '../src/event-log/known-events.js';
 import type { PolicyRunnerOptions } from '../src/reacting/policy-runner.js';
-import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
+import type { AccountCommand } from '../src/domain/account/account.decider.js';
 import type { SubjectKeys } from '../src/privacy/subject-keys.js';
 import { KnownEventsCodec } from './known-events.js';
 import type { Wish } from './known-world.js';
@@ -15,7 +15,7 @@ interface Addition {
   /** Of these types: events of an older version are known to both releases. */
   readonly isNew: (event: Unread) => boolean;
   /** The requests that record it: clients send them to the newer release alone. */
-  readonly requests: ReadonlySet<AccountRequest['type']>;
+  readonly requests: ReadonlySet<AccountCommand['type']>;
 }
 
 const always = (): boolean => true;

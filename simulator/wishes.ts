@@ -1,4 +1,4 @@
-import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
+import type { AccountCommand } from '../src/domain/account/account.decider.js';
 import { accountOfId } from '../src/privacy/keyed-names.js';
 import {
   BY_REF,
@@ -65,7 +65,7 @@ export const UPGRADED = {
   reward: ['reward', 'adjust'],
 } as const satisfies Readonly<Record<AdditionName, readonly (keyof WishWeights)[]>>;
 
-const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>> = {
+const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountCommand>> = {
   sync: ({ random, known, accountId }) => ({
     type: 'SyncAccount',
     accountId,

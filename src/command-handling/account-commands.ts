@@ -1,8 +1,8 @@
-import { decide } from '../domain/account/account.decider.js';
 import type { AccountEvent } from '../domain/account/account.events.js';
 import type { AccountState } from '../domain/account/account.state.js';
+import { listRedeemedRewards } from '../domain/account/rewards/bulk-redemption.js';
 import type { Ids } from '../domain/account/requests/circumstances.js';
-import { decideRequest, type AccountRequest } from '../domain/account/requests/account-request.js';
+import { decide, type AccountCommand } from '../domain/account/account.decider.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
@@ -52,12 +52,12 @@ export class AccountCommands {
     const { streams, sources, moderations } = this.parts;
     const stream = this.names.accountStream(meta.scope, account);
     const needs = new NeedResolver(sources, meta, account);
-    const decide = this.decisionOf(envelope, needs);
+    const decideNow = this.decisionOf(envelope, needs);
     const wait = moderations.waitAt(account, meta);
     const options = { goesFirst: false, type: request.type };
     try {
       for (;;) {
-        const outcome = await streams.accounts.handle(stream, meta, decide, options);
+        const outcome = await streams.accounts.handle(stream, meta, decideNow, options);
         if (outcome.kind === 'in-need') await needs.resolve(outcome.needs);
         else if (outcome.kind === 'held') {
           await wait.pass(outcome.heldBy);
@@ -91,7 +91,7 @@ export class AccountCommands {
       const tenant = await this.tenant(meta.scope);
       return needs.decide((provided) => {
         const now = this.parts.sources.clock();
-        return decideRequest(state, request, { now, account, tenant, provided, commandId, ids });
+        return decide(state, request, { now, account, tenant, provided, commandId, ids });
       });
     };
   }
@@ -103,7 +103,7 @@ export class AccountCommands {
   private async followUp(
     meta: CommandMeta,
     account: AccountRef,
-    { type }: AccountRequest,
+    { type }: AccountCommand,
     outcome: AcceptedOutcome,
   ): Promise<AccountOutcome> {
     const requested = outcome.events.find((event) => event.type === 'ErasureRequested');
@@ -135,7 +135,7 @@ export class AccountCommands {
     const stream = this.names.accountStream(meta.scope, account);
     for (;;) {
       const listed = await this.parts.streams.accounts.handle(stream, asNewCommand(meta), (state) =>
-        decide(state, { type: 'ListRedeemedRewards' }),
+        listRedeemedRewards(state),
       );
       if (listed.kind !== 'accepted') throw new Error('the redeemed rewards could not be listed');
       if (listed.events.length === 0) return { ...outcome, position: listed.position };

@@ -18,7 +18,7 @@ import type { OpenTenant, TenantCommand } from '../domain/tenant/tenant.decider.
 import type { WebhookCommand } from '../domain/tenant/webhook-endpoints.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
-import type { AccountRequest } from '../domain/account/requests/account-request.js';
+import type { AccountCommand } from '../domain/account/account.decider.js';
 import type { Outcome } from './outcome.js';
 import type { ErasureCause, ListedErasure } from './processes/erasure-process.js';
 
@@ -43,7 +43,7 @@ export class AccountCommandEnvelope extends CommandOf<AccountOutcome> {
   constructor(
     readonly meta: CommandMeta,
     readonly account: AccountRef,
-    readonly request: AccountRequest,
+    readonly request: AccountCommand,
   ) {
     super();
   }

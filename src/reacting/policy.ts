@@ -1,5 +1,5 @@
 import type { PersonId } from '../domain/account/account.events.js';
-import type { AccountRequest } from '../domain/account/requests/account-request.js';
+import type { AccountCommand } from '../domain/account/account.decider.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { AccountRef, Mode } from '../domain/scope.js';
 import type { LedgerEvent } from '../projecting/projector.js';
@@ -22,7 +22,7 @@ export interface WaitingForAccount {
 
 /** A policy's reaction. All kinds may be repeated; a repetition changes nothing. */
 export type Reaction =
-  | { readonly kind: 'command'; readonly account: AccountRef; readonly request: AccountRequest }
+  | { readonly kind: 'command'; readonly account: AccountRef; readonly request: AccountCommand }
   /** The account that has the customer of this stream is brought to what it says. */
   | {
       readonly kind: 'customer';

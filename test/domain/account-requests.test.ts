@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
+import type { AccountCommand } from '../../src/domain/account/account.decider.js';
 import {
   evolve as evolveCustomer,
   initialState as NO_CUSTOMER,
@@ -70,14 +70,14 @@ const generated = (programId: string) =>
 const code = (word: string) =>
   reservation({ kind: 'code', code: word, person: BOB.person, programId: 'default' });
 
-const sync = (...codes: readonly string[]): AccountRequest => ({
+const sync = (...codes: readonly string[]): AccountCommand => ({
   type: 'SyncAccount',
   accountId: 'acme',
   subscription: { status: 'TRIAL' },
   currency: undefined,
   codes,
 });
-type UpsertUser = Extract<AccountRequest, { type: 'UpsertUser' }>;
+type UpsertUser = Extract<AccountCommand, { type: 'UpsertUser' }>;
 const NO_CHANGES = {
   changes: {},
   referralCode: undefined,
@@ -91,22 +91,22 @@ const upsert = (over: Partial<UpsertUser> = {}): UpsertUser => ({
   ...NO_CHANGES,
   ...over,
 });
-const forget = (over: object = {}): AccountRequest => ({
+const forget = (over: object = {}): AccountCommand => ({
   type: 'ForgetUser',
   userId: 'bob',
   doNotTrack: false,
   preserveEmptyAccount: false,
   ...over,
 });
-const FORGET_ALL: AccountRequest = { type: 'ForgetAccount', doNotTrack: false };
-const APPLY: AccountRequest = { type: 'ApplyCode', userId: 'bob', code: 'ANNLEE' };
-const DISCOUNTED: AccountRequest = {
+const FORGET_ALL: AccountCommand = { type: 'ForgetAccount', doNotTrack: false };
+const APPLY: AccountCommand = { type: 'ApplyCode', userId: 'bob', code: 'ANNLEE' };
+const DISCOUNTED: AccountCommand = {
   type: 'ApplyDiscount',
   code: 'ANNLEE',
   paymentProviderId: 'cus_1',
 };
-const FOLLOW: AccountRequest = { type: 'ApplyCustomer' };
-const PAY: AccountRequest = {
+const FOLLOW: AccountCommand = { type: 'ApplyCustomer' };
+const PAY: AccountCommand = {
   type: 'StartRewardPush',
   rewardId: 'w1',
   replaces: 0,
@@ -124,7 +124,7 @@ const CREATED = {
   dateExpires: null,
 } as const;
 const STAFF = personal('staff', 'fay');
-const adjusted = (amount: number): AccountRequest => ({
+const adjusted = (amount: number): AccountCommand => ({
   type: 'AdjustCredit',
   userId: 'bob',
   unit: 'CENTS',
@@ -141,7 +141,7 @@ const EARNED = {
   earnedAt: NOW - 5,
   terms: TEN_DOLLARS,
 } as const;
-const did = (id?: string): AccountRequest => ({
+const did = (id?: string): AccountCommand => ({
   type: 'ReceiveUserEvents',
   userId: 'bob',
   events: [{ id, key: 'purchase', fields: {}, dateTriggered: undefined }],
@@ -169,7 +169,7 @@ const PAID = customerIs(paid('customer'));
 const PARTNERS = aTenant({ ...DEFAULT_PROGRAM, id: 'partners' });
 const ON_EVENT = aTenant({ ...DEFAULT_PROGRAM, conversion: { on: 'EVENT', key: 'purchase' } });
 
-it.each<[string, Events, AccountRequest, readonly Need[], OpenTenant?]>([
+it.each<[string, Events, AccountCommand, readonly Need[], OpenTenant?]>([
   ['a name for an account that is opened', [], sync(), [subject(OPENING, 0)]],
   ['the owners of all codes in the body', EMPTY, sync('ONE', 'TWO'), [ownerOf('ONE', 'TWO')]],
   ['the referrer of an attributed account, not the code', ATTRIBUTED, sync('X'), [ANNS_ACCOUNT]],
@@ -209,7 +209,7 @@ it('a new user needs a code for each program, and gets what was reserved', () =>
   );
 });
 
-it.each<[string, Events, AccountRequest, Fetched, readonly string[]]>([
+it.each<[string, Events, AccountCommand, Fetched, readonly string[]]>([
   [
     'opens the account under the name that was found',
     [],
@@ -255,7 +255,7 @@ it.each<[string, Events, AccountRequest, Fetched, readonly string[]]>([
   ).toStrictEqual(types);
 });
 
-it.each<[string, Events, AccountRequest, object]>([
+it.each<[string, Events, AccountCommand, object]>([
   ['CreateReward', HERE, CREATED, { at: NOW, rewardId: 'within command/reward' }],
   [
     'RedeemCredit',
@@ -352,7 +352,7 @@ it('the credit of a refunded referral is cancelled when the provider says so', (
 
 it('a reward redeems itself when the default program says so for its type', () => {
   const tenant = aTenant({ id: 'auto', default: true, automaticRedemption: ['CREDIT'] });
-  const isAutomatic = (request: AccountRequest, of = tenant) => {
+  const isAutomatic = (request: AccountCommand, of = tenant) => {
     const { decision } = asked(HERE, request, { ...of, defaultProgramId: 'auto' });
     const [granted] = 'events' in decision ? decision.events : [];
     return granted?.type === 'RewardGranted' && granted.redeemsAutomatically;
@@ -428,7 +428,7 @@ it('an account that is opened again looks for another name when a process has us
   expect(again.with(named(OPENING, `${OPENING}/2`, 2)).types()).toContain('AccountOpened');
 });
 
-it.each<[string, Events, AccountRequest, Fetched, Refusal, string?]>([
+it.each<[string, Events, AccountCommand, Fetched, Refusal, string?]>([
   ['an unknown code', HERE, APPLY, [ownedByNobody('ANNLEE')], 'REFERRAL_CODE_NOT_FOUND'],
   [
     'a discount of an unknown code',

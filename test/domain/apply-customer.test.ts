@@ -1,4 +1,4 @@
-import type { AccountCommand } from '../../src/domain/account/account.decider.js';
+import type { CompleteCommand } from './support/decisions.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { CustomerPicture } from '../../src/domain/customer/customer.state.js';
 import {
@@ -49,8 +49,8 @@ const PAID_SUBSCRIPTION = {
 
 const apply = (
   picture: CustomerPicture,
-  context: Extract<AccountCommand, { type: 'ApplyCustomer' }>['context'] = noCode(),
-): AccountCommand => ({ type: 'ApplyCustomer', picture, context });
+  context: Extract<CompleteCommand, { type: 'ApplyCustomer' }>['context'] = noCode(),
+): CompleteCommand => ({ type: 'ApplyCustomer', picture, context });
 
 const euros: AccountEvent = { type: 'CurrencyChanged', at: NOW, currency: 'EUR' };
 /** Under the terms of the default program. */

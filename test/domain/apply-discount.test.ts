@@ -1,4 +1,4 @@
-import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
+import type { AccountCommand } from '../../src/domain/account/account.decider.js';
 import type { NeededReservation } from '../../src/domain/need.js';
 import { codesKey } from '../../src/domain/need.js';
 import {
@@ -26,7 +26,7 @@ import {
 import { PAID } from './support/commands.js';
 import { asked, ownedByAnn, ownedByNobody, reservedAs } from './support/request-scenario.js';
 
-const request: AccountRequest = {
+const request: AccountCommand = {
   type: 'ApplyDiscount',
   code: 'annlee',
   paymentProviderId: 'cus_1',

@@ -1,4 +1,4 @@
-import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
+import { decide, type CompleteCommand } from './support/decisions.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
 import { listedRedemptions } from '../../src/domain/account/rewards/bulk-redemption.js';
@@ -45,7 +45,7 @@ const before = [
   ...rewards,
 ];
 const state = fold(before);
-const redeem = (amount: number): AccountCommand => ({
+const redeem = (amount: number): CompleteCommand => ({
   type: 'RedeemAccountCredit',
   redemptionId: 'r',
   amount,

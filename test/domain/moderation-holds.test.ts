@@ -1,5 +1,5 @@
 import type { CustomerPicture } from '../../src/domain/customer/customer.state.js';
-import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
+import { decide, type CompleteCommand } from './support/decisions.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import { personal } from '../../src/domain/personal.js';
@@ -84,7 +84,7 @@ const onEvent = aProgram({
   ],
 });
 
-const did = (key: string): AccountCommand => ({
+const did = (key: string): CompleteCommand => ({
   type: 'ReceiveUserEvents',
   userId: 'bob',
   batch: null,
@@ -95,7 +95,7 @@ const did = (key: string): AccountCommand => ({
   ],
   rewardIdOf: (event, program, rule) => `${event}/${program}/${rule}`,
 });
-const adjust = (amount: number): AccountCommand => ({
+const adjust = (amount: number): CompleteCommand => ({
   type: 'AdjustCredit',
   userId: 'bob',
   unit: 'CENTS',
@@ -133,7 +133,7 @@ const apply = {
 
 interface Said {
   readonly what: string;
-  readonly command: AccountCommand;
+  readonly command: CompleteCommand;
   /** On top of what was before. */
   readonly given?: readonly AccountEvent[];
 }
@@ -144,13 +144,13 @@ const PAID_PICTURE = {
   newestPaid: INVOICE,
   status: 'PAID',
 } as const;
-const applied = (picture: CustomerPicture): AccountCommand => ({
+const applied = (picture: CustomerPicture): CompleteCommand => ({
   type: 'ApplyCustomer',
   picture,
   context: annStands(),
 });
 
-const push: AccountCommand = {
+const push: CompleteCommand = {
   type: 'StartRewardPush',
   rewardId: 'paid',
   replaces: 0,
@@ -159,7 +159,7 @@ const push: AccountCommand = {
   firstPaid: null,
   now: NOW,
 };
-const pushed: AccountCommand = {
+const pushed: CompleteCommand = {
   type: 'RecordRewardPush',
   rewardId: 'paid',
   push: 1,
@@ -178,13 +178,13 @@ const pushStarted: AccountEvent = {
   body: personal(ACME.accountRef, { calls: [], done: [] }),
 };
 
-const waits = (what: string, command: AccountCommand, ...given: readonly AccountEvent[]) => ({
+const waits = (what: string, command: CompleteCommand, ...given: readonly AccountEvent[]) => ({
   what,
   command,
   given,
   waits: true,
 });
-const goesOn = (what: string, command: AccountCommand, ...given: readonly AccountEvent[]) => ({
+const goesOn = (what: string, command: CompleteCommand, ...given: readonly AccountEvent[]) => ({
   what,
   command,
   given,
@@ -192,7 +192,7 @@ const goesOn = (what: string, command: AccountCommand, ...given: readonly Accoun
 });
 
 const WHILE_HELD: {
-  readonly [T in AccountCommand['type']]: readonly (Said & { readonly waits: boolean })[];
+  readonly [T in CompleteCommand['type']]: readonly (Said & { readonly waits: boolean })[];
 } = {
   // These concern neither a started referral nor its rewards, or repeat what is recorded.
   ApplyCode: [],

@@ -1,4 +1,4 @@
-import type { AccountCommand } from '../../src/domain/account/account.decider.js';
+import type { CompleteCommand } from './support/decisions.js';
 import type {
   AccountEvent,
   AccountEventOf,
@@ -43,7 +43,7 @@ const ACCOUNT = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const LINKED = [...ACCOUNT, customer];
 const INVOICE: PaidInvoice = { created: 1, amountPaid: 1999, currency: 'USD', interval: null };
 
-const start = (over: Partial<StartRewardPush> = {}): AccountCommand => ({
+const start = (over: Partial<StartRewardPush> = {}): CompleteCommand => ({
   type: 'StartRewardPush',
   rewardId: 'r',
   replaces: 0,
@@ -53,7 +53,7 @@ const start = (over: Partial<StartRewardPush> = {}): AccountCommand => ({
   now: NOW,
   ...over,
 });
-const record = (outcome: PushOutcome, push = 1, now = NOW): AccountCommand => ({
+const record = (outcome: PushOutcome, push = 1, now = NOW): CompleteCommand => ({
   type: 'RecordRewardPush',
   rewardId: 'r',
   push,
@@ -377,7 +377,7 @@ describe('a push whose owner was forgotten, and which was looked for', () => {
   });
 });
 
-const cancel: AccountCommand = { type: 'CancelReward', rewardId: 'r', now: NOW };
+const cancel: CompleteCommand = { type: 'CancelReward', rewardId: 'r', now: NOW };
 
 it('cancelling is possible until the account has a customer', () => {
   given(ACCOUNT, CREDIT)
@@ -415,7 +415,7 @@ const begun = started(granted, [balanceCredit(500, 'EUR')], { at: NOW - 5 });
 const offBegun = started(off, [tenOff('sub_1'), tenOff('sub_2')], { at: NOW - 5 });
 const side: AccountEvent = { type: 'ReferrerSideRefunded', at: NOW, referralId: 'made' };
 const cancelled = rewardCancelled(granted, 500, NOW, 'REQUEST');
-const refund: AccountCommand = { type: 'CancelRefundedRewards', referralId: 'made', now: NOW };
+const refund: CompleteCommand = { type: 'CancelRefundedRewards', referralId: 'made', now: NOW };
 const unsure = { ...refused(granted), mayBePaid: true } as const;
 
 it.each([

@@ -8,7 +8,7 @@ import {
   type Entry,
   type PostedEvent,
 } from '../../src/bookkeeping/postings.js';
-import { decide } from '../../src/domain/account/account.decider.js';
+import { decide } from '../domain/support/decisions.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { evolve, initialState, type AccountState } from '../../src/domain/account/account.state.js';
 import { EventCodec } from '../../src/event-log/codec.js';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { AccountCommandEnvelope, Commands } from '../../src/command-handling/commands.js';
-import { decide } from '../../src/domain/account/account.decider.js';
+import { decide } from '../domain/support/decisions.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
 import { personal } from '../../src/domain/personal.js';

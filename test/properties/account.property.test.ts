@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Map } from 'immutable';
 import { CommandHandling } from '../../src/command-handling/handle-command.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
-import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
+import { decide, type CompleteCommand } from '../domain/support/decisions.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { accountFacts, rewardFacts, userFacts } from '../../src/domain/account/account.facts.js';
 import {
@@ -36,7 +36,7 @@ const fold = (events: readonly AccountEvent[]): AccountState =>
 /** Plain members all the way down, so that states are compared by what they hold. */
 const plain = (state: AccountState): unknown => Map(Object.entries(state)).toJS();
 
-function decided(state: AccountState, command: AccountCommand): readonly AccountEvent[] {
+function decided(state: AccountState, command: CompleteCommand): readonly AccountEvent[] {
   const decision = decide(state, command);
   return 'events' in decision ? decision.events : [];
 }
@@ -143,7 +143,7 @@ it('the random histories contain every type of event', async () => {
 
 interface Effect {
   readonly commandId: string;
-  readonly command: AccountCommand;
+  readonly command: CompleteCommand;
   readonly events: readonly AccountEvent[];
   readonly state: AccountState;
 }

@@ -1,7 +1,7 @@
 // Over 5 s: a property over hundreds of courses of payments, faults and refunds.
 import fc from 'fast-check';
 import type { AccountCommandEnvelope, Commands } from '../../src/command-handling/commands.js';
-import { decide } from '../../src/domain/account/account.decider.js';
+import { decide } from '../domain/support/decisions.js';
 import type { AccountEvent, ProviderCall } from '../../src/domain/account/account.events.js';
 import {
   evolve,

@@ -1,4 +1,4 @@
-import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
+import type { AccountCommand } from '../../src/domain/account/account.decider.js';
 import { accepted, SharedLedger, type TestProcess } from '../command-handling/support/processes.js';
 import { Listener } from './support/told.js';
 
@@ -26,7 +26,7 @@ afterEach(() => ledger.close());
 
 const credit = (assignedCredit: number, unit = 'CENTS') =>
   ({ type: 'CREDIT', unit, assignedCredit, currency: null }) as const;
-const send = async (request: AccountRequest) => accepted(await service.send('acme', request));
+const send = async (request: AccountCommand) => accepted(await service.send('acme', request));
 
 async function scheduled(
   userId: string,

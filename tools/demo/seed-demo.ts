@@ -5,7 +5,7 @@ import {
   type AccountOutcome,
 } from '../../src/command-handling/commands.js';
 import type { Core } from '../../src/stores/core.js';
-import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
+import type { AccountCommand } from '../../src/domain/account/account.decider.js';
 import { availableCredit } from '../../src/domain/account/rewards/redemption.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import type { Scope } from '../../src/domain/scope.js';
@@ -316,7 +316,7 @@ class Seeding {
 
   private async send(
     account: DemoAccount,
-    request: AccountRequest,
+    request: AccountCommand,
   ): Promise<Extract<AccountOutcome, { kind: 'accepted' }>> {
     const meta = this.metaOf(request.type);
     const envelope = new AccountCommandEnvelope(meta, this.refOf(account), request);
@@ -398,7 +398,7 @@ class Seeding {
 const CLOSED_SHOP = 'https://old-shop.invalid/referrals';
 const UNREACHABLE = 'https://billing.invalid/referrals';
 
-const personRequest = (person: DemoPerson): AccountRequest => {
+const personRequest = (person: DemoPerson): AccountCommand => {
   const { userId, firstName, lastName, email, code } = person;
   return {
     type: 'UpsertUser',
@@ -411,7 +411,7 @@ const personRequest = (person: DemoPerson): AccountRequest => {
   };
 };
 
-const orderRequest = ({ userId }: DemoPerson, total: number): AccountRequest => ({
+const orderRequest = ({ userId }: DemoPerson, total: number): AccountCommand => ({
   type: 'ReceiveUserEvents',
   userId,
   events: [{ id: undefined, key: 'order', fields: { total }, dateTriggered: undefined }],

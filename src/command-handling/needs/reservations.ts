@@ -1,5 +1,4 @@
-import { decide as decideAccount } from '../../domain/account/account.decider.js';
-import { hasRecorded } from '../../domain/account/referral/lapse-reservation.js';
+import { hasRecorded, lapseReservation } from '../../domain/account/referral/lapse-reservation.js';
 import type { NeededReservation } from '../../domain/need.js';
 import { personal, type SubjectId } from '../../domain/personal.js';
 import type { Refusal } from '../../domain/refusal.js';
@@ -214,7 +213,7 @@ export class Reservations {
     // The usual case, without the queue of that account.
     if (hasRecorded(state, { kind, key, person })) return false;
     const outcome = await this.streams.accounts.handle(stream, asNewCommand(meta), (now) =>
-      decideAccount(now, {
+      lapseReservation(now, {
         type: 'LapseReservation',
         what: { kind, key, person },
         now: timeNow(),

@@ -1,6 +1,5 @@
-import { decide as decideAccount } from '../../domain/account/account.decider.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
-import { hasRecorded } from '../../domain/account/referral/lapse-reservation.js';
+import { hasRecorded, lapseReservation } from '../../domain/account/referral/lapse-reservation.js';
 import {
   decide,
   type TankCodeCommand,
@@ -182,7 +181,7 @@ export class TankCodes {
     const stream = this.names.accountStream(meta.scope, holder.account);
     const what = { kind: 'tank-code', code, rewardId: holder.rewardId } as const;
     const outcome = await this.streams.accounts.handle(stream, asNewCommand(meta), (state) =>
-      decideAccount(state, { type: 'LapseReservation', what, now: this.clock() }),
+      lapseReservation(state, { type: 'LapseReservation', what, now: this.clock() }),
     );
     return outcome.kind === 'accepted' && outcome.events.length > 0;
   }

@@ -1,4 +1,4 @@
-import { decide } from '../../domain/account/account.decider.js';
+import { completeErasure, repeatErasure } from '../../domain/account/erasure/erasure.js';
 import type { Erased } from '../../domain/account/account.events.js';
 import { release } from '../../domain/customer/customer.decider.js';
 import type { SubjectId } from '../../domain/personal.js';
@@ -62,12 +62,7 @@ export class ErasureProcess {
       );
     }
     await this.streams.accounts.handle(stream, meta, (state) =>
-      decide(state, {
-        type: 'RepeatErasure',
-        erased,
-        suppressed,
-        now: timeNow(),
-      }),
+      repeatErasure(state, { type: 'RepeatErasure', erased, suppressed, now: timeNow() }),
     );
     await this.drive(scope, accountRef, erasureId, cause);
   }
@@ -97,7 +92,7 @@ export class ErasureProcess {
       idempotency: null,
     };
     const outcome = await this.streams.accounts.handle(stream, meta, (now) =>
-      decide(now, { type: 'CompleteErasure', erasureId, now: timeNow() }),
+      completeErasure(now, { type: 'CompleteErasure', erasureId, now: timeNow() }),
     );
     return outcome.kind === 'accepted' ? outcome.position : null;
   }

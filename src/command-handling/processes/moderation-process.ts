@@ -1,9 +1,11 @@
-import { decide as decideAccount } from '../../domain/account/account.decider.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { AccountState } from '../../domain/account/account.state.js';
 import { referralOf } from '../../domain/account/referral/former-referrals.js';
 import {
+  applyModeration,
   isHeldBy,
+  prepareModeration,
+  releaseModeration,
   type ApplyModeration,
   type PrepareModeration,
   type ReleaseModeration,
@@ -16,6 +18,7 @@ import {
   type ModerationItem,
 } from '../../domain/moderation/moderation.decider.js';
 import type { Decision } from '../../domain/decision.js';
+import type { Provided } from '../../domain/need.js';
 import type { Refusal } from '../../domain/refusal.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
@@ -356,19 +359,14 @@ export class ModerationProcess {
     const stream = this.names.accountStream(meta.scope, account);
     const accountMeta = stepMeta(meta, account, command);
     const resolver = new NeedResolver(this.sources, accountMeta, account);
-    const decideStep = (state: AccountState): Promise<Decision<AccountEvent>> => {
+    const decideNow = (state: AccountState): Promise<Decision<AccountEvent>> => {
       sameLog();
-      return resolver.decide((provided) =>
-        decideAccount(
-          state,
-          command.type === 'ApplyModeration' ? { ...command, provided } : command,
-        ),
-      );
+      return resolver.decide((provided) => decideStep(state, command, provided));
     };
     // Others wait for the hold that this step ends.
     let goesFirst = command.type !== 'PrepareModeration';
     for (;;) {
-      const outcome = await this.streams.accounts.handle(stream, accountMeta, decideStep, {
+      const outcome = await this.streams.accounts.handle(stream, accountMeta, decideNow, {
         goesFirst,
       });
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
@@ -400,6 +398,21 @@ export class ModerationProcess {
   /** Of a run: it rests on what the run did to the accounts. */
   private stepOf({ meta, moderationId, sameLog }: Run, command: ModerationCommand) {
     return this.step(stepWithoutKey(meta, command.type), moderationId, command, sameLog);
+  }
+}
+
+function decideStep(
+  state: AccountState,
+  step: AccountStep,
+  provided: Provided,
+): Decision<AccountEvent> {
+  switch (step.type) {
+    case 'PrepareModeration':
+      return prepareModeration(state, step);
+    case 'ApplyModeration':
+      return applyModeration(state, { ...step, provided });
+    case 'ReleaseModeration':
+      return releaseModeration(state, step);
   }
 }
 

@@ -1,59 +1,56 @@
+import { hasUnreleased, pictureOf } from '../customer/customer.state.js';
 import type { Decision } from '../decision.js';
+import type { InNeed } from '../need.js';
+import { ownMember } from '../own-member.js';
+import type { SubjectId } from '../personal.js';
+import { programOf } from '../tenant/program-document.js';
 import type { AccountEvent } from './account.events.js';
+import { linkOf } from './account-shapes.js';
 import type { AccountState } from './account.state.js';
-import { adjustCredit, type AdjustCredit } from './rewards/adjustment.js';
 import {
-  announceReferral,
-  withdrawReferral,
-  type AnnounceReferral,
-  type WithdrawReferral,
-} from './referral/announcements.js';
+  forgetAccount,
+  forgetUser,
+  type ForgetAccount,
+  type ForgetUser,
+} from './erasure/erasure.js';
+import { blockUser, type BlockUser } from './moderation/blocking.js';
 import {
   applyCustomer,
   cancelRefundedRewards,
-  type ApplyCustomer,
   type CancelRefundedRewards,
 } from './provider/apply-customer.js';
 import { applyDiscount, type ApplyDiscount } from './provider/apply-discount.js';
-import { blockUser, type BlockUser } from './moderation/blocking.js';
-import { listRedeemedRewards, type ListRedeemedRewards } from './rewards/bulk-redemption.js';
-import {
-  completeErasure,
-  forgetAccount,
-  forgetUser,
-  repeatErasure,
-  type CompleteErasure,
-  type ForgetAccount,
-  type ForgetUser,
-  type RepeatErasure,
-} from './erasure/erasure.js';
-import { flagReferral, type FlagReferral } from './referral/flag-referral.js';
-import { grantEventReward, type GrantEventReward } from './rewards/grant-event-reward.js';
-import { grantReferrerReward, type GrantReferrerReward } from './rewards/grant-referrer-reward.js';
-import { upsertUser, type UpsertUser } from './users/identify-user.js';
-import { lapseReservation, type LapseReservation } from './referral/lapse-reservation.js';
-import { unsubscribeFromMails, type UnsubscribeFromMails } from './users/mail-wishes.js';
-import {
-  applyModeration,
-  prepareModeration,
-  releaseModeration,
-  type ApplyModeration,
-  type PrepareModeration,
-  type ReleaseModeration,
-} from './moderation/moderation-of-account.js';
-import {
-  redeemAccountCredit,
-  redeemCredit,
-  type RedeemAccountCredit,
-  type RedeemCredit,
-} from './rewards/redemption.js';
 import {
   recordRewardPush,
   startRewardPush,
   type RecordRewardPush,
   type StartRewardPush,
 } from './provider/reward-push.js';
+import { flagReferral, type FlagReferral } from './referral/flag-referral.js';
 import { applyCode, type ApplyCode } from './referral/referral.js';
+import type { Circumstances } from './requests/circumstances.js';
+import {
+  requestReceiveUserEvents,
+  type ReceiveUserEventsRequest,
+} from './requests/receive-user-events-request.js';
+import { contextOfCodes, referralContext } from './requests/referral-context.js';
+import { accountSubject } from './requests/subjects.js';
+import {
+  requestCheckUserFields,
+  requestUpsertUser,
+  type CheckUserFieldsRequest,
+  type UpsertUserRequest,
+} from './requests/upsert-user-request.js';
+import { adjustCredit, type AdjustCredit } from './rewards/adjustment.js';
+import { listRedeemedRewards, type ListRedeemedRewards } from './rewards/bulk-redemption.js';
+import { grantEventReward, type GrantEventReward } from './rewards/grant-event-reward.js';
+import { grantReferrerReward, type GrantReferrerReward } from './rewards/grant-referrer-reward.js';
+import {
+  redeemAccountCredit,
+  redeemCredit,
+  type RedeemAccountCredit,
+  type RedeemCredit,
+} from './rewards/redemption.js';
 import {
   cancelReward,
   createReward,
@@ -63,107 +60,235 @@ import {
   type SettleReward,
 } from './rewards/rewards.js';
 import { syncAccount, type SyncAccount } from './sync-account.js';
-import { receiveUserEvents, type ReceiveUserEvents } from './users/user-events.js';
+import { unsubscribeFromMails, type UnsubscribeFromMails } from './users/mail-wishes.js';
 
-/** Every command of an account. */
+/**
+ * Every command of an account, before any look-up: the decision takes the time, ids and facts of
+ * other streams from its circumstances. Codes are as sent, in order of precedence.
+ */
 export type AccountCommand =
-  | SyncAccount
-  | ApplyCustomer
-  | CancelRefundedRewards
-  | UpsertUser
-  | ApplyCode
-  | ApplyDiscount
-  | BlockUser
-  | UnsubscribeFromMails
-  | CreateReward
-  | CancelReward
-  | RedeemCredit
-  | RedeemAccountCredit
-  | ListRedeemedRewards
-  | AdjustCredit
-  | ReceiveUserEvents
-  | GrantReferrerReward
-  | GrantEventReward
-  | AnnounceReferral
-  | WithdrawReferral
-  | FlagReferral
-  | LapseReservation
-  | SettleReward
-  | StartRewardPush
-  | RecordRewardPush
-  | PrepareModeration
-  | ApplyModeration
-  | ReleaseModeration
-  | ForgetUser
-  | ForgetAccount
-  | CompleteErasure
-  | RepeatErasure;
+  | (Omit<SyncAccount, 'newAccount' | 'context'> & { readonly codes: readonly string[] })
+  | UpsertUserRequest
+  | CheckUserFieldsRequest
+  /** Brings the account to what the provider says of its customer. */
+  | { readonly type: 'ApplyCustomer' }
+  | (Omit<ApplyCode, 'context'> & { readonly code: string })
+  | (Omit<ApplyDiscount, 'context'> & { readonly code: string })
+  | (Omit<ForgetUser, 'suppressed' | 'erasureId' | 'customer' | 'now'> & Forgetting)
+  | (Omit<ForgetAccount, 'suppressed' | 'erasureId' | 'customer' | 'now'> & Forgetting)
+  | ReceiveUserEventsRequest
+  | Omit<CreateReward, 'rewardId' | 'redeemsAutomatically' | 'now'>
+  | Omit<RedeemCredit, 'redemptionId' | 'now'>
+  | Omit<RedeemAccountCredit, 'redemptionId' | 'now'>
+  | Omit<AdjustCredit, 'rewardId' | 'redemptionId' | 'now'>
+  | Omit<GrantReferrerReward, 'rewardId' | 'provided'>
+  | (Omit<GrantEventReward, 'rewardId' | 'provided'> & { readonly userEventId: string })
+  | Omit<StartRewardPush, 'firstPaid' | 'now'>
+  | Omit<RecordRewardPush, 'now'>
+  | Omit<CancelRefundedRewards, 'now'>
+  | Omit<FlagReferral, 'now'>
+  | Omit<BlockUser, 'now'>
+  | Omit<UnsubscribeFromMails, 'now'>
+  | Omit<CancelReward, 'now'>
+  | Omit<SettleReward, 'now'>
+  | ListRedeemedRewards;
 
+/** `doNotTrack`: the person is never registered again. */
+interface Forgetting {
+  readonly doNotTrack: boolean;
+}
+
+type Of<Type extends AccountCommand['type']> = Extract<AccountCommand, { type: Type }>;
+
+/** Decides a command, or returns the needs of the decision. */
 // eslint-disable-next-line max-lines-per-function -- a case for each command
-export function decide(state: AccountState, command: AccountCommand): Decision<AccountEvent> {
+export function decide(
+  state: AccountState,
+  command: AccountCommand,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const { now, provided, commandId, ids } = given;
   switch (command.type) {
     case 'SyncAccount':
-      return syncAccount(state, command);
+      return decideSync(state, command, given);
     case 'ApplyCustomer':
-      return applyCustomer(state, command);
-    case 'CancelRefundedRewards':
-      return cancelRefundedRewards(state, command);
+      return decideCustomer(state, given);
     case 'UpsertUser':
-      return upsertUser(state, command);
+      return requestUpsertUser(state, command, given);
+    case 'CheckUserFields':
+      return requestCheckUserFields(state, command, given);
     case 'ApplyCode':
-      return applyCode(state, command);
+      return decideCode(state, command, given);
     case 'ApplyDiscount':
-      return applyDiscount(state, command);
-    case 'BlockUser':
-    case 'UnblockUser':
-      return blockUser(state, command);
-    case 'UnsubscribeFromMails':
-      return unsubscribeFromMails(state, command);
+      return decideDiscount(state, command, given);
+    case 'ForgetUser':
+      return decideForgetUser(state, command, given);
+    case 'ForgetAccount':
+      return decideForgetAccount(state, command, given);
+    case 'ReceiveUserEvents':
+      return requestReceiveUserEvents(state, command, given);
     case 'CreateReward':
-      return createReward(state, command);
+      return decideReward(state, command, given);
     case 'CancelReward':
-      return cancelReward(state, command);
+      return cancelReward(state, { ...command, now });
+    case 'SettleReward':
+      return settleReward(state, { ...command, now });
     case 'RedeemCredit':
-      return redeemCredit(state, command);
+      return redeemCredit(state, {
+        ...command,
+        redemptionId: ids.uuid(commandId, 'redemption'),
+        now,
+      });
     case 'RedeemAccountCredit':
-      return redeemAccountCredit(state, command);
+      return redeemAccountCredit(state, {
+        ...command,
+        redemptionId: ids.uuid(commandId, 'redemption'),
+        now,
+      });
     case 'ListRedeemedRewards':
       return listRedeemedRewards(state);
-    case 'AdjustCredit':
-      return adjustCredit(state, command);
-    case 'ReceiveUserEvents':
-      return receiveUserEvents(state, command);
-    case 'GrantReferrerReward':
-      return grantReferrerReward(state, command);
-    case 'GrantEventReward':
-      return grantEventReward(state, command);
-    case 'AnnounceReferral':
-      return announceReferral(state, command);
-    case 'WithdrawReferral':
-      return withdrawReferral(state, command);
-    case 'FlagReferral':
-      return flagReferral(state, command);
-    case 'LapseReservation':
-      return lapseReservation(state, command);
-    case 'SettleReward':
-      return settleReward(state, command);
+    case 'AdjustCredit': {
+      const rewardId = ids.within(`${commandId}/adjustment`);
+      const redemptionId = ids.uuid(commandId, 'adjustment');
+      return adjustCredit(state, { ...command, rewardId, redemptionId, now });
+    }
+    case 'GrantReferrerReward': {
+      const rewardId = ids.within(`${command.referralId}/referrer`);
+      return grantReferrerReward(state, { ...command, rewardId, provided });
+    }
+    case 'GrantEventReward': {
+      const { userEventId, programId, rule } = command;
+      const rewardId = ids.rewardOfEvent(userEventId, programId, rule);
+      return grantEventReward(state, { ...command, rewardId, provided });
+    }
     case 'StartRewardPush':
-      return startRewardPush(state, command);
+      return decidePush(state, command, given);
     case 'RecordRewardPush':
-      return recordRewardPush(state, command);
-    case 'PrepareModeration':
-      return prepareModeration(state, command);
-    case 'ApplyModeration':
-      return applyModeration(state, command);
-    case 'ReleaseModeration':
-      return releaseModeration(state, command);
-    case 'ForgetUser':
-      return forgetUser(state, command);
-    case 'ForgetAccount':
-      return forgetAccount(state, command);
-    case 'RepeatErasure':
-      return repeatErasure(state, command);
-    case 'CompleteErasure':
-      return completeErasure(state, command);
+      return recordRewardPush(state, { ...command, now });
+    case 'CancelRefundedRewards':
+      return cancelRefundedRewards(state, { ...command, now });
+    case 'FlagReferral':
+      return flagReferral(state, { ...command, now });
+    case 'BlockUser':
+    case 'UnblockUser':
+      return blockUser(state, { ...command, now });
+    case 'UnsubscribeFromMails':
+      return unsubscribeFromMails(state, { ...command, now });
   }
+}
+
+function decideSync(
+  state: AccountState,
+  command: Of<'SyncAccount'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const newAccount = accountSubject(state, given);
+  if (typeof newAccount === 'object') return newAccount;
+  const context = referralContext(state, command.codes, given);
+  return 'needs' in context ? context : syncAccount(state, { ...command, newAccount, context });
+}
+
+function decideCustomer(state: AccountState, given: Circumstances): Decision<AccountEvent> {
+  if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
+  const { paymentProviderId: id } = state;
+  const { customers } = given.provided;
+  const customer = ownMember(customers, id);
+  if (customer === undefined) return { needs: [{ kind: 'customer', id }] };
+  const context = referralContext(state, [], given);
+  if ('needs' in context) return context;
+  const picture = pictureOf(customer, linkOf(state));
+  return applyCustomer(state, { type: 'ApplyCustomer', picture, context });
+}
+
+function decidePush(
+  state: AccountState,
+  command: Of<'StartRewardPush'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
+  const customer = ownMember(given.provided.customers, state.paymentProviderId);
+  if (customer === undefined) return { needs: [{ kind: 'customer', id: state.paymentProviderId }] };
+  const { firstPaid } = pictureOf(customer, linkOf(state));
+  return startRewardPush(state, { ...command, firstPaid, now: given.now });
+}
+
+function decideCode(
+  state: AccountState,
+  command: Of<'ApplyCode'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const { type, userId, seen, code } = command;
+  const context = contextOfCodes([code], given);
+  return 'needs' in context ? context : applyCode(state, { type, userId, seen, context });
+}
+
+function decideDiscount(
+  state: AccountState,
+  { type, code, paymentProviderId }: Of<'ApplyDiscount'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const isReferred = state.status === 'open' && state.attribution !== null;
+  const context = contextOfCodes(isReferred ? [] : [code], given);
+  return 'needs' in context ? context : applyDiscount(state, { type, paymentProviderId, context });
+}
+
+function decideForgetUser(
+  state: AccountState,
+  { type, userId, preserveEmptyAccount, doNotTrack }: Of<'ForgetUser'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const { now, commandId, ids } = given;
+  const isLast = state.status === 'open' && !preserveEmptyAccount && state.users.size === 1;
+  const customer = isLast ? customerOf(state, given) : null;
+  if (typeof customer === 'object' && customer !== null) return customer;
+  const suppressed = doNotTrack ? ids.userRef(userId) : null;
+  const erasureId = ids.uuid(commandId, 'erasure');
+  const user = { type, userId, preserveEmptyAccount };
+  return forgetUser(state, { ...user, suppressed, erasureId, customer, now });
+}
+
+function decideForgetAccount(
+  state: AccountState,
+  { type, doNotTrack }: Of<'ForgetAccount'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const { now, commandId, ids } = given;
+  const customer = customerOf(state, given);
+  if (typeof customer === 'object' && customer !== null) return customer;
+  const users = doNotTrack && state.status === 'open' ? [...state.personsByUserId] : [];
+  const suppressed = Object.fromEntries(
+    users.map(([userId, person]) => [person, ids.userRef(userId)]),
+  );
+  const erasureId = ids.uuid(commandId, 'erasure');
+  return forgetAccount(state, { type, suppressed, erasureId, customer, now });
+}
+
+/**
+ * The key of the ids of the account's customer; null: no ids are stored, or what is stored waits
+ * for the next account. What the account has received is released first: without a subscription it
+ * has received nothing.
+ */
+function customerOf(state: AccountState, { provided }: Circumstances): SubjectId | null | InNeed {
+  if (state.status === 'absent' || state.paymentProviderId === null) return null;
+  const { paymentProviderId: id, account, subscription } = state;
+  const customer = ownMember(provided.customers, id);
+  if (customer === undefined) return { needs: [{ kind: 'customer', id }] };
+  if (!hasUnreleased(customer)) return customer.subject;
+  if (subscription === null) return null;
+  return { needs: [{ kind: 'customer-release', customer: id, account }] };
+}
+
+function decideReward(
+  state: AccountState,
+  command: Of<'CreateReward'>,
+  { now, tenant, commandId, ids }: Circumstances,
+): Decision<AccountEvent> {
+  const program = programOf(tenant, tenant.defaultProgramId);
+  const redeemsAutomatically = program?.automaticRedemption.includes(command.value.type) ?? false;
+  return createReward(state, {
+    ...command,
+    rewardId: ids.within(`${commandId}/reward`),
+    redeemsAutomatically,
+    now,
+  });
 }

@@ -5,7 +5,7 @@ import {
   ModerationCommandEnvelope,
   type Commands,
 } from '../../command-handling/commands.js';
-import type { AccountRequest } from '../../domain/account/requests/account-request.js';
+import type { AccountCommand } from '../../domain/account/account.decider.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
@@ -37,9 +37,9 @@ export interface AccountWrite {
    * with the key.
    */
   readonly account: AccountRef | (() => AccountRef);
-  readonly command: AccountRequest;
+  readonly command: AccountCommand;
   /** Of the caller's rights: refused, it precedes the look-up of the idempotency key. */
-  readonly check?: AccountRequest | undefined;
+  readonly check?: AccountCommand | undefined;
   /** The body of the answer. */
   readonly respond: (written: Written) => unknown;
   /**
@@ -112,7 +112,7 @@ export class CommandGateway {
   }
 
   /** @throws {ApiError} for a refusal. */
-  private async accepted(meta: CommandMeta, account: AccountRef, request: AccountRequest) {
+  private async accepted(meta: CommandMeta, account: AccountRef, request: AccountCommand) {
     const outcome: AccountOutcome = await this.commands.execute(
       new AccountCommandEnvelope(meta, account, request),
     );
@@ -127,7 +127,7 @@ export class CommandGateway {
   forget(
     call: Call,
     account: AccountRef,
-    asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>,
+    asked: Extract<AccountCommand, { type: 'ForgetUser' | 'ForgetAccount' }>,
   ): Promise<unknown> {
     return this.writes.answer(call, async (meta) => {
       const { position, replayed } = await this.accepted(meta, account, asked);

@@ -2,7 +2,7 @@ import { AccountCommandEnvelope, type Commands } from '../../command-handling/co
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import type { ProviderCall } from '../../domain/account/account.events.js';
 import type { AccountState, RewardPush, RewardState } from '../../domain/account/account.state.js';
-import type { AccountRequest } from '../../domain/account/requests/account-request.js';
+import type { AccountCommand } from '../../domain/account/account.decider.js';
 import {
   isGivenUp,
   type ProviderSubscription,
@@ -325,7 +325,7 @@ export class AccountPushes {
     await this.execute({ type: 'RecordRewardPush', rewardId, push, outcome });
   }
 
-  private async execute(request: AccountRequest): Promise<AccountState> {
+  private async execute(request: AccountCommand): Promise<AccountState> {
     const commandId = newId();
     const meta = {
       scope: this.scope,

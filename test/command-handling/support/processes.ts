@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
+import type { AccountCommand } from '../../../src/domain/account/account.decider.js';
 import type { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
 import { openCommandHandling } from '../../../src/command-handling/open-command-handling.js';
 import { openCommandBus } from '../../../src/command-handling/command-bus.js';
@@ -206,7 +206,7 @@ export class TestProcess {
 
   send(
     accountId: string,
-    request: AccountRequest,
+    request: AccountCommand,
     meta: CommandMeta = aRequest(),
   ): Promise<AccountOutcome> {
     return this.commands.execute(new AccountCommandEnvelope(meta, refOf(accountId), request));
@@ -238,7 +238,7 @@ export class TestProcess {
   upsert(
     accountId: string,
     userId: string,
-    over: Partial<Extract<AccountRequest, { type: 'UpsertUser' }>> = {},
+    over: Partial<Extract<AccountCommand, { type: 'UpsertUser' }>> = {},
     meta?: CommandMeta,
   ): Promise<AccountOutcome> {
     return this.send(

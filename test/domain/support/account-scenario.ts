@@ -4,7 +4,7 @@ import type {
   AnnouncedReferral,
   Party,
 } from '../../../src/domain/account/account.events.js';
-import { decide } from '../../../src/domain/account/account.decider.js';
+import { decide } from './decisions.js';
 import {
   evolve,
   initialState,

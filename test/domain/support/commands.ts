@@ -1,4 +1,4 @@
-import type { AccountCommand } from '../../../src/domain/account/account.decider.js';
+import type { CompleteCommand } from './decisions.js';
 import type { Subscription } from '../../../src/domain/account/account.events.js';
 import type { CreateReward } from '../../../src/domain/account/rewards/rewards.js';
 import type { CustomerPicture } from '../../../src/domain/customer/customer.state.js';
@@ -7,8 +7,8 @@ import { ACME, annStands, NOW } from './account-scenario.js';
 
 /** Builders of an account's commands: a test states the members it is about. */
 
-type Of<T extends AccountCommand['type']> = Extract<AccountCommand, { readonly type: T }>;
-type Over<T extends AccountCommand['type']> = Partial<Of<T>>;
+type Of<T extends CompleteCommand['type']> = Extract<CompleteCommand, { readonly type: T }>;
+type Over<T extends CompleteCommand['type']> = Partial<Of<T>>;
 
 export const TRIAL: Subscription = { status: 'TRIAL' };
 export const PAID: Subscription = {

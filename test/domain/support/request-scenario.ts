@@ -1,9 +1,6 @@
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
 import type { Circumstances, Ids } from '../../../src/domain/account/requests/circumstances.js';
-import {
-  decideRequest,
-  type AccountRequest,
-} from '../../../src/domain/account/requests/account-request.js';
+import { decide, type AccountCommand } from '../../../src/domain/account/account.decider.js';
 import {
   codesKey,
   reservationKey,
@@ -61,7 +58,7 @@ export function aTenant(...programs: readonly ProgramDocument[]): OpenTenant {
  */
 export function asked(
   events: readonly AccountEvent[],
-  request: AccountRequest,
+  request: AccountCommand,
   tenant: OpenTenant = aTenant(),
 ) {
   const decided = (provided: Provided) => {
@@ -73,7 +70,7 @@ export function asked(
       commandId: 'command',
       ids: IDS,
     };
-    return outcome(decideRequest(fold(events), request, circumstances));
+    return outcome(decide(fold(events), request, circumstances));
   };
   return {
     ...decided(NOTHING_PROVIDED),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { List } from 'immutable';
-import type { AccountCommand } from '../../../src/domain/account/account.decider.js';
+import type { CompleteCommand } from '../../domain/support/decisions.js';
 import type { Subscription } from '../../../src/domain/account/account.events.js';
 import {
   initialState,
@@ -45,7 +45,7 @@ export type Intent = (at: {
   readonly state: AccountState;
   readonly step: number;
   readonly now: number;
-}) => AccountCommand;
+}) => CompleteCommand;
 
 export interface Step {
   readonly passedMs: number;
@@ -566,7 +566,11 @@ export const historyWithErasure = fc
 /** The commands of a history, one by one; `run` carries each out and says which state it led to. */
 export async function playOut(
   steps: readonly Step[],
-  run: (command: AccountCommand, step: number, now: number) => Promise<AccountState> | AccountState,
+  run: (
+    command: CompleteCommand,
+    step: number,
+    now: number,
+  ) => Promise<AccountState> | AccountState,
 ): Promise<void> {
   let state = initialState;
   let now = START;
