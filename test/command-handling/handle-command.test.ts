@@ -1,7 +1,7 @@
 import { Map } from 'immutable';
 import { enterWorldWith } from '../support/clock-of-process.js';
 import { credit } from '../support/account-events.js';
-import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { TooBusy } from '../../src/command-handling/stream-queues.js';
 import {
   accepted,
@@ -96,18 +96,11 @@ it('a command whose events exceed the limit of one append is refused', async () 
 
 it('an answer that is lost on its way is found in the log when the command is repeated: as recorded, not as it would be decided now', async () => {
   let now = Date.now();
-  const forgetful: ForgetfulLog[] = [];
-  const process = await ledger.process({
-    around: (log) => {
-      const around = new ForgetfulLog(log);
-      forgetful.push(around);
-      return around;
-    },
-    clock: () => now,
-  });
+  const around = (log: EventLog) => new ForgetfulLog(log);
+  const process = await ledger.process({ around, clock: () => now });
   const rewardId = await rewardOf('lost', 10);
   await process.account('lost');
-  forgetful[0]?.loseNextAnswer();
+  (process.log as ForgetfulLog).loseNextAnswer();
   const meta = aRequest('lost-3');
   await expect(process.send('lost', redeem(rewardId, 3), meta)).rejects.toThrow(
     EventLogUnavailable,

@@ -122,20 +122,13 @@ describe('moderating 40 referrals of many accounts', () => {
   });
 
   it('loads its accounts side by side, each once, but not all at once', async () => {
-    const logs: CountingLog[] = [];
-    const counted = await ledger.process({
-      around: (log) => {
-        const counting = new CountingLog(log);
-        logs.push(counting);
-        return counting;
-      },
-    });
+    const counted = await ledger.process({ around: (log) => new CountingLog(log) });
     const unknown = ids.map((id) => `${id}x`);
     expect(
       (await counted.moderate(all([...ids.slice(0, 20), ...unknown.slice(20)], 'APPROVED')))
         .reasons,
     ).toHaveLength(20);
-    expect([logs[0]?.streamReads, logs[0]?.atOnceMax]).toEqual([20, 16]);
+    expect(counted.log).toMatchObject({ streamReads: 20, atOnceMax: 16 });
   });
 
   it('finds no unknown referral, and none of the other mode', async () => {
@@ -188,19 +181,12 @@ async function dieAfter(
     );
   }
   const meta = aRequest(`dies-${name}-${appends}`);
-  const logs: DyingLog[] = [];
-  const dying = await ledger.process({
-    around: (log) => {
-      const around = new DyingLog(log, appends);
-      logs.push(around);
-      return around;
-    },
-  });
+  const dying = await ledger.process({ around: (log) => new DyingLog(log, appends) });
   const died = await dying.moderate(all(ids, action), meta).then(
     () => false,
     () => true,
   );
-  expect([died, logs[0]?.appends]).toEqual([true, appends]);
+  expect([died, (dying.log as DyingLog).appends]).toEqual([true, appends]);
   await dying.close();
   return {
     ids,
@@ -318,14 +304,7 @@ it('a herd behind a held account shares one drive of the moderation: each waiter
   await expect(dying.moderate(all(ids, 'REFERRER_DENIED'))).rejects.toThrow();
   await dying.close();
   expect(Object.keys(await holdsIn('herd-referrer'))).toHaveLength(REFERRALS);
-  const logs: CountingLog[] = [];
-  const waiting = await ledger.process({
-    around: (log) => {
-      const counting = new CountingLog(log);
-      logs.push(counting);
-      return counting;
-    },
-  });
+  const waiting = await ledger.process({ around: (log) => new CountingLog(log) });
   const redemption = { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' } as const;
   const outcomes = await Promise.all(
     Array.from({ length: WAITERS }, () => waiting.send('herd-referrer', redemption)),
@@ -335,7 +314,7 @@ it('a herd behind a held account shares one drive of the moderation: each waiter
   );
   // A drive reads each account a few times; a waiter reads its own when it is held and when it is
   // decided.
-  expect(logs[0]?.streamReads).toBeLessThan(4 * REFERRALS + 4 * WAITERS);
+  expect((waiting.log as CountingLog).streamReads).toBeLessThan(4 * REFERRALS + 4 * WAITERS);
 });
 
 it('moderations that share accounts do not wait for each other when one has no hold on the first account: the other gives way', async () => {

@@ -1,9 +1,9 @@
 import { eventually } from '../support/embedded.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
+import { aPerson, type Person } from '../support/people.js';
 import {
   createStores,
-  personal,
   RunningService,
   type TestStores,
   type TestTenant,
@@ -13,16 +13,13 @@ import { recordedOperations } from '../support/recorded-operations.js';
 let stores: TestStores;
 let service: RunningService;
 let tenant: TestTenant;
-let account: { readonly accountId: string; readonly userId: string };
+let account: Person;
 
 beforeAll(async () => {
   stores = await createStores();
   service = await RunningService.start(stores);
   tenant = await service.createTenant();
-  account = { accountId: personal('acc'), userId: personal('user') };
-  const { accountId, userId } = account;
-  await tenant.live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
-  await tenant.live.post('/user', { id: userId, accountId });
+  account = await aPerson(tenant.live);
 });
 afterAll(async () => {
   await service.stop();
@@ -32,10 +29,8 @@ afterAll(async () => {
 const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
 
 const grant = async (): Promise<number> => {
-  const { accountId, userId } = account;
   const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 };
-  const { status } = await tenant.live.post(`/rewards/account/${accountId}/user/${userId}`, reward);
-  return status;
+  return (await tenant.live.post(`/rewards${account.at}`, reward)).status;
 };
 
 const readiness = async () => {
@@ -79,7 +74,7 @@ it('a log ahead of the clock refuses writes while reads continue, until an opera
   expect(JSON.parse(stated.out)).toMatchObject({ account: account.accountId, units: [] });
 
   const adjusted = await cli(
-    ...['ledger', 'adjust', tenant.alias, account.accountId, '--user', account.userId],
+    ...['ledger', 'adjust', tenant.alias, account.accountId, '--user', account.id],
     ...['--unit', 'CENTS', '--amount', '5', '--reason', 'r', '--approved-by', 'bea'],
   );
   expect(adjusted).toMatchObject({ code: 1, err: expect.stringMatching(/clock-ahead\.md\n$/) });

@@ -4,6 +4,7 @@ import {
   startEventStoreDbDouble,
   type EventStoreDbDouble,
 } from '../support/eventstoredb-double/double.js';
+import { aPerson, give } from '../support/people.js';
 import {
   createStores,
   personal,
@@ -35,19 +36,6 @@ const redeemedOf = async (client: ApiClient, accountId: string): Promise<number 
   );
   return status === 200 ? body[0]?.totalRedeemedCredit : undefined;
 };
-
-/** An account with a reward of 1000 cents. @returns the reward's id. */
-async function giveCredit(client: ApiClient, accountId: string): Promise<string> {
-  const synced = await client.post('/accountsync', {
-    id: accountId,
-    subscription: { status: 'TRIAL' },
-  });
-  const user = await client.post('/user', { id: accountId, accountId });
-  const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 };
-  const given = await client.post(`/rewards/account/${accountId}/user/${accountId}`, reward);
-  expect([synced.status, user.status, given.status]).toEqual([200, 200, 201]);
-  return String(given.body.id);
-}
 
 const redeem = (client: ApiClient, rewardId: string, amount: number, key: string) =>
   client.post(`/credit/${rewardId}/redeem`, { amount, unit: 'CENTS' }, { key });
@@ -120,7 +108,7 @@ describe('one service, which started before its EventStoreDB did', () => {
       store: 'eventstoredb 23.10.8',
     });
     tenant = await service.createTenant();
-    await giveCredit(tenant.live, personal());
+    await give(tenant.live, await aPerson(tenant.live));
   });
 
   it.each<[string, () => Promise<void>, () => Promise<void>]>([
@@ -140,8 +128,8 @@ describe('one service, which started before its EventStoreDB did', () => {
     'while the store %s: writes get 503 with Retry-After, reads go on; then everything catches up without a restart',
     async (_name, begin, end) => {
       const client = tenant.live;
-      const accountId = personal('acc');
-      const rewardId = await giveCredit(client, accountId);
+      const { accountId, at } = await aPerson(client);
+      const rewardId = await give(client, { at });
       await eventually(() => isReady(service));
       await redeem(client, rewardId, 1, personal('key'));
       await eventually(async () => (await redeemedOf(client, accountId)) === 1);

@@ -4,9 +4,9 @@ import { END_SESSIONS } from '../support/ended-sessions.js';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import type { Json } from '../support/api-client.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
+import { aPerson, PAID } from '../support/people.js';
 import {
   createStores,
-  personal,
   RunningService,
   type TestStores,
   type TestTenant,
@@ -34,15 +34,9 @@ afterEach(async () => {
   await stores.remove();
 });
 
-const path = (text: string): string => `/${encodeURIComponent(text)}`;
 const CREDIT = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 800 };
 
-async function person(): Promise<{ readonly accountId: string; readonly at: string }> {
-  const [accountId, id] = [personal('acc'), personal('user')];
-  await tenant.live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
-  await tenant.live.post('/user', { id, accountId });
-  return { accountId, at: `/account${path(accountId)}/user${path(id)}` };
-}
+const person = () => aPerson(tenant.live);
 
 const head = async (): Promise<number> => numberOf(await running.head());
 
@@ -164,16 +158,8 @@ it('a loss is noticed when every connection breaks and the log is filled again a
 
 it('lost reactions of policies are repeated', async () => {
   const referrer = await person();
-  const { referralCode } = (await tenant.live.get(referrer.at)).body as { referralCode: string };
-  const referred = personal('acc');
-  await tenant.live.post('/accountsync', {
-    id: referred,
-    subscription: { status: 'TRIAL' },
-    referral: { code: referralCode },
-  });
-  await tenant.live.post('/user', { id: personal('user'), accountId: referred });
-  const paid = { status: 'PAID', value: 1, billingIntervalType: 'DAY', billingIntervalValue: 1 };
-  const converted = await tenant.live.post('/accountsync', { id: referred, subscription: paid });
+  const { accountId: id } = await aPerson(tenant.live, {}, { referral: { code: referrer.code } });
+  const converted = await tenant.live.post('/accountsync', { id, subscription: PAID });
   expect(await available(referrer.accountId)).toBe(1000);
   // Everything behind the conversion is lost: what the policy made of it, and only that.
   await loseTail(sql, numberOf(converted.headers.get('ledger-position')));

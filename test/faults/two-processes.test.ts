@@ -116,38 +116,6 @@ describe('two processes on one database', () => {
     expect([...(await rolesIn(services[1]))]).toEqual(['standby']);
   });
 
-  it('each shows a client its writes there, and with the position its writes elsewhere', async () => {
-    for (const [writer, reader] of [
-      [0, 1],
-      [1, 0],
-    ] as const) {
-      for (let n = 0; n < 10; n++) {
-        const id = `written-${writer}-${n}`;
-        const position = positionOf(await opened(clients[writer]!, id));
-        const own = clients[writer]!.get(`account/${id}`);
-        const other = clients[reader]!.get(`account/${id}`, {
-          'Ledger-Position-At-Least': position ?? '',
-        });
-        expect([(await own).status, (await other).status]).toEqual([200, 200]);
-      }
-    }
-  });
-
-  it('a key that one of them answered is answered by the other, too', async () => {
-    const body = { id: 'keyed', subscription: { status: 'FREE' } };
-    const answers = await Promise.all(
-      clients.map((client) => client.post('accountsync', body, { 'Idempotency-Key': 'either' })),
-    );
-    // At the same moment one runs, and the other is told so or gets the answer.
-    for (const { status } of answers) expect([200, 409]).toContain(status);
-    const again = await Promise.all(
-      clients.map((client) => client.post('accountsync', body, { 'Idempotency-Key': 'either' })),
-    );
-    expect(again.map(({ status }) => status)).toEqual([200, 200]);
-    expect(again.map(positionOf)).toEqual([positionOf(again[0]!), positionOf(again[0]!)]);
-    expect(again.map(({ headers }) => headers['idempotency-replayed'])).toEqual(['true', 'true']);
-  });
-
   it.each([
     ['one of them', 1],
     ['both', 2],

@@ -7,6 +7,7 @@ import {
 } from '../../src/operations/webhooks/webhook-commands.js';
 import type { Mode } from '../../src/domain/scope.js';
 import type { Json } from '../support/api-client.js';
+import { aPerson, give, type Person } from '../support/people.js';
 import { until } from '../support/projected-ledger.js';
 import {
   outcome,
@@ -63,25 +64,8 @@ async function subscribe(
   return { endpointUrl, secret: body.secret };
 }
 
-async function aUser(client = tenant.live): Promise<{ accountId: string; id: string }> {
-  const accountId = personal('acc');
-  const id = personal('user');
-  const { status } = await client.put(`/open/account/${accountId}/user/${id}`, {
-    id,
-    accountId,
-    firstName: personal('first'),
-    email: `${personal('mail')}@example.com`,
-  });
-  expect(status).toBe(200);
-  return { accountId, id };
-}
-
-const reward = ({ accountId, id }: { accountId: string; id: string }, assignedCredit = 5) =>
-  tenant.live.post(`/rewards/account/${accountId}/user/${id}`, {
-    type: 'CREDIT',
-    unit: 'CENTS',
-    assignedCredit,
-  });
+const aUser = (client = tenant.live): Promise<Person> =>
+  aPerson(client, { firstName: personal('first'), email: `${personal('mail')}@example.com` });
 
 describe('a subscription', () => {
   test('has a secret that is shown at the subscription, and the same URL is the same one', async () => {
@@ -148,7 +132,7 @@ test('what happens arrives signed, the same bytes at every endpoint, from the su
   await subscribe(two);
   await subscribe(other, tenant.test);
   const user = await aUser();
-  expect((await reward(user)).status).toBe(201);
+  await give(tenant.live, user);
   const received = await receiver.requests(one, 4);
   expect(received.map((request) => told(request).type).sort()).toEqual([
     'coupon.created',

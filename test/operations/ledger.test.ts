@@ -20,7 +20,7 @@ import { withOwnKeys } from '../../src/cli/own-keys.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { path, query } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import { aPerson, PAID } from '../support/people.js';
+import { aPerson, give, PAID } from '../support/people.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { useService, type TestTenant } from '../support/running-service.js';
@@ -50,29 +50,9 @@ const cli = (...words: readonly string[]): Promise<Ran> => runHere(running.store
 
 const scopeOf = ({ alias }: TestTenant): Scope => ({ tenant: alias, mode: 'live' });
 
-async function user({
-  live,
-}: TestTenant): Promise<{ readonly accountId: string; readonly userId: string }> {
+async function user({ live }: TestTenant) {
   const { accountId, id: userId } = await aPerson(live);
   return { accountId, userId };
-}
-
-async function give(
-  { live }: TestTenant,
-  { accountId, userId }: { accountId: string; userId: string },
-  reward: object,
-): Promise<string> {
-  const { status, body } = await live.post<{ id: string }>(
-    `/rewards/account${path(accountId)}/user${path(userId)}`,
-    {
-      type: 'CREDIT',
-      unit: 'CENTS',
-      assignedCredit: 1_000,
-      ...reward,
-    },
-  );
-  expect(status).toBe(201);
-  return body.id;
 }
 
 async function balanceOf({ live }: TestTenant, accountId: string): Promise<Record<string, number>> {
@@ -169,8 +149,8 @@ describe('a reconciliation', () => {
   test('rolls forward, and agrees with a file', async () => {
     const tenant = await running.service.createTenant();
     const { referrer, referred } = await converted(tenant);
-    const owner = await user(tenant);
-    await give(tenant, owner, { assignedCredit: 500 });
+    const owner = await aPerson(tenant.live);
+    await give(tenant.live, owner, { assignedCredit: 500 });
     await tenant.live.post('/credit/bulkredeem', {
       accountId: referrer,
       unit: 'cents',
@@ -468,8 +448,8 @@ describe('the audit entry of an operation', () => {
 
 test('a day without a time is the whole day', async () => {
   const tenant = await running.service.createTenant();
-  const { accountId, userId } = await user(tenant);
-  await give(tenant, { accountId, userId }, { assignedCredit: 40 });
+  const { accountId, at } = await aPerson(tenant.live);
+  await give(tenant.live, { at }, { assignedCredit: 40 });
   const now = Date.now() + 1_000;
   const [today = '', yesterday = ''] = [now, now - 86_400_000].map((time) =>
     new Date(time).toISOString().slice(0, 10),
@@ -500,12 +480,12 @@ test('a day without a time is the whole day', async () => {
 test('an entry ahead of the clock on the present day is in no statement up to today', async () => {
   const tenant = await running.service.createTenant();
   const scope = scopeOf(tenant);
-  const { accountId, userId } = await user(tenant);
-  await give(tenant, { accountId, userId }, { assignedCredit: 100 });
+  const { accountId, at } = await aPerson(tenant.live);
+  await give(tenant.live, { at }, { assignedCredit: 100 });
   const first = Date.now();
   await eventually(() => Promise.resolve(Date.now() > first));
-  await give(tenant, { accountId, userId }, { assignedCredit: 50 });
-  await give(tenant, { accountId, userId }, { unit: 'POINTS', assignedCredit: 10 });
+  await give(tenant.live, { at }, { assignedCredit: 50 });
+  await give(tenant.live, { at }, { unit: 'POINTS', assignedCredit: 10 });
   await everythingProjected(core);
   const to = new Date(first).toISOString().slice(0, 10);
   const closings = async (now: number) => {

@@ -7,15 +7,11 @@ import { approveOnRecord, waitingProposals } from '../../src/operations/ledger/l
 import { proposalNameOf } from '../../src/operations/ledger/proposal-id.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
-import { path, type Answer } from '../support/api-client.js';
+import { type Answer } from '../support/api-client.js';
+import { aPerson, give } from '../support/people.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
-import {
-  makeOperators,
-  personal,
-  useService,
-  type TestTenant,
-} from '../support/running-service.js';
+import { makeOperators, useService, type TestTenant } from '../support/running-service.js';
 
 /** Corrections in two steps by two operators, over HTTP and on the command line. */
 
@@ -39,24 +35,15 @@ interface Ledger {
   readonly scope: Scope;
   readonly account: string;
   readonly user: string;
+  readonly at: string;
 }
 
 /** A user with 700 cents. */
 async function ledgerWithCredit(mode: 'live' | 'test' = 'live'): Promise<Ledger> {
   const tenant = await running.service.createTenant();
-  const [account, user] = [personal('acc'), personal('usr')];
-  const client = tenant[mode];
-  await client.post('/accountsync', { id: account, subscription: { status: 'TRIAL' } });
-  await client.post('/user', { id: user, accountId: account });
-  const ledger = { tenant, scope: { tenant: tenant.alias, mode }, account, user };
-  await give(ledger, 700);
-  return ledger;
-}
-
-async function give({ tenant, scope, account, user }: Ledger, assignedCredit: number) {
-  const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
-  const route = `/rewards/account${path(account)}/user${path(user)}`;
-  expect((await tenant[scope.mode].post(route, reward)).status).toBe(201);
+  const { accountId: account, id: user, at } = await aPerson(tenant[mode]);
+  await give(tenant[mode], { at }, { assignedCredit: 700 });
+  return { tenant, scope: { tenant: tenant.alias, mode }, account, user, at };
 }
 
 async function propose(
@@ -213,7 +200,7 @@ test('an approval is decided on the balance of its moment, and a refused one lea
   );
   expect(await running.service.head()).toBe(head);
   expect(await waiting(ledger)).toMatchObject([{ id }]);
-  await give(ledger, 1);
+  await give(tenant.live, ledger, { assignedCredit: 1 });
   expect(await approve(ledger, id, 'hal')).toMatchObject({ status: 200 });
   expect(await closingOf(ledger)).toBe(0);
 });
@@ -274,7 +261,7 @@ test('nothing is corrected for a user who was forgotten, nor for one who took th
   const ledger = await ledgerWithCredit();
   const { account, user, tenant } = ledger;
   const id = await proposedId(ledger, 5);
-  const route = `/open/account${path(account)}/user${path(user)}?preserveEmptyAccount=true`;
+  const route = `/open${ledger.at}?preserveEmptyAccount=true`;
   expect((await tenant.live.call('DELETE', route, undefined)).status).toBeLessThan(300);
   expect(await waiting(ledger)).toEqual([]);
   await tenant.live.post('/user', { id: user, accountId: account });
@@ -308,8 +295,8 @@ test('a proposal in test mode is approved by its id alone', async () => {
 });
 
 test('on the command line --by tells the two apart; both sides see the same proposals', async () => {
-  const { scope, account, user, tenant } = await ledgerWithCredit();
-  const ledger = { scope, account, user, tenant };
+  const ledger = await ledgerWithCredit();
+  const { scope, account, user } = ledger;
   const words = `--user ${user} --unit CENTS --amount +5 --reason r`.split(' ');
   const proposed = await typed('ledger', 'propose', scope.tenant, account, ...words, '--json');
   expect(proposed.code).toBe(0);

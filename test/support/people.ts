@@ -30,3 +30,15 @@ export async function aPerson(
   const at = `/account${path(accountId)}/user${path(id)}`;
   return { accountId, id, code: String(body['referralCode']), at };
 }
+
+/** A reward for the person, by default of 1000 cents. @returns its id. */
+export async function give(
+  api: ApiClient,
+  { at }: Pick<Person, 'at'>,
+  reward: Json = {},
+): Promise<string> {
+  const credit = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1_000 };
+  const { status, body } = await api.post(`/rewards${at}`, { ...credit, ...reward });
+  expect(status).toBe(201);
+  return String(body['id']);
+}

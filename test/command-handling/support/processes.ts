@@ -131,17 +131,8 @@ export class SharedLedger {
   async gated(
     stops: ConstructorParameters<typeof GatedLog>[1],
   ): Promise<{ readonly process: TestProcess; readonly gate: GatedLog }> {
-    const gates: GatedLog[] = [];
-    const process = await this.process({
-      around: (log) => {
-        const gate = new GatedLog(log, stops);
-        gates.push(gate);
-        return gate;
-      },
-    });
-    const [gate] = gates;
-    if (!gate) throw new Error('no log was opened');
-    return { process, gate };
+    const process = await this.process({ around: (log) => new GatedLog(log, stops) });
+    return { process, gate: process.log as GatedLog };
   }
 
   async close(): Promise<void> {
