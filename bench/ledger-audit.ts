@@ -125,7 +125,7 @@ export async function openLedgerAudit(
     },
     isReactedTo: async () => {
       const { rows } = await core.pool.query<{ position: string | null }>(
-        'select position from ledger.policy_checkpoints',
+        `select position from ledger.handler_checkpoints where name = 'policies'`,
       );
       const [checkpoint] = rows;
       return (

@@ -302,7 +302,7 @@ class Round {
     let { head } = log;
     const due = (): number =>
       [...jobs.values()].filter(({ runAt }) => runAt <= this.world.now()).length;
-    const reached = (): bigint => log.positions.number(policies.checkpoint.position ?? undefined);
+    const reached = (): bigint => log.positions.number(policies.checkpoint?.position ?? undefined);
     const areRowsReady = (): boolean =>
       log.positions.number(webhooks.checkpoint?.position ?? undefined) === log.head &&
       readModels.followed.every(

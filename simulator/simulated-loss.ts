@@ -28,10 +28,9 @@ export interface Referring {
  */
 export function settleSimulatedLoss(of: Referring, noticed: SeenEvent | undefined): void {
   const { log, policies, readModels, webhooks } = of;
-  const { position, witness } = policies.checkpoint;
   const isLost = (at: Position | null | undefined, seen: SeenEvent | undefined): boolean =>
     at != null && (seen === undefined ? log.positions.number(at) > log.head : !log.holds(seen));
-  const arePoliciesLost = isLost(position, witness);
+  const arePoliciesLost = isLost(policies.checkpoint?.position, policies.checkpoint?.witness);
   const lost = readModels.followed.filter((each) => isLost(each.position, each.seen));
   const isNoticed = noticed !== undefined && !log.holds(noticed);
   const areWebhooksLost = isLost(webhooks.checkpoint?.position, webhooks.seen);
@@ -40,8 +39,8 @@ export function settleSimulatedLoss(of: Referring, noticed: SeenEvent | undefine
   of.seals.isLossOpen = true;
   for (const generation of lost) readModels.renew(generation);
   if (arePoliciesLost) {
-    const trail = intact(log, policies.checkpoint.trail);
-    policies.moveBack(trail.at(-1), trail);
+    const trail = intact(log, policies.checkpoint?.trail ?? []);
+    policies.moveBack(trail);
   }
   if (areWebhooksLost) putFollowerBack(of);
   policies.rows = policies.rows.filter(({ parked: { position: at, eventId } }) =>
@@ -70,7 +69,7 @@ function putFollowerBack({ log, webhooks }: Referring): void {
 
 /** The newest position that is known to be intact; -1: none. */
 function newestStanding({ log, policies, readModels, webhooks }: Referring): bigint {
-  const { witness, trail } = policies.checkpoint;
+  const { witness, trail = [] } = policies.checkpoint ?? {};
   const seen = [
     ...trail.map((point) => point.witness),
     ...(witness ? [witness] : []),

@@ -1,3 +1,4 @@
+import type { CheckpointMove, HandlerCheckpoint } from '../src/following/checkpoints.js';
 import { CheckpointMoved } from '../src/following/handler.js';
 import type { TrailPoint } from '../src/following/trail.js';
 import type { Locks } from '../src/postgres/leadership.js';
@@ -11,13 +12,9 @@ import {
   type Settlement,
   type UnknownEvent,
 } from '../src/reacting/parked-reactions.js';
-import {
-  type KnownCheckpoint,
-  type PolicyCheckpoint,
-  type PolicyCheckpoints,
-} from '../src/reacting/policy-checkpoint.js';
+import { type PolicyCheckpoints } from '../src/reacting/policy-checkpoint.js';
 import type { PolicyStores } from '../src/reacting/policy-stores.js';
-import type { Position, SeenEvent } from '../src/event-log/event-log.js';
+import type { SeenEvent } from '../src/event-log/event-log.js';
 import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 import type { Owner } from './virtual-world.js';
@@ -33,7 +30,7 @@ interface Row {
 
 /** What the policies of all processes share. */
 export class SimulatedPolicyTable {
-  checkpoint: PolicyCheckpoint = { position: null, witness: undefined, trail: [], losses: 0 };
+  checkpoint: HandlerCheckpoint | undefined;
   rows: Row[] = [];
   /** What retries carried out. */
   retried: ParkedReaction[] = [];
@@ -60,13 +57,11 @@ export class SimulatedPolicyTable {
     }
   }
 
-  moveBack(to: TrailPoint | undefined, trail: readonly TrailPoint[]): void {
-    this.checkpoint = {
-      position: to?.reached ?? null,
-      witness: to?.witness,
-      trail,
-      losses: this.checkpoint.losses + 1,
-    };
+  moveBack(trail: readonly TrailPoint[]): void {
+    const { checkpoint } = this;
+    if (checkpoint === undefined) return;
+    const { reached: position = null, witness } = trail.at(-1) ?? {};
+    this.checkpoint = { ...checkpoint, position, witness, trail, version: checkpoint.version + 1n };
   }
 }
 
@@ -133,17 +128,35 @@ class SimulatedCheckpoints implements PolicyCheckpoints {
     private readonly line: Line,
   ) {}
 
-  load(): Promise<PolicyCheckpoint> {
+  load(): Promise<HandlerCheckpoint | undefined> {
     return this.line.read('checkpoint', away, () => this.table.checkpoint);
   }
 
-  write(position: Position, { from, witness, trail, losses }: KnownCheckpoint): Promise<void> {
+  begin(): Promise<void> {
+    return this.line.write('checkpoint', away, () => {
+      const movedAt = this.table.clock();
+      this.table.checkpoint ??= {
+        position: null,
+        witness: undefined,
+        trail: [],
+        version: 0n,
+        movedAt,
+      };
+    });
+  }
+
+  write(version: bigint, { reached, witness, trail }: CheckpointMove): Promise<bigint> {
     return this.line.write('checkpoint', away, () => {
       const before = this.table.checkpoint;
-      const isWritten = before.position !== null || before.losses > 0;
-      if (isWritten && (before.losses !== losses || before.position !== from))
-        throw new CheckpointMoved('policies');
-      this.table.checkpoint = { position, witness, trail: trail ?? before.trail, losses };
+      if (before?.version !== version) throw new CheckpointMoved('policies');
+      this.table.checkpoint = {
+        position: reached,
+        witness,
+        trail: trail ?? before.trail,
+        version: version + 1n,
+        movedAt: this.table.clock(),
+      };
+      return version + 1n;
     });
   }
 }

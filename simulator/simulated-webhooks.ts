@@ -1,10 +1,10 @@
+import type { HandlerCheckpoint } from '../src/following/checkpoints.js';
 import { CheckpointMoved } from '../src/following/handler.js';
 import type { TrailPoint } from '../src/following/trail.js';
 import type { Position, SeenEvent } from '../src/event-log/event-log.js';
 import {
   nameOf,
   type EndpointChange,
-  type FollowerCheckpoint,
   type NewDelivery,
   type UnreadEvent,
 } from '../src/webhooks/deliveries/delivery-rows.js';
@@ -21,7 +21,7 @@ interface Row extends NewDelivery {
 
 /** What the followers of webhooks of all processes share. */
 export class SimulatedWebhookTable {
-  checkpoint: FollowerCheckpoint | undefined;
+  checkpoint: HandlerCheckpoint | undefined;
   readonly endpoints = new Map<string, EndpointChange>();
   /** By their ids. */
   readonly deliveries = new Map<string, Row>();
@@ -43,7 +43,7 @@ export class SimulatedWebhookTable {
   }
 
   /** @throws {CheckpointMoved} */
-  takeVersion(version: bigint): FollowerCheckpoint {
+  takeVersion(version: bigint): HandlerCheckpoint {
     if (this.checkpoint?.version !== version) throw new CheckpointMoved('webhooks');
     this.checkpoint = { ...this.checkpoint, version: version + 1n };
     return this.checkpoint;

@@ -154,8 +154,7 @@ async function following(
 
 const FOLLOWERS = `
   select position from ledger.projection_checkpoints union all
-  select position from ledger.policy_checkpoints union all
-  select position from ledger.webhook_checkpoints union all
+  select position from ledger.handler_checkpoints union all
   select position from ledger.chain_checkpoints`;
 
 async function measureCalls(

@@ -38,7 +38,7 @@ export interface SealerStatus {
 const LOCK = 'chain-sealer';
 const EVERY_MS = 5_000;
 const STOP_WITHIN_MS = 1_000;
-/** So many events, or bytes, are sealed at once. */
+/** So many events, or bytes, are sealed together. */
 const KEPT = { events: 1_000, bytes: 8 * 1024 * 1024 };
 
 const STOPS: Readonly<Record<SealingStop, string>> = {

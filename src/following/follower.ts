@@ -34,7 +34,7 @@ export interface FollowerOptions<Page extends FollowedPage> {
   readonly stored?: (names: readonly string[]) => Promise<ReadonlyMap<string, StoredPosition>>;
   /** Events in a page; bounds the memory. Default 500. */
   readonly pageSize?: number;
-  /** Longest pause between two small pages while nobody waits. Default 15. */
+  /** Longest pause between two small pages while no caller waits. Default 15. */
   readonly restMs?: number;
   /** How often a standby tries to take over, and a leader checks its connection. Default 1 000. */
   readonly leaseEveryMs?: number;
@@ -127,7 +127,7 @@ export class Follower<Page extends FollowedPage> {
     return this.turn?.handlers.has(name) ?? false;
   }
 
-  /** Why the handler stands still in this process; null: it does not. */
+  /** Why the handler does not continue in this process; null: it does. */
   problemOf(name: string): string | null {
     return this.errors.get(name) ?? this.interruption;
   }

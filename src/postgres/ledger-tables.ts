@@ -35,7 +35,6 @@ export interface LedgerTables {
   'ledger.payment_tenants': PaymentTenants;
   'ledger.payment_waiting_events': PaymentWaitingEvents;
   'ledger.payment_work': PaymentWork;
-  'ledger.policy_checkpoints': PolicyCheckpoints;
   'ledger.projection_checkpoints': ProjectionCheckpoints;
   'ledger.projection_erasures': ProjectionErasures;
   'ledger.projection_generations': ProjectionGenerations;
@@ -43,7 +42,7 @@ export interface LedgerTables {
   'ledger.retried_reactions': RetriedReactions;
   'ledger.unsubscribed_addresses': UnsubscribedAddressRows;
   'ledger.webhook_attempts': WebhookAttempts;
-  'ledger.webhook_checkpoints': WebhookCheckpoints;
+  'ledger.handler_checkpoints': HandlerCheckpoints;
   'ledger.webhook_deliveries': WebhookDeliveries;
   'ledger.webhook_endpoints': WebhookEndpoints;
   'ledger.webhook_unread_events': WebhookUnreadEvents;
@@ -322,15 +321,6 @@ interface PaymentWork {
   waiting_since: Generated<Date>;
 }
 
-interface PolicyCheckpoints {
-  name: string;
-  position: string | null;
-  updated_at: Generated<Date>;
-  witness: string | null;
-  trail: JsonWithDefault<readonly { readonly reached: string; readonly witness: string }[]>;
-  losses: Generated<number>;
-}
-
 interface ProjectionCheckpoints {
   projection: string;
   generation: number;
@@ -427,7 +417,7 @@ interface WebhookAttempts {
   people: readonly string[] | null;
 }
 
-interface WebhookCheckpoints {
+interface HandlerCheckpoints {
   name: string;
   position: string | null;
   witness: string | null;

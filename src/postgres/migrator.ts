@@ -40,6 +40,7 @@ import * as appendByTheClock from '../../migrations/0094_append_by_the_clock_of_
 import * as keepUnsubscribed from '../../migrations/0095_keep_unsubscribed_addresses.js';
 import * as dropSnapshots from '../../migrations/0096_drop_snapshots_of_streams.js';
 import * as recordDownloads from '../../migrations/0097_record_downloads.js';
+import * as keepCheckpointsOfHandlers from '../../migrations/0098_keep_checkpoints_of_handlers.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -98,6 +99,7 @@ export const MIGRATIONS: Migrations = {
   '0095_keep_unsubscribed_addresses': keepUnsubscribed,
   '0096_drop_snapshots_of_streams': dropSnapshots,
   '0097_record_downloads': recordDownloads,
+  '0098_keep_checkpoints_of_handlers': keepCheckpointsOfHandlers,
 };
 
 /** The names of the migrations of this release. */

@@ -13,6 +13,7 @@ import { PositionWaiters } from '../following/position-waiters.js';
 import { describeFailure } from './describe-failure.js';
 import { EventReactions } from './event-reactions.js';
 import type { ParkedCounts } from './parked-reactions.js';
+import { POLICIES_HANDLER } from './policy-checkpoint.js';
 import type { PolicyStores } from './policy-stores.js';
 import { Trail, type TrailPoint } from '../following/trail.js';
 import type { CarryOut } from './policy.js';
@@ -49,7 +50,6 @@ export interface PolicyStatus extends Lag, ParkedCounts {
 /** What the follower knows of its handlers. */
 type Progress = Pick<Follower<Page>, 'leads' | 'problemOf'>;
 
-const CHECKPOINT = 'policies';
 const POLL_MS = 15;
 /**
  * Longest delay of the checkpoint after events without reactions: other processes wait for its
@@ -71,7 +71,7 @@ const RETRY_FIRST_MS = 2_000;
  * cause. Parked reactions are retried until they succeed.
  */
 export class PolicyRunner implements Handler<Page> {
-  readonly name = CHECKPOINT;
+  readonly name = POLICIES_HANDLER;
   readonly worksLater = true;
   private readonly waiters: PositionWaiters;
   private readonly stopping = new AbortController();
@@ -79,8 +79,8 @@ export class PolicyRunner implements Handler<Page> {
   private reached: Position | undefined;
   /** The checkpoint as this process last read or wrote it. */
   private stored: Position | null = null;
+  private version = 0n;
   private trail: Trail;
-  private losses = 0;
   /**
    * Of the log at the beginning of the turn: a position from before the log lost its end is not
    * written.
@@ -146,11 +146,15 @@ export class PolicyRunner implements Handler<Page> {
     const { log, stores } = this.options;
     await this.end();
     this.epoch = log.epoch;
-    const { position, trail, losses } = await stores.checkpoints.load();
-    this.stored = position;
-    this.reached = position ?? undefined;
-    this.trail = this.trailOf(trail);
-    this.losses = losses;
+    let checkpoint = await stores.checkpoints.load();
+    if (checkpoint === undefined) {
+      await stores.checkpoints.begin();
+      checkpoint = await stores.checkpoints.load();
+    }
+    this.stored = checkpoint?.position ?? null;
+    this.version = checkpoint?.version ?? 0n;
+    this.reached = this.stored ?? undefined;
+    this.trail = this.trailOf(checkpoint?.trail ?? []);
     await this.takeUpFirst(turn.signal);
     if (log.compare(this.reached, await log.head()) >= 0) turn.succeed();
     this.flow = this.flowFrom(this.reached, turn);
@@ -191,7 +195,7 @@ export class PolicyRunner implements Handler<Page> {
     scope?: Scope,
   ): Promise<boolean> {
     if (this.turn && this.options.log.compare(this.reachedBy(scope), position) >= 0) return true;
-    const awaited = scope === undefined ? CHECKPOINT : ledgerNamed(scope);
+    const awaited = scope === undefined ? POLICIES_HANDLER : ledgerNamed(scope);
     const waiting = this.waiters.wait(position, [awaited], timeoutMs, signal);
     if (this.turn) this.turn.hurry();
     else void this.pollWhileAwaited();
@@ -203,7 +207,7 @@ export class PolicyRunner implements Handler<Page> {
    * unavailable.
    */
   async checkpoint(): Promise<Position | null> {
-    return (await this.options.stores.checkpoints.load()).position;
+    return (await this.options.stores.checkpoints.load())?.position ?? null;
   }
 
   /**
@@ -217,19 +221,20 @@ export class PolicyRunner implements Handler<Page> {
   /** @throws when the database or the log is unavailable. */
   async status(now: number, follower: Progress): Promise<PolicyStatus> {
     const { log, stores } = this.options;
-    const [{ position, movedAt }, head, parked] = await Promise.all([
+    const [checkpoint, head, parked] = await Promise.all([
       stores.checkpoints.load(),
       log.head(),
       this.parkedCounts(),
     ]);
+    const position = checkpoint?.position ?? null;
     const lag = await lagAfter(log, position ?? undefined, head, now);
     return {
-      role: follower.leads(CHECKPOINT) ? 'leader' : 'standby',
+      role: follower.leads(POLICIES_HANDLER) ? 'leader' : 'standby',
       position,
       ...lag,
-      stillSeconds: stillSeconds(lag, movedAt, now),
+      stillSeconds: stillSeconds(lag, checkpoint?.movedAt, now),
       ...parked,
-      lastError: this.waitingBecause ?? follower.problemOf(CHECKPOINT),
+      lastError: this.waitingBecause ?? follower.problemOf(POLICIES_HANDLER),
     };
   }
 
@@ -250,7 +255,7 @@ export class PolicyRunner implements Handler<Page> {
         this.reached = last;
         this.waitingBecause = null;
         turn.succeed();
-        const tell = (): void => this.waiters.advanced(CHECKPOINT, last);
+        const tell = (): void => this.waiters.advanced(POLICIES_HANDLER, last);
         // Other processes mostly wait for a reaction: without any, one write serves all pages of a
         // moment.
         if (hasReactions) this.writeReached().then(tell, (error: unknown) => flow.fail(error));
@@ -260,7 +265,7 @@ export class PolicyRunner implements Handler<Page> {
         }
       },
       onMovedIn: (ledger) => {
-        const awaited = this.waiters.awaited().filter((name) => name !== CHECKPOINT);
+        const awaited = this.waiters.awaited().filter((name) => name !== POLICIES_HANDLER);
         for (const name of awaited)
           if (ledger === undefined || ledger === name) this.advancedIn(flow, name);
       },
@@ -341,14 +346,14 @@ export class PolicyRunner implements Handler<Page> {
 
   private async write(): Promise<void> {
     const { log, stores } = this.options;
-    const { reached, stored: from, losses } = this;
+    const { reached } = this;
     // Nothing was read since: what this process has seen may end before the checkpoint, and would
     // prove nothing of it after a loss.
-    if (reached === undefined || reached === from) return;
+    if (reached === undefined || reached === this.stored) return;
     if (log.epoch !== this.epoch) return;
     const witness = log.newestSeen;
     const trail = witness && this.trail.pass(reached, witness, elapsed());
-    await stores.checkpoints.write(reached, { from, witness, trail, losses });
+    this.version = await stores.checkpoints.write(this.version, { reached, witness, trail });
     this.stored = reached;
   }
 

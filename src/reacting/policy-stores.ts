@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { ping } from '../postgres/database.js';
 import type { ParkedReactions } from './parked-reactions.js';
-import { PostgresPolicyCheckpoints, type PolicyCheckpoints } from './policy-checkpoint.js';
+import { postgresPolicyCheckpoints, type PolicyCheckpoints } from './policy-checkpoint.js';
 import { PostgresParkedReactions } from './postgres-parked-reactions.js';
 
 /** What the policies store. */
@@ -13,7 +13,7 @@ export interface PolicyStores {
 }
 
 export const postgresPolicyStores = (pool: Pool): PolicyStores => ({
-  checkpoints: new PostgresPolicyCheckpoints(pool),
+  checkpoints: postgresPolicyCheckpoints(pool),
   parked: new PostgresParkedReactions(pool),
   answer: (withinMs) => ping(pool, withinMs),
 });

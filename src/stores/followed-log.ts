@@ -3,7 +3,8 @@ import type { Pool, PoolClient } from 'pg';
 import type { ChainSigner } from '../chain/chain-signer.js';
 import { beginLogSeal } from '../chain/log-seal.js';
 import type { Position } from '../event-log/event-log.js';
-import { replacePolicyCheckpoint } from '../reacting/policy-checkpoint.js';
+import { beginCheckpoint, placeCheckpoint } from '../following/checkpoints.js';
+import { POLICIES_HANDLER } from '../reacting/policy-checkpoint.js';
 import { CommandPresence, ProcessPresence } from '../postgres/process-presence.js';
 import { anyOf, fetchRow, now, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
@@ -276,7 +277,8 @@ async function moveTo(
   projectors: readonly Projector[],
 ): Promise<void> {
   for (const projector of projectors) await replaceEveryGeneration(client, projector);
-  await replacePolicyCheckpoint(client, policiesPosition);
+  await beginCheckpoint(client, POLICIES_HANDLER, null);
+  await placeCheckpoint(client, POLICIES_HANDLER, { position: policiesPosition, trail: [] });
   await run(client, tables.deleteFrom('ledger.log_copies'));
   // Positions of the other log mean nothing in this one.
   await run(

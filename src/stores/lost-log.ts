@@ -5,19 +5,16 @@ import type { TrailPoint } from '../following/trail.js';
 import type { Logger } from '../foundation/logger.js';
 import { addJob, hasQueue } from '../work-queue/add-job.js';
 import {
-  loadPolicyCheckpoint,
-  movePoliciesBack,
-  type PolicyCheckpoint,
-} from '../reacting/policy-checkpoint.js';
+  loadCheckpoint,
+  placeCheckpoint,
+  type HandlerCheckpoint,
+} from '../following/checkpoints.js';
+import { POLICIES_HANDLER } from '../reacting/policy-checkpoint.js';
 import { parkRetriedAgain } from '../reacting/postgres-parked-reactions.js';
 import { repeatingJob } from '../policies/repeat-jobs.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 import { withLock } from '../postgres/locks.js';
-import {
-  loadFollowerCheckpoint,
-  moveFollower,
-  type FollowerCheckpoint,
-} from '../webhooks/deliveries/delivery-rows.js';
+import { forgetEndpointsBehind, WEBHOOKS_HANDLER } from '../webhooks/deliveries/delivery-rows.js';
 import { GENERATIONS } from '../projecting/checkpoints.js';
 import { isFollowed } from '../projecting/generations/generation-records.js';
 import {
@@ -46,11 +43,9 @@ interface GenerationMark {
 /** The positions that the database refers to, by whether the log still has them. */
 interface Marks {
   readonly lost: readonly GenerationMark[];
-  readonly policies: PolicyCheckpoint;
-  readonly arePoliciesLost: boolean;
-  /** Undefined: nothing was followed yet. */
-  readonly webhooks: FollowerCheckpoint | undefined;
-  readonly areWebhooksLost: boolean;
+  /** Undefined: the policies have not begun, or the log has their events. */
+  readonly policies: HandlerCheckpoint | undefined;
+  readonly webhooks: HandlerCheckpoint | undefined;
   /** Positions that the log still has. */
   readonly standing: readonly Position[];
   /** The newest lost one; undefined: none. */
@@ -112,8 +107,8 @@ async function settle(
     );
   if (renewed.length > 0)
     await run(client, tables.updateTable('ledger.followed_log').set({ shown: false }));
-  if (marks.arePoliciesLost) await putBack(client, log, marks.policies);
-  if (marks.areWebhooksLost && marks.webhooks) await putFollowerBack(client, log, marks.webhooks);
+  if (marks.policies) await putPoliciesBack(client, log, marks.policies);
+  if (marks.webhooks) await putWebhooksBack(client, log, marks.webhooks);
   await dropParked(client, log);
   // What jobs appended is in no reaction's trail.
   if (await hasQueue(client)) await addJob(client, repeatingJob());
@@ -143,7 +138,7 @@ async function settle(
       from,
       standing: standing ?? null,
       readModels: renewed.map(({ name }) => name),
-      policies: marks.arePoliciesLost,
+      policies: marks.policies !== undefined,
     },
     'the database was repaired after the log lost its end',
   );
@@ -153,13 +148,14 @@ async function settle(
  * The last checkpoint of policies whose reactions are all in the log; without one, the first event:
  * a repeated reaction is harmless.
  */
-async function putBack(
+async function putPoliciesBack(
   client: PoolClient,
   log: EventLog,
-  { trail }: PolicyCheckpoint,
+  checkpoint: HandlerCheckpoint,
 ): Promise<void> {
-  const left = await standingPart(log, trail);
-  await movePoliciesBack(client, left.at(-1), left);
+  const trail = await standingPart(log, checkpoint.trail);
+  const position = trail.at(-1)?.reached ?? null;
+  await placeCheckpoint(client, POLICIES_HANDLER, { position, trail });
 }
 
 /** A trail up to its last point whose witness the log still has. */
@@ -176,20 +172,20 @@ async function standingPart(
 }
 
 /**
- * The follower of webhooks goes back to the last event that the log still has; without one, it goes
+ * Webhooks go back to the last event that the log still has; without one, they go
  * on at the head. Rows of events that stand are there already, and stay.
  */
-async function putFollowerBack(
+async function putWebhooksBack(
   client: PoolClient,
   log: EventLog,
-  { trail }: FollowerCheckpoint,
+  checkpoint: HandlerCheckpoint,
 ): Promise<void> {
-  const left = await standingPart(log, trail);
-  const position = left.at(-1)?.reached ?? (await log.head()) ?? null;
+  const trail = await standingPart(log, checkpoint.trail);
+  const position = trail.at(-1)?.reached ?? (await log.head()) ?? null;
   const last = position === null ? -1n : log.order(position);
-  await moveFollower(
+  await placeCheckpoint(client, WEBHOOKS_HANDLER, { position, trail });
+  await forgetEndpointsBehind(
     client,
-    { position, trail: left },
     (changed) => log.isPosition(changed) && log.order(changed) > last,
   );
 }
@@ -287,16 +283,22 @@ async function readMarks(
   const lost: GenerationMark[] = [];
   for (const row of rows)
     if (!(await stands(row.position, parseWitness(row.witness, row.position)))) lost.push(row);
-  const policies = await loadPolicyCheckpoint(db);
-  const arePoliciesLost = !(await stands(policies.position, policies.witness));
-  for (const { witness } of which === 'all' ? policies.trail : [])
+  const policies = await loadCheckpoint(db, POLICIES_HANDLER);
+  const arePoliciesLost = !(await stands(policies?.position ?? null, policies?.witness));
+  for (const { witness } of which === 'all' ? (policies?.trail ?? []) : [])
     if (log.isPosition(witness.position) && (await log.holds(witness)))
       standing.push(witness.position);
-  const webhooks = await loadFollowerCheckpoint(db);
+  const webhooks = await loadCheckpoint(db, WEBHOOKS_HANDLER);
   const areWebhooksLost = !(await stands(webhooks?.position ?? null, webhooks?.witness));
   const from = gone.reduce<Position | undefined>(
     (a, b) => (log.compare(a, b) >= 0 ? a : b),
     undefined,
   );
-  return { lost, policies, arePoliciesLost, webhooks, areWebhooksLost, standing, from };
+  return {
+    lost,
+    policies: arePoliciesLost ? policies : undefined,
+    webhooks: areWebhooksLost ? webhooks : undefined,
+    standing,
+    from,
+  };
 }

@@ -28,7 +28,7 @@ it('a head that the log has lost is no longer waited for', async () => {
   const follower = {
     waitFor: reaches,
     checkpoint: () => Promise.resolve('5'),
-    appliedPositions: () => Promise.resolve(new Map([['accounts', '5']])),
+    positions: () => Promise.resolve(new Map([['accounts', '5']])),
   };
   const generations = {
     refresh: () => Promise.resolve(),
@@ -40,7 +40,7 @@ it('a head that the log has lost is no longer waited for', async () => {
   const parts = [
     { log, followedLog },
     generations,
-    { projections: follower, policies: follower, sealer: {} },
+    { follower, policies: follower, sealer: {} },
     ['accounts'],
   ] as unknown;
   await new ServiceReadiness(
@@ -69,9 +69,9 @@ describe('beside a projector that is dead', () => {
   /** `accounts` stands still at 3, the log's head is 9. */
   function started(generation: number | undefined) {
     const accounts = { position: '3' as Position, generation };
-    const projections = {
+    const follower = {
       waitFor: () => Promise.resolve(false),
-      appliedPositions: () => Promise.resolve(new Map([['accounts', accounts.position]])),
+      positions: () => Promise.resolve(new Map([['accounts', accounts.position]])),
     };
     const policies = {
       waitFor: () => Promise.resolve(true),
@@ -93,7 +93,7 @@ describe('beside a projector that is dead', () => {
         generationOf: () => accounts.generation,
         areShown: true,
       },
-      { projections, policies, sealer: {} },
+      { follower, policies, sealer: {} },
       ['accounts'],
     ] as unknown;
     const readiness = new ServiceReadiness(

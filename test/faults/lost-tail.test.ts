@@ -180,8 +180,9 @@ it('what a finished job appended is appended again', async () => {
   expect(await available(accountId)).toBe(800);
   // The policies had passed the reward long before its date: they do not go back behind it.
   await sql.query(
-    `update ledger.policy_checkpoints set trail = jsonb_build_array(jsonb_build_object(
-       'reached', $1::text, 'witness', $1 || ' ' || (select event_id from ledger.events where position = $2)))`,
+    `update ledger.handler_checkpoints set trail = jsonb_build_array(jsonb_build_object(
+       'reached', $1::text, 'witness', $1 || ' ' || (select event_id from ledger.events where position = $2)))
+     where name = 'policies'`,
     [position, granted],
   );
   await loseTail(sql, granted);

@@ -1,9 +1,11 @@
 import type pg from 'pg';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import {
-  loadPolicyCheckpoint,
-  writePolicyCheckpoint,
-} from '../../src/reacting/policy-checkpoint.js';
+  beginCheckpoint,
+  loadCheckpoint,
+  moveCheckpoint,
+} from '../../src/following/checkpoints.js';
+import { POLICIES_HANDLER } from '../../src/reacting/policy-checkpoint.js';
 import { postgresPolicyStores } from '../../src/reacting/policy-stores.js';
 import { PostgresParkedReactions } from '../../src/reacting/postgres-parked-reactions.js';
 import type { Locks } from '../../src/postgres/leadership.js';
@@ -22,21 +24,23 @@ useDatabase(8, async (opened, at) => {
 });
 beforeEach(async () => {
   releases = await TestReleases.on(pool, log);
-  await pool.query('truncate ledger.policy_checkpoints');
+  await pool.query('truncate ledger.handler_checkpoints');
 });
 afterEach(() => releases.stopAll());
 
-const KNOWN = { witness: undefined, trail: undefined, losses: 0 };
-
-it('the checkpoint moves from the position that its writer knows, and from no other', async () => {
-  await writePolicyCheckpoint(pool, 'm-7', { ...KNOWN, from: null });
-  await writePolicyCheckpoint(pool, 'm-43', { ...KNOWN, from: 'm-7' });
-  for (const from of ['m-7', null])
-    await expect(writePolicyCheckpoint(pool, 'm-9', { ...KNOWN, from })).rejects.toMatchObject({
+it('a checkpoint moves from the version that its writer knows, and from no other', async () => {
+  const at = (reached: string) => ({ reached, witness: undefined, trail: undefined });
+  await beginCheckpoint(pool, POLICIES_HANDLER, null);
+  const next = await moveCheckpoint(pool, POLICIES_HANDLER, 0n, at('m-7'));
+  await moveCheckpoint(pool, POLICIES_HANDLER, next, at('m-43'));
+  for (const version of [next, 0n])
+    await expect(moveCheckpoint(pool, POLICIES_HANDLER, version, at('m-9'))).rejects.toMatchObject({
       name: 'CheckpointMoved',
     });
-  expect(await loadPolicyCheckpoint(pool)).toMatchObject({ position: 'm-43' });
+  expect(await stored()).toMatchObject({ position: 'm-43' });
 });
+
+const stored = () => loadCheckpoint(pool, POLICIES_HANDLER);
 
 /** Locks of a process that is taken for dead while it stands still. */
 class TestLocks implements Locks {
@@ -80,10 +84,10 @@ it('a leader that stood still while another one led does not move the checkpoint
   const leader = releases.newer();
   const head = await releases.happened('other', OLD_FACT);
   expect(await leader.waitFor(head, 20_000)).toBe(true);
-  expect(await loadPolicyCheckpoint(pool)).toMatchObject({ position: head });
+  expect(await stored()).toMatchObject({ position: head });
   goOn();
   await releases.stop(stuck);
-  expect(await loadPolicyCheckpoint(pool)).toMatchObject({ position: head });
+  expect(await stored()).toMatchObject({ position: head });
   // A process that does not lead waits for the stored position.
   const reader = releases.newer();
   expect(await reader.waitFor(head, 20_000)).toBe(true);
@@ -104,7 +108,7 @@ it('a leader that has read nothing leaves the event that the checkpoint rests on
   const first = releases.newer();
   expect(await first.waitFor(head, 20_000)).toBe(true);
   await releases.stop(first);
-  const before = await loadPolicyCheckpoint(pool);
+  const before = await stored();
   expect(before).toMatchObject({ position: head, witness: { position: head } });
   const elsewhere = await PostgresEventLog.open({ url });
   // As a command does that this process handles: an event from before the checkpoint.
@@ -118,5 +122,5 @@ it('a leader that has read nothing leaves the event that the checkpoint rests on
   await eventually(() => Promise.resolve(parked.fails.mock.calls.length > 1));
   await releases.stop(next);
   await elsewhere.close();
-  expect(await loadPolicyCheckpoint(pool)).toEqual(before);
+  expect(await stored()).toEqual(before);
 });

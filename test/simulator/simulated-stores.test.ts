@@ -1,3 +1,4 @@
+import { placeCheckpoint } from '../../src/following/checkpoints.js';
 import { CheckpointMoved } from '../../src/following/handler.js';
 import type pg from 'pg';
 import { SeededRandom } from '../../simulator/seeded-random.js';
@@ -29,8 +30,9 @@ import {
   type ParkedReactions,
 } from '../../src/reacting/parked-reactions.js';
 import {
-  movePoliciesBack,
-  PostgresPolicyCheckpoints,
+  POLICIES_HANDLER,
+  postgresPolicyCheckpoints,
+  type PolicyCheckpoints,
 } from '../../src/reacting/policy-checkpoint.js';
 import { PostgresParkedReactions } from '../../src/reacting/postgres-parked-reactions.js';
 import {
@@ -42,7 +44,8 @@ import type { Projector, ReadModelTable, Row } from '../../src/projecting/projec
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
 import {
-  moveFollower,
+  forgetEndpointsBehind,
+  WEBHOOKS_HANDLER,
   type EndpointChange,
   type FollowedPage,
   type NewDelivery,
@@ -152,40 +155,44 @@ it('claims and kept answers, of two processes', async () => {
 
 it('the checkpoint of the policies', async () => {
   const table = new SimulatedPolicyTable(() => Date.now());
-  const real = new PostgresPolicyCheckpoints(pool);
+  const real = postgresPolicyCheckpoints(pool);
   const simulated = simulatedPolicyStores(table, line).checkpoints;
   const point = () => {
     const position = `m-${random.below(99)}`;
     return { reached: position, witness: { position, eventId: random.uuid() } };
   };
-  let losses = 0;
-  let isWritten = false;
+  // The time is that of the database.
+  const loaded = async (checkpoints: PolicyCheckpoints) => {
+    const checkpoint = await checkpoints.load();
+    return checkpoint && { ...checkpoint, movedAt: undefined };
+  };
   await alike(async () => {
     const { reached, witness } = point();
-    if (isWritten && random.onceIn(6)) {
-      const [to, trail] = random.onceIn(2) ? [undefined, []] : [point(), [point()]];
-      await inTransaction(pool, (client) => movePoliciesBack(client, to, trail));
-      table.moveBack(to, trail);
-      losses += 1;
-    } else {
-      const known = {
-        from: random.onceIn(4) ? point().reached : table.checkpoint.position,
+    if (random.onceIn(6)) {
+      const trail = random.onceIn(2) ? [] : [point()];
+      const position = trail.at(-1)?.reached ?? null;
+      await inTransaction(pool, (client) =>
+        placeCheckpoint(client, POLICIES_HANDLER, { position, trail }),
+      );
+      table.moveBack(trail);
+    } else if (random.onceIn(6)) await Promise.all([real.begin(), simulated.begin()]);
+    else {
+      const version = (table.checkpoint?.version ?? 0n) - (random.onceIn(4) ? 1n : 0n);
+      const to = {
+        reached,
         witness: random.onceIn(2) ? witness : undefined,
         trail: random.onceIn(2) ? [point()] : undefined,
-        losses: isWritten && random.onceIn(4) ? losses - 1 : losses,
       };
       const [one, other] = await Promise.all([
-        ended(real.write(reached, known)),
-        ended(simulated.write(reached, known)),
+        ended(real.write(version, to)),
+        ended(simulated.write(version, to)),
       ]);
       expect(other).toEqual(one);
-      isWritten = true;
     }
-    // The time is that of the database.
-    return ['load', { ...(await real.load()), movedAt: undefined }, await simulated.load()];
+    return ['load', await loaded(real), await loaded(simulated)];
   });
   await expect(
-    simulated.write('m-1', { from: null, witness: undefined, trail: undefined, losses: -1 }),
+    simulated.write(-1n, { reached: 'm-1', witness: undefined, trail: undefined }),
   ).rejects.toThrow(CheckpointMoved);
 });
 
@@ -466,7 +473,10 @@ it('rows of webhooks, with the checkpoint of their follower', async () => {
       const trail = random.onceIn(2) ? [] : [page.point];
       const to = { position: page.point.reached, trail };
       const isBehind = (changed: string) => ordinal(changed) > ordinal(page.point.reached);
-      await inTransaction(pool, (client) => moveFollower(client, to, isBehind));
+      await inTransaction(pool, async (client) => {
+        if (await placeCheckpoint(client, WEBHOOKS_HANDLER, to))
+          await forgetEndpointsBehind(client, isBehind);
+      });
       table.moveTo(to, isBehind);
     } else if (which === 4) {
       await pool.query(

@@ -5,7 +5,8 @@ import type { DomainEvent } from '../../src/domain/events.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { EventLog, Position, RecordedEvent } from '../../src/event-log/event-log.js';
 import type { Policy } from '../../src/reacting/policy.js';
-import { writePolicyCheckpoint } from '../../src/reacting/policy-checkpoint.js';
+import { beginCheckpoint } from '../../src/following/checkpoints.js';
+import { POLICIES_HANDLER } from '../../src/reacting/policy-checkpoint.js';
 import { FollowedPolicies, type FollowedPoliciesOptions } from './followed.js';
 import { postgresPolicyStores } from '../../src/reacting/policy-stores.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
@@ -58,9 +59,9 @@ export class TestReleases {
   /** Nothing stands still, and everything so far has been reacted to. */
   static async on(pool: Pool, log: EventLog): Promise<TestReleases> {
     made += 1;
-    await pool.query('truncate ledger.parked_reactions, ledger.policy_checkpoints');
+    await pool.query('truncate ledger.parked_reactions, ledger.handler_checkpoints');
     const head = await log.head();
-    if (head !== undefined) await writePolicyCheckpoint(pool, head);
+    await beginCheckpoint(pool, POLICIES_HANDLER, head ?? null);
     return new TestReleases(pool, log, head);
   }
 

@@ -2,7 +2,7 @@ import { followedLogId, mayLogGrow, recordCopy } from '../../stores/followed-log
 import type { LedgerDatabase } from '../../stores/ledger-database.js';
 import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
 import { logPages } from '../../event-log/event-pages.js';
-import { readPolicyCheckpoint } from '../../reacting/policy-checkpoint.js';
+import { readPolicyPosition } from '../../reacting/policy-checkpoint.js';
 import { compareLogs, type Comparison } from './log-comparison.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { copyLog, type CopyResult } from './log-copy.js';
@@ -51,7 +51,7 @@ async function moveLog(options: LogMoveOptions): Promise<Outcome<LogMoveResult>>
   if (isMove && !whileRunning && (await mayLogGrow(pool)))
     return new NotDone({ code: 'SOURCE_MAY_GROW' });
 
-  const policies = isMove ? await readPolicyCheckpoint(pool) : null;
+  const policies = isMove ? await readPolicyPosition(pool) : null;
   const upTo = (await source.head()) ?? null;
   const total = await countEvents(source, upTo, options);
   const progress = (phase: CopyPhase) => (events: number) => onProgress?.(phase, events, total);

@@ -1,11 +1,9 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Mode } from '../../domain/scope.js';
-import type { Position, SeenEvent } from '../../event-log/event-log.js';
-import { parseWitness, witnessText } from '../../event-log/witness.js';
-import { CheckpointMoved } from '../../following/handler.js';
+import type { Position } from '../../event-log/event-log.js';
+import { beginCheckpoint, moveCheckpoint } from '../../following/checkpoints.js';
 import type { TrailPoint } from '../../following/trail.js';
-import { trailFrom, trailText } from '../../reacting/policy-checkpoint.js';
 import {
   compiledOnce,
   fetchRow,
@@ -17,9 +15,10 @@ import {
 import { inTransaction, inTransactionThatMayBeLost } from '../../postgres/transaction.js';
 import type { WebhookType } from '../payloads/announced.js';
 
-/** What the follower of webhooks stores: its checkpoint, the endpoints, and what is to be sent. */
+/** What the handler of webhooks stores: the endpoints, and what is to be sent. */
 
-const NAME = 'webhooks';
+/** The lease of webhooks, and their checkpoint. */
+export const WEBHOOKS_HANDLER = 'webhooks';
 
 export type EndpointState = 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED' | 'UNKNOWN';
 
@@ -70,17 +69,6 @@ export interface ReadEvent {
   readonly deliveries: readonly NewDelivery[];
 }
 
-export interface FollowerCheckpoint {
-  /** Null: before the first event. */
-  readonly position: Position | null;
-  readonly witness: SeenEvent | undefined;
-  /** Oldest first. */
-  readonly trail: readonly TrailPoint[];
-  readonly version: bigint;
-  /** When it moved last, epoch milliseconds. */
-  readonly movedAt: number;
-}
-
 /** What a page of the log comes to. */
 export interface FollowedPage {
   readonly point: TrailPoint;
@@ -91,24 +79,6 @@ export interface FollowedPage {
   readonly unread: readonly UnreadEvent[];
 }
 
-/** Undefined: nothing was ever followed here. @throws while the database is unavailable. */
-export async function loadFollowerCheckpoint(
-  db: Pool | PoolClient,
-): Promise<FollowerCheckpoint | undefined> {
-  const row = await fetchRow(
-    db,
-    tables
-      .selectFrom('ledger.webhook_checkpoints')
-      .select(['position', 'witness', 'trail', 'version', 'updated_at'])
-      .where('name', '=', NAME),
-  );
-  if (row === undefined) return undefined;
-  const trail = trailFrom(row.trail);
-  const { position, version } = row;
-  const movedAt = row.updated_at.getTime();
-  return { position, witness: parseWitness(row.witness), trail, version, movedAt };
-}
-
 /** The first checkpoint, and the endpoints at it, unless there is a checkpoint by now. */
 export async function beginFollowing(
   pool: Pool,
@@ -116,14 +86,8 @@ export async function beginFollowing(
   endpoints: readonly EndpointChange[],
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    const begun = await run(
-      client,
-      tables
-        .insertInto('ledger.webhook_checkpoints')
-        .values({ name: NAME, position })
-        .onConflict((conflict) => conflict.doNothing()),
-    );
-    if (begun === 1 && endpoints.length > 0) await putEndpoints(client, endpoints);
+    const isBegun = await beginCheckpoint(client, WEBHOOKS_HANDLER, position);
+    if (isBegun && endpoints.length > 0) await putEndpoints(client, endpoints);
   });
 }
 
@@ -137,49 +101,21 @@ export async function storeEndpoints(
   endpoints: readonly EndpointChange[],
 ): Promise<bigint> {
   return inTransaction(pool, async (client) => {
-    const next = await takeVersion(client, version);
+    const next = await moveCheckpoint(client, WEBHOOKS_HANDLER, version);
     if (endpoints.length > 0) await putEndpoints(client, endpoints);
     return next;
   });
 }
 
-/** @throws {CheckpointMoved} */
-async function takeVersion(client: PoolClient, version: bigint): Promise<bigint> {
-  const taken = await run(
-    client,
-    tables
-      .updateTable('ledger.webhook_checkpoints')
-      .set((eb) => ({ version: eb('version', '+', 1n) }))
-      .where('name', '=', NAME)
-      .where('version', '=', version),
-  );
-  if (taken !== 1) throw new CheckpointMoved(NAME);
-  return version + 1n;
-}
-
 /**
- * Moves the follower to a position: back after a loss of the log's end, or into another log. What
- * was seen of endpoints behind it is unknown from then on. Within the caller's transaction.
- * @param isBehind whether an endpoint's last change stands behind the position, or nowhere.
+ * What was seen of endpoints behind a place that the handler goes back to is unknown from then on.
+ * Within the caller's transaction.
+ * @param isBehind whether an endpoint's last change stands behind the place, or nowhere.
  */
-export async function moveFollower(
+export async function forgetEndpointsBehind(
   client: PoolClient,
-  to: { readonly position: Position | null; readonly trail: readonly TrailPoint[] },
   isBehind: (changed: Position) => boolean,
 ): Promise<void> {
-  const witness = to.trail.at(-1)?.witness;
-  await run(
-    client,
-    tables
-      .updateTable('ledger.webhook_checkpoints')
-      .set((eb) => ({
-        position: to.position,
-        witness: witness ? witnessText(witness) : null,
-        trail: trailText(to.trail),
-        version: eb('version', '+', 1n),
-      }))
-      .where('name', '=', NAME),
-  );
   const known = await fetchRows(
     client,
     tables
@@ -211,21 +147,7 @@ export async function storePage(
 ): Promise<bigint> {
   // A crash that undoes the rows undoes the checkpoint with them: the page is read again.
   return inTransactionThatMayBeLost(pool, async (client) => {
-    const moved = await run(
-      client,
-      tables
-        .updateTable('ledger.webhook_checkpoints')
-        .set((eb) => ({
-          position: point.reached,
-          witness: witnessText(point.witness),
-          ...(trail && { trail: trailText(trail) }),
-          version: eb('version', '+', 1n),
-          updated_at: sql<Date>`now()`,
-        }))
-        .where('name', '=', NAME)
-        .where('version', '=', version),
-    );
-    if (moved !== 1) throw new CheckpointMoved(NAME);
+    const next = await moveCheckpoint(client, WEBHOOKS_HANDLER, version, { ...point, trail });
     if (endpoints.length > 0) {
       await lockEndpoints(client, [...endpoints, ...deliveries]);
       await dropWaiting(client, endpoints);
@@ -249,7 +171,7 @@ export async function storePage(
           )
           .onConflict((conflict) => conflict.doNothing()),
       );
-    return version + 1n;
+    return next;
   });
 }
 
@@ -523,7 +445,7 @@ export async function storeRead(
   { eventId, deliveries }: ReadEvent,
 ): Promise<bigint> {
   return inTransaction(pool, async (client) => {
-    const next = await takeVersion(client, version);
+    const next = await moveCheckpoint(client, WEBHOOKS_HANDLER, version);
     await run(
       client,
       tables.deleteFrom('ledger.webhook_unread_events').where('event_id', '=', eventId),

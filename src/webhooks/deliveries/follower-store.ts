@@ -1,19 +1,19 @@
 import type { Pool } from 'pg';
 import type { Position } from '../../event-log/event-log.js';
+import { loadCheckpoint, type HandlerCheckpoint } from '../../following/checkpoints.js';
 import {
   beginFollowing,
   endpointsIn,
-  loadFollowerCheckpoint,
   storeEndpoints,
   storePage,
   storeRead,
   unreadEvents,
   waitingDeliveries,
+  WEBHOOKS_HANDLER,
   type EndpointChange,
   type EndpointName,
   type EndpointState,
   type FollowedPage,
-  type FollowerCheckpoint,
   type ReadEvent,
   type UnreadEvent,
   type WaitingDeliveries,
@@ -22,7 +22,7 @@ import {
 /** What the follower of webhooks stores. Every method throws while the store is unavailable. */
 export interface FollowerStore {
   /** Undefined: nothing was ever followed here. */
-  checkpoint(): Promise<FollowerCheckpoint | undefined>;
+  checkpoint(): Promise<HandlerCheckpoint | undefined>;
   /** The first checkpoint, and the endpoints at it, unless there is a checkpoint by now. */
   begin(position: Position | null, endpoints: readonly EndpointChange[]): Promise<void>;
   /**
@@ -49,7 +49,7 @@ export interface FollowerStore {
 }
 
 export const postgresFollowerStore = (pool: Pool): FollowerStore => ({
-  checkpoint: () => loadFollowerCheckpoint(pool),
+  checkpoint: () => loadCheckpoint(pool, WEBHOOKS_HANDLER),
   begin: (position, endpoints) => beginFollowing(pool, position, endpoints),
   storePage: (version, page) => storePage(pool, version, page),
   endpointsIn: (states) => endpointsIn(pool, states),

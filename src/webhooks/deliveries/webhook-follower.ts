@@ -18,6 +18,7 @@ import { announcements, isAnnouncing, webhookIdOf } from './announcements.js';
 import { eventAt } from './event-at.js';
 import {
   nameOf,
+  WEBHOOKS_HANDLER,
   type EndpointChange,
   type EndpointName,
   type FollowedPage,
@@ -61,7 +62,6 @@ export interface WebhooksStatus extends Lag {
   readonly parkedBecause: string | null;
 }
 
-const LOCK = 'webhooks';
 /** Longest delay of the checkpoint behind pages that came to nothing. */
 const IDLE_CHECKPOINT_MS = 200;
 /** Older events are told to nobody: their rows may have been deleted. */
@@ -75,7 +75,7 @@ const UNREAD_AT_ONCE = 1_000;
  * release cannot read is noted, and announced once one can: order is not promised.
  */
 export class WebhookFollower implements Handler<Page> {
-  readonly name = LOCK;
+  readonly name = WEBHOOKS_HANDLER;
   private at: Position | undefined;
   private active = new Map<string, Map<string, EndpointName>>();
   private trail: Trail | undefined;
@@ -110,14 +110,14 @@ export class WebhookFollower implements Handler<Page> {
     const { waiting, oldest, unsentSeconds } = await store.waiting();
     const [unread] = await store.unreadEvents(1);
     return {
-      role: follower.leads(LOCK) ? 'leader' : 'standby',
+      role: follower.leads(WEBHOOKS_HANDLER) ? 'leader' : 'standby',
       position,
       ...lag,
       stillSeconds: stillSeconds(lag, known?.movedAt, now),
       waiting,
       oldestWaitingSeconds: oldest === undefined ? 0 : Math.max(0, now - oldest) / 1_000,
       unsentSeconds,
-      lastError: follower.problemOf(LOCK),
+      lastError: follower.problemOf(WEBHOOKS_HANDLER),
       parkedBecause: unread?.reason ?? null,
     };
   }
