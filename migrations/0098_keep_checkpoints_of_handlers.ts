@@ -1,6 +1,9 @@
 import { sql, type Kysely } from 'kysely';
 
-/** Policies and webhooks keep their checkpoints in one table. */
+/**
+ * Policies and webhooks keep their checkpoints in one table. The table of policies stays for a
+ * release before this one.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table ledger.handler_checkpoints (
@@ -18,5 +21,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     select name, position, witness, trail, losses, updated_at from ledger.policy_checkpoints
     union all
     select name, position, witness, trail, version, updated_at from ledger.webhook_checkpoints`.execute(db);
-  await sql`drop table ledger.policy_checkpoints, ledger.webhook_checkpoints`.execute(db);
+  await sql`drop table ledger.webhook_checkpoints`.execute(db);
 }

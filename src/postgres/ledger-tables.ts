@@ -43,6 +43,7 @@ export interface LedgerTables {
   'ledger.unsubscribed_addresses': UnsubscribedAddressRows;
   'ledger.webhook_attempts': WebhookAttempts;
   'ledger.handler_checkpoints': HandlerCheckpoints;
+  'ledger.policy_checkpoints': PolicyCheckpoints;
   'ledger.webhook_deliveries': WebhookDeliveries;
   'ledger.webhook_endpoints': WebhookEndpoints;
   'ledger.webhook_unread_events': WebhookUnreadEvents;
@@ -319,6 +320,16 @@ interface PaymentWork {
   leased_until: Date | null;
   claimed_by: number | null;
   waiting_since: Generated<Date>;
+}
+
+/** Of releases before `HandlerCheckpoints`. */
+interface PolicyCheckpoints {
+  name: string;
+  position: string | null;
+  updated_at: Generated<Date>;
+  witness: string | null;
+  trail: JsonWithDefault<readonly { readonly reached: string; readonly witness: string }[]>;
+  losses: Generated<number>;
 }
 
 interface ProjectionCheckpoints {
