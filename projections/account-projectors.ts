@@ -6,7 +6,6 @@ import { referralCodesProjector } from './referral-codes/projector.js';
 import { referralsProjector } from './referrals/projector.js';
 import { rewardBalancesProjector } from './reward-balances/projector.js';
 import { rewardsProjector } from './rewards/projector.js';
-import { themesProjector } from './themes/projector.js';
 import { usersProjector } from './users/projector.js';
 
 /** Every read model, as the projection runner updates them. */
@@ -18,6 +17,5 @@ export const accountProjectors: readonly Projector[] = [
   rewardsProjector,
   rewardBalancesProjector,
   exportsProjector,
-  themesProjector,
   dailyFiguresProjector,
 ];

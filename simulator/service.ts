@@ -406,6 +406,7 @@ export class SimulatedService {
       scrubErased: nothing,
       checkErasures: nothing,
       finishKeyRotation: () => Promise.resolve(),
+      recordThemes: () => Promise.resolve(),
       repeatJobs: (since) =>
         repeatJobs(
           {

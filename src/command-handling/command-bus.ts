@@ -12,13 +12,13 @@ import {
   ProviderEventHandler,
   RepeatErasureHandler,
   TenantCommandHandler,
+  ThemeCommandHandler,
   WebhookCommandHandler,
 } from './command-handlers.js';
-import { AccountCommandEnvelope, ThemeCommandEnvelope } from './commands.js';
+import { AccountCommandEnvelope } from './commands.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
-import { ThemeCommands } from './theme-commands.js';
 
 /** What the handlers are made of. */
 export interface CommandBusParts {
@@ -27,7 +27,6 @@ export interface CommandBusParts {
   readonly accounts: AccountCommands;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
-  readonly themes: ThemeCommands;
   /** Tells every process that a tenant has changed. */
   readonly announceTenant: (alias: string) => Promise<void>;
 }
@@ -37,7 +36,7 @@ export interface CommandBusParts {
  * command line and the benchmarks send their commands through the same one.
  */
 export function openCommandBus(parts: CommandBusParts): CommandBus {
-  const { streams, names, accounts, moderations, erasures, themes, announceTenant } = parts;
+  const { streams, names, accounts, moderations, erasures, announceTenant } = parts;
   const handlers: readonly ICommandHandler[] = [
     accounts,
     new AuditCommandHandler(streams, names),
@@ -50,7 +49,7 @@ export function openCommandBus(parts: CommandBusParts): CommandBus {
     new ProviderEventHandler(streams, names),
     new RepeatErasureHandler(erasures),
     new TenantCommandHandler(streams, names, announceTenant),
-    themes,
+    new ThemeCommandHandler(streams, names),
     new WebhookCommandHandler(streams, names, announceTenant),
   ];
   // The bus asks for modules only for handlers made per request, of which there are none.
@@ -61,7 +60,6 @@ export function openCommandBus(parts: CommandBusParts): CommandBus {
 
 // Applied here and not above the classes: opening a core loads those, and not the framework.
 CommandHandler(AccountCommandEnvelope)(AccountCommands);
-CommandHandler(ThemeCommandEnvelope)(ThemeCommands);
 
 type Registered = NonNullable<Parameters<CommandBus['register']>[0]>[number];
 

@@ -24,6 +24,7 @@ import {
   type TenantEvent,
   type TenantState,
 } from '../domain/tenant/tenant.decider.js';
+import { record as recordTheme } from '../domain/theme/theme.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { newId, timeNow } from '../foundation/world.js';
@@ -40,6 +41,7 @@ import {
   type RecordedEvent,
   RepeatErasureEnvelope,
   TenantCommandEnvelope,
+  ThemeCommandEnvelope,
   WebhookCommandEnvelope,
   type ExportOutcome,
   type ModerationOutcome,
@@ -285,6 +287,25 @@ export class OperationCommandHandler implements ICommandHandler<OperationCommand
       decideOperation(operation),
     );
     return outcome.kind === 'accepted' ? outcome.position : null;
+  }
+}
+
+@CommandHandler(ThemeCommandEnvelope)
+export class ThemeCommandHandler implements ICommandHandler<ThemeCommandEnvelope> {
+  constructor(
+    private readonly streams: Pick<Streams, 'themes'>,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, event }: ThemeCommandEnvelope): Promise<Position> {
+    const day = new Date(event.at).toISOString().slice(0, 10);
+    const stream = this.names.themeStream(meta.scope, day);
+    const outcome = await this.streams.themes.handle(stream, meta, (recorded) =>
+      recordTheme(recorded, event),
+    );
+    if (outcome.kind !== 'accepted' || outcome.position === null)
+      throw new Error('a change of a theme was not recorded');
+    return outcome.position;
   }
 }
 

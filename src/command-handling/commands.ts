@@ -9,11 +9,10 @@ import type { ModerationAction } from '../domain/moderation/moderation.decider.j
 import type { RecordOperation } from '../domain/operation/operation.decider.js';
 import type { ChangePeriod } from '../domain/period/period.decider.js';
 import type { ProposalEvent, ProposeCorrection } from '../domain/proposal/proposal.decider.js';
-import type { Personal } from '../domain/personal.js';
 import type { Refusal, Refused } from '../domain/refusal.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { CountedVisits } from '../domain/share-link/share-link.decider.js';
-import type { ThemesState, ThemeValues } from '../domain/theme/theme.decider.js';
+import type { ThemeEvent } from '../domain/theme/theme.decider.js';
 import type { OpenTenant, TenantCommand } from '../domain/tenant/tenant.decider.js';
 import type { WebhookCommand } from '../domain/tenant/webhook-endpoints.js';
 import type { CommandMeta } from '../event-log/envelope.js';
@@ -205,51 +204,11 @@ export class ProposalCommandEnvelope extends CommandOf<ProposalOutcome> {
   }
 }
 
-/** A change of a locale's own values. */
-export interface ThemeEdit {
-  /** Null: the default. */
-  readonly locale: string | null;
-  /** The version whose values are to be current again. */
-  readonly restores?: number;
-  /** The newest version that its author saw: another one now is refused. */
-  readonly expected?: number | undefined;
-  /**
-   * The values wanted (null: none), from the current ones, or from those of the version `restores`.
-   * May be called several times.
-   */
-  readonly apply: (values: ThemeValues | null) => EditedTheme | Refused;
-  /** The member of staff; default: the caller of the command. */
-  readonly by?: Personal<string>;
-}
-
-export interface EditedTheme {
-  readonly values: ThemeValues | null;
-  /** UTF-8 bytes of the values as JSON. */
-  readonly bytes: number;
-}
-
-export type ThemeOutcome =
-  | {
-      /** Right after the change. */
-      readonly state: ThemesState;
-      /** The own values of the locale; null: none. */
-      readonly before: ThemeValues | null;
-      readonly after: ThemeValues | null;
-      /** False: the values were these before. */
-      readonly changed: boolean;
-      readonly position: Position | null;
-      readonly replayed: boolean;
-    }
-  | (Refused & {
-      /** Of a change that a day does not allow: milliseconds until it is taken. */
-      readonly waitMs?: number;
-    });
-
-/** Changes a theme of a tenant and mode. */
-export class ThemeCommandEnvelope extends CommandOf<ThemeOutcome> {
+/** Records a change of a theme, which is a row already; answers where it is recorded. */
+export class ThemeCommandEnvelope extends CommandOf<Position> {
   constructor(
     readonly meta: CommandMeta,
-    readonly edit: ThemeEdit,
+    readonly event: ThemeEvent,
   ) {
     super();
   }

@@ -19,8 +19,6 @@ import {
 import { ModerationProcess } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 import { TenantDirectory } from '../tenants/tenant-directory.js';
-import { ThemeCommands } from './theme-commands.js';
-import { ThemeJournal } from './theme-journal.js';
 
 export interface CommandHandlingParts {
   readonly log: EventLog;
@@ -41,7 +39,6 @@ export interface CommandHandlingParts {
 export interface CommandHandlingCore extends CommandBusParts {
   readonly owners: CodeOwners;
   readonly tenants: TenantDirectory;
-  readonly themeJournal: ThemeJournal;
 }
 
 export function openCommandHandling(parts: CommandHandlingParts): CommandHandlingCore {
@@ -73,7 +70,6 @@ export function openCommandHandling(parts: CommandHandlingParts): CommandHandlin
     parts.forgetInFiles ?? (() => Promise.resolve()),
   );
   const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
-  const themeJournal = new ThemeJournal(log, codec, streams, names);
   const announceTenant = (alias: string): Promise<void> => {
     tenants.forget(alias);
     return parts.announceTenant(alias);
@@ -86,8 +82,6 @@ export function openCommandHandling(parts: CommandHandlingParts): CommandHandlin
     accounts,
     moderations,
     erasures,
-    themes: new ThemeCommands(streams, themeJournal),
-    themeJournal,
     announceTenant,
   };
 }

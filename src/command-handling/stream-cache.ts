@@ -32,12 +32,11 @@ export const HEAP_PER_STREAM = 4 * 1024;
 
 /**
  * Of the data of these types only so much stays in a state: a user's events are kept up to a bound
- * (src/domain/account/users/events-seen.ts), the values of a theme not at all. They would push the
- * accounts of others out of the cache.
+ * (src/domain/account/users/events-seen.ts). They would push the accounts of others out of the
+ * cache.
  */
 const DATA_KEPT_MAX: Readonly<Record<string, number>> = {
   UserEventReceived: 1024,
-  ThemePublished: 1024,
 };
 
 /** An event as it is stored. */

@@ -82,7 +82,7 @@ import {
   evolve as evolveThemes,
   initialState as noThemes,
   type ThemeEvent,
-  type ThemesState,
+  type RecordedChanges,
 } from '../domain/theme/theme.decider.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
@@ -103,7 +103,7 @@ export interface Streams {
   readonly operations: CommandHandling<OperationsState, OperationEvent>;
   readonly exports: CommandHandling<ExportState, ExportEvent>;
   readonly proposals: CommandHandling<ProposalsState, ProposalEvent>;
-  readonly themes: CommandHandling<ThemesState, ThemeEvent>;
+  readonly themes: CommandHandling<RecordedChanges, ThemeEvent>;
   readonly customers: CommandHandling<CustomerState, CustomerEvent>;
 }
 

@@ -1,4 +1,5 @@
 import type { DomainEvent } from '../domain/events.js';
+import { digestOf } from '../foundation/canonical-json.js';
 
 /**
  * The schema version that is written today, per type. A record over the union: a new event does not
@@ -90,8 +91,8 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ExportExpired: 1,
   ExportDownloaded: 1,
   CorrectionProposed: 1,
-  ThemePublished: 1,
-  ThemeRemoved: 1,
+  ThemePublished: 2,
+  ThemeRemoved: 2,
 };
 
 /** The stored data of an event, as parsed JSON. */
@@ -123,11 +124,20 @@ export const UPCASTERS: Upcasters = {
   ReservationReleased: [withoutClaim],
   TankCodeReserved: [withoutClaim],
   TankCodeReleased: [withoutClaim],
+  // Values, and the places of a chain of short streams, were in the events.
+  ThemePublished: [(data) => ({ ...withoutPlaces(data), digest: digestOf(data['values']) })],
+  ThemeRemoved: [withoutPlaces],
   ProviderEventReceived: [(data) => ({ ...data, refs: null })],
   RewardWithheld: [
     (data) => ({ ...data, rewardId: null, programId: null, programVersion: null, rule: null }),
   ],
 };
+
+function withoutPlaces(stored: EventData): EventData {
+  const { change: _change, before: _before, opening: _opening, ...others } = stored;
+  const { values: _values, bytes: _bytes, ...data } = others;
+  return data;
+}
 
 /** A reservation had one holder, who released all of it. */
 function withoutClaim(data: EventData): EventData {

@@ -40,6 +40,7 @@ export interface LedgerTables {
   'ledger.projection_generations': ProjectionGenerations;
   'ledger.projection_history': ProjectionHistory;
   'ledger.retried_reactions': RetriedReactions;
+  'ledger.themes': Themes;
   'ledger.unsubscribed_addresses': UnsubscribedAddressRows;
   'ledger.webhook_attempts': WebhookAttempts;
   'ledger.handler_checkpoints': HandlerCheckpoints;
@@ -187,6 +188,22 @@ interface LogSeals {
   digest: string;
   signature: string;
   sealed_at: Generated<Date>;
+}
+
+interface Themes {
+  tenant: string;
+  mode: string;
+  locale: string;
+  version: number;
+  is_newest: Generated<boolean>;
+  own_values: string | null;
+  bytes: number;
+  restores: number | null;
+  changed_by: Json<unknown> | null;
+  command_id: string;
+  command: Json<unknown>;
+  at: Date;
+  position: string | null;
 }
 
 interface UnsubscribedAddressRows {

@@ -41,6 +41,7 @@ import * as keepUnsubscribed from '../../migrations/0095_keep_unsubscribed_addre
 import * as dropSnapshots from '../../migrations/0096_drop_snapshots_of_streams.js';
 import * as recordDownloads from '../../migrations/0097_record_downloads.js';
 import * as keepCheckpointsOfHandlers from '../../migrations/0098_keep_checkpoints_of_handlers.js';
+import * as storeThemes from '../../migrations/0099_store_themes.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -100,6 +101,7 @@ export const MIGRATIONS: Migrations = {
   '0096_drop_snapshots_of_streams': dropSnapshots,
   '0097_record_downloads': recordDownloads,
   '0098_keep_checkpoints_of_handlers': keepCheckpointsOfHandlers,
+  '0099_store_themes': storeThemes,
 };
 
 /** The names of the migrations of this release. */

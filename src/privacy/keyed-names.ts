@@ -97,13 +97,9 @@ export class KeyedNames {
     return this.stream('export', scope, exportId);
   }
 
-  /** @param chapter of the changes of a tenant's themes, from 0. */
-  themeStream(scope: Scope, chapter: number): string {
-    return this.stream(
-      'theme',
-      scope,
-      this.hash('theme', scope.tenant, scope.mode, String(chapter)),
-    );
+  /** Changes of a tenant's themes on one day (UTC), so that no stream grows without limit. */
+  themeStream(scope: Scope, day: string): string {
+    return this.stream('theme', scope, this.hash('theme', scope.tenant, scope.mode, day));
   }
 
   /**

@@ -17,7 +17,6 @@ import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js
 import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
-import { ThemeQueries } from '../../projections/themes/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import { TenantDirectory } from '../tenants/tenant-directory.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
@@ -270,8 +269,6 @@ function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
     value(RewardBalanceQueries, new RewardBalanceQueries(reads('reward-balances'))),
     value(ExportQueries, new ExportQueries(reads('exports'))),
     value(DailyFigureQueries, new DailyFigureQueries(reads('daily-figures'))),
-    value(ThemeQueries, new ThemeQueries(reads('themes'))),
-    made(Themes, [ThemeQueries], (stored: ThemeQueries) => new Themes(stored)),
   ];
 }
 
@@ -294,6 +291,7 @@ function http(parts: ModuleParts): Provider[] {
     value(UnsubscribedAddresses, new UnsubscribedAddresses(core.pool, core.names)),
     value(Exports, core.exports),
     value(ThemeChanges, core.themeChanges),
+    value(Themes, new Themes(core.themeRows)),
     value(FileDownloads, new FileDownloads(core.downloads, new DownloadPlaces())),
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
@@ -346,12 +344,12 @@ function shown({ core, publicUrl, smtp, mailFrom }: ModuleParts): Provider[] {
     ),
     made(
       SharePages,
-      [ThemeQueries, Themes],
-      (published: ThemeQueries, themes: Themes) =>
+      [Themes],
+      (themes: Themes) =>
         new SharePages(
           core.owners,
           core.tenants,
-          new PageThemes(published, themes),
+          new PageThemes(core.themeRows, themes),
           new PageSkeletons(),
           publicUrl,
         ),

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import { ThemeQueries } from '../../projections/themes/queries.js';
 import { ChainNames } from '../chain/chain-names.js';
 import { ChainSealer } from '../chain/chain-sealer.js';
 import { ChainSealing } from '../chain/chain-sealing.js';
@@ -36,10 +35,10 @@ import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
 import { Projections } from '../projecting/following/projections.js';
 import { postgresProjectionStores } from '../projecting/following/projection-stores.js';
 import type { Page } from '../projecting/page.js';
-import { LiveReads } from '../projecting/following/live-reads.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import { purgeRuns } from '../runs/recorded-runs.js';
 import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
+import { ThemeRows } from '../themes/theme-rows.js';
 import { Themes } from '../themes/themes.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
@@ -177,7 +176,7 @@ function policiesOf(
 }
 
 function mailsOf(
-  { stores, watched, address, observeMails }: FollowersParts,
+  { stores, address, observeMails }: FollowersParts,
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
 ): Mails | undefined {
   if (config.smtp === undefined) return undefined;
@@ -185,9 +184,7 @@ function mailsOf(
     core: stores.core,
     pool: stores.background,
     presence: stores.presence,
-    themes: new Themes(
-      new ThemeQueries(new LiveReads(stores.background, watched.generations, 'themes')),
-    ),
+    themes: new Themes(new ThemeRows(stores.background, stores.core.keys)),
     smtp: config.smtp,
     mailFrom: config.mailFrom,
     publicUrl: () => config.publicUrl ?? address.url,
@@ -202,7 +199,7 @@ function jobsOf(
 ): Jobs {
   const { commands, moderations, erasures, pool, log, keys, codec, keyring, masterKey } =
     stores.core;
-  const { tenants, streams } = stores.core;
+  const { tenants, streams, themeChanges } = stores.core;
   const payments = new RewardPayments({ work: workAsks(pool), tenants, streams });
   const readModels = new ScrubbedGenerations({
     pool,
@@ -218,6 +215,7 @@ function jobsOf(
       (await purgeAnswers(pool)) + (await purgeRuns(pool)) + (await rateLimits.purge()),
     scrubErased: () => scrubIfNeeded(jobsPool, { readModels }),
     checkErasures: () => replayErasures(pool, log, keys),
+    recordThemes: () => themeChanges.recordMissing(),
     finishKeyRotation: async () => {
       if (await settleRotation(jobsPool, keyring))
         await retireOldKeys(jobsPool, masterKeyId(masterKey));

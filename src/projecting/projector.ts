@@ -1,11 +1,10 @@
 import type { AccountEvent } from '../domain/account/account.events.js';
 import type { ExportEvent } from '../domain/export/export.decider.js';
 import type { Mode } from '../domain/scope.js';
-import type { ThemeEvent } from '../domain/theme/theme.decider.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 
 /** The events that read models are made of. */
-export type ProjectedEvent = AccountEvent | ExportEvent | ThemeEvent;
+export type ProjectedEvent = AccountEvent | ExportEvent;
 
 /** A decoded event for projectors and policies, with its account, scope and position. */
 export interface LedgerEvent<E = ProjectedEvent> {

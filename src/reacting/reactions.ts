@@ -115,6 +115,7 @@ export interface JobWork {
   readonly scrubErased: () => Promise<unknown>;
   readonly checkErasures: () => Promise<unknown>;
   readonly finishKeyRotation: () => Promise<unknown>;
+  readonly recordThemes: () => Promise<unknown>;
   /** @param since epoch milliseconds. */
   readonly repeatJobs: (since: number) => Promise<unknown>;
 }
@@ -128,6 +129,7 @@ export function jobHandlers({
   scrubErased,
   checkErasures,
   finishKeyRotation,
+  recordThemes,
   repeatJobs,
 }: JobWork) {
   return {
@@ -169,6 +171,9 @@ export function jobHandlers({
     },
     'finish-key-rotation': async (): Promise<void> => {
       await finishKeyRotation();
+    },
+    'record-themes': async (): Promise<void> => {
+      await recordThemes();
     },
   };
 }

@@ -6,16 +6,12 @@ import type { CodeOwners } from '../command-handling/needs/code-owners.js';
 import { TooBusy } from '../command-handling/stream-queues.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
-import {
-  openCommandHandling,
-  type CommandHandlingCore,
-} from '../command-handling/open-command-handling.js';
+import { openCommandHandling } from '../command-handling/open-command-handling.js';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { RememberedStreams } from '../command-handling/stream-cache.js';
 import { forgetSubjects, openStreams, type Streams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
-import type { ThemeJournal } from '../command-handling/theme-journal.js';
 import { TokenSecrets } from '../tenants/token-secrets.js';
 import type { Config } from '../config/config.js';
 import type { SubjectId } from '../domain/personal.js';
@@ -47,6 +43,7 @@ import { ReadModelsIncomplete } from '../projecting/generations/live-generations
 import type { Projector } from '../projecting/projector.js';
 import { forgetInRuns } from '../runs/recorded-runs.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
+import { ThemeRows } from '../themes/theme-rows.js';
 import { ReceiverAnswers } from '../webhooks/deliveries/receiver-answers.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import type { Logger } from '../foundation/logger.js';
@@ -88,7 +85,7 @@ export interface Core {
   /** Encrypts what is kept of receivers' answers. */
   readonly webhookAnswers: ReceiverAnswers;
   /** The changes of the tenants' themes. */
-  readonly themeJournal: ThemeJournal;
+  readonly themeRows: ThemeRows;
   readonly themeChanges: ThemeChanges;
   /** Signs and verifies user tokens. */
   readonly tokenSecrets: TokenSecrets;
@@ -274,7 +271,7 @@ function wire({ pool, log, names, keyring, actor, logger, config }: Foundations)
     tenantCommands,
     ...ofExports(exports, { pool, keys, config }),
     ...ofWebhooks({ commands, tenants, names }, keyring, keys),
-    ...ofThemes(commands, handling),
+    ...ofThemes(commands, new ThemeRows(pool, keys)),
     payments: new PaymentConnections({ commands, tenants, sealer, keys, names }),
     mailTestAddresses: new TestAddresses(sealer, names),
     tokenSecrets: new TokenSecrets(tenants, sealer),
@@ -317,10 +314,10 @@ const ofExports = (
 
 const ofThemes = (
   commands: Commands,
-  { themeJournal }: Pick<CommandHandlingCore, 'themeJournal'>,
-): Pick<Core, 'themeJournal' | 'themeChanges'> => ({
-  themeJournal,
-  themeChanges: new ThemeChanges(commands, themeJournal),
+  themeRows: ThemeRows,
+): Pick<Core, 'themeRows' | 'themeChanges'> => ({
+  themeRows,
+  themeChanges: new ThemeChanges(commands, themeRows),
 });
 
 const ofWebhooks = (

@@ -36,6 +36,7 @@ const REGULAR = {
   'scrub-erased': '41 3 * * *',
   'check-erasures': '29 * * * *',
   'finish-key-rotation': '* * * * *',
+  'record-themes': '* * * * *',
 } as const;
 type RegularTask = keyof typeof REGULAR;
 
@@ -202,6 +203,7 @@ export class Jobs {
       'scrub-erased': () => this.carryOut(() => handlers['scrub-erased']()),
       'check-erasures': () => this.carryOut(() => handlers['check-erasures']()),
       'finish-key-rotation': () => this.carryOut(() => handlers['finish-key-rotation']()),
+      'record-themes': () => this.carryOut(() => handlers['record-themes']()),
     };
   }
 }

@@ -132,7 +132,7 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
   ['projection rebuild users --all', 'name one projection, or say --all'],
   [
     'projection rebuild nothing',
-    'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances, exports, themes, daily-figures',
+    'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances, exports, daily-figures',
   ],
   [
     'projection rebuild users --resume',

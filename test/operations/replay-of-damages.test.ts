@@ -8,7 +8,6 @@ import { openCore, type Core } from '../../src/stores/core.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { newId } from '../../src/foundation/world.js';
 import type { Difference } from '../../src/operations/ledger/replay/difference.js';
-import { COMPARED } from '../../src/operations/ledger/replay/live-rows.js';
 import { ownerOf } from '../../src/operations/ledger/replay/row-owner.js';
 import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
 import { quoted, schemaOf } from '../../src/projecting/identifiers.js';
@@ -127,7 +126,7 @@ interface TableOfModel {
   readonly table: ReadModelTable;
 }
 
-const TABLES: readonly TableOfModel[] = COMPARED.flatMap(({ name, tables }) =>
+const TABLES: readonly TableOfModel[] = accountProjectors.flatMap(({ name, tables }) =>
   tables.map((table) => ({ readModel: name, table })),
 );
 const NAMED = TABLES.map(({ readModel, table }) => [`${readModel}: ${table.name}`, table] as const);

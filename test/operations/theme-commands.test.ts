@@ -2,8 +2,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operatingSystemUser } from '../../src/operations/audit.js';
+import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+import { digestOf } from '../../src/foundation/canonical-json.js';
+import { operatingSystemUser, operatorMeta } from '../../src/operations/audit.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
+import { ThemeChanges } from '../../src/themes/theme-changes.js';
 import { type Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -154,4 +157,92 @@ test('bad input is one clear line and exit 1, and changes nothing', async () => 
   }
   expect(await document('history', alias)).toMatchObject([{ version: 1 }]);
   await isShown('One');
+});
+
+test('Changes of two processes to one locale follow each other, and none is lost.', async () => {
+  const { themeChanges, themeRows, commands } = running.service.service.core;
+  const other = new ThemeChanges(commands, themeRows);
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  const patches = Array.from({ length: 8 }, (_, index) =>
+    (index % 2 === 0 ? themeChanges : other).patch(operatorMeta(scope, 'test'), 'fr', {
+      page: { [`own${index}`]: index },
+    }),
+  );
+  const versions = (await Promise.all(patches)).map((outcome) =>
+    'refused' in outcome ? outcome.refused : outcome.version,
+  );
+  expect(versions.sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  const own = await themeRows.ownValues(scope, ['fr']);
+  expect(Object.keys(own.get('fr')?.['page'] as Json)).toHaveLength(8);
+
+  // Of two editors who saw the same version one is refused.
+  const expected = { expected: 8 };
+  const outcomes = await Promise.all(
+    ['a', 'b'].map((text) =>
+      themeChanges.put(operatorMeta(scope, 'test'), 'fr', heading(text), expected),
+    ),
+  );
+  expect(outcomes.filter((outcome) => 'refused' in outcome)).toMatchObject([
+    { refused: 'CHANGED_MEANWHILE' },
+  ]);
+});
+
+test('A change that an outage of the log left without its audit event is recorded later, once.', async () => {
+  const { themeChanges, themeRows, log, names } = running.service.service.core;
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  const away = () => Promise.reject(new EventLogUnavailable('away'));
+  const meta = operatorMeta(scope, 'test');
+  const stopped = new ThemeChanges({ execute: away } as never, themeRows);
+  await expect(stopped.put(meta, 'it', heading('Ciao'))).rejects.toThrow('away');
+  expect(await themeRows.version(scope, 'it')).toMatchObject({ version: 1, position: null });
+
+  await Promise.all([themeChanges.recordMissing(), themeChanges.recordMissing()]);
+  const recorded = await themeRows.version(scope, 'it');
+  const events: unknown[] = [];
+  const day = new Date(recorded?.at ?? 0).toISOString().slice(0, 10);
+  for await (const { type, position, data } of log.readStream(names.themeStream(scope, day)))
+    events.push([type, position, JSON.parse(data)]);
+  const digest = digestOf(heading('Ciao'));
+  expect(events).toEqual([
+    [
+      'ThemePublished',
+      recorded?.position,
+      { locale: 'it', version: 1, by: null, digest, restores: null },
+    ],
+  ]);
+  // The same command again finds its row.
+  expect(await themeChanges.put(meta, 'it', heading('Ciao'))).toMatchObject({
+    version: 1,
+    changed: true,
+    replayed: true,
+    position: recorded?.position,
+  });
+});
+
+test('A removal is a version, and only the newest 1,000 versions are kept.', async () => {
+  const { themeChanges, themeRows, pool } = running.service.service.core;
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  const change = () => operatorMeta(scope, 'test');
+  await themeChanges.put(change(), 'de', heading('A'));
+  expect(await themeChanges.remove(change(), 'de')).toMatchObject({ version: 2, changed: true });
+  expect(await themeChanges.remove(change(), 'de')).toEqual({ refused: 'THEME_NOT_FOUND' });
+  expect(await document('history', tenant.alias, '--locale', 'de')).toMatchObject([
+    { version: 2, removed: true },
+    { version: 1, removed: false },
+  ]);
+  expect(await themeRows.versions(scope)).toEqual(new Map());
+  await pool.query('update ledger.themes set version = version + 999 where tenant = $1', [
+    scope.tenant,
+  ]);
+  expect(await themeChanges.put(change(), 'de', heading('B'))).toMatchObject({ version: 1002 });
+  const kept = await themeRows.history(scope, 'de', 10);
+  expect(kept.map(({ version }) => version)).toEqual([1002, 1001, 1000]);
+  await pool.query(
+    'update ledger.themes set version = version + 1000 where version = 1002 and tenant = $1',
+    [scope.tenant],
+  );
+  await themeChanges.put(change(), 'de', heading('C'));
+  expect((await themeRows.history(scope, 'de', 10)).map(({ version }) => version)).toEqual([
+    2003, 2002,
+  ]);
 });

@@ -348,7 +348,7 @@ test('an event that cannot be applied and is an erasure stops the projections: n
   const stopped = async () =>
     (await liveCheckpoints(projected.pool, accountProjectors)).filter(isStopped);
   const withPeople = accountProjectors.filter(({ handles }) => handles.has('ErasureRequested'));
-  const nameless: readonly string[] = ['exports', 'themes'];
+  const nameless: readonly string[] = ['exports'];
   expect(withPeople.map(({ name }) => name)).toEqual(
     ALL.filter((name) => !nameless.includes(name)),
   );

@@ -18,7 +18,6 @@ test('the definitions of the read models are those of the last release', () => {
     rewards: 'a76b1a4ec5b5d19646f7a4cff54defe88de8c30e1c054f22804ca1d28fc303fc',
     'reward-balances': 'e78d37b285aa46e1474ba25fdb47334f42c613a862eed51e4a785e0f7a0b7adc',
     exports: 'd06b87d6c9da808b9a83cc6858093c66e1598bbdcd4a083ec823084bbbddd21f',
-    themes: 'db6f6422783f36caf3691d117deaaf70a9964aaadb4247a1f94a749b4ff18344',
     'daily-figures': 'c9a9c063f04c1130782376546bccbfdc676f6e17e6623f1a4f56d45b06ebc108',
   });
 });

@@ -16,7 +16,6 @@ import { textQuery, type Query } from '../shapes/parameters.js';
 import { localeIn } from '../themes/locale-in.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 
-const READ_MODELS = ['themes'];
 const RETRY_SECONDS = 30;
 const WARNINGS_BYTES_MAX = 2 * 1024;
 
@@ -55,7 +54,7 @@ export class MailPreviewsController {
     const locale = asked === undefined ? null : localeIn(asked);
     const to = addressIn(query);
     const preview = { scope: call.scope, type, locale };
-    await this.gateway.readable(call, READ_MODELS);
+    await this.gateway.readable(call, []);
     const warnings = warningsOf(await this.previews.unknownNames(preview));
     if (warnings !== '') void call.reply.header('Template-Warnings', warnings);
     return to === undefined ? this.shown(call, preview) : this.sent(call, preview, to);

@@ -42,7 +42,7 @@ export class SharePagesController {
   private async show(call: Call, mode: Mode, code: string): Promise<string> {
     const scope = { tenant: call.tenant.alias, mode };
     const wanted = referralCode(code);
-    await this.gateway.readable(inScope(call, scope), ['themes']);
+    await this.gateway.readable(inScope(call, scope), []);
     const acceptLanguage = call.headers['accept-language'];
     const page = await this.pages.find({ scope, code: wanted, acceptLanguage });
     if (page === undefined) throw new ApiError('REFERRAL_CODE_NOT_FOUND');

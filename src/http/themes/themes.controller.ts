@@ -1,8 +1,7 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Param, Patch, Put } from '@nestjs/common';
 import { ApiBody, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
-import type { ThemeOutcome } from '../../command-handling/commands.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
-import { ThemeChanges } from '../../themes/theme-changes.js';
+import { ThemeChanges, type ThemeOutcome } from '../../themes/theme-changes.js';
 import { THEME_SCHEMA, THEME_VALUES } from '../../themes/theme-schema.js';
 import { Themes } from '../../themes/themes.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
@@ -11,8 +10,6 @@ import { Fails } from '../shapes/openapi.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { localeIn } from './locale-in.js';
 import { themeRefused } from './theme-refused.js';
-
-const READ_MODELS = ['themes'];
 
 /** As `/theme/variables/schema` describes it; members beside those are kept. */
 const INSTANCE = { type: 'object', additionalProperties: true } as const;
@@ -111,7 +108,7 @@ export class ThemesController {
   }
 
   private async shown(call: Call, locale: string | null) {
-    await this.gateway.readable(call, READ_MODELS);
+    await this.gateway.readable(call, []);
     return this.themes.shown(call.scope, locale);
   }
 
@@ -125,7 +122,7 @@ export class ThemesController {
   private patch(call: Call, locale: string | null, body: unknown) {
     return this.write(call, 200, async (meta) => {
       const patched = accepted(await this.changes.patch(meta, locale, body));
-      return { ...patched, body: await this.changes.shown(call.scope, locale, patched.state) };
+      return { ...patched, body: await this.themes.shown(call.scope, locale) };
     });
   }
 

@@ -8,7 +8,8 @@ import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { findAccount, type FoundAccount } from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
-import { COMPARED, ReadModelSnapshot } from './replay/live-rows.js';
+import { accountProjectors } from '../../../projections/account-projectors.js';
+import { ReadModelSnapshot } from './replay/live-rows.js';
 import { ReplayRun, type Replay, type ReplayOptions } from './replay/replay-run.js';
 
 export interface ReplayRequest extends Pick<SelectionOptions, 'asOf' | 'position'> {
@@ -79,7 +80,7 @@ async function untilReadModelsReach(
 ): Promise<void> {
   const end = performance.now() + CATCH_UP_MS_MAX;
   const isThere = async (): Promise<boolean> =>
-    (await liveCheckpoints(pool, COMPARED)).every(
+    (await liveCheckpoints(pool, accountProjectors)).every(
       (checkpoint) => log.compare(checkpoint.position, position) >= 0,
     );
   while (

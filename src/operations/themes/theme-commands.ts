@@ -1,9 +1,10 @@
-import type { ThemeOutcome } from '../../command-handling/commands.js';
-import { VERSIONS_MAX, type RecordedThemeChange } from '../../command-handling/theme-journal.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { isLocale } from '../../themes/theme-locale.js';
 import type { Members } from '../../themes/merge-members.js';
+import type { ThemeOutcome } from '../../themes/theme-changes.js';
+import { VERSIONS_MAX, type ThemeVersion } from '../../themes/theme-rows.js';
+import { Themes } from '../../themes/themes.js';
 import { memberOfStaff, operatorMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -11,7 +12,7 @@ import { tenantMissing } from '../tenants/tenant-operation.js';
 
 /** Operations on the themes of a tenant: each returns the document that `--json` prints. */
 
-type ThemeCore = Pick<Core, 'names' | 'tenants' | 'themeChanges' | 'themeJournal'>;
+type ThemeCore = Pick<Core, 'names' | 'tenants' | 'themeChanges' | 'themeRows'>;
 
 /** Versions of a locale that a history shows at most. */
 export const HISTORY_MAX = VERSIONS_MAX;
@@ -54,14 +55,10 @@ export async function showTheme(
 ): Promise<Outcome<Members>> {
   const wrong = await refusalOf(core, scope, locale);
   if (wrong) return wrong;
-  if (version === undefined) return core.themeChanges.shown(scope, locale);
-  const state = await core.themeJournal.state(scope);
-  const found = await core.themeJournal.version(scope, state, locale, version);
+  if (version === undefined) return new Themes(core.themeRows).shown(scope, locale);
+  const found = await core.themeRows.version(scope, locale, version);
   if (found === undefined) return notChanged({ refused: 'THEME_VERSION_NOT_FOUND' });
-  const { event } = found;
-  return event.type === 'ThemePublished'
-    ? event.values
-    : notChanged({ refused: 'THEME_NOT_FOUND' });
+  return found.values ?? notChanged({ refused: 'THEME_NOT_FOUND' });
 }
 
 /**
@@ -114,27 +111,16 @@ export async function showThemeHistory(
   { locale, limit }: NamedTheme & { readonly limit: number },
 ): Promise<Outcome<readonly ShownThemeVersion[]>> {
   const wrong = await refusalOf(core, scope, locale);
-  if (wrong) return wrong;
-  const { locales } = await core.themeJournal.state(scope);
-  const newest = locales.get(locale);
-  const versions: ShownThemeVersion[] = [];
-  if (newest === undefined) return versions;
-  for await (const change of core.themeJournal.history(scope, newest.change)) {
-    versions.push(shownVersion(change));
-    if (versions.length >= limit) break;
-  }
-  return versions;
+  return wrong ?? (await core.themeRows.history(scope, locale, limit)).map(shownVersion);
 }
 
-function shownVersion({ event, envelope: { actor } }: RecordedThemeChange): ShownThemeVersion {
-  return {
-    version: event.version,
-    created: new Date(event.at).toISOString(),
-    by: event.by === null ? `${actor.kind}:${actor.id}` : event.by.value,
-    removed: event.type === 'ThemeRemoved',
-    restores: event.type === 'ThemePublished' ? event.restores : null,
-  };
-}
+const shownVersion = ({ version, at, meta, by, values, restores }: ThemeVersion) => ({
+  version,
+  created: new Date(at).toISOString(),
+  by: by === null ? `${meta.actor.kind}:${meta.actor.id}` : by.value,
+  removed: values === null,
+  restores,
+});
 
 async function refusalOf(
   core: ThemeCore,
@@ -148,8 +134,8 @@ async function refusalOf(
 
 function changedBy(outcome: ThemeOutcome, locale: string | null): Outcome<ChangedTheme> {
   if ('refused' in outcome) return notChanged(outcome);
-  const { state, changed } = outcome;
-  return { locale, version: state.locales.get(locale)?.version ?? 0, changed };
+  const { version, changed } = outcome;
+  return { locale, version, changed };
 }
 
 const notChanged = ({

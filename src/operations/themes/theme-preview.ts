@@ -26,7 +26,7 @@ export interface PreviewWithNames {
 
 /** A mail with sample values, in the theme that the log has. */
 export async function previewTheme(
-  core: Pick<Core, 'tenants' | 'themeChanges'>,
+  core: Pick<Core, 'tenants' | 'themeRows'>,
   preview: PreviewedMail,
   publicUrl: string,
 ): Promise<Outcome<PreviewWithNames>> {
@@ -35,7 +35,7 @@ export async function previewTheme(
     return new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' });
   const missing = await tenantMissing(core, scope);
   if (missing) return missing;
-  const localized = await new Themes(core.themeChanges).themeFor(scope.tenant, scope.mode, locale);
+  const localized = await new Themes(core.themeRows).themeFor(scope.tenant, scope.mode, locale);
   const { subject, html } = previewMail(localized, preview, publicUrl);
   const unknownNames = unknownNamesOfMail(localized.theme, type);
   return { shown: { type, locale, subject, html }, unknownNames };
@@ -46,7 +46,7 @@ export async function previewTheme(
  * Refused with a line for each fault.
  */
 export async function pageWith(
-  core: Pick<Core, 'tenants' | 'themeChanges'>,
+  core: Pick<Core, 'tenants' | 'themeChanges' | 'themeRows'>,
   scope: Scope,
   { locale, values }: { readonly locale: string | null; readonly values: unknown },
 ): Promise<Outcome<{ readonly theme: PageTheme; readonly locale: string }>> {
@@ -60,7 +60,7 @@ export async function pageWith(
     return new NotDone({ code: 'THEME_REFUSED', refused: code, details, waitMs: undefined });
   }
   const fallbacks = fallbacksOf(locale);
-  const stored = await core.themeChanges.ownValues(scope, fallbacks);
+  const stored = await core.themeRows.ownValues(scope, fallbacks);
   const own = new Map([...stored, [locale, values] as const]);
   const theme = resolveTheme(...fallbacks.map((one) => own.get(one) ?? {}));
   return { theme: theme.page, locale: locale ?? DEFAULT_LANGUAGE };

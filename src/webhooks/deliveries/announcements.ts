@@ -2,14 +2,13 @@ import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { DomainEvent } from '../../domain/events.js';
 import type { ExportEvent } from '../../domain/export/export.decider.js';
-import type { ThemeEvent } from '../../domain/theme/theme.decider.js';
 import { accountRefOf, isExportStream, isThemeStream } from '../../privacy/keyed-names.js';
 import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
 import {
   announcedBy,
   announcedByEach,
   announcedByExport,
-  announcedByTheme,
+  ANNOUNCED_BY_THEME,
   type Announced,
 } from '../payloads/announced.js';
 
@@ -23,13 +22,10 @@ const isOfAccount = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent<
 const isOfExport = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent<ExportEvent> =>
   isExportStream(decoded.stream);
 
-const isOfTheme = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent<ThemeEvent> =>
-  isThemeStream(decoded.stream);
-
 /** Of an event that is not an account's. */
 function announcedBeside(decoded: LedgerEvent<DomainEvent>): readonly Announced[] {
   if (isOfExport(decoded)) return announcedByExport(decoded.event);
-  return isOfTheme(decoded) ? announcedByTheme(decoded.event) : [];
+  return isThemeStream(decoded.stream) ? ANNOUNCED_BY_THEME : [];
 }
 
 /** What the events announce, by event. */

@@ -1,7 +1,6 @@
 import { unitKey } from '../../domain/account/account-shapes.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { ExportEvent } from '../../domain/export/export.decider.js';
-import type { ThemeEvent } from '../../domain/theme/theme.decider.js';
 import { unitOfCredit } from './unit-of-credit.js';
 
 /** The types of webhook events, as receivers see them. */
@@ -126,8 +125,8 @@ export function announcedByExport({ type, exportId }: ExportEvent): readonly Ann
 }
 
 /** What a change of a theme announces. */
-export const announcedByTheme = ({ change }: ThemeEvent): readonly Announced[] => [
-  { type: 'theme.publish.finished', subject: { change: String(change) } },
+export const ANNOUNCED_BY_THEME: readonly Announced[] = [
+  { type: 'theme.publish.finished', subject: {} },
 ];
 
 const ofReferral = (

@@ -7,11 +7,8 @@ import {
   type AccountOutcome,
   AccountCommandEnvelope,
   ModerationCommandEnvelope,
-  ThemeCommandEnvelope,
   type Commands,
   type ModerationOutcome,
-  type ThemeEdit,
-  type ThemeOutcome,
 } from '../../../src/command-handling/commands.js';
 import type { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
@@ -21,7 +18,6 @@ import {
   type Streams,
 } from '../../../src/command-handling/streams.js';
 import type { TenantDirectory } from '../../../src/tenants/tenant-directory.js';
-import type { ThemeJournal } from '../../../src/command-handling/theme-journal.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
 import type { OpenAccount, RewardState } from '../../../src/domain/account/account.state.js';
@@ -155,7 +151,6 @@ export class TestProcess {
   readonly erasures: ErasureProcess;
   readonly commands: Commands;
   readonly tenants: TenantDirectory;
-  readonly themeJournal: ThemeJournal;
   /** Tells the other processes that a tenant has changed. */
   announceTenant: (alias: string) => Promise<void> = () => Promise.resolve();
 
@@ -185,7 +180,6 @@ export class TestProcess {
       clock,
     });
     this.tenants = handling.tenants;
-    this.themeJournal = handling.themeJournal;
     this.owners = handling.owners;
     this.moderations = handling.moderations;
     this.erasures = handling.erasures;
@@ -278,10 +272,6 @@ export class TestProcess {
         Object.entries(actions).map(([referralId, action]) => ({ referralId, action })),
       ),
     );
-  }
-
-  theme(edit: ThemeEdit, meta: CommandMeta = aRequest()): Promise<ThemeOutcome> {
-    return this.commands.execute(new ThemeCommandEnvelope(meta, edit));
   }
 
   async account(accountId: string): Promise<OpenAccount> {

@@ -10,4 +10,5 @@ export const handlersOf = (handler: Handler, regular: Handler = handler) => ({
   'scrub-erased': regular,
   'check-erasures': regular,
   'finish-key-rotation': regular,
+  'record-themes': regular,
 });

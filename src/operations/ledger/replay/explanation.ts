@@ -5,7 +5,8 @@ import type { DecodeEvents } from '../../../projecting/projector.js';
 import { ACCOUNTS_AT_ONCE } from '../ledger-entries.js';
 import { AccountLog } from './account-log.js';
 import { eventName, rowName, type Difference, type Finding } from './difference.js';
-import { COMPARED, type ReadModelSnapshot } from './live-rows.js';
+import { accountProjectors } from '../../../../projections/account-projectors.js';
+import { type ReadModelSnapshot } from './live-rows.js';
 
 interface Explained {
   readonly core: Pick<Core, 'log' | 'codec' | 'names'>;
@@ -72,14 +73,16 @@ async function historyOf(
   let name: string | null = null;
   await foldLog({
     log: new AccountLog(core, scope, stream),
-    folds: COMPARED.filter((projector) => readModels.has(projector.name)).map(
-      (projector) =>
-        new ProjectionFold(
-          projector,
-          snapshot.checkpoints.get(projector.name)?.position,
-          (table, key) => eventIds.get(placeOf(projector.name, rowName(table, key)))?.add(now),
-        ),
-    ),
+    folds: accountProjectors
+      .filter((projector) => readModels.has(projector.name))
+      .map(
+        (projector) =>
+          new ProjectionFold(
+            projector,
+            snapshot.checkpoints.get(projector.name)?.position,
+            (table, key) => eventIds.get(placeOf(projector.name, rowName(table, key)))?.add(now),
+          ),
+      ),
     // All are decoded: the name of the account is in an event that few of them handle.
     knownTypes: new Set(),
     signal: new AbortController().signal,

@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
 import { accounts } from '../../../../projections/accounts/table.js';
-import { themesProjector } from '../../../../projections/themes/projector.js';
 import type { Scope } from '../../../domain/scope.js';
 import { beginSnapshot, endSnapshot } from '../../../postgres/transaction.js';
 import { liveCheckpoints, type Checkpoint } from '../../../projecting/checkpoints.js';
@@ -9,14 +8,9 @@ import { countUnfinishedErasures } from '../../../projecting/following/erasure-p
 import { placeOf } from '../../../projecting/generations/bulk-load.js';
 import { followedGenerations } from '../../../projecting/generations/live-generations.js';
 import { quoted, schemaOf } from '../../../projecting/identifiers.js';
-import type { Projector, ReadModelTable, Row } from '../../../projecting/projector.js';
+import type { ReadModelTable, Row } from '../../../projecting/projector.js';
 import { NotDone, type Outcome } from '../../outcome.js';
 import type { RowOwner } from './row-owner.js';
-
-/** The read models that a replay compares. Themes have no part in the ledger. */
-export const COMPARED: readonly Projector[] = accountProjectors.filter(
-  (projector) => projector !== themesProjector,
-);
 
 /** A table of a read model. */
 export interface Place {
@@ -28,9 +22,9 @@ async function refusalOf(
   client: PoolClient,
   checkpoints: ReadonlyMap<string, Checkpoint>,
 ): Promise<NotDone | undefined> {
-  if (COMPARED.some(({ name }) => !checkpoints.has(name)))
+  if (accountProjectors.some(({ name }) => !checkpoints.has(name)))
     return new NotDone({ code: 'NO_READ_MODELS' });
-  const { complete, shown } = await followedGenerations(client, COMPARED);
+  const { complete, shown } = await followedGenerations(client, accountProjectors);
   if (!complete || !shown) return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
   return (await countUnfinishedErasures(client, [...checkpoints.values()])) > 0
     ? new NotDone({ code: 'ERASURES_BEING_CLEANED' })
@@ -55,7 +49,7 @@ export class ReadModelSnapshot {
     try {
       await beginSnapshot(client);
       const checkpoints = new Map(
-        (await liveCheckpoints(client, COMPARED)).map((checkpoint) => [
+        (await liveCheckpoints(client, accountProjectors)).map((checkpoint) => [
           checkpoint.projection,
           checkpoint,
         ]),

@@ -13,7 +13,8 @@ import { AccountLog, isErasure } from './account-log.js';
 import { compareFold, ReplayedAccounts, type ComparedWith } from './comparison.js';
 import { eventName, PRESENCE, type Difference, type Finding } from './difference.js';
 import { explain } from './explanation.js';
-import { COMPARED, type ReadModelSnapshot } from './live-rows.js';
+import { accountProjectors } from '../../../../projections/account-projectors.js';
+import { type ReadModelSnapshot } from './live-rows.js';
 
 export interface Replay {
   /** The end of the folded part of the log; null: the log is empty. */
@@ -35,7 +36,7 @@ export interface ReplayOptions {
   readonly pageSize?: number;
 }
 
-const KNOWN_TYPES = knownTypesOf({ projectors: COMPARED });
+const KNOWN_TYPES = knownTypesOf({ projectors: accountProjectors });
 const ROWS_MAX = 500_000;
 const PAGE = 500;
 
@@ -71,7 +72,7 @@ export class ReplayRun {
     const newest = inOrder.at(-1);
     this.bound = log.compare(selection.upTo, newest) > 0 ? selection.upTo : newest;
     this.prefix = names.accountStream(scope, '');
-    this.folds = COMPARED.map(
+    this.folds = accountProjectors.map(
       (projector) =>
         new ProjectionFold(projector, snapshot.checkpoints.get(projector.name)?.position),
     );
