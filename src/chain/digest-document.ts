@@ -5,7 +5,7 @@ import type { ChainSigner } from './chain-signer.js';
 
 const HEX_DIGEST = z.string().regex(/^[0-9a-f]{64}$/);
 
-const DIGEST_DOCUMENT = z.object({
+export const DIGEST_DOCUMENT = z.object({
   tenant: z.string().min(1).max(64),
   mode: z.enum(MODES),
   log: z.string().min(1).max(100),

@@ -1,3 +1,5 @@
+import { digitsUpTo } from './digits-up-to.js';
+
 const UNITS_MS: Readonly<Record<string, number>> = {
   s: 1_000,
   m: 60_000,
@@ -5,6 +7,11 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 const DURATION_MAX_MS = 366 * 86_400_000;
+
+/** What `durationMs` takes, in at most ten characters. */
+export const DURATION_PATTERN = `^(?:0|${Object.entries(UNITS_MS)
+  .map(([unit, ms]) => `${digitsUpTo(DURATION_MAX_MS / ms)}${unit}`)
+  .join('|')})$`;
 
 /** `30s`, `15m`, `24h`, `7d` or `0`, in milliseconds; undefined: none of these, or over a year. */
 export function durationMs(text: string): number | undefined {

@@ -88,3 +88,13 @@ export const storableJson = (json: string): string =>
   json.includes('\\u')
     ? json.replace(ESCAPES, (found) => (found.length === ONE_ESCAPE ? '\uFFFD' : found))
     : json;
+
+/** Control characters, for a class in a pattern of a description. */
+export const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f';
+
+export const PLAIN = `[^${CONTROLS}]*`;
+export const ID_PATTERN = `^${PLAIN}$`;
+
+/** 1 to `max` characters without control characters, and any white space around them. */
+export const trimmedPattern = (max: number): string =>
+  `^\\s*[^\\s${CONTROLS}](?:[^${CONTROLS}]{0,${max - 2}}[^\\s${CONTROLS}])?\\s*$`;

@@ -36,7 +36,7 @@ const DEFS = {
     type: 'string',
     maxLength: 200,
     pattern:
-      '^(?:(["\']?)Times New Roman\\1|Arial|Courier|Tahoma|Verdana|Georgia|["\']?(?:Helvetica Neue|Lato)["\']?(?: ?, ?["\']?[A-Za-z][A-Za-z -]*["\']?)*)$',
+      '^(?:Times New Roman|"Times New Roman"|\'Times New Roman\'|Arial|Courier|Tahoma|Verdana|Georgia|["\']?(?:Helvetica Neue|Lato)["\']?(?: ?, ?["\']?[A-Za-z][A-Za-z -]*["\']?)*)$',
   },
   label: {
     description: 'One line; no template',
@@ -199,6 +199,8 @@ const page = members({
   color: ref('color'),
 });
 
+const MEMBERS = { jsOptions, widget: widgets, email, page };
+
 export const THEME_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Theme variables',
@@ -214,7 +216,7 @@ export const THEME_SCHEMA = {
   ].join(' '),
   type: 'object',
   required: ['jsOptions', 'widget', 'email'],
-  properties: { jsOptions, widget: widgets, email, page },
+  properties: MEMBERS,
   $defs: DEFS,
 } as const;
 
@@ -229,6 +231,29 @@ export const THEME_VALUES = {
     ]),
   ),
 } as const;
+
+/** A change of a document: null removes a member. */
+const changed = (schema: object): object =>
+  'properties' in schema
+    ? members(
+        Object.fromEntries(
+          Object.entries(schema.properties as Record<string, object>).map(([name, member]) => [
+            name,
+            { anyOf: [changed(member), { type: 'null' }] },
+          ]),
+        ),
+      )
+    : schema;
+
+/** Of a document, and of a change, for a description that has them at the pointer. */
+export const themeParts = (pointer: string): object =>
+  JSON.parse(
+    JSON.stringify({
+      ...DEFS,
+      document: { properties: MEMBERS },
+      change: changed({ properties: MEMBERS }),
+    }).replaceAll('"#/$defs/', `"${pointer}/`),
+  ) as object;
 
 /** What the schema names a member by. */
 export type DefinedKind = keyof typeof DEFS;

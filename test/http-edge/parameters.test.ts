@@ -1,4 +1,6 @@
-import { instant } from '../../src/foundation/instant.js';
+import { digitsUpTo } from '../../src/foundation/digits-up-to.js';
+import { DURATION_PATTERN, durationMs } from '../../src/foundation/duration.js';
+import { instant, ISO_TIME } from '../../src/foundation/instant.js';
 import fc from 'fast-check';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import {
@@ -47,6 +49,36 @@ test('a time is milliseconds, a day or an ISO time that exists', () => {
     ['01/02/2026', null],
   ];
   for (const [text, expected] of cases) expect([text, instant(text)]).toEqual([text, expected]);
+});
+
+test('the patterns of the description are those of the parsers', () => {
+  const time = new RegExp(`^${ISO_TIME}$`);
+  for (const year of ['1900', '2000', '2023', '2024'])
+    for (let day = 1; day <= 31; day++)
+      for (const month of ['01', '02', '04', '12']) {
+        const text = `${year}-${month}-${String(day).padStart(2, '0')}`;
+        expect([text, time.test(text)]).toEqual([text, instant(text) !== null]);
+      }
+  const duration = new RegExp(DURATION_PATTERN);
+  for (const text of [
+    '',
+    '0',
+    '00',
+    's',
+    '0s',
+    '366d',
+    '367d',
+    '8784h',
+    '8785h',
+    '031622401s',
+    '1w',
+  ])
+    expect([text, duration.test(text)]).toEqual([text, durationMs(text) !== undefined]);
+  const safe = new RegExp(`^${digitsUpTo(Number.MAX_SAFE_INTEGER)}$`);
+  for (const text of ['0', '9007199254740990', '9007199254740991', '1000000000000000'])
+    expect([text, safe.test(text)]).toEqual([text, true]);
+  for (const text of ['', '9007199254740992', '9100000000000000', '10000000000000000'])
+    expect([text, safe.test(text)]).toEqual([text, false]);
 });
 
 test('a date filter is a time or a range that may be open on either side', () => {

@@ -13,10 +13,7 @@ class SubscriptionResponse {
   @ApiProperty({ enum: SUBSCRIPTION_STATUSES })
   status: SubscriptionStatus;
 
-  @ApiProperty({
-    type: Number,
-    required: false,
-  })
+  @ApiProperty({ type: Number, required: false })
   value?: number;
 
   @ApiProperty({ enum: BILLING_INTERVALS, required: false })
@@ -41,10 +38,7 @@ export class AccountResponse {
   @ApiProperty({ type: SubscriptionResponse })
   subscription: SubscriptionResponse;
 
-  @ApiProperty({
-    type: AccountReferralResponse,
-    nullable: true,
-  })
+  @ApiProperty({ type: AccountReferralResponse, nullable: true })
   referral: AccountReferralResponse | null;
 }
 

@@ -15,16 +15,20 @@ import {
   type SubscriptionStatus,
 } from '../../domain/account/account.events.js';
 import { CodeInPassingRequest } from '../referral-codes/code-in-passing.request.js';
-import { Id, Must, Nested, OptionalText } from '../shapes/request-members.js';
+import {
+  emptyOrNullAsMissing,
+  Id,
+  Must,
+  Nested,
+  nullAsMissing,
+  OptionalText,
+} from '../shapes/request-members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 const isOneOf =
   (values: readonly string[]) =>
   (value: unknown): boolean =>
     typeof value === 'string' && values.includes(value);
-
-const nullAsMissing = (value: unknown): unknown =>
-  value === null || value === '' ? undefined : value;
 
 /** Required by PAID; optional otherwise. */
 const isNeeded = (subscription: object, value: unknown): boolean =>
@@ -35,9 +39,7 @@ export class SubscriptionRequest {
   @Must(`be one of ${SUBSCRIPTION_STATUSES.join(', ')}`, isOneOf(SUBSCRIPTION_STATUSES), {
     rsCode: 'RS022',
   })
-  @ApiProperty({
-    enum: SUBSCRIPTION_STATUSES,
-  })
+  @ApiProperty({ enum: SUBSCRIPTION_STATUSES })
   status: SubscriptionStatus;
 
   @Member(nullAsMissing)
@@ -46,17 +48,13 @@ export class SubscriptionRequest {
     'be a number not below 0',
     (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0,
   )
-  @ApiPropertyOptional({
-    type: Number,
-    minimum: 0,
-    nullable: true,
-  })
+  @ApiPropertyOptional({ type: Number, minimum: 0, nullable: true })
   value?: number;
 
-  @Member(nullAsMissing)
+  @Member(emptyOrNullAsMissing)
   @ValidateIf(isNeeded)
   @Must(`be one of ${BILLING_INTERVALS.join(', ')}`, isOneOf(BILLING_INTERVALS))
-  @ApiPropertyOptional({ enum: BILLING_INTERVALS, nullable: true })
+  @ApiPropertyOptional({ enum: [...BILLING_INTERVALS, ''], nullable: true })
   billingIntervalType?: BillingInterval;
 
   @Member(nullAsMissing)
@@ -88,7 +86,7 @@ export class SyncAccountRequest {
       properties: {
         status: {},
         value: { type: 'number' },
-        billingIntervalType: { type: 'string' },
+        billingIntervalType: { type: 'string', minLength: 1 },
         billingIntervalValue: { type: 'integer' },
       },
     },

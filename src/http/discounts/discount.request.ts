@@ -5,14 +5,9 @@ export class DiscountRequest {
   @Id({ required: true })
   accountId: string;
 
-  @Id({
-    required: true,
-  })
+  @Id({ required: true })
   paymentProviderId: string;
 
-  @Id({
-    required: true,
-    isTrimmed: true,
-  })
+  @Id({ required: true, isTrimmed: true })
   couponCode: string;
 }

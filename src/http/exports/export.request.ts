@@ -13,8 +13,9 @@ import {
   problemsOfParams,
   type ExportParams,
 } from '../../exports/export-params.js';
-import { ISO_TIME } from '../shapes/described-queries.js';
-import { Must, Optional, OptionalText } from '../shapes/request-members.js';
+import { CONTROLS } from '../../foundation/outside-text.js';
+import { ISO_TIME } from '../../foundation/instant.js';
+import { Must, NUMBER_AS_TEXT, Optional, OptionalText } from '../shapes/request-members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 export const EXPORT_TEXT_LENGTH_MAX = 255;
@@ -23,6 +24,7 @@ const CONTROL = /\p{Cc}/u;
 const LINE = {
   words: `be at most ${EXPORT_TEXT_LENGTH_MAX} characters without control characters`,
   test: (text: string) => [...text].length <= EXPORT_TEXT_LENGTH_MAX && !CONTROL.test(text),
+  described: { pattern: `[^${CONTROLS}]{0,${EXPORT_TEXT_LENGTH_MAX}}` },
 };
 
 /** Members that are null or empty count as missing. */
@@ -67,17 +69,24 @@ const Params = (): PropertyDecorator =>
         updatedBefore: TIME,
         createdOrUpdatedSince: TIME,
         createdOrUpdatedBefore: TIME,
-        programId: { type: 'string', minLength: 1, maxLength: EXPORT_TEXT_LENGTH_MAX },
-        dates: { type: 'string', enum: [...EXPORT_DATES], default: 'EPOCH_MS' },
+        programId: {
+          anyOf: [
+            { type: 'string', pattern: `^${LINE.described.pattern}$` },
+            { ...NUMBER_AS_TEXT, type: 'integer' },
+          ],
+          nullable: true,
+        },
+        dates: { enum: [...EXPORT_DATES, '', null], default: 'EPOCH_MS' },
       },
     }),
   );
 
 const TIME = {
-  oneOf: [
+  anyOf: [
     { type: 'integer', minimum: -8.64e15, maximum: 8.64e15 },
-    { type: 'string', pattern: `^${ISO_TIME}$` },
+    { type: 'string', pattern: `^(?:-?\\d{1,15}|${ISO_TIME})?$` },
   ],
+  nullable: true,
 };
 
 export class ExportRequest {
@@ -91,7 +100,7 @@ export class ExportRequest {
   @Optional(
     `be one of ${EXPORT_FORMATS.join(', ')}`,
     (value) => EXPORT_FORMATS.some((format) => format === value),
-    { enum: EXPORT_FORMATS, default: 'CSV' },
+    { enum: [...EXPORT_FORMATS, ''], default: 'CSV' },
   )
   format?: ExportFormat;
 

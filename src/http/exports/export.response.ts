@@ -21,10 +21,7 @@ export class ExportResponse implements ShownExport {
   name: string | null;
   @Text()
   requester: string;
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: true,
-  })
+  @ApiProperty({ type: 'object', additionalProperties: true })
   params: Readonly<Record<string, string | number>>;
   @Text({ enum: STATUSES })
   status: ExportStatus;
@@ -34,11 +31,7 @@ export class ExportResponse implements ShownExport {
   dateCompleted: number | null;
   @Time()
   dateExpires: number;
-  @ApiProperty({
-    type: 'object',
-    nullable: true,
-    additionalProperties: true,
-  })
+  @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   stats: ExportStats | null;
 }
 

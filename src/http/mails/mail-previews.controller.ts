@@ -1,10 +1,15 @@
 import { Controller, HttpCode, Param, Post, Query as Parameters } from '@nestjs/common';
-import { ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
+import { ApiNoContentResponse, ApiOkResponse, ApiParam, ApiQuery } from '@nestjs/swagger';
 import type { PreviewedMail } from '../../mails/content/mail-preview.js';
-import { isMailAddress } from '../../foundation/mail-address.js';
+import {
+  isMailAddress,
+  MAIL_ADDRESS,
+  MAIL_ADDRESS_CHARACTERS_MAX,
+} from '../../foundation/mail-address.js';
 import { MailPreviews } from '../../mails/mail-previews.js';
 import { wellFormed } from '../../templates/template-values.js';
-import { isMailType } from '../../themes/theme-instance.js';
+import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
+import { LOCALE } from '../../themes/theme-locale.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
@@ -15,7 +20,13 @@ import { Fails } from '../shapes/openapi.js';
 import { textQuery, type Query } from '../shapes/parameters.js';
 import { localeIn } from '../themes/locale-in.js';
 import { CommandGateway } from '../writing/command-gateway.js';
+import { keySent } from '../writing/keyed-request.js';
 
+const ADDRESS = {
+  type: 'string',
+  pattern: MAIL_ADDRESS.source,
+  maxLength: MAIL_ADDRESS_CHARACTERS_MAX,
+} as const;
 const RETRY_SECONDS = 30;
 const WARNINGS_BYTES_MAX = 2 * 1024;
 
@@ -34,8 +45,9 @@ export class MailPreviewsController {
   @Post('theme/email/:type/preview')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
-  @ApiTextQuery('locale')
-  @ApiTextQuery('sendTo')
+  @ApiParam({ name: 'type', enum: MAIL_TYPES })
+  @ApiTextQuery('locale', { pattern: LOCALE })
+  @ApiQuery({ name: 'sendTo', required: false, schema: ADDRESS })
   @ApiOkResponse({
     description: 'The mail; its title is the subject',
     content: { 'text/html': { schema: { type: 'string' } } },
@@ -53,6 +65,8 @@ export class MailPreviewsController {
     const asked = textQuery(query, 'locale');
     const locale = asked === undefined ? null : localeIn(asked);
     const to = addressIn(query);
+    // A key has no effect on a preview that is shown, and is checked all the same.
+    keySent(call);
     const preview = { scope: call.scope, type, locale };
     await this.gateway.readable(call, []);
     const warnings = warningsOf(await this.previews.unknownNames(preview));

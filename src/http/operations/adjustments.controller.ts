@@ -6,7 +6,8 @@ import { adjustOnRecord } from '../../operations/ledger/ledger-adjustment.js';
 import { ApiError } from '../edge/api-error.js';
 import { OperatorCall } from '../credentials/call.js';
 import { ApiRequest, DOCUMENT, ForOperators } from './described-documents.js';
-import { idempotencyKeyOf, OPERATOR_KEY_HEADER } from './idempotency-header.js';
+import { KEY_HEADER } from '../shapes/openapi.js';
+import { idempotencyKeyOf } from './idempotency-header.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { parsed } from './operator-request.js';
@@ -31,7 +32,7 @@ export class AdjustmentsController {
     'REQUEST_IN_PROGRESS',
     'IDEMPOTENCY_KEY_REUSED',
   )
-  @ApiHeader(OPERATOR_KEY_HEADER)
+  @ApiHeader(KEY_HEADER)
   async adjust(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

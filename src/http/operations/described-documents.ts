@@ -22,7 +22,7 @@ export const DOCUMENTS = { type: 'array', items: { type: 'object' } } as const;
 
 /** Describes a body by the schema that parses it; one that takes `{}` may be left out. */
 export const ApiRequest = (shape: z.ZodType): MethodDecorator => {
-  const required = !shape.safeParse({}).success;
+  const required = !shape.safeParse({}).success || 'oneOf' in (shape.meta() ?? {});
   return ApiBody({ required, schema: schemaOf(shape) } as ApiBodyOptions);
 };
 

@@ -34,7 +34,7 @@ import {
   swapRun,
   type ProjectionRun,
 } from './projection-runs.js';
-import { choiceRequest, rebuildRequest, retryRequest } from './projections.request.js';
+import { choiceRequest, diffRequest, rebuildRequest, retryRequest } from './projections.request.js';
 
 @Controller('operations/projections')
 export class ProjectionsController {
@@ -106,14 +106,14 @@ export class ProjectionsController {
 
   @ApiAcceptedResponse({ schema: DOCUMENT })
   @Post(':projection/diff')
-  @ApiRequest(limitRequest)
+  @ApiRequest(diffRequest)
   @ForOperators(['support'], DOCUMENT, 'PROJECTION_NOT_FOUND')
   diff(
     @OperatorCall() call: OperatorCall,
     @Param('projection') name: string,
     @Body() body: unknown,
   ) {
-    const { limit } = parsed(limitRequest, body);
+    const { limit } = parsed(diffRequest, body);
     return this.run(call, diffRun(name, limit));
   }
 

@@ -1,15 +1,36 @@
 import * as z from 'zod';
-import { mode, text } from './operator-request.js';
+import { mode, text, wholeNumber } from './operator-request.js';
 
-export const choiceRequest = z.strictObject({
-  projection: text.optional(),
-  all: z.boolean().default(false),
-});
-export const rebuildRequest = choiceRequest.extend({
-  dryRun: z.boolean().default(false),
-  resume: z.boolean().default(false),
-  tenant: text.optional(),
-  account: text.optional(),
-  mode,
-});
+const choice = { projection: text.optional(), all: z.boolean().default(false) };
+const NAMED = { required: ['projection'], properties: { projection: {} } };
+/** In JSON Schema: one projection, or all. */
+const ONE_OR_ALL = [
+  { required: ['projection'], properties: { projection: {}, all: { const: false } } },
+  { required: ['all'], properties: { all: { const: true } }, not: NAMED },
+];
+export const choiceRequest = z.strictObject(choice).meta({ oneOf: ONE_OR_ALL });
+
+const SET = { const: true };
+export const rebuildRequest = z
+  .strictObject({
+    ...choice,
+    dryRun: z.boolean().default(false),
+    resume: z.boolean().default(false),
+    tenant: text.optional(),
+    account: text.optional(),
+    mode,
+  })
+  .meta({
+    oneOf: ONE_OR_ALL,
+    dependentRequired: { account: ['tenant'] },
+    // Of whole projections, and not both.
+    not: {
+      anyOf: [
+        { required: ['dryRun', 'resume'], properties: { dryRun: SET, resume: SET } },
+        { required: ['tenant', 'dryRun'], properties: { tenant: {}, dryRun: SET } },
+        { required: ['tenant', 'resume'], properties: { tenant: {}, resume: SET } },
+      ],
+    },
+  });
+export const diffRequest = z.strictObject({ limit: wholeNumber(10_000).default(1_000) });
 export const retryRequest = z.strictObject({ projection: text.optional() });

@@ -23,7 +23,8 @@ import {
   DOCUMENTS,
   ForOperators,
 } from './described-documents.js';
-import { idempotencyKeyOf, OPERATOR_KEY_HEADER } from './idempotency-header.js';
+import { KEY_HEADER } from '../shapes/openapi.js';
+import { idempotencyKeyOf } from './idempotency-header.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { parsed, parsedQuery } from './operator-request.js';
@@ -48,7 +49,7 @@ export class ProposalsController {
     'ACCOUNT_NOT_FOUND',
     'USER_NOT_FOUND',
   )
-  @ApiHeader(OPERATOR_KEY_HEADER)
+  @ApiHeader(KEY_HEADER)
   async propose(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,

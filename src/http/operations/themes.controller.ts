@@ -7,6 +7,7 @@ import {
   showThemeHistory,
 } from '../../operations/themes/theme-commands.js';
 import { THEME_VALUES } from '../../themes/theme-schema.js';
+import { DOCUMENT as THEME_DOCUMENT } from '../themes/themes.controller.js';
 import { OperatorCall } from '../credentials/call.js';
 import {
   ApiQueries,
@@ -44,7 +45,7 @@ export class OperatedThemesController {
 
   @Put()
   @ApiQueries(themeRequest)
-  @ApiBody({ schema: { type: 'object', additionalProperties: true } })
+  @ApiBody({ schema: THEME_DOCUMENT })
   @ForOperators(['support'], DOCUMENT, 'TENANT_NOT_FOUND', 'VALIDATION_FAILED')
   async put(
     @OperatorCall() call: OperatorCall,

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { durationMs } from '../../foundation/duration.js';
+import { DURATION_PATTERN, durationMs } from '../../foundation/duration.js';
 import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
-import { count, mode, text, time } from './operator-request.js';
+import { count, mode, text, textUpTo, time } from './operator-request.js';
 
-const url = z.string().min(1).max(2_000);
+const url = textUpTo(2_000);
 
 export const endpointsRequest = z.strictObject({ mode });
 
@@ -29,7 +29,8 @@ const grace = (usual: string) =>
   z
     .string()
     .default(usual)
-    .refine((given) => durationMs(given) !== undefined, 'must be a duration such as 30m or 24h');
+    .refine((given) => durationMs(given) !== undefined, 'must be a duration such as 30m or 24h')
+    .meta({ pattern: DURATION_PATTERN, maxLength: 10 });
 
 export const rotateSecretRequest = z.strictObject({ mode, endpoint: url, grace: grace('24h') });
 

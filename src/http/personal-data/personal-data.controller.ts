@@ -80,12 +80,8 @@ export class PersonalDataController {
   @Delete('open/account/:accountId/user/:userId')
   @HttpCode(204)
   @Access('key-open')
-  @ApiBooleanQuery('doNotTrack', {
-    fallback: false,
-  })
-  @ApiBooleanQuery('preserveEmptyAccount', {
-    fallback: true,
-  })
+  @ApiBooleanQuery('doNotTrack', { fallback: false })
+  @ApiBooleanQuery('preserveEmptyAccount', { fallback: true })
   @ApiNoContentResponse({ description: 'Forgotten' })
   @Fails('USER_NOT_FOUND')
   forgetUser(
@@ -109,9 +105,7 @@ export class PersonalDataController {
   @Delete('open/account/:accountId')
   @HttpCode(204)
   @Access('key-open')
-  @ApiBooleanQuery('doNotTrack', {
-    fallback: false,
-  })
+  @ApiBooleanQuery('doNotTrack', { fallback: false })
   @ApiNoContentResponse({ description: 'Forgotten' })
   @Fails('ACCOUNT_NOT_FOUND')
   forgetAccount(
@@ -122,10 +116,7 @@ export class PersonalDataController {
     return this.gateway.forget(
       call,
       this.names.accountRef(call.scope, identifier(accountId, 'accountId')),
-      {
-        type: 'ForgetAccount',
-        doNotTrack: booleanQuery(query, 'doNotTrack', false),
-      },
+      { type: 'ForgetAccount', doNotTrack: booleanQuery(query, 'doNotTrack', false) },
     );
   }
 }

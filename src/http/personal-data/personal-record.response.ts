@@ -25,9 +25,7 @@ class ReferralsOfPersonResponse {
   @Integer()
   totalCount: number;
 
-  @ApiProperty({
-    type: [ReferralResponse],
-  })
+  @ApiProperty({ type: [ReferralResponse] })
   data: readonly ReferralResponse[];
 }
 
@@ -60,16 +58,10 @@ export class PersonalRecordResponse extends PickType(UserResponse, OF_USER) {
   @TextOrNull()
   lastInitial: string | null;
 
-  @ApiProperty({
-    type: LocationResponse,
-    nullable: true,
-  })
+  @ApiProperty({ type: LocationResponse, nullable: true })
   firstSeenIPLocation: LocationResponse | null;
 
-  @ApiProperty({
-    type: LocationResponse,
-    nullable: true,
-  })
+  @ApiProperty({ type: LocationResponse, nullable: true })
   lastSeenIPLocation: LocationResponse | null;
 
   @TextOrNull()

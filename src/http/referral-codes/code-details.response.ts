@@ -34,10 +34,7 @@ export class CodeDetailsResponse {
   @Text()
   programId: string;
 
-  @ApiProperty({
-    type: ProspectResponse,
-    nullable: true,
-  })
+  @ApiProperty({ type: ProspectResponse, nullable: true })
   reward: ProspectResponse | null;
 }
 

@@ -1,7 +1,13 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { REFERRAL_CODE } from '../../domain/referral-code.js';
-import { Must, numberAsText, trimmed } from '../shapes/request-members.js';
+import {
+  ANY_VALUE,
+  Must,
+  NUMBER_AS_TEXT,
+  numberAsText,
+  trimmed,
+} from '../shapes/request-members.js';
 import { Member } from '../shapes/request-shape.js';
 
 /**
@@ -15,20 +21,19 @@ export function codeInPassing(value: unknown): unknown {
     : text;
 }
 
+export const CODE_IN_PASSING = { anyOf: [{ type: 'string' }, NUMBER_AS_TEXT], nullable: true };
+
 export class CodeInPassingRequest {
   @Member(codeInPassing)
   @IsOptional()
   @Must('be a text', (value) => typeof value === 'string')
-  @ApiPropertyOptional({
-    type: String,
-    nullable: true,
-  })
+  @ApiPropertyOptional(CODE_IN_PASSING)
   code?: string;
 }
 
 export class ReferredByRequest extends CodeInPassingRequest {
   @Member()
   @IsOptional()
-  @ApiPropertyOptional({ type: Boolean, nullable: true })
+  @ApiPropertyOptional(ANY_VALUE)
   isConverted?: unknown;
 }

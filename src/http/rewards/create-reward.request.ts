@@ -6,14 +6,24 @@ import {
   ApiProperty,
   ApiPropertyOptional,
   getSchemaPath,
+  type ApiBodyOptions,
 } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { CURRENCIES, isCurrency } from '../../domain/currencies.js';
+import { digitsUpTo } from '../../foundation/digits-up-to.js';
 import { REWARD_TYPES, type RewardType, type RewardValue } from '../../domain/program.js';
 import { isUnit, trimmedUnit, UNIT_LENGTH_MAX } from '../../domain/units.js';
 import { badRequest } from '../edge/api-error.js';
-import { Must, numberAsText, OptionalText } from '../shapes/request-members.js';
-import { isPlainObject, Member } from '../shapes/request-shape.js';
+import { trimmedPattern } from '../../foundation/outside-text.js';
+import {
+  emptyOrNullAsMissing,
+  Must,
+  nullAsMissing,
+  NUMBER_AS_TEXT,
+  numberAsText,
+  OptionalText,
+} from '../shapes/request-members.js';
+import { isPlainObject, Member, type Shape } from '../shapes/request-shape.js';
 import { parseRequest } from '../shapes/validation.js';
 
 /** A time before it is in seconds, by mistake. */
@@ -23,16 +33,20 @@ const isInstant = (value: unknown): boolean =>
   Number.isSafeInteger(value) && Number(value) >= INSTANT_MIN && Number(value) <= INSTANT_MAX;
 /** Units are stored and compared without white space around them. */
 const unitFrom = (value: unknown): unknown =>
-  nullAsMissing(typeof value === 'string' ? trimmedUnit(value) : value);
-const nullAsMissing = (value: unknown): unknown =>
-  value === null || value === '' ? undefined : value;
+  emptyOrNullAsMissing(typeof value === 'string' ? trimmedUnit(value) : value);
+
+const OF_OTHERS: Readonly<Record<RewardType, readonly string[]>> = {
+  CREDIT: ['discountPercent', 'fuelTankCode', 'fuelTankType', 'amount'],
+  PCT_DISCOUNT: ['assignedCredit', 'currency', 'fuelTankCode', 'fuelTankType', 'amount'],
+  FUELTANK: ['assignedCredit', 'currency', 'discountPercent'],
+};
 
 /** Members of other types of rewards: null is allowed, a value is refused. */
 const Without =
   (...names: readonly string[]) =>
   ({ prototype }: { readonly prototype: object }): void => {
     for (const name of names) {
-      Member(nullAsMissing)(prototype, name);
+      Member(emptyOrNullAsMissing)(prototype, name);
       IsOptional()(prototype, name);
       Must('not be given for this type of reward', () => false)(prototype, name);
     }
@@ -43,10 +57,16 @@ function Instant(): PropertyDecorator {
     Member(nullAsMissing),
     IsOptional(),
     Must('be a time in epoch milliseconds, in the year 2000 or later', isInstant),
-    ApiPropertyOptional({ type: 'integer', minimum: INSTANT_MIN, nullable: true }),
+    ApiPropertyOptional({
+      type: 'integer',
+      minimum: INSTANT_MIN,
+      maximum: INSTANT_MAX,
+      nullable: true,
+    }),
   );
 }
 
+const UNIT_PATTERN = trimmedPattern(UNIT_LENGTH_MAX);
 const IsUnit = (): PropertyDecorator =>
   Must(
     `be 1 to ${UNIT_LENGTH_MAX} characters without control characters`,
@@ -80,13 +100,13 @@ abstract class RewardRequest {
   cancellable?: boolean;
 }
 
-@Without('discountPercent', 'fuelTankCode', 'fuelTankType', 'amount')
+@Without(...OF_OTHERS.CREDIT)
 export class CreditRewardRequest extends RewardRequest {
   declare type: 'CREDIT';
 
   @Member(unitFrom)
   @IsUnit()
-  @ApiProperty({ type: String, minLength: 1, maxLength: UNIT_LENGTH_MAX, example: 'CENTS' })
+  @ApiProperty({ type: String, pattern: UNIT_PATTERN, example: 'CENTS' })
   unit: string;
 
   /**
@@ -107,14 +127,9 @@ export class CreditRewardRequest extends RewardRequest {
     described: { enum: CURRENCIES },
   })
   currency?: string;
-
-  declare discountPercent?: undefined;
-  declare fuelTankCode?: undefined;
-  declare fuelTankType?: undefined;
-  declare amount?: undefined;
 }
 
-@Without('assignedCredit', 'currency', 'fuelTankCode', 'fuelTankType', 'amount')
+@Without(...OF_OTHERS.PCT_DISCOUNT)
 export class PercentRewardRequest extends RewardRequest {
   declare type: 'PCT_DISCOUNT';
 
@@ -126,26 +141,20 @@ export class PercentRewardRequest extends RewardRequest {
   @ApiProperty({ type: 'integer', minimum: 1, maximum: 100 })
   discountPercent: number;
 
-  @Member(nullAsMissing)
+  @Member(emptyOrNullAsMissing)
   @IsOptional()
   @Must('be % for a percentage', (value) => value === '%')
-  @ApiPropertyOptional({ type: String, enum: ['%'], nullable: true })
+  @ApiPropertyOptional({ type: String, enum: ['%', ''], nullable: true })
   unit?: '%';
-
-  declare assignedCredit?: undefined;
-  declare currency?: undefined;
-  declare fuelTankCode?: undefined;
-  declare fuelTankType?: undefined;
-  declare amount?: undefined;
 }
 
-@Without('assignedCredit', 'currency', 'discountPercent')
+@Without(...OF_OTHERS.FUELTANK)
 export class FuelTankRewardRequest extends RewardRequest {
   declare type: 'FUELTANK';
 
-  @Member((value) => numberAsText(nullAsMissing(value)))
+  @Member((value) => numberAsText(emptyOrNullAsMissing(value)))
   @Must('be 1 to 255 characters', (value) => typeof value === 'string' && [...value].length <= 255)
-  @ApiProperty({ type: String, minLength: 1, maxLength: 255 })
+  @ApiProperty({ anyOf: [{ type: 'string', minLength: 1, maxLength: 255 }, NUMBER_AS_TEXT] })
   fuelTankCode: string;
 
   @Member(nullAsMissing)
@@ -163,7 +172,12 @@ export class FuelTankRewardRequest extends RewardRequest {
   @ApiProperty({
     oneOf: [
       { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-      { type: 'string', pattern: '^(?=.{1,16}$)0*[1-9]\\d*$' },
+      {
+        type: 'string',
+        pattern: `^${digitsUpTo(Number.MAX_SAFE_INTEGER)}$`,
+        maxLength: 16,
+        not: { pattern: '^0*$' },
+      },
     ],
   })
   amount: number;
@@ -171,12 +185,8 @@ export class FuelTankRewardRequest extends RewardRequest {
   @Member(unitFrom)
   @IsOptional()
   @IsUnit()
-  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: UNIT_LENGTH_MAX, nullable: true })
+  @ApiPropertyOptional({ type: String, pattern: `^\\s*$|${UNIT_PATTERN}`, nullable: true })
   unit?: string;
-
-  declare assignedCredit?: undefined;
-  declare currency?: undefined;
-  declare discountPercent?: undefined;
 }
 
 /**
@@ -186,25 +196,24 @@ export class FuelTankRewardRequest extends RewardRequest {
 export type CreateRewardRequest =
   CreditRewardRequest | PercentRewardRequest | FuelTankRewardRequest;
 
+const SHAPES: Readonly<Record<RewardType, Shape<CreateRewardRequest>>> = {
+  CREDIT: CreditRewardRequest,
+  PCT_DISCOUNT: PercentRewardRequest,
+  FUELTANK: FuelTankRewardRequest,
+};
 const REFUSE_UNKNOWN = { unknownMembers: 'refused' } as const;
 
 /** @throws {ApiError} BAD_REQUEST. The decision checks the dates, since it has the time. */
 export function parseCreateReward(body: unknown): CreateRewardRequest {
   const type = isPlainObject(body) ? body['type'] : undefined;
-  switch (type) {
-    case 'CREDIT':
-      return parseRequest(CreditRewardRequest, body, REFUSE_UNKNOWN);
-    case 'PCT_DISCOUNT':
-      return parseRequest(PercentRewardRequest, body, REFUSE_UNKNOWN);
-    case 'FUELTANK':
-      return parseRequest(FuelTankRewardRequest, body, REFUSE_UNKNOWN);
-    default:
-      throw badRequest(
-        body === undefined || isPlainObject(body)
-          ? `type must be one of ${REWARD_TYPES.join(', ')}`
-          : 'the body must be a JSON object',
-      );
-  }
+  const known = REWARD_TYPES.find((one) => one === type);
+  if (known !== undefined)
+    return parseRequest<CreateRewardRequest>(SHAPES[known], body, REFUSE_UNKNOWN);
+  throw badRequest(
+    body === undefined || isPlainObject(body)
+      ? `type must be one of ${REWARD_TYPES.join(', ')}`
+      : 'the body must be a JSON object',
+  );
 }
 
 /** For `@Body(CreateRewardPipe)`: the type of the reward selects the shape. */
@@ -217,14 +226,17 @@ export class CreateRewardPipe implements PipeTransform<unknown, CreateRewardRequ
 /** Describes the body, which no single class can. */
 export const ApiCreateRewardBody = (): MethodDecorator =>
   applyDecorators(
-    ApiExtraModels(CreditRewardRequest, PercentRewardRequest, FuelTankRewardRequest),
+    ApiExtraModels(...Object.values(SHAPES)),
     ApiBody({
       schema: {
-        oneOf: [CreditRewardRequest, PercentRewardRequest, FuelTankRewardRequest].map((shape) => ({
-          $ref: getSchemaPath(shape),
+        oneOf: REWARD_TYPES.map((type) => ({
+          allOf: [{ $ref: getSchemaPath(SHAPES[type]) }],
+          properties: { type: { const: type } },
+          patternProperties: { [`^(?:${OF_OTHERS[type].join('|')})$`]: { enum: ['', null] } },
+          unevaluatedProperties: false,
         })),
       },
-    }),
+    } as ApiBodyOptions),
   );
 
 /** The reward's value as the ledger records it. */

@@ -16,11 +16,7 @@ export class RedeemRequest {
 
   @Member((value) => (typeof value === 'string' ? trimmedUnit(value) : value))
   @Must('be a text', (value) => typeof value === 'string' && value !== '')
-  @ApiProperty({
-    type: String,
-    pattern: '\\S',
-    example: 'CENTS',
-  })
+  @ApiProperty({ type: String, pattern: '\\S', example: 'CENTS' })
   unit: string;
 }
 

@@ -1,5 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiQuery } from '@nestjs/swagger';
+import { ISO_TIME } from '../../foundation/instant.js';
+import { CONTROLS, ID_PATTERN } from '../../foundation/outside-text.js';
 
 /** Describes `limit` and `offset`, as `parameters.ts` parses them. */
 export const ApiPage = (): MethodDecorator =>
@@ -12,7 +14,7 @@ export const ApiPage = (): MethodDecorator =>
     ApiQuery({
       name: 'offset',
       required: false,
-      schema: { type: 'integer', minimum: 0, default: 0 },
+      schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
     }),
   );
 
@@ -22,7 +24,12 @@ export const ApiTextQuery = (
   {
     required = false,
     values,
-  }: { readonly required?: boolean; readonly values?: readonly string[] } = {},
+    pattern,
+  }: {
+    readonly required?: boolean;
+    readonly values?: readonly string[];
+    readonly pattern?: string;
+  } = {},
 ): MethodDecorator =>
   ApiQuery({
     name,
@@ -31,6 +38,7 @@ export const ApiTextQuery = (
       type: 'string',
       ...(required ? { minLength: 1 } : {}),
       ...(values === undefined ? {} : { enum: [...values, ''] }),
+      ...(pattern === undefined ? {} : { pattern: `^\\s*(?:${pattern})?\\s*$` }),
     },
   });
 
@@ -40,10 +48,6 @@ export const ApiBooleanQuery = (
   { fallback }: { readonly fallback: boolean },
 ): MethodDecorator =>
   ApiQuery({ name, required: false, schema: { type: 'boolean', default: fallback } });
-
-/** A day, with or without a time of it. */
-export const ISO_TIME =
-  '(?:[12]\\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])(?:T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:Z|[+-](?:0\\d|1[0-3]):[0-5]\\d)?)?)';
 
 /** A point in time, or two separated by a comma. */
 export function ApiDateQuery(name: string): MethodDecorator {
@@ -63,8 +67,12 @@ export const ApiIdQuery = (
     schema: { type: 'string', minLength: required ? 1 : 0, maxLength: 255, pattern: ID_PATTERN },
   });
 
-export const ID_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
-
-/** The selection of a user's members. */
-export const ApiFieldSelection = (): MethodDecorator =>
-  applyDecorators(ApiTextQuery('fields'), ApiTextQuery('extraFields'));
+/** The selection of members: names with commas between them. */
+export function ApiFieldSelection(names: readonly string[]): MethodDecorator {
+  const blank = `[^\\S${CONTROLS}]*`;
+  const name = `${blank}(?:${names.join('|')})?${blank}`;
+  const schema = { type: 'string', pattern: `^\\s*${name}(?:,${name})*\\s*$` } as const;
+  return applyDecorators(
+    ...['fields', 'extraFields'].map((one) => ApiQuery({ name: one, required: false, schema })),
+  );
+}

@@ -15,9 +15,6 @@ export class ErrorResponse {
   @TextOrNull({ example: 'RS042' })
   rsCode: string | null;
 
-  @ApiProperty({
-    type: [String],
-    required: false,
-  })
+  @ApiProperty({ type: [String], required: false })
   validationErrors?: string[];
 }

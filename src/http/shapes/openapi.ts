@@ -6,12 +6,14 @@ import {
   SwaggerModule,
   type OpenAPIObject,
 } from '@nestjs/swagger';
+import { themeParts } from '../../themes/theme-schema.js';
 import { LOCALE } from '../../themes/theme-locale.js';
 import { ACCESS_EXTENSION, type AccessKind, type AccessRule } from '../edge/access.js';
 import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from '../edge/api-error.js';
-import { ID_PATTERN } from './described-queries.js';
+import { ID_PATTERN } from '../../foundation/outside-text.js';
 import { ErrorResponse } from './error.response.js';
 
+export const THEME_PARTS = '#/components/schemas/Theme/$defs';
 const FAILS_EXTENSION = 'x-error-codes';
 
 export const API_KEY_SCHEME = 'apiKey';
@@ -76,6 +78,9 @@ export function describeInterface(
     )
     .build();
   const document = SwaggerModule.createDocument(app, config, { extraModels: [ErrorResponse] });
+  Object.assign(document.components?.schemas ?? {}, {
+    Theme: { allOf: [{ $ref: `${THEME_PARTS}/document` }], $defs: themeParts(THEME_PARTS) },
+  });
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of METHODS) {
       const operation = item[method];
@@ -150,15 +155,15 @@ function headerParameters(method: string): readonly Parameter[] {
           schema: { type: 'string' },
         },
       ]
-    : [
-        {
-          name: 'Idempotency-Key',
-          in: 'header',
-          required: false,
-          schema: { type: 'string', minLength: 1, maxLength: 255 },
-        },
-      ];
+    : [{ ...KEY_HEADER, in: 'header' }];
 }
+
+/** 1 to 255 printable characters; fields of a head begin and end with another than a space. */
+export const KEY_HEADER = {
+  name: 'Idempotency-Key',
+  required: false,
+  schema: { type: 'string', pattern: '^[!-~](?:[ -~]{0,253}[!-~])?$' },
+} as const;
 
 const HEADERS_OF_READS: Response['headers'] = {
   'Ledger-Stale': {

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
+import { ID_PATTERN, trimmedPattern } from '../../foundation/outside-text.js';
 import { isIdentifier, ID_LENGTH_MAX } from './parameters.js';
 import { isPlainObject, Member, readShape, type Shape } from './request-shape.js';
 
@@ -46,7 +47,8 @@ export const trimmed = (value: unknown): unknown =>
   typeof value === 'string' ? value.trim() : value;
 
 const emptyAsMissing = (value: unknown): unknown => (value === '' ? undefined : value);
-const emptyOrNullAsMissing = (value: unknown): unknown =>
+export const nullAsMissing = (value: unknown): unknown => value ?? undefined;
+export const emptyOrNullAsMissing = (value: unknown): unknown =>
   value === '' || value === null ? undefined : value;
 
 /** A number as text, as long as parsing lost no digit of it. */
@@ -74,12 +76,35 @@ export function Id({
       `be 1 to ${ID_LENGTH_MAX} characters without control characters`,
       (value) => typeof value === 'string' && isIdentifier(value),
     ),
-    ApiProperty({ type: String, minLength: 1, maxLength: ID_LENGTH_MAX, required, ...about }),
+    ApiProperty({ ...describedId({ required, isTrimmed }), required, ...about }),
   );
 }
 
+/** A text, a number that becomes one or, where it may be missing, the empty text and null. */
+function describedId({ required = false, isTrimmed = false }: MemberOptions): object {
+  const pattern = isTrimmed ? trimmedPattern(ID_LENGTH_MAX) : ID_PATTERN;
+  const text = { type: 'string', minLength: required ? 1 : 0, maxLength: ID_LENGTH_MAX, pattern };
+  return { anyOf: [text, NUMBER_AS_TEXT], nullable: !required };
+}
+
+/** Of a member whose value is ignored unless it has a certain form. */
+export const ANY_VALUE = {
+  anyOf: [
+    ...['string', 'number', 'boolean', 'object'].map((type) => ({ type })),
+    { type: 'array', items: {} },
+  ],
+  nullable: true,
+};
+
+/** As `numberAsText` takes it. */
+export const NUMBER_AS_TEXT = {
+  type: 'number' as const,
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+};
+
 /**
- * Longest text, in UTF-16 units. Not part of the contract: it keeps a person's description within
+ * Longest text. Not part of the contract: it keeps a person's description within
  * one append.
  */
 export const TEXT_LENGTH_MAX = 2048;
@@ -90,7 +115,10 @@ export interface TextRule {
   readonly test: (text: string) => boolean;
   readonly rsCode?: string;
   /** The test as JSON Schema, without the empty text. */
-  readonly described?: { readonly pattern: string } | { readonly enum: readonly string[] };
+  readonly described?:
+    | { readonly pattern: string; readonly maxLength?: number; readonly format?: undefined }
+    | { readonly pattern: string; readonly format: string }
+    | { readonly enum: readonly string[] };
 }
 
 /** With the empty text, which counts as missing, and with white space where it is trimmed. */
@@ -98,8 +126,11 @@ function describedText(rule: TextRule | undefined, isTrimmed = false): object {
   const { described } = rule ?? {};
   if (described === undefined) return { type: 'string', maxLength: TEXT_LENGTH_MAX };
   if ('enum' in described) return { type: 'string', enum: [...described.enum, '', null] };
+  if (described.format !== undefined)
+    return { anyOf: [{ type: 'string', ...described }, { enum: ['', null] }] };
   const space = isTrimmed ? '\\s*' : '';
-  return { type: 'string', pattern: `^${space}(?:${described.pattern})?${space}$` };
+  const pattern = `^${space}(?:${described.pattern})?${space}$`;
+  return { type: 'string', ...described, pattern };
 }
 
 /** A text that may be missing, or null to clear it. */
@@ -133,16 +164,18 @@ function text(
 }
 
 const isText = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= TEXT_LENGTH_MAX;
+  typeof value === 'string' && [...value].length <= TEXT_LENGTH_MAX;
 
-/** A member with its own rule; null counts as missing. */
+/** A member with its own rule; null counts as missing, and of a text the empty one. */
 export function Optional(
   words: string,
   test: (value: unknown) => boolean,
   about: ApiPropertyOptions,
 ): PropertyDecorator {
   return applyDecorators(
-    Member(emptyOrNullAsMissing),
+    Member(
+      about.type === 'object' || about.type === 'integer' ? nullAsMissing : emptyOrNullAsMissing,
+    ),
     IsOptional(),
     Must(words, test),
     ApiPropertyOptional({ nullable: true, ...about }),

@@ -1,3 +1,4 @@
+import { PLAIN } from '../../foundation/outside-text.js';
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { UserQueries } from '../../../projections/users/queries.js';
@@ -44,7 +45,7 @@ export class ShareLinksController {
   @Access('key')
   @ApiTextQuery('engagementMedium', { values: ENGAGEMENT_MEDIA })
   @ApiTextQuery('shareMedium', { values: SHARE_MEDIA })
-  @ApiTextQuery('programId')
+  @ApiTextQuery('programId', { pattern: PLAIN })
   @ApiOkResponse({ type: ShareUrlsResponse })
   @Fails('USER_NOT_FOUND', 'PROGRAM_NOT_FOUND')
   urls(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {
@@ -55,7 +56,7 @@ export class ShareLinksController {
   @Access('user-open', { token: 'read' })
   @ApiTextQuery('engagementMedium', { values: ENGAGEMENT_MEDIA })
   @ApiTextQuery('shareMedium', { values: SHARE_MEDIA })
-  @ApiTextQuery('programId')
+  @ApiTextQuery('programId', { pattern: PLAIN })
   @ApiOkResponse({ type: ShareUrlsResponse })
   @Fails('USER_NOT_FOUND', 'PROGRAM_NOT_FOUND')
   openUrls(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {

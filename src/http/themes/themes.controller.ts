@@ -6,17 +6,25 @@ import { THEME_SCHEMA, THEME_VALUES } from '../../themes/theme-schema.js';
 import { Themes } from '../../themes/themes.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { Call } from '../credentials/call.js';
-import { Fails } from '../shapes/openapi.js';
+import { Fails, THEME_PARTS } from '../shapes/openapi.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { localeIn } from './locale-in.js';
 import { themeRefused } from './theme-refused.js';
 
 /** As `/theme/variables/schema` describes it; members beside those are kept. */
 const INSTANCE = { type: 'object', additionalProperties: true } as const;
-const DOCUMENT = {
+const partsAs = (schema: object) =>
+  Object.fromEntries(Object.keys(THEME_SCHEMA.properties).map((name) => [name, { ...schema }]));
+export const DOCUMENT = {
   ...INSTANCE,
   required: [...THEME_SCHEMA.required],
-  properties: Object.fromEntries(THEME_SCHEMA.required.map((name) => [name, INSTANCE])),
+  allOf: [{ $ref: '#/components/schemas/Theme' }],
+  properties: partsAs(INSTANCE),
+};
+const CHANGE = {
+  ...INSTANCE,
+  allOf: [{ $ref: `${THEME_PARTS}/change` }],
+  properties: partsAs({}),
 };
 const THEME = { ...THEME_VALUES, required: [...THEME_SCHEMA.required] };
 const SCHEMA = {
@@ -60,7 +68,7 @@ export class ThemesController {
   @Patch('theme/variables/instance')
   @HttpCode(200)
   @Access('key')
-  @ApiBody({ schema: INSTANCE })
+  @ApiBody({ schema: CHANGE })
   @ApiOkResponse({ schema: THEME })
   @Fails('VALIDATION_FAILED')
   changeDefault(@Call() call: Call, @Body() body: unknown) {
@@ -87,7 +95,7 @@ export class ThemesController {
   @Patch('theme/:locale/variables/instance')
   @HttpCode(200)
   @Access('key')
-  @ApiBody({ schema: INSTANCE })
+  @ApiBody({ schema: CHANGE })
   @ApiOkResponse({ schema: THEME, description: 'The variables of the locale after the change' })
   @Fails('VALIDATION_FAILED')
   change(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {

@@ -11,6 +11,9 @@ const EVENT_BYTES_MAX = 64 * 1024;
 /** The last millisecond that a date can represent. */
 const TIME_MAX = 8.64e15;
 
+const LIST = { type: 'array', items: {} };
+const LIST_OF_LISTS = { ...LIST, contains: LIST };
+
 const isShort = (text: string): boolean => Buffer.byteLength(text) <= TEXT_BYTES_MAX;
 const isTime = (value: unknown): boolean =>
   Number.isSafeInteger(value) && Math.abs(Number(value)) <= TIME_MAX;
@@ -44,10 +47,7 @@ export class UserEventRequest {
     `be a text of 1 to ${TEXT_BYTES_MAX} bytes`,
     (value) => typeof value === 'string' && value !== '' && isShort(value),
   )
-  @ApiProperty({
-    type: String,
-    minLength: 1,
-  })
+  @ApiProperty({ type: String, minLength: 1, maxLength: TEXT_BYTES_MAX })
   key: string;
 
   @Member((value) => value ?? {})
@@ -61,7 +61,7 @@ export class UserEventRequest {
   )
   @ApiPropertyOptional({
     type: 'object',
-    additionalProperties: true,
+    additionalProperties: { not: LIST_OF_LISTS },
     maxProperties: FIELDS_MAX,
     nullable: true,
   })
@@ -72,6 +72,8 @@ export class UserEventRequest {
 
   @Optional('be epoch milliseconds', isTime, {
     type: 'integer',
+    minimum: -TIME_MAX,
+    maximum: TIME_MAX,
   })
   dateTriggered?: number;
 }
@@ -104,10 +106,7 @@ export class UserEventsRequest {
   @Optional(
     'be 8 to 64 of letters, digits, ., _ and -',
     (value) => typeof value === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(value),
-    {
-      type: String,
-      pattern: '^[A-Za-z0-9._-]{8,64}$',
-    },
+    { type: String, pattern: '^(?:[A-Za-z0-9._-]{8,64})?$' },
   )
   idempotencyKey?: string;
 }

@@ -29,10 +29,7 @@ export class UserEventsResponse {
   @TextUntilForgotten()
   accountId: string | null;
 
-  @ApiProperty({
-    type: [UserEventResponse],
-    nullable: true,
-  })
+  @ApiProperty({ type: [UserEventResponse], nullable: true })
   events: readonly UserEventResponse[] | null;
 }
 

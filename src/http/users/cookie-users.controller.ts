@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Body, Controller, Put } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
+import { ApiBody, ApiOkResponse } from '@nestjs/swagger';
 import type { Scope } from '../../domain/scope.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
@@ -28,6 +28,7 @@ export class CookieUsersController {
 
   @Put('open/user/cookie_user')
   @Access('visitor-open', { counted: 'create-user' })
+  @ApiBody({ type: CookieUserRequest, required: false })
   @ApiOkResponse({ type: CookieUserResponse })
   @Fails(
     'FORBIDDEN',

@@ -31,6 +31,7 @@ import {
   WrittenSelectedUserResponse,
 } from '../../presenting/user.response.js';
 
+const SELECTABLE = [...USER_FIELDS.standard, ...USER_FIELDS.extra];
 const UPSERT_FAILS = [
   'REFERRAL_CODE_TAKEN',
   'TOO_MANY_USERS',
@@ -52,7 +53,7 @@ export class OpenUsersController {
 
   @Put(USER_PATH)
   @Access('user-open', { token: 'write', counted: 'create-user' })
-  @ApiFieldSelection()
+  @ApiFieldSelection(SELECTABLE)
   @ApiOkResponse({ type: WrittenSelectedUserResponse })
   @Fails(...UPSERT_FAILS)
   upsert(
@@ -67,7 +68,7 @@ export class OpenUsersController {
   @Post(USER_PATH)
   @HttpCode(201)
   @Access('user-open', { token: 'write', counted: 'create-user' })
-  @ApiFieldSelection()
+  @ApiFieldSelection(SELECTABLE)
   @ApiCreatedResponse({ type: WrittenSelectedUserResponse })
   @Fails('USER_EXISTS', ...UPSERT_FAILS)
   create(
@@ -81,7 +82,7 @@ export class OpenUsersController {
 
   @Get(USER_PATH)
   @Access('user-open', { token: 'read', counted: 'look-up-user' })
-  @ApiFieldSelection()
+  @ApiFieldSelection(SELECTABLE)
   @ApiOkResponse({ type: SelectedUserResponse })
   @Fails('USER_NOT_FOUND')
   async user(

@@ -4,16 +4,23 @@ import type { CustomFieldValue } from '../../domain/account/account.events.js';
 import type { UserFields } from '../../domain/account/users/user-grant.js';
 import { REFERRAL_CODE } from '../../domain/referral-code.js';
 import { isLocale, LOCALE } from '../../themes/theme-locale.js';
-import { codeInPassing, ReferredByRequest } from '../referral-codes/code-in-passing.request.js';
 import {
+  CODE_IN_PASSING,
+  codeInPassing,
+  ReferredByRequest,
+} from '../referral-codes/code-in-passing.request.js';
+import {
+  ANY_VALUE,
   ClearableText,
   Id,
   Must,
   Nested,
+  NUMBER_AS_TEXT,
   numberAsText,
   Optional,
   trimmed,
 } from '../shapes/request-members.js';
+import { CONTROLS } from '../../foundation/outside-text.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 export const CUSTOM_FIELDS_MAX = 100;
@@ -22,8 +29,12 @@ const SEGMENTS_MAX = 1000;
 const CODES_IN_PASSING_MAX = 100;
 const PROGRAM_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
+/** Of the scripts that top-level domains have; readers of the description may not know \p{L}. */
+const LETTER =
+  '[A-Za-z\\u00c0-\\u024f\\u0370-\\u052f\\u0531-\\u06ff\\u0904-\\u0e7f\\u10a0-\\u10ff\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7a3]';
+const EMAIL = `[^\\s@].*@(?:[^\\s@.]+\\.)+(?:${LETTER}{2,}|[Xx][Nn]--[A-Za-z0-9-]+)`;
 const isEmail = (text: string): boolean =>
-  text.length <= 320 && /^[^\s@].*@(?:[^\s@.]+\.)+(?:\p{L}{2,}|xn--[a-z0-9-]+)$/iu.test(text);
+  [...text].length <= 320 && new RegExp(`^${EMAIL}$`, 'u').test(text);
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const COUNTRIES = LETTERS.flatMap((one) => LETTERS.map((other) => one + other)).filter((code) =>
   isISO31661Alpha2(code),
@@ -35,7 +46,13 @@ function isWebAddress(text: string): boolean {
 }
 
 /** With the white space that is removed, and the empty text, which counts as missing. */
-const CODE_SENT = { type: 'string' as const, pattern: '^\\s*[0-9A-Za-z]{0,15}\\s*$' };
+const CODE_SENT = {
+  anyOf: [
+    { type: 'string', pattern: '^\\s*[0-9A-Za-z]{0,15}\\s*$' },
+    { type: 'integer', minimum: 0, maximum: 1e15 - 1 },
+  ],
+  nullable: true,
+};
 const isCode = (value: unknown): boolean => typeof value === 'string' && REFERRAL_CODE.test(value);
 
 function isCustomFields(value: unknown): boolean {
@@ -54,7 +71,14 @@ const isFieldValue = (value: unknown): boolean =>
   (typeof value === 'string' && [...value].length <= 1024);
 
 const isSegmentOperation = (value: unknown): boolean =>
-  typeof value === 'string' && value !== '~' && value.length <= 256 && /^[^\p{Cc}]+$/u.test(value);
+  typeof value === 'string' &&
+  value !== '~' &&
+  [...value].length <= 256 &&
+  /^[^\p{Cc}]+$/u.test(value);
+
+/** Of what is sent: with white space, and the empty text, which is left out. */
+const SEGMENT_PATTERN =
+  '^\\s*(?:(?:~\\s*[^\\sC]|[^\\s~C])(?:[^C]{0,253}[^\\sC])?)?\\s*$'.replaceAll('C', CONTROLS);
 
 /** Operations without white space around the key; empty ones count as missing. */
 const segmentOperations = (value: unknown): unknown =>
@@ -82,7 +106,7 @@ abstract class UserMembers {
       words: 'be an e-mail address',
       test: isEmail,
       rsCode: 'RS023',
-      described: { pattern: '[^\\s@]{1,64}@(?:[^\\s@.]{1,20}\\.){1,3}[A-Za-z]{2,20}' },
+      described: { pattern: EMAIL, maxLength: 320 },
     },
     { isTrimmed: true },
   )
@@ -97,7 +121,7 @@ abstract class UserMembers {
   @ClearableText({
     words: 'be an absolute http or https URL',
     test: isWebAddress,
-    described: { pattern: 'https?://(?:[0-9a-z]+\\.)*[a-z][0-9a-z]*(?:[/?#]\\S*)?' },
+    described: { pattern: '^[Hh][Tt][Tt][Pp][Ss]?://', format: 'iri' },
   })
   imageUrl?: string | null;
 
@@ -119,10 +143,7 @@ abstract class UserMembers {
   @Member()
   @IsOptional()
   @Must('be true or false', (value) => typeof value === 'boolean')
-  @ApiPropertyOptional({
-    type: Boolean,
-    nullable: true,
-  })
+  @ApiPropertyOptional({ type: Boolean, nullable: true })
   referable?: boolean | null;
 
   @Optional(
@@ -149,10 +170,7 @@ abstract class UserMembers {
   )
   @ApiPropertyOptional({
     type: 'array',
-    items: {
-      type: 'string',
-      pattern: '^~?[^~\\u0000-\\u0020\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]{0,254}$',
-    },
+    items: { anyOf: [{ type: 'string', pattern: SEGMENT_PATTERN }, NUMBER_AS_TEXT] },
     maxItems: SEGMENTS_MAX,
     nullable: true,
   })
@@ -164,7 +182,7 @@ abstract class UserMembers {
   })
   @IsOptional()
   @Must('be 1 to 15 letters and digits', isCode, { rsCode: 'RS034' })
-  @ApiPropertyOptional({ ...CODE_SENT, nullable: true })
+  @ApiPropertyOptional(CODE_SENT)
   referralCode?: string;
 
   @Member(codesByProgram)
@@ -177,9 +195,7 @@ abstract class UserMembers {
   @Must(
     'hold codes of 1 to 15 letters and digits',
     (value) => !isPlainObject(value) || Object.values(value).every(isCode),
-    {
-      rsCode: 'RS034',
-    },
+    { rsCode: 'RS034' },
   )
   @ApiPropertyOptional({
     type: 'object',
@@ -208,11 +224,16 @@ abstract class UserMembers {
       value.length <= CODES_IN_PASSING_MAX &&
       value.every((code) => typeof code === 'string'),
   )
-  @ApiPropertyOptional({ type: [String], maxItems: CODES_IN_PASSING_MAX, nullable: true })
+  @ApiPropertyOptional({
+    type: 'array',
+    items: CODE_IN_PASSING,
+    maxItems: CODES_IN_PASSING_MAX,
+    nullable: true,
+  })
   referredByCodes?: readonly string[];
 
   @Member((value) => (typeof value === 'string' ? value : undefined))
-  @ApiPropertyOptional({ type: String, nullable: true })
+  @ApiPropertyOptional(ANY_VALUE)
   cookies?: string;
 
   @Id()

@@ -1,3 +1,4 @@
+import { PLAIN } from '../../foundation/outside-text.js';
 import {
   Body,
   Controller,
@@ -126,7 +127,7 @@ export class UsersController {
 
   @Get('users')
   @Access('key')
-  @ApiTextQuery('query')
+  @ApiTextQuery('query', { pattern: PLAIN })
   @ApiPage()
   @ApiOkResponse({ type: UserListResponse, description: 'Newest first' })
   async list(@Call() call: Call, @QueryParameters() query: Query) {

@@ -7,6 +7,9 @@ import { Member } from '../shapes/request-shape.js';
 
 const NAME_LENGTH_MAX = 255;
 
+const PLAIN = '[^\\u0000-\\u0020\\u007f\\\\#';
+const URL_PATTERN = `^[Hh][Tt][Tt][Pp][Ss]?://${PLAIN}@/?]+(?:[/?]${PLAIN}]*)?$`;
+
 const isType = (value: unknown): boolean => WEBHOOK_TYPES.some((type) => type === value);
 
 export class WebhookSubscriptionRequest {
@@ -15,16 +18,13 @@ export class WebhookSubscriptionRequest {
     `be an http or https URL of at most ${ENDPOINT_URL_MAX} characters, without credentials and fragment`,
     (value) => typeof value === 'string' && !('problem' in parseEndpoint(value)),
   )
-  @ApiProperty({
-    type: String,
-    format: 'uri',
-    maxLength: ENDPOINT_URL_MAX,
-  })
+  @ApiProperty({ type: String, format: 'iri', pattern: URL_PATTERN, maxLength: ENDPOINT_URL_MAX })
   endpointUrl: string;
 
   @ClearableText({
     words: `be a text of at most ${NAME_LENGTH_MAX} characters`,
-    test: (name) => name.length <= NAME_LENGTH_MAX,
+    test: (name) => [...name].length <= NAME_LENGTH_MAX,
+    described: { pattern: `[\\s\\S]{0,${NAME_LENGTH_MAX}}` },
   })
   name?: string | null;
 

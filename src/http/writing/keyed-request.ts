@@ -16,14 +16,20 @@ export function keyOfCaller(
   { scope: { tenant, mode }, actor, token, headers }: Caller,
   names: Pick<KeyedNames, 'digest'>,
 ): string | undefined {
-  const key = headers['idempotency-key'];
   const ofUser = token?.kind === 'user' ? token : undefined;
-  if (key === undefined || (actor.kind !== 'api-key' && ofUser === undefined)) return undefined;
-  if (typeof key !== 'string' || !isIdempotencyKey(key))
-    throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+  if (actor.kind !== 'api-key' && ofUser === undefined) return undefined;
+  const key = keySent({ headers });
+  if (key === undefined) return undefined;
   if (ofUser === undefined) return names.digest('idempotency-key', tenant, mode, key);
   const { accountId, userId } = ofUser;
   return names.digest('idempotency-key of user', tenant, mode, accountId, userId, key);
+}
+
+/** The header as it came. @throws {ApiError} BAD_REQUEST for a text that is no key. */
+export function keySent({ headers }: Pick<Caller, 'headers'>): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined || (typeof key === 'string' && isIdempotencyKey(key))) return key;
+  throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
 }
 
 /** Undefined: the call has no idempotency key. @throws as `keyOfCaller`. */

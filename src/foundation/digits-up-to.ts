@@ -1,0 +1,10 @@
+/** A pattern of the whole numbers up to this one, with any zeros before them. */
+export function digitsUpTo(max: number): string {
+  const digits = String(max);
+  const smaller = [...digits].flatMap((digit, index) =>
+    digit === '0'
+      ? []
+      : [`${digits.slice(0, index)}[0-${Number(digit) - 1}]\\d{${digits.length - 1 - index}}`],
+  );
+  return `0*(?:\\d{1,${digits.length - 1}}|${[...smaller, digits].join('|')})`;
+}
