@@ -89,7 +89,7 @@ class FuzzRun {
     this.described = new DescribedOperations(validator.document);
     this.plans = new RequestPlans(this.described);
     this.values = world.ledgers.map((ledger) => new LedgerValues(ledger));
-    this.writer = new RequestWriter(world, this.values);
+    this.writer = new RequestWriter(world, this.values, this.described);
     this.oracle = new Oracle(validator, this.values, trouble !== undefined);
     this.sender = new Sender(world.origin);
     this.random = new SeededRandom(seed);
@@ -109,10 +109,10 @@ class FuzzRun {
     for (const values of this.values)
       await openSmallWorld(values.ledger, (...asked) => this.setUp(values, ...asked));
     for (const { ledger } of this.values) if (ledger.hasProvider) await this.connect(ledger);
-    for (let sent = 0, part = 0; sent < requests; sent += PART, part++) {
+    for (let sent = 0; sent < requests; sent += PART) {
       const count = Math.min(PART, requests - sent);
       const plans = this.described.operations.flatMap((operation) =>
-        this.plans.generate(operation, count, seed, part),
+        this.plans.generate(operation, count, seed, sent),
       );
       for (const plan of shuffled(plans, this.random)) await this.sendPlan(plan);
       onProgress?.(

@@ -35,12 +35,10 @@ const KIND_OF_MEMBER: Readonly<Record<string, SlotKind>> = {
   paymentProviderId: 'payment',
   position: 'position',
   endpointUrl: 'endpoint',
+  unit: 'unit',
 };
 /** Two ledgers may have chosen the same code. */
 const MADE_BY_SERVICE: ReadonlySet<SlotKind> = new Set(['reward', 'referral', 'export']);
-/** Fixed, so that a seed means the same requests tomorrow. */
-const PAST_MS = 1_700_000_000_000;
-const FUTURE_MS = 4_102_444_800_000;
 
 /** Signs the events of the payment provider, however often the ledger is connected. */
 export const providerSecretOf = ({ mark }: Ledger): string => `whsec_${mark}`;
@@ -69,7 +67,7 @@ export class LedgerValues {
   }
 
   /** @param subject the person that the request is about. */
-  valueOf({ kind, draw, tail }: Slot, subject: Person): string | number {
+  valueOf({ kind, draw, tail }: Slot, subject: Person): string {
     const { mark, tenant, mode } = this.ledger;
     const number = draw.toString(36);
     switch (kind) {
@@ -83,16 +81,11 @@ export class LedgerValues {
         return (draw % 6 === 0 ? this.pick('code', draw) : undefined) ?? `${mark}${this.next()}`;
       case 'key':
         return draw % 4 === 0 ? this.knownOrNew(kind, draw) : this.newKey();
-      case 'new-key':
-        return `${mark}-key-${this.next()}`;
       case 'position':
         return this.pick(kind, draw) ?? '1';
       case 'payment':
       case 'tank':
-      case 'event':
         return draw % 4 === 0 ? this.knownOrNew(kind, draw) : this.newId(kind, draw);
-      case 'funded':
-        return this.pick(kind, draw) ?? subject.accountId;
       case 'code':
       case 'credit':
       case 'reward':
@@ -110,8 +103,6 @@ export class LedgerValues {
       // Without a mail server nobody is written to.
       case 'mail-to':
         return this.ledger.outside === undefined ? 'nobody' : `${mark}.${number}@example.com`;
-      case 'url':
-        return `https://${mark}.example/${number}.png`;
       case 'endpoint':
         return (
           (draw % 3 === 0 ? undefined : this.pick(kind, draw)) ??
@@ -127,12 +118,12 @@ export class LedgerValues {
         return tenant;
       case 'mode':
         return mode;
-      case 'future':
-        return FUTURE_MS + (draw % 1_000_000_000);
-      case 'past': {
-        const time = PAST_MS + (draw % 1_000_000_000);
-        return tail === '' ? time : `${time}${tail}`;
-      }
+      case 'unit':
+        return this.pick(kind, draw) ?? 'CENTS';
+      case 'projection':
+        return this.pick(kind, draw) ?? 'accounts';
+      case 'approver':
+        return draw % 2 === 0 ? 'fay' : 'sam';
     }
   }
 
@@ -150,11 +141,10 @@ export class LedgerValues {
       if (kind !== undefined) this.remember(kind, id, isOwn);
       if (typeof accountId === 'string' && members.has('referralCode'))
         this.rememberPerson({ accountId, userId: id });
-      if (typeof accountId === 'string' && members.get('type') === 'CREDIT') {
-        this.remember('credit', id, isOwn);
-        this.remember('funded', accountId);
-      }
+      if (members.get('type') === 'CREDIT') this.remember('credit', id, isOwn);
     }
+    const name = members.get('name');
+    if (members.has('lagEvents') && typeof name === 'string') this.remember('projection', name);
     for (const [name, value] of members) {
       const kind = Object.hasOwn(KIND_OF_MEMBER, name) ? KIND_OF_MEMBER[name] : undefined;
       if (kind !== undefined && typeof value === 'string') this.remember(kind, value, isOwn);
@@ -215,7 +205,6 @@ function kindOf(members: ReadonlyMap<string, unknown>): SlotKind | undefined {
   if (members.has('rewardSource')) return 'reward';
   if (members.has('referredModerationStatus')) return 'referral';
   if (members.has('subscription')) return 'account';
-  if (members.has('dateTriggered')) return 'event';
   if (members.has('requester')) return 'export';
   if (members.has('attempts')) return 'delivery';
   if (members.has('proposedBy') || members.has('expiresAt')) return 'proposal';

@@ -1,6 +1,7 @@
 import type { LedgerValues } from './ledger-values.js';
 import type { OpenApiValidator } from '../../test/harness/openapi-validator.js';
 import { textsIn, type FuzzRequest } from './requests.js';
+import { isDecisionOnState } from './state-decisions.js';
 import type { FuzzAnswer } from './sender.js';
 
 /** What no answer may be, whatever the request. */
@@ -22,6 +23,7 @@ export class Oracle {
   violations(request: FuzzRequest, answer: FuzzAnswer): readonly string[] {
     return [
       ...this.failures(answer),
+      ...disagreements(request, answer),
       ...this.misfits(request, answer),
       ...this.leaks(request, answer),
     ];
@@ -81,6 +83,15 @@ export class Oracle {
       ...leaked.map((value) => `the answer shows another ledger's ${JSON.stringify(value)}`),
     ];
   }
+}
+
+/** Between the description and the service, over one request. */
+function disagreements({ faults }: FuzzRequest, { status, body, text }: FuzzAnswer): string[] {
+  if (faults === undefined || status >= 500) return [];
+  if (status < 400)
+    return faults.length === 0 ? [] : [`forbidden, but accepted: ${faults.join('; ')}`];
+  const isExplained = faults.length > 0 || isDecisionOnState(status, body);
+  return isExplained ? [] : [`allowed, but refused: ${text.slice(0, 500)}`];
 }
 
 const JSON_TYPES: ReadonlySet<string> = new Set([

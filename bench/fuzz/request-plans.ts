@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { Access, DescribedOperations, Operation } from './described-operations.js';
-import { inTarget, requiredInWords, sparse, wholeBody, type Values } from './known-values.js';
-import { ABSENT, anyJson, SchemaArbitraries } from './schema-arbitraries.js';
+import { ABSENT, anyJson, SchemaArbitraries, type Break } from './schema-arbitraries.js';
 import { drawn, RawText, Slot } from './slots.js';
 import {
   mangling,
@@ -104,38 +103,45 @@ const credentialsFor = (access: Access): fc.Arbitrary<Credentials> =>
 
 const oneIn = (count: number): fc.Arbitrary<boolean> => drawn.map((draw) => draw % count === 0);
 
-/** Whoever generates requests twice from one seed has the same plans. */
+/** Generates the same plans from the same seed. */
 export class RequestPlans {
   private readonly arbitraries: SchemaArbitraries;
-  private readonly plans: ReadonlyMap<string, fc.Arbitrary<RequestPlan>>;
+  private readonly plans = new Map<string, readonly fc.Arbitrary<RequestPlan>[]>();
 
   constructor(described: DescribedOperations) {
     this.arbitraries = new SchemaArbitraries(described);
-    this.plans = new Map(
-      described.operations.map((operation) => [operation.key, this.plansOf(operation)]),
-    );
+    for (const operation of described.operations)
+      this.plans.set(operation.key, this.plansOf(operation));
   }
 
-  /** @param part the number of the part, if they are generated in parts. */
-  generate({ key }: Operation, count: number, seed: number, part = 0): readonly RequestPlan[] {
-    const plans = this.plans.get(key);
-    if (plans === undefined) throw new Error(`${key} is not described`);
-    const ofPart = createHash('sha256').update(`${seed} ${key} ${part}`).digest().readInt32BE();
-    return fc.sample(plans, { seed: ofPart, numRuns: count });
+  /**
+   * Breaks one constraint after the other. @param from how many requests of the operation were
+   * generated before.
+   */
+  generate({ key }: Operation, count: number, seed: number, from = 0): readonly RequestPlan[] {
+    const plans = this.plans.get(key) ?? [];
+    return Array.from({ length: count }, (_, index) => {
+      const number = from + index;
+      const ofRequest = createHash('sha256')
+        .update(`${seed} ${key} ${number}`)
+        .digest()
+        .readInt32BE();
+      const turn = plans[(number + seed) % plans.length];
+      if (turn === undefined) throw new Error(`${key} is not described`);
+      return fc.sample(turn, { seed: ofRequest, numRuns: 1 });
+    }).flat();
   }
 
-  private plansOf(operation: Operation): fc.Arbitrary<RequestPlan> {
+  /** As often valid as not; one in nine is wild. */
+  private plansOf(operation: Operation): readonly fc.Arbitrary<RequestPlan>[] {
     const valid = this.valid(operation);
-    const breaks = this.arbitraries
-      .breaks(operation)
-      .map(({ path, value }) => value.map((found) => ({ path, value: found })));
-    const nearly = fc
-      .tuple(valid, fc.oneof(...breaks, fc.constant({ path: ['headers', 'x'], value: 'y' })))
-      .map(([plan, broken]): RequestPlan => ({
+    const breaks = this.arbitraries.breaks(operation).map(({ path, value }: Break) =>
+      fc.tuple(valid, value).map(([plan, broken]): RequestPlan => ({
         ...plan,
         kind: 'nearly',
-        draft: changed(plan.draft, broken.path, broken.value),
-      }));
+        draft: changed(plan.draft, path, broken),
+      })),
+    );
     const wild = fc
       .tuple(valid, fc.array(this.wildness(operation), { minLength: 1, maxLength: 2 }))
       .map(([plan, steps]): RequestPlan => ({
@@ -144,36 +150,42 @@ export class RequestPlans {
       }));
     // A run reads the whole ledger, and a deletion ends the past of what others are about.
     const isRare = operation.isRun || operation.method === 'DELETE';
-    return fc.oneof(
-      { arbitrary: valid, weight: isRare ? 1 : 6 },
-      { arbitrary: nearly, weight: 5 },
-      { arbitrary: wild, weight: 4 },
-    );
+    const broken = breaks.length === 0 ? [wild] : breaks;
+    return broken.flatMap((one, index) => [
+      ...(isRare && index % 3 > 0 ? [] : [valid]),
+      one,
+      ...(index % 4 === 0 ? [wild] : []),
+    ]);
   }
 
   private valid(operation: Operation): fc.Arbitrary<RequestPlan> {
-    const { parameters, body, template } = operation;
-    const placed = (place: string): Values => {
+    const { parameters, body, needsBody, template } = operation;
+    const placed = (place: string) => {
       const ofPlace = parameters.filter((parameter) => parameter.in === place);
-      const values = ofPlace.map(({ name, schema }): [string, Values] => [
-        name,
-        inTarget(template, name) ?? this.arbitraries.fitting(schema),
-      ]);
-      const required = ofPlace.filter((parameter) => parameter.required).map(({ name }) => name);
-      return sparse(Object.fromEntries(values), [...required, ...requiredInWords(template)]);
+      return this.arbitraries.members(
+        ofPlace.map(({ name, schema }) => {
+          const known = name === 'id' && template.includes('/credit/') ? 'creditId' : name;
+          const values = this.arbitraries.fitting(schema, known);
+          // A path without it is the path of another route.
+          return [name, place === 'path' ? values.filter((value) => value !== '') : values];
+        }),
+        ofPlace.filter(({ required }) => required).map(({ name }) => name),
+      );
     };
+    const bodies = body === undefined ? [] : [this.arbitraries.fitting(body)];
     const draft = fc.record({
       path: placed('path'),
       query: placed('query'),
       headers: placed('header'),
-      ...(body === undefined
-        ? {}
-        : { body: wholeBody(operation.key) ?? this.arbitraries.fitting(body) }),
+      body: fc.oneof(
+        ...bodies.map((arbitrary) => ({ arbitrary, weight: 5 })),
+        ...(needsBody ? [] : [{ arbitrary: fc.constant(undefined), weight: 1 }]),
+      ),
     });
     return fc.record({
       operation: fc.constant(operation),
       kind: fc.constant('valid' as const),
-      draft: draft as fc.Arbitrary<Draft>,
+      draft,
       credentials: credentialsFor(operation.access),
       draw: drawn,
       isForeign: oneIn(12),

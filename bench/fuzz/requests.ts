@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { providerSecretOf, type Ledger, type LedgerValues, type Person } from './ledger-values.js';
-import type { Credentials, Draft, RequestPlan } from './request-plans.js';
+import type { CredentialKind, Credentials, Draft, RequestPlan } from './request-plans.js';
+import { textOf, type Access, type DescribedOperations } from './described-operations.js';
 import { filled, RawText, type Slot, type SlotKind } from './slots.js';
 
 export interface FuzzWorld {
@@ -22,6 +23,8 @@ export interface FuzzRequest {
   readonly shows: readonly Ledger[];
   /** Every text in it. */
   readonly texts: ReadonlySet<string>;
+  /** Why the description forbids it; empty: allowed; undefined: the description does not say. */
+  readonly faults?: readonly string[] | undefined;
 }
 
 /** What may be another ledger's in a write as well: it is looked up, and never recorded. */
@@ -42,6 +45,7 @@ export class RequestWriter {
   constructor(
     private readonly world: FuzzWorld,
     private readonly values: readonly LedgerValues[],
+    private readonly described: DescribedOperations,
   ) {}
 
   /** The ledger that the plan is about. */
@@ -84,6 +88,7 @@ export class RequestWriter {
       ...(body === undefined ? {} : { body }),
       shows: this.shownTo(plan, draft, own.ledger),
       texts: new Set(textsIn([draft, plan.rawQuery ?? '', ...named])),
+      faults: isDescribed(plan, draft) ? this.described.faults(operation, draft) : undefined,
     };
   }
 
@@ -151,6 +156,52 @@ export class RequestWriter {
         return { authorization: GARBAGE[draw % GARBAGE.length] ?? '' };
     }
   }
+}
+
+/** The key that every request of the operation may carry. */
+const GOOD_CREDENTIALS: Readonly<Record<Access, CredentialKind>> = {
+  anyone: 'none',
+  key: 'key',
+  user: 'key',
+  operator: 'operator',
+};
+
+/** Not about credentials, framing, and the rules that hold for all bodies. */
+/** As Node sends the value and the service reads it. */
+const isSentAsItIs = (value: unknown): boolean =>
+  /^(?:[!-~](?:[ -~]*[!-~])?)?$/.test(textOf(value));
+
+function isDescribed({ operation, credentials, ...plan }: RequestPlan, draft: Draft): boolean {
+  const { method, rawQuery, mangling } = plan;
+  const isRaw = (method ?? operation.method) !== operation.method || rawQuery !== undefined;
+  const segments = Object.values(draft.path);
+  return (
+    credentials.kind === GOOD_CREDENTIALS[operation.access] &&
+    !isRaw &&
+    mangling === undefined &&
+    (operation.body !== undefined || draft.body === undefined) &&
+    !segments.some((segment) => segment instanceof RawText || segment === '') &&
+    !Object.values(draft.query).some(Array.isArray) &&
+    Object.entries(draft.headers).every(
+      ([name, value]) =>
+        operation.parameters.some((one) => one.name === name) && isSentAsItIs(value),
+    ) &&
+    isStorable(draft)
+  );
+}
+
+/** No body, known to the description or not, holds NUL, half a pair, or names of prototypes. */
+export function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return !/\u0000|\p{Surrogate}/u.test(value);
+  if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(
+    ([name, member]) =>
+      name !== '__proto__' &&
+      !(name === 'constructor' && textsIn(member).includes('prototype')) &&
+      isStorable(name) &&
+      isStorable(member),
+  );
 }
 
 interface PlainRequest {
@@ -254,9 +305,6 @@ function headersOf(given: Draft['headers']): Readonly<Record<string, string>> {
     ]),
   );
 }
-
-const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 
 /** Half a surrogate pair becomes a replacement character, as in every client. */
 const percentEncoded = (text: string): string =>

@@ -1,38 +1,45 @@
 import fc from 'fast-check';
 
+/** What the state of the service holds, by the name of a parameter or member. */
+const SLOTS = {
+  tenant: 'tenant tenantAlias',
+  mode: 'mode',
+  account: 'accountId account referringAccountId referredAccountId',
+  user: 'userId user referringUserId referredUserId query',
+  code: 'code couponCode referredByCodes',
+  'new-code': 'referralCode',
+  reward: 'id',
+  credit: 'creditId',
+  referral: 'referralId',
+  run: 'runId',
+  export: 'exportId',
+  endpoint: 'url endpoint endpointUrl',
+  delivery: 'delivery',
+  proposal: 'proposal',
+  projection: 'projection',
+  position: 'position resumeFrom Ledger-Position-At-Least',
+  key: 'Idempotency-Key',
+  cookie: 'cookieId',
+  payment: 'paymentProviderId',
+  tank: 'fuelTankCode',
+  unit: 'unit',
+  approver: 'approvedBy',
+  email: 'email',
+  'mail-to': 'sendTo',
+  provider: 'apiBase',
+  'provider-key': 'secretKey',
+  'provider-secret': 'webhookSecret',
+};
 /** What a slot is filled with; see `LedgerValues`. */
-export type SlotKind =
-  | 'account'
-  | 'user'
-  | 'code'
-  | 'new-code'
-  | 'reward'
-  | 'credit'
-  | 'funded'
-  | 'referral'
-  | 'run'
-  | 'export'
-  | 'endpoint'
-  | 'delivery'
-  | 'proposal'
-  | 'provider'
-  | 'provider-key'
-  | 'provider-secret'
-  | 'cookie'
-  | 'payment'
-  | 'tank'
-  | 'event'
-  | 'key'
-  | 'new-key'
-  | 'position'
-  | 'text'
-  | 'email'
-  | 'mail-to'
-  | 'url'
-  | 'tenant'
-  | 'mode'
-  | 'future'
-  | 'past';
+export type SlotKind = keyof typeof SLOTS | 'text';
+
+const SLOT_OF = new Map(
+  Object.entries(SLOTS).flatMap(([kind, names]) =>
+    names.split(' ').map((name) => [name, kind as SlotKind]),
+  ),
+);
+
+export const slotOf = (name: string): SlotKind | undefined => SLOT_OF.get(name);
 
 /**
  * A place in a generated request for a value that is known when the request is sent: of an earlier
@@ -55,9 +62,6 @@ export class RawText {
 
 /** Without the bias of fast-check towards small numbers. */
 export const drawn: fc.Arbitrary<number> = fc.noBias(fc.nat());
-
-export const slot = (kind: SlotKind): fc.Arbitrary<Slot> =>
-  drawn.map((draw) => new Slot(kind, draw));
 
 /** The value with every slot filled, in depth. */
 export function filled(value: unknown, fill: (slot: Slot) => unknown): unknown {

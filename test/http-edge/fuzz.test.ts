@@ -74,6 +74,24 @@ describe('the oracle', () => {
     expect(violations(answer)).toContainEqual(expect.stringContaining(what));
   });
 
+  test('reports what the description allows and the service refuses, but for decisions on the state', () => {
+    const oracle = new Oracle(validator, [], false);
+    const allowed = { ...request, faults: [] };
+    expect(oracle.violations(allowed, error(404, 'ACCOUNT_NOT_FOUND'))).toEqual([]);
+    const refused = oracle.violations(allowed, error(400, 'BAD_REQUEST'));
+    expect(refused).toEqual([expect.stringContaining('allowed, but refused')]);
+    expect(oracle.violations(request, error(400, 'BAD_REQUEST'))).toEqual([]);
+  });
+
+  test('reports what the description forbids and the service accepts', () => {
+    const oracle = new Oracle(validator, [], false);
+    const forbidden = { ...request, faults: ['body/id must be string'] };
+    expect(oracle.violations(forbidden, error(400, 'BAD_REQUEST'))).toEqual([]);
+    expect(oracle.violations(forbidden, answerOf(account))).toEqual([
+      'forbidden, but accepted: body/id must be string',
+    ]);
+  });
+
   test('reports another answer to the same request with the same key', () => {
     const oracle = new Oracle(validator, [], false);
     const keyed = { ...request, headers: { 'idempotency-key': 'k' } };
