@@ -110,7 +110,8 @@ export class ThemeRows implements StoredThemes {
     const [found] = await this.read(
       version === undefined
         ? ofLocale.where('is_newest', '=', true)
-        : ofLocale.where('version', '=', version),
+        : // A number from outside may be larger than any of the column.
+          ofLocale.where(sql<number>`version::bigint`, '=', version),
     );
     return found;
   }

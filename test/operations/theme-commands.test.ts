@@ -138,6 +138,7 @@ test('bad input is one clear line and exit 1, and changes nothing', async () => 
     [['history', alias, '--limit', 'x'], /^--limit takes a number/],
     [['rollback', alias], /--version/],
     [['rollback', alias, '--version', '7'], /^there is no such version/],
+    [['rollback', alias, '--version', '3000000000'], /^there is no such version/],
     [['rollback', alias, '--version', '1x'], /^--version takes a number/],
     [['rollback', alias, '--version', '1', '--locale', 'de'], /^there is no such version/],
   ];
