@@ -227,11 +227,11 @@ test.each([newSeed('requests from the description')])(
       ),
     );
     expect(sent.filter((tally) => (tally?.requests ?? 0) < 1)).toEqual([]);
-    // Most of the requests would otherwise end at the door.
+    // All requests would otherwise end at the door; many are refused by what the ledger holds.
     const accepted = sent.flatMap((tally) =>
       [...(tally?.statuses ?? [])].map(([status, count]) => (status < 300 ? count : 0)),
     );
-    expect(accepted.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(sent.length / 4);
+    expect(accepted.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(sent.length / 20);
   },
 );
 
