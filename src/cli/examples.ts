@@ -85,7 +85,8 @@ export const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['release status', ['release status']],
   ['release confirm', ['release confirm --by sam']],
   ['policy parked', ['policy parked --json']],
-  ['policy retry', ['policy retry', 'policy retry 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11']],
+  ['policy retry', ['policy retry', 'policy retry 12']],
+  ['policy skip', ['policy skip 12 --reason "granted by hand" --by sam']],
   ['webhook list', ['webhook list acme']],
   [
     'webhook deliveries',

@@ -1,17 +1,19 @@
 import type { Command } from 'commander';
-import { LIMIT_MAX, parseLimit } from './arguments.js';
+import { operatingSystemUser } from '../operations/audit.js';
+import { filled, LIMIT_MAX, parseLimit } from './arguments.js';
 import { CommandError } from './command-error.js';
 import {
   malformedId,
   retryParkedReactions,
   showParked,
+  skipParkedReaction,
 } from '../operations/policies/policy-commands.js';
 import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 import { done } from './outcomes.js';
 
 /** `policy …` */
 export function addPolicyCommands(cli: Command): void {
-  const policy = cli.command('policy').description('parked reactions to events, and their retry');
+  const policy = cli.command('policy').description('parked reactions to events: list, retry, skip');
   policy
     .command('parked')
     .description('reactions that failed for good and streams that cannot be read, oldest first')
@@ -42,6 +44,29 @@ export function addPolicyCommands(cli: Command): void {
     .description('retries parked reactions, with or without a running service')
     .option('--json', 'one JSON document')
     .action(retryCommand);
+  policy
+    .command('skip')
+    .argument('<id>', 'the id of the reaction')
+    .requiredOption('--reason <text>', 'why')
+    .option('--by <name>', 'the member of staff; default: the user of the operating system')
+    .description('ends a parked reaction without running it')
+    .option('--json', 'one JSON document')
+    .action(skipCommand);
+}
+
+async function skipCommand(
+  id: string,
+  { reason, by, json }: OutputOptions & { reason: string; by?: string },
+): Promise<void> {
+  const why = filled('--reason', reason);
+  const who = filled('--by', by ?? operatingSystemUser());
+  done(malformedId(id));
+  const { signal } = new AbortController();
+  const skipped = await withCore(async (core) =>
+    done(await skipParkedReaction(core, id, { by: who, reason: why, signal, warn: note })),
+  );
+  if (json) return printJson(skipped);
+  process.stdout.write(`skipped ${skipped.id}: ${skipped.policy}, event ${skipped.eventId}\n`);
 }
 
 async function retryCommand(

@@ -224,6 +224,16 @@ export class PostgresParkedReactions implements ParkedReactions {
     );
   }
 
+  /** It is not carried out again, also when the log loses its end. */
+  async forgetRetried({ eventId, policy }: Pick<ParkedReaction, 'eventId' | 'policy'>) {
+    await run(
+      this.pool,
+      tables
+        .deleteFrom('ledger.retried_reactions')
+        .where((eb) => eb.and({ event_id: eventId, policy })),
+    );
+  }
+
   /** How many of these still exist. */
   async present(ids: readonly string[]): Promise<number> {
     const row = await fetchRow(

@@ -18,6 +18,8 @@ export interface RetryParts extends ReadingOptions {
   readonly log: Pick<EventLog, 'readStream'>;
   readonly carryOut: CarryOut;
   readonly logger: Pick<Logger, 'error'>;
+  /** A reaction that an operator ends without running it; those behind it are run. */
+  readonly skipped?: Pick<ParkedReaction, 'eventId' | 'policy'>;
 }
 
 /** Reads of a stream whose events are passed over during its retry; then it is retried later. */
@@ -127,6 +129,7 @@ class StreamRun {
   private async react(page: readonly RecordedEvent[], signal: AbortSignal): Promise<boolean> {
     for (const met of await meetEvents(page, this.parts)) {
       if (signal.aborted) return false;
+      if (met.parkedAt && this.isSkipped(met.recorded, ALL_POLICIES)) continue;
       if (met.parkedAt) {
         this.blocked = met.parkedAt;
         return true;
@@ -145,7 +148,8 @@ class StreamRun {
         !event ||
         start === undefined ||
         recorded.revision < start ||
-        this.failed.has(policy.name)
+        this.failed.has(policy.name) ||
+        this.isSkipped(recorded, policy.name)
       )
         continue;
       try {
@@ -159,6 +163,11 @@ class StreamRun {
         });
       }
     }
+  }
+
+  private isSkipped({ id }: RecordedEvent, policy: string): boolean {
+    const { skipped } = this.parts;
+    return skipped?.eventId === id && skipped.policy === policy;
   }
 
   /** One row stays for each policy that is still parked. */

@@ -6,7 +6,9 @@ const testsOf = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => readFileSync(join(__dirname, '..', folder, name), 'utf8'));
 
-const TESTS = [...testsOf('domain'), ...testsOf('command-handling')].join('\n');
+// Themes are not events: what is refused of them is decided where their rows are.
+const FOLDERS = ['domain', 'command-handling', 'operations'];
+const TESTS = FOLDERS.flatMap(testsOf).join('\n');
 const UNION = readFileSync(join(__dirname, '../../src/domain/refusal.ts'), 'utf8');
 const CODES = [...UNION.matchAll(/^ {2}\| '([A-Z_]+)'/gm)].map(([, code]) => code);
 

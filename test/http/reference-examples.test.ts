@@ -35,14 +35,14 @@ const STORY = `
   listMails resendMail listTenantExports cancelExport showTheme publishTheme listThemeVersions
   rollBackTheme listProjections listParkedStreams listProjectionHistory rebuildProjections
   diffProjection swapProjections rollBackProjection retryParkedStreams listParkedReactions
-  retryReactions connectPayments getPayments syncPayments reconcilePayments receiveStripeEvent
+  retryReactions skipReaction connectPayments getPayments syncPayments reconcilePayments receiveStripeEvent
   disconnectPayments deleteSubscription deleteUser deleteAccount getLiveness getReadiness getMetrics
 `
   .trim()
   .split(/\s+/);
 
 /** Examples that find nothing in a service without a mail server. */
-const FINDS_NOTHING = new Set(['resendMail']);
+const FINDS_NOTHING = new Set(['resendMail', 'skipReaction']);
 
 const frank = makeOperatorKey('frank', ['finance', 'support', 'viewer']);
 const grace = makeOperatorKey('grace', ['finance', 'support']);

@@ -7,6 +7,7 @@ import { runHere, type Ran } from '../support/command-line.js';
 import { aPerson, PAID, type Person } from '../support/people.js';
 import { useService, type TestTenant } from '../support/running-service.js';
 import { reconcileLedger } from '../support/operations.js';
+import { recordedOperations } from '../support/recorded-operations.js';
 
 /**
  * What operators do about reactions that stand still, beside a running service on the same stores.
@@ -156,3 +157,36 @@ describe('policy parked and policy retry', () => {
     ]);
   }, 120_000);
 });
+
+test('policy skip ends a parked reaction without running it, and records the operator and the reason', async () => {
+  const tenant = await running.service.createTenant();
+  const referrer = await aPerson(tenant.live);
+  const mend = await refusingGrants(tenant, referrer);
+  try {
+    await converts(tenant, referrer);
+    await eventually(async () => (await showParked(core, 10)).length === 1, 40_000);
+    await core.pool.query(
+      "update ledger.parked_reactions set next_try_at = now() + interval '1 hour'",
+    );
+  } finally {
+    await mend();
+  }
+  const [parked] = await showParked(core, 1);
+  const skip = ['policy', 'skip', parked?.id ?? '', '--reason', 'ticket 7', '--by', 'sam'];
+  const skipped = await cli(...skip, '--json');
+  expect([skipped.code, JSON.parse(skipped.out)]).toEqual([0, parked]);
+  expect(await showParked(core, 10)).toEqual([]);
+  expect(await recordedOperations(core, scopeOf(tenant))).toMatchObject([
+    {
+      operation: 'policy skip',
+      by: { value: 'sam' },
+      parameters: { id: parked?.id, policy: parked?.policy, reason: 'ticket 7' },
+    },
+  ]);
+  expect((await cli(...skip)).code).toBe(1);
+  // The next reaction of the policy to another stream shows that the service goes its way.
+  await converts(tenant, referrer);
+  await eventually(async () => (await credit(tenant, referrer)) === 1_000);
+  const again = 'select from ledger.retried_reactions where event_id = $1';
+  expect((await core.pool.query(again, [parked?.eventId])).rowCount).toBe(0);
+}, 120_000);

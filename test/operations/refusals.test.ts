@@ -196,6 +196,7 @@ const UNKNOWN: readonly (readonly [path: string, body: object | undefined, code:
   ['projections/rebuild', { projection: 'nothing' }, 'PROJECTION_NOT_FOUND'],
   ['policies/retry', { id: 'x' }, 'REACTION_NOT_FOUND'],
   ['policies/retry', { id: '99' }, 'REACTION_NOT_FOUND'],
+  ['policies/99/skip', { reason: 'ticket 7' }, 'REACTION_NOT_FOUND'],
 ];
 
 const inPlaces = (text: string, position: string): string =>

@@ -227,6 +227,10 @@ test('A removal is a version, and only the newest 1,000 versions are kept.', asy
   await themeChanges.put(change(), 'de', heading('A'));
   expect(await themeChanges.remove(change(), 'de')).toMatchObject({ version: 2, changed: true });
   expect(await themeChanges.remove(change(), 'de')).toEqual({ refused: 'THEME_NOT_FOUND' });
+  const absent = { locale: 'de', version: 7, by: { subject: 'sam', value: 'sam' } };
+  expect(await themeChanges.restore(change(), absent)).toEqual({
+    refused: 'THEME_VERSION_NOT_FOUND',
+  });
   expect(await document('history', tenant.alias, '--locale', 'de')).toMatchObject([
     { version: 2, removed: true },
     { version: 1, removed: false },

@@ -34,6 +34,7 @@ export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> 
   'POST /operations/payments/{tenant}/sync': ['support'],
   'GET /operations/policies/parked': ['support'],
   'POST /operations/policies/retry': ['support'],
+  'POST /operations/policies/{id}/skip': ['support'],
   'POST /operations/projections/{projection}/diff': ['support'],
   'POST /operations/projections/{projection}/rollback': ['support'],
   'GET /operations/ledger/{tenant}/statement': ['finance', 'viewer'],

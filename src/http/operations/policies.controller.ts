@@ -1,6 +1,14 @@
-import { Body, Controller, Get, Post, Query as QueryParameters } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Query as QueryParameters,
+} from '@nestjs/common';
 import { ApiAcceptedResponse } from '@nestjs/swagger';
-import { showParked } from '../../operations/policies/policy-commands.js';
+import { showParked, skipParkedReaction } from '../../operations/policies/policy-commands.js';
 import { OperatorCall } from '../credentials/call.js';
 import {
   ApiQueries,
@@ -14,7 +22,7 @@ import { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun } from './operator-answers.js';
 import { limitRequest, parsed, parsedQuery } from './operator-request.js';
 import { startPolicyRetry } from './policy-runs.js';
-import { retryRequest } from './policies.request.js';
+import { retryRequest, skipRequest } from './policies.request.js';
 
 @Controller('operations/policies')
 export class PoliciesController {
@@ -40,5 +48,16 @@ export class PoliciesController {
     const { core } = this.operations;
     const run = await startPolicyRetry(this.runs, core, call.operator.name, id);
     return answerWithRun(this.runs, call.reply, run);
+  }
+
+  @Post(':id/skip')
+  @HttpCode(200)
+  @ApiRequest(skipRequest)
+  @ForOperators(['support'], DOCUMENT, 'REACTION_NOT_FOUND')
+  skip(@OperatorCall() call: OperatorCall, @Param('id') id: string, @Body() body: unknown) {
+    const { core, warn } = this.operations;
+    const { reason } = parsed(skipRequest, body);
+    const { signal } = new AbortController();
+    return answered(skipParkedReaction(core, id, { by: call.operator.name, reason, signal, warn }));
   }
 }

@@ -106,7 +106,9 @@ const SENTENCES: Readonly<Partial<Record<ApiErrorCode, readonly string[]>>> = {
     'There is no mail {delivery} of the tenant {tenant} in the mode: check the mode; the list of mails has the ids',
   ],
   PROJECTION_NOT_FOUND: ['There is no {projection}: GET /operations/projections lists the names'],
-  REACTION_NOT_FOUND: ['No reaction {id} is parked: GET /operations/policies/parked lists them'],
+  REACTION_NOT_FOUND: [
+    'There is no parked reaction {id}: GET /operations/policies/parked lists them',
+  ],
   EVENTS_ALREADY_RECEIVED: [
     'The idempotencyKey {idempotencyKey} came with earlier events of the user {userId}: send other events with another key',
   ],

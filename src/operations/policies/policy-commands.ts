@@ -10,8 +10,12 @@ import type { ParkedReaction, ParkedReactions } from '../../reacting/parked-reac
 import { PostgresParkedReactions } from '../../reacting/postgres-parked-reactions.js';
 import { POLICIES } from '../../policies/policies.js';
 import { carryOutReactions } from '../../reacting/reactions.js';
+import { retryStream, type RetryParts } from '../../reacting/retry-stream.js';
 import { Retries } from '../../reacting/retries.js';
 import { decodeAny } from '../../projecting/decode-events.js';
+import type { Scope } from '../../domain/scope.js';
+import { scopeOfStream } from '../../privacy/keyed-names.js';
+import { auditedOn } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
 /** Operations on parked reactions: each returns the document that `--json` prints. */
@@ -72,7 +76,7 @@ export async function retryParkedReactions(
   // Fails here when this database follows another log.
   await core.log.id();
   const parked = new PostgresParkedReactions(core.pool);
-  const retries = retriesOf(core, parked);
+  const retries = new Retries(partsOf(core, parked));
   let result: RetryResult = { retried: 0, done: 0, parked: 0 };
   for (let after = '0'; !signal.aborted;) {
     const rows = await parked.list({ ...(id === undefined ? {} : { id }), after, limit: PAGE });
@@ -93,11 +97,68 @@ export async function retryParkedReactions(
   return result;
 }
 
+/**
+ * Ends one parked reaction without running it, and runs those of its policy behind it. An audit
+ * event records who did it and why.
+ */
+export async function skipParkedReaction(
+  core: Core,
+  id: string,
+  { by, reason, signal, warn }: SkipOptions,
+): Promise<Outcome<ShownParkedReaction>> {
+  const malformed = malformedId(id);
+  if (malformed) return malformed;
+  await core.log.id();
+  const parked = new PostgresParkedReactions(core.pool);
+  const [row] = await parked.list({ id, limit: 1 });
+  const notParked = new NotDone({ code: 'REACTION_NOT_PARKED', id });
+  if (row === undefined) return notParked;
+  const scope = await scopeOf(core, row);
+  if (scope === undefined) return notParked;
+  const frame = { scope, by, operation: 'policy skip', warn };
+  return auditedOn(core, frame, async () => {
+    await retryStream({ ...partsOf(core, parked), skipped: row }, row.stream, signal);
+    const [left] = await parked.list({ id, limit: 1 });
+    if (left?.eventId === row.eventId) throw new Error('the reaction is being retried: try again');
+    await parked.forgetRetried(row);
+    const { policy, eventId } = row;
+    return {
+      result: shown(row),
+      parameters: { id, policy, eventId, reason },
+      completed: `the reaction ${id} is skipped`,
+    };
+  });
+}
+
+export interface SkipOptions {
+  /** The member of staff. */
+  readonly by: string;
+  readonly reason: string;
+  readonly signal: AbortSignal;
+  /** Called, with one line, when the skip could not be recorded. */
+  readonly warn: (line: string) => void;
+}
+
+/** Whose ledger records the skip. An event of a tenant's own stream belongs to its live mode. */
+async function scopeOf(
+  { log, codec }: PolicyCore,
+  { stream, eventId }: ParkedReaction,
+): Promise<Scope | undefined> {
+  const scope = scopeOfStream(stream);
+  if (scope !== undefined) return scope;
+  for await (const recorded of log.readStream(stream)) {
+    if (recorded.id !== eventId) continue;
+    const [decoded] = await decodeAny(codec)([recorded]);
+    return decoded && 'tenant' in decoded ? { tenant: decoded.tenant, mode: 'live' } : undefined;
+  }
+  return undefined;
+}
+
 /** Commands go through this process's command bus, jobs into the queue. */
-function retriesOf(
+function partsOf(
   { pool, log, codec, commands, streams, names, tenants, logger }: PolicyCore,
   parked: ParkedReactions,
-): Retries {
+): RetryParts {
   const queue = { add: (job: Parameters<typeof addJob>[1]) => addJob(pool, job) };
   const carryOut = carryOutReactions(commands, queue, streams, {
     providers: new PaymentNotes(providerRows(pool), names),
@@ -110,7 +171,7 @@ function retriesOf(
     }),
   });
   const decode = decodeAny(codec);
-  return new Retries({ parked, log, carryOut, policies: POLICIES, decode, logger });
+  return { parked, log, carryOut, policies: POLICIES, decode, logger };
 }
 
 const shown = ({
