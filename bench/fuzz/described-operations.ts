@@ -1,7 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { Draft } from './request-plans.js';
 import { RawText } from './slots.js';
 
 /** A JSON Schema, as far as values are made from it. Ajv reads the others, too. */
@@ -34,6 +33,14 @@ export interface Schema {
 
 /** Who may call: anyone, a tenant's key, a key or a user's token, an operator's key. */
 export type Access = 'anyone' | 'key' | 'user' | 'operator';
+
+/** Members are placed by name; the body is JSON. */
+export interface Draft {
+  readonly path: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+}
 
 export interface Parameter {
   readonly name: string;

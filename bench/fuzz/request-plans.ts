@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import type { Access, DescribedOperations, Operation } from './described-operations.js';
+import type { Access, DescribedOperations, Draft, Operation } from './described-operations.js';
 import { ABSENT, anyJson, SchemaArbitraries, type Break } from './schema-arbitraries.js';
 import { drawn, RawText, Slot } from './slots.js';
 import {
@@ -17,14 +17,6 @@ import {
 
 /** Everything as described; one constraint broken; anything. */
 export type RequestKind = 'valid' | 'nearly' | 'wild';
-
-/** Members are placed by name; the body is JSON. */
-export interface Draft {
-  readonly path: Readonly<Record<string, unknown>>;
-  readonly query: Readonly<Record<string, unknown>>;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly body?: unknown;
-}
 
 export type CredentialKind =
   | 'key'

@@ -1,7 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { providerSecretOf, type Ledger, type LedgerValues, type Person } from './ledger-values.js';
-import type { CredentialKind, Credentials, Draft, RequestPlan } from './request-plans.js';
-import { textOf, type Access, type DescribedOperations } from './described-operations.js';
+import type { CredentialKind, Credentials, RequestPlan } from './request-plans.js';
+import {
+  textOf,
+  type Access,
+  type DescribedOperations,
+  type Draft,
+} from './described-operations.js';
 import { filled, RawText, type Slot, type SlotKind } from './slots.js';
 
 export interface FuzzWorld {

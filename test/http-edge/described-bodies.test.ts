@@ -1,6 +1,6 @@
-import { DescribedOperations } from '../../bench/fuzz/described-operations.js';
+import { DescribedOperations, type Draft } from '../../bench/fuzz/described-operations.js';
 import { isStorable } from '../../bench/fuzz/requests.js';
-import { RequestPlans, type Draft } from '../../bench/fuzz/request-plans.js';
+import { RequestPlans } from '../../bench/fuzz/request-plans.js';
 import { filled } from '../../bench/fuzz/slots.js';
 import { SyncAccountRequest } from '../../src/http/accounts/sync-account.request.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
