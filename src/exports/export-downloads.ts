@@ -40,7 +40,7 @@ export class ExportDownloads {
     yield* this.read(attempt, { first: 0, last: bytes - 1 });
   }
 
-  /** Records that a download begins: once an hour for each export and actor, whatever its pieces. */
+  /** Records that a download begins: once an hour for each export and actor. */
   async record({ scope, exportId, actor, id }: Download): Promise<void> {
     const row = {
       ...scope,
