@@ -167,3 +167,18 @@ test.each([
     expect(await firstPaid(one, next.account)).toMatchObject({ amountPaid: 1 });
   },
 );
+
+test('the keys of a repeated erasure are destroyed before the log has anything of it', async () => {
+  const id = 'repeated on a log that dies';
+  accepted(await one.sync(id));
+  accepted(await one.upsert(id, 'bob'));
+  const { account, personsByUserId } = await one.account(id);
+  const { scope, ...cause } = aRequest();
+  const erased = { erasureId: erasureIdOf(id), persons: [personsByUserId.get('bob') ?? ''] };
+  const listed = { ...scope, accountRef: refOf(id), ...erased, account, suppressed: [] };
+  const dying = await ledger.process({ around: (log) => new DyingLog(log, 1) });
+  await expect(
+    dying.commands.execute(new RepeatErasureEnvelope(cause, listed, undefined)),
+  ).rejects.toThrow('the process is dead');
+  expect(await nameOf(await ledger.process(), id)).toStrictEqual([null]);
+});
