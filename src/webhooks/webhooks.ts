@@ -43,7 +43,7 @@ export interface WebhooksParts {
   readonly onAttempt?: (seen: SeenAttempt) => void;
 }
 
-/** From the log to the receivers: what writes down what is to be sent, and what sends it. */
+/** From the log to the receivers: a handler writes the deliveries, and a sender sends them. */
 export class Webhooks {
   readonly tests: TestDeliveries;
   readonly follower: WebhookFollower;

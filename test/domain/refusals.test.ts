@@ -6,7 +6,7 @@ const testsOf = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => readFileSync(join(__dirname, '..', folder, name), 'utf8'));
 
-// Themes are not events: what is refused of them is decided where their rows are.
+// Themes are rows and not events: their refusals are decided, and tested, with the operations.
 const FOLDERS = ['domain', 'command-handling', 'operations'];
 const TESTS = FOLDERS.flatMap(testsOf).join('\n');
 const UNION = readFileSync(join(__dirname, '../../src/domain/refusal.ts'), 'utf8');

@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 const wordOf = (name: string): string => `${MARK}${name}`;
-/** The accounts stay, so their ids tell of nobody. */
+/** The accounts stay: their ids name no person. */
 const accountOf = (name: string): string => `account-of-${name}`;
 const at = (name: string): string =>
   `/open/account${path(accountOf(name))}/user${path(wordOf(name))}`;

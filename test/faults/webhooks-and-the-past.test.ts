@@ -5,7 +5,7 @@ import { until } from '../support/projected-ledger.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
-/** What endpoints do not receive: what is replayed, and what was before them. */
+/** Endpoints receive no replayed events, and none from before their subscription. */
 
 const WITHIN_MS = 60_000;
 jest.setTimeout(180_000);

@@ -64,7 +64,7 @@ export interface WebhooksStatus extends Lag {
 
 /** Longest delay of the checkpoint behind pages that came to nothing. */
 const IDLE_CHECKPOINT_MS = 200;
-/** Older events are told to nobody: their rows may have been deleted. */
+/** Older events are not announced: their rows may have been deleted. */
 const TOLD_WITHIN_MS = 30 * 24 * 3_600_000;
 const UNREAD_AT_ONCE = 1_000;
 
@@ -254,7 +254,7 @@ export class WebhookFollower implements Handler<Page> {
     let deliveries: NewDelivery[] = [];
     const unread: UnreadEvent[] = [];
     const concerning = this.concerning(events);
-    const told = announcements(concerning.flatMap(({ decoded }) => decoded ?? []));
+    const announced = announcements(concerning.flatMap(({ decoded }) => decoded ?? []));
     for (const { decoded, undecodable, eventId } of concerning) {
       if (decoded === undefined) {
         if (undecodable === undefined) continue;
@@ -263,7 +263,8 @@ export class WebhookFollower implements Handler<Page> {
         continue;
       }
       const change = changeBy(decoded);
-      if (change === undefined) deliveries.push(...this.deliveriesOf(decoded, told.get(decoded)));
+      if (change === undefined)
+        deliveries.push(...this.deliveriesOf(decoded, announced.get(decoded)));
       else {
         endpoints.push(change);
         // What waits for an endpoint that ends is not sent.
@@ -276,9 +277,9 @@ export class WebhookFollower implements Handler<Page> {
     return { endpoints, deliveries, unread };
   }
 
-  /** What an endpoint is or may be told of. */
+  /** The changes of endpoints, and the events that an active endpoint may get. */
   private concerning(events: readonly PageEvent[]): readonly PageEvent[] {
-    // An endpoint that begins within the page is told of what follows.
+    // An endpoint that begins within the page gets the events behind that place.
     const isAnyBegun = events.some(
       ({ type }) => type === 'WebhookSubscribed' || type === 'WebhookEnabled',
     );
@@ -334,8 +335,8 @@ export class WebhookFollower implements Handler<Page> {
         await this.lookAgain(await log.head());
         await this.knowActive();
       } else {
-        const told = announcements([decoded]).get(decoded);
-        await this.storeRead({ eventId, deliveries: this.deliveriesOf(decoded, told) });
+        const announced = announcements([decoded]).get(decoded);
+        await this.storeRead({ eventId, deliveries: this.deliveriesOf(decoded, announced) });
       }
     }
   }
