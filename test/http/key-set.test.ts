@@ -42,17 +42,17 @@ test('anyone may read the keys, before and after the first webhook', async () =>
   expect(answer.headers.get('content-type')).toContain('application/json');
   expect(answer.headers.get('cache-control')).toBe('no-cache');
   const all = await Promise.all(Array.from({ length: 20 }, servedKids));
-  expect(new Set(all.flat()).size).toBe(1);
+  expect(new Set(all.map(String)).size).toBe(1);
   expect((await verify(await signedNow())).payload).toEqual(new Uint8Array(body));
 });
 
 test('a rotation by command counts at once, and both keys are served', async () => {
   const before = await signedNow();
-  const [first] = await servedKids();
+  const served = await servedKids();
   const { code, out, err } = await cli('webhook', 'rotate-signing-key', '--json');
   expect({ code, err }).toEqual({ code: 0, err: '' });
   const { kid } = JSON.parse(out) as { kid: string };
-  expect(await servedKids()).toEqual([kid, first]);
+  expect(await servedKids()).toEqual([kid, ...served]);
   for (const jws of [before, await signedNow()])
     expect((await verify(jws)).payload).toEqual(new Uint8Array(body));
   expect((await verify(await signedNow())).protectedHeader).toMatchObject({ alg: 'RS256', kid });
