@@ -33,11 +33,10 @@ export function refuseWhenStoresHang(
   const isPage = request.routeOptions.config.access?.kind === 'console';
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   if (isRead && !isPage) return;
-  const checkAfter = (ms: number): void =>
-    void reply.raw.once(
-      'close',
-      after(ms, () => void check(), { keepsProcess: false }),
-    );
+  let cancel: () => void;
+  const checkAfter = (ms: number): void => {
+    cancel = after(ms, () => void check(), { keepsProcess: false });
+  };
   const check = async (): Promise<void> => {
     if (reply.sent) return;
     const answered = await (isRead ? databaseAnswers() : storesAnswer());
@@ -46,4 +45,5 @@ export function refuseWhenStoresHang(
     else refuse(unavailable());
   };
   checkAfter(isPage ? CHECK_PAGE_AFTER_MS : CHECK_AFTER_MS);
+  reply.raw.once('close', () => cancel());
 }
