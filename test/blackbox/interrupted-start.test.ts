@@ -19,7 +19,7 @@ afterEach(() => removeDataDir(dataDir));
 it('SIGTERM during a start stops the service once it has started, and its Postgres too', async () => {
   const service = await startServiceProcess({ env: { DATA_DIR: dataDir, LOG_LEVEL: 'info' } });
   const isStarted = () => service.output().includes('started the embedded Postgres');
-  await eventually(() => Promise.resolve(isStarted()), 60_000);
+  await eventually(() => isStarted());
   expect(service.output()).not.toContain('listening');
   expect(await service.terminate()).toBe(0);
   expect(await postmasterPid(dataDir)).toBeUndefined();

@@ -67,7 +67,7 @@ test('SIGTERM to npm start stops the service cleanly, its Postgres included', as
   try {
     let output = '';
     npm.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-    await eventually(() => Promise.resolve(output.includes('"msg":"listening"')), 60_000);
+    await eventually(() => output.includes('"msg":"listening"'));
     const [, url = ''] = /"url":"([^"]+)"/.exec(output) ?? [];
     expect(await statusOf(`${url}/health/live`)).toBe(200);
     expect(await postmasterPid(dataDir)).toBeDefined();

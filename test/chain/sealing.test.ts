@@ -187,7 +187,7 @@ test('a sealer stops while the log does not answer', async () => {
     { pool: ledger.pool, log: silent },
   );
   sealer.start();
-  await eventually(() => Promise.resolve(asked));
+  await eventually(() => asked);
   await sealer.stop();
   expect((await ledger.pool.query('select from ledger.chain_seals')).rowCount).toBe(0);
 });

@@ -102,7 +102,7 @@ it.each([
       seen.push(...page.map(({ id }) => id));
   })();
   const ended = expect(tail).rejects.toThrow(LogWentBack);
-  await eventually(() => Promise.resolve(seen.length === 2));
+  await eventually(() => seen.length === 2);
   await double.kill();
   double.store.loseTail(kept);
   if (filled > 0)

@@ -15,7 +15,7 @@ import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { startExportsPools } from '../../src/process/start-exports.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { basic, type ApiClient, type Json } from '../support/api-client.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 import {
   createStores,
   makeOperators,
@@ -110,7 +110,7 @@ async function withWorker<T>(work: () => Promise<T>): Promise<T> {
 }
 
 const ended = async (id: string): Promise<Shown> => {
-  await until(async () => (await show(id)).status !== 'PENDING', WITHIN_MS);
+  await eventually(async () => (await show(id)).status !== 'PENDING', WITHIN_MS);
   return show(id);
 };
 
@@ -167,7 +167,7 @@ test('the third death of its process aborts an export', async () => {
       status: 'ABORTED',
       stats: { reason: 'its process ended three times' },
     });
-    await until(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
+    await eventually(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
   });
   expect(await chunksOf(ATTEMPT)).toBe(0);
   expect(outcome(await tenant.live.get(`/export/${id}/download`))).toEqual(
@@ -184,7 +184,7 @@ test('a file whose completion was not recorded is completed', async () => {
   );
   await withWorker(async () => {
     expect(await ended(id)).toMatchObject({ status: 'COMPLETED', stats: file });
-    await until(async () => {
+    await eventually(async () => {
       const { rows } = await pool.query(
         `select from ledger.export_files where export_id = $1 and state = 'STORED'`,
         [id],
@@ -202,13 +202,13 @@ test('a file that was recorded and not yet marked as stored is marked by another
     [id, DEAD],
   );
   await withWorker(() =>
-    until(async () => {
+    eventually(async () => {
       const { rows } = await pool.query<{ state: string }>(
         'select state from ledger.export_files where export_id = $1',
         [id],
       );
       return rows[0]?.state === 'STORED';
-    }, 60_000),
+    }),
   );
 });
 
@@ -232,8 +232,8 @@ test('what the database lost of exports follows the log', async () => {
   );
   await withWorker(async () => {
     expect(await ended(waiting)).toMatchObject({ status: 'COMPLETED' });
-    await until(async () => (await show(fileless)).status === 'EXPIRED', WITHIN_MS);
-    await until(async () => (await rowsLeft(unrecorded)) === 0, WITHIN_MS);
+    await eventually(async () => (await show(fileless)).status === 'EXPIRED', WITHIN_MS);
+    await eventually(async () => (await rowsLeft(unrecorded)) === 0, WITHIN_MS);
   });
   expect(await downloaded(lost)).toBe(200);
 });
@@ -247,8 +247,8 @@ test('a file whose time is over is removed', async () => {
   );
   // The next start looks at once.
   await withWorker(async () => {
-    await until(async () => (await show(id)).status === 'EXPIRED', WITHIN_MS);
-    await until(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
+    await eventually(async () => (await show(id)).status === 'EXPIRED', WITHIN_MS);
+    await eventually(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
   });
   expect(await downloaded(id)).toBe(410);
 });
@@ -285,7 +285,7 @@ async function endedForgetting(
   try {
     await holder.query('begin; lock table ledger.export_chunks in share mode');
     return await withWorker(async () => {
-      await until(async () => {
+      await eventually(async () => {
         const { rows } = await pool.query(
           `select from pg_stat_activity where datname = current_database()
             and wait_event_type = 'Lock' and query like '%into ledger.export_chunks%'`,
@@ -316,7 +316,7 @@ test('progress is shown while a file is written; people who are forgotten meanwh
   let first: Awaited<ReturnType<typeof attempts>> = [];
   const shown = await endedForgetting(bob, id, async () => {
     first = await attempts();
-    await until(async () => (await show(id)).stats !== null, WITHIN_MS);
+    await eventually(async () => (await show(id)).stats !== null, WITHIN_MS);
     expect(await show(id)).toMatchObject({
       status: 'PENDING',
       stats: { rowsDone: 0, rowsTotal: 3 },
@@ -360,7 +360,7 @@ test('a database without room for a file aborts the export, and no other', async
       status: 'ABORTED',
       stats: { reason: 'the database has no room for the file' },
     });
-    await until(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
+    await eventually(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
     const { rows } = await pool.query(
       `select from ledger.export_chunks where attempt not in
         (select attempt from ledger.export_files where attempt is not null)`,
@@ -411,9 +411,9 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
       status: 'ABORTED',
       stats: { reason: 'failed 3 times: nothing was written for 0.5 s' },
     });
-    await until(async () => (await rowsLeft(id)) === 0 && (await hanging()) === 0, WITHIN_MS);
+    await eventually(async () => (await rowsLeft(id)) === 0 && (await hanging()) === 0, WITHIN_MS);
     const reason = 'nothing was written for 0.5 s';
-    await until(() => warnings.length === 2, WITHIN_MS);
+    await eventually(() => warnings.length === 2, WITHIN_MS);
     expect(warnings).toEqual([
       { exportId: id, reason, failures: 3 },
       { exportId: id, reason: `failed 3 times: ${reason}` },

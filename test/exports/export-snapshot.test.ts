@@ -17,7 +17,8 @@ import {
   userIdentified,
 } from '../support/account-events.js';
 import { END_SESSIONS } from '../support/ended-sessions.js';
-import { ProjectedLedger, until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
+import { ProjectedLedger } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 import { partsOf, readCsv, readSheets, writtenFile } from './support/written-file.js';
 
@@ -25,7 +26,6 @@ import { partsOf, readCsv, readSheets, writtenFile } from './support/written-fil
 
 const scope = { tenant: 'demo', mode: 'live' } as const;
 const acme = anAccount('acme');
-const WITHIN_MS = 60_000;
 jest.setTimeout(180_000);
 
 let projected: ProjectedLedger;
@@ -72,7 +72,7 @@ test('a file waits until the read model includes a position', async () => {
   };
   const notBefore = await projected.log.head();
   const file = writtenFile({ ...parts, waitFor }, users, { notBefore });
-  await until(() => waited.length === 1);
+  await eventually(() => waited.length === 1);
   expect(parts.pool.totalCount).toBe(0);
   include();
   expect((await file).written).toMatchObject({ position: notBefore, rows: 2 });
@@ -152,7 +152,7 @@ test('an aborted file ends with the reason, also while it waits, and leaves no c
   abort.abort(reason);
   held.open();
   await expect(writing).rejects.toBe(reason);
-  await until(() => parts.pool.totalCount === 0, WITHIN_MS);
+  await eventually(() => parts.pool.totalCount === 0);
 
   const later = new AbortController();
   const waitFor: ExportParts['waitFor'] = (_position, _projections, _timeoutMs, signal) =>
@@ -182,7 +182,7 @@ test.each(['CSV', 'XLSX'] as const)(
     const full = new Error('no room');
     const sink = { write: () => Promise.reject(full) };
     await expect(writtenFile(parts, { ...users, format }, { sink })).rejects.toBe(full);
-    await until(() => parts.pool.totalCount === 0, WITHIN_MS);
+    await eventually(() => parts.pool.totalCount === 0);
     expect((await writtenFile(parts, { ...users, format })).written.rows).toBe(2);
   },
 );

@@ -92,7 +92,7 @@ test('log, keys and seals come back together as they were at a moment, and who w
     const { out } = await cli('privacy', 'list-erasures');
     await writeFile(erasures, out);
     return out.trim() !== '';
-  }, 60_000);
+  });
   await before.terminate();
   await server.asSuperuser('postgres', 'select pg_switch_wal()');
   await eventually(async () => {
@@ -101,7 +101,7 @@ test('log, keys and seals come back together as they were at a moment, and who w
       `select last_archived_wal >= pg_walfile_name(pg_current_wal_lsn() - 16777216) as done from pg_stat_archiver`,
     )) as readonly { readonly done: boolean | null }[];
     return row?.done === true;
-  }, 60_000);
+  });
   await server.stop();
 
   await rename(server.pgdata, join(server.folder, 'lost'));
@@ -118,7 +118,7 @@ test('log, keys and seals come back together as they were at a moment, and who w
       'select pg_is_in_recovery() as recovering',
     )) as readonly { readonly recovering: boolean }[];
     return row?.recovering === false;
-  }, 60_000);
+  });
 
   expect((await cli('privacy', 'replay-erasures', '--from', erasures)).code).toBe(0);
   const after = await start();

@@ -1,5 +1,6 @@
 import type { Position } from '../../src/event-log/event-log.js';
 import { enterWorldWith } from '../support/clock-of-process.js';
+import { eventually } from '../support/embedded.js';
 import { ServiceReadiness } from '../../src/observability/health.js';
 
 /**
@@ -101,16 +102,13 @@ describe('beside a projector that is dead', () => {
     );
     return { readiness, accounts };
   }
-  const until = async (isSo: () => boolean): Promise<void> => {
-    while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
-  };
 
   it('a start goes on, and knows what is not included until it is', async () => {
     const { readiness, accounts } = started(1);
     await readiness.catchUp();
     expect(readiness.notIncluded).toBe('9');
     accounts.position = '9';
-    await until(() => readiness.notIncluded === undefined);
+    await eventually(() => readiness.notIncluded === undefined);
     readiness.stop();
   });
 
@@ -118,7 +116,7 @@ describe('beside a projector that is dead', () => {
     const { readiness, accounts } = started(undefined);
     let isOver = false;
     const catchingUp = readiness.catchUp().then(() => (isOver = true));
-    await until(() => readiness.notIncluded === '9');
+    await eventually(() => readiness.notIncluded === '9');
     for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
     expect(isOver).toBe(false);
     accounts.generation = 1;

@@ -47,7 +47,7 @@ it('a job in the hands of a process that is killed runs in the next one, within 
 
   await start();
   // The library itself would leave it locked for four hours.
-  await eventually(async () => (await jobs()).length === 0, 60_000);
+  await eventually(async () => (await jobs()).length === 0);
 }, 120_000);
 
 it('an unhandled rejection of anything else still ends the process', async () => {

@@ -55,7 +55,7 @@ async function available(accountId: string): Promise<number> {
     }[];
     found = (credit?.totalAssignedCredit ?? 0) - (credit?.totalRedeemedCredit ?? 0);
     return true;
-  }, 30_000);
+  });
   return found;
 }
 
@@ -97,7 +97,7 @@ it('a running service neither shows nor redeems lost rewards, and new ones are r
     400,
     'INVALD_REWARD_REDEMPTION',
   ]);
-  await eventually(() => Promise.resolve(lossLines().length > 0));
+  await eventually(() => lossLines().length > 0);
   expect(lossLines()).toMatchObject([{ level: 50, from, to: from?.replace(/\d+$/, String(kept)) }]);
   expect(await available(accountId)).toBe(0);
   // The key's effect is gone with its event: the request takes effect again.
@@ -129,7 +129,7 @@ it('a node of EventStoreDB that returns without the end of its log is noticed by
       await double.loseTail(kept);
       if (!isRunning) running = await RunningService.start(own, environment);
       tenant = { ...tenant, live: running.client(tenant.alias, `:${tenant.liveKey}`) };
-      await eventually(async () => (await spend(accountId, 800)).status === 400, 20_000);
+      await eventually(async () => (await spend(accountId, 800)).status === 400);
       await eventually(async () => (await available(accountId)) === 0);
     }
   } finally {
@@ -150,7 +150,7 @@ it('a loss is noticed when every connection breaks and the log is filled again a
   await eventually(
     async () => (await tenant.live.post(`/rewards${other.at}`, CREDIT)).status === 201,
   );
-  await eventually(() => Promise.resolve(lossLines().length > 0));
+  await eventually(() => lossLines().length > 0);
   expect(await available(one.accountId)).toBe(0);
   expect(await available(other.accountId)).toBe(800);
   expect((await spend(one.accountId, 800)).status).toBe(400);
@@ -163,8 +163,8 @@ it('lost reactions of policies are repeated', async () => {
   expect(await available(referrer.accountId)).toBe(1000);
   // Everything behind the conversion is lost: what the policy made of it, and only that.
   await loseTail(sql, numberOf(converted.headers.get('ledger-position')));
-  await eventually(() => Promise.resolve(lossLines().length > 0));
-  await eventually(async () => (await available(referrer.accountId)) === 1000, 30_000);
+  await eventually(() => lossLines().length > 0);
+  await eventually(async () => (await available(referrer.accountId)) === 1000);
 });
 
 it('what a finished job appended is appended again', async () => {
@@ -176,7 +176,7 @@ it('what a finished job appended is appended again', async () => {
   const position = headers.get('ledger-position');
   const granted = numberOf(position);
   const isSettled = async () => (await head()) > granted && (await jobs()) === 0;
-  await eventually(isSettled, 30_000);
+  await eventually(isSettled);
   expect(await available(accountId)).toBe(800);
   // The policies had passed the reward long before its date: they do not go back behind it.
   await sql.query(
@@ -186,7 +186,7 @@ it('what a finished job appended is appended again', async () => {
     [position, granted],
   );
   await loseTail(sql, granted);
-  await eventually(isSettled, 30_000);
+  await eventually(isSettled);
   const { rows } = await sql.query<{ type: string; data: string }>(
     'select type, data from ledger.events where position > $1',
     [granted],

@@ -87,7 +87,7 @@ it('an event that this release cannot read stops its account alone, which contin
   expect((await fetch(`${running.service.origin}/health/ready`)).status).toBe(200);
 
   await setVersion(position, 1);
-  await eventually(async () => (await live.get(`/account/${id}`)).status === 200, 60_000);
+  await eventually(async () => (await live.get(`/account/${id}`)).status === 200);
   expect((await live.get(`/account/${id}`)).body).toMatchObject({
     subscription: { status: 'FREE' },
   });

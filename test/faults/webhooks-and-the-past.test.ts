@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
@@ -41,7 +41,7 @@ async function aUser(): Promise<string> {
   const id = personal('user');
   const accountId = personal('acc');
   const path = `/open/account/${accountId}/user/${id}`;
-  await until(
+  await eventually(
     async () => (await tenant.live.put(path, { id, accountId })).status === 200,
     WITHIN_MS,
   );

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { openPool } from '../../src/postgres/database.js';
 import { basic, type ApiClient, type Json } from '../support/api-client.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 import {
   personal,
   useSharedService,
@@ -41,7 +41,7 @@ const show = async (id: string, client = tenant.live): Promise<Shown> =>
   (await client.get<Shown>(`/export/${id}`)).body;
 
 async function over(id: string, client = tenant.live): Promise<Shown> {
-  await until(async () => (await show(id, client)).status !== 'PENDING', WITHIN_MS);
+  await eventually(async () => (await show(id, client)).status !== 'PENDING', WITHIN_MS);
   return show(id, client);
 }
 

@@ -10,7 +10,6 @@ import {
 } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { aPerson, PAID, TRIAL, type Person } from '../support/people.js';
-import { until } from '../support/projected-ledger.js';
 import { sendRaw } from '../support/raw-http.js';
 import {
   outcome,
@@ -304,7 +303,7 @@ describe('a key', () => {
     await sql.query('begin');
     await sql.query('select 1 from ledger.log_head for update');
     const first = call(api);
-    await until(
+    await eventually(
       async () =>
         (await sql.query('select 1 from ledger.idempotency_keys where answer is null')).rowCount ===
         1,
@@ -394,7 +393,7 @@ describe('a position', () => {
     try {
       const client = here.client(tenant.alias, `:${tenant.liveKey}`);
       const before = (await running.service.head())!;
-      await until(
+      await eventually(
         async () => (await client.get('/users?limit=0', { atLeast: before })).status === 200,
       );
       const counted = await client.get('/users?limit=0');
@@ -428,7 +427,7 @@ describe('a position', () => {
       await eventually(async () => {
         const read = await client.get('/users?limit=0');
         return read.headers.get('ledger-stale') === null && (await health()).status === 'ready';
-      }, 60_000);
+      });
     } finally {
       await here.stop();
     }

@@ -244,7 +244,7 @@ describe('an operation that takes longer than an answer may', () => {
       context.onProgress('verifying', 5, 10);
       return untilStopped(context);
     });
-    await eventually(() => Promise.resolve(started?.shown().progress?.done === 5));
+    await eventually(() => started?.shown().progress?.done === 5);
     const shown = (await answerWithRun(runs, reply, started)) as ShownRun;
     expect(shown).toMatchObject({
       state: 'running',
@@ -280,7 +280,7 @@ describe('an operation that takes longer than an answer may', () => {
     fourth?.cancel();
     await expect(fourth?.result).rejects.toThrow('stopped');
     first?.cancel();
-    await eventually(() => Promise.resolve(third?.shown().progress === null));
+    await eventually(() => third?.shown().progress === null);
     await runs.close();
   });
 });

@@ -8,7 +8,7 @@ import {
 import type { Mode } from '../../src/domain/scope.js';
 import type { Json } from '../support/api-client.js';
 import { aPerson, give, type Person } from '../support/people.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 import {
   outcome,
   personal,
@@ -255,7 +255,7 @@ test('a failed delivery is sent again with the same id and body, and its attempt
     (await showDeliveries(core(), scope(), { state: 'DELIVERED', limit: 10 })) as readonly {
       id: string;
     }[];
-  await until(async () => (await delivered()).length === 1, WITHIN_MS);
+  await eventually(async () => (await delivered()).length === 1);
   const [delivery] = await delivered();
   expect(await showDelivery(core(), scope(), delivery?.id ?? '')).toMatchObject({
     eventId: first?.headers['webhook-id'],
@@ -283,7 +283,7 @@ test('410 disables the endpoint: it is shown, gets nothing, and a subscription e
     ((await showEndpoints(core(), scope())) as readonly { state: string }[]).map(
       (known) => known.state,
     );
-  await until(async () => (await state())[0] === 'DISABLED', WITHIN_MS);
+  await eventually(async () => (await state())[0] === 'DISABLED');
   expect((await tenant.live.get('/subscription')).body).toStrictEqual([
     { endpointUrl, name: null },
   ]);
@@ -306,9 +306,9 @@ test('another name is no relief for a failing endpoint', async () => {
   await aUser();
   const state = async () =>
     ((await showEndpoints(core(), scope())) as readonly { state: string }[])[0]?.state;
-  await until(async () => (await state()) === 'FAILING', WITHIN_MS);
+  await eventually(async () => (await state()) === 'FAILING');
   await tenant.live.post('/subscription', { endpointUrl, name: 'another name' });
-  await until(
+  await eventually(
     async () =>
       (
         await core().pool.query(

@@ -75,7 +75,7 @@ test('a mail whose process is killed within the conversation, or whose server fa
     server.manners.set(killed, 'hang');
     server.manners.set(silent, 'hang');
     await earn(first.url, 'killed');
-    await eventually(() => Promise.resolve(server.offers(killed) === 1), WITHIN_MS);
+    await eventually(() => server.offers(killed) === 1, WITHIN_MS);
     await first.kill();
 
     const second = await start();

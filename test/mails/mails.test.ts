@@ -111,7 +111,7 @@ const ended = (tenant: TestTenant, count: number): Promise<void> =>
   eventually(async () => {
     const all = await mailsOf(tenant);
     return all.length === count && all.every(({ state }) => state !== 'PENDING');
-  }, 40_000);
+  });
 
 /** Waits until the server has answered the first attempts of so many mails with 451. */
 const failedOnce = (tenant: TestTenant, count: number): Promise<void> =>
@@ -119,7 +119,7 @@ const failedOnce = (tenant: TestTenant, count: number): Promise<void> =>
     const pending = await mailsOf(tenant, { state: 'PENDING' });
     const answered = pending.filter(({ reason }) => reason === 'the server answered 451');
     return answered.length === count && answered.every(({ attempts }) => attempts === 1);
-  }, 40_000);
+  });
 
 const reward = ({ live }: Pick<TestTenant, 'live'>, id: string, more: object = {}) =>
   live.post(`/rewards/account/${id}/user/${id}`, {
@@ -189,7 +189,7 @@ it('a mail has the words of the stored theme in the language of the person', asy
   await eventually(async () => {
     const { body } = await tenant.live.get('/theme/fr/variables/instance');
     return JSON.stringify(body).includes('voici');
-  }, 40_000);
+  });
   const id = personal('thm');
   await user(tenant, id, { locale: 'fr_CA' });
   await reward(tenant, id);
@@ -273,7 +273,7 @@ it('who is forgotten, or asks not to be tracked, gets no mail that was decided o
   await eventually(async () => {
     await makeDue(tenant);
     return (await mailsOf(tenant, { state: 'DEAD' })).length === 3;
-  }, 40_000);
+  });
   expect((await mailsOf(tenant, { state: 'DEAD' })).map(({ reason }) => reason)).toEqual(
     Array.from({ length: 3 }, () => 'not sent: the person is forgotten'),
   );
@@ -313,7 +313,7 @@ it('nothing is sent while the tenant is suspended, and what is no news any more 
   await eventually(async () => {
     await makeDue(tenant);
     return (await mailsOf(tenant, { state: 'DEAD' })).length === 1;
-  }, 40_000);
+  });
   expect(await mailsOf(tenant, { state: 'DEAD' })).toMatchObject([
     { id: made[0]?.id, attempts: 1, reason: 'not sent: for a week the tenant is suspended' },
   ]);
@@ -322,7 +322,7 @@ it('nothing is sent while the tenant is suspended, and what is no news any more 
   await eventually(async () => {
     await makeDue(tenant);
     return (await mailsOf(tenant, { state: 'DELIVERED' })).length === 1;
-  }, 40_000);
+  });
   const taken = [soon, late].map((id) => server.takenFor(addressOf(id)).length);
   expect(taken.sort()).toEqual([0, 1]);
 }, 240_000);
@@ -436,8 +436,8 @@ it('a refused mail is dead, a refusal for now is tried again', async () => {
   // What is still being sent is not sent again.
   await ended(tenant, 2);
   expect((await cli('mail', 'resend', tenant.alias, dead!.id)).code).toBe(0);
-  await eventually(() =>
-    Promise.resolve(server.received.filter(({ to }) => to[0] === addressOf(never)).length === 2),
+  await eventually(
+    () => server.received.filter(({ to }) => to[0] === addressOf(never)).length === 2,
   );
   const again = server.received.findLast(({ to }) => to[0] === addressOf(never));
   expect(again?.mail.messageId).toBe(first.mail.messageId);
@@ -458,7 +458,7 @@ it('an operator of support sees and resends mails over HTTP, on record', async (
     expect((await operator.get(`${path}/deliveries?${none}`)).body).toEqual([]);
   const delivery = String(shown[0]?.id);
   expect((await operator.post(`${path}/resend`, { delivery })).body).toEqual({ resent: 1 });
-  await eventually(() => Promise.resolve(server.takenFor(addressOf(id)).length === 2));
+  await eventually(() => server.takenFor(addressOf(id)).length === 2);
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
   expect(await recordedOperations(service.service.core, scope)).toMatchObject([
     { operation: 'mail resend', by: { value: 'sam' }, parameters: { id: delivery } },
@@ -535,12 +535,12 @@ it('health and metrics show what came of mails, what waits, and a sender that ca
     const { counts, waiting, oldest } = await scrape();
     const areCounted = counts.every((count, n) => count > (before.counts[n] ?? NaN));
     return areCounted && waiting === 1 && oldest > 0;
-  }, 40_000);
+  });
   expect(await check()).toMatchObject({ ok: true, sends: true, waiting: 1, lastError: null });
   const { pool } = service.service.core;
   await pool.query('alter table ledger.mail_deliveries rename to mails_away');
   try {
-    await eventually(async () => (await scrape()).still > 1, 40_000);
+    await eventually(async () => (await scrape()).still > 1);
     expect(await check()).toMatchObject({ ok: false, sends: true, lastError: 'error 42P01' });
   } finally {
     await pool.query('alter table ledger.mails_away rename to mail_deliveries');

@@ -83,7 +83,7 @@ test('beside a service, run waits for the file, and names what was asked for', a
   const out = text(running.stdout);
   let err = '';
   running.stderr.on('data', (bytes: Buffer) => (err += bytes.toString()));
-  await eventually(() => Promise.resolve(err.includes('waiting')), 60_000);
+  await eventually(() => err.includes('waiting'));
   const { rows } = await api.service.core.pool.query(
     `select from pg_stat_activity where application_name = 'ledger-cli-exports'`,
   );

@@ -483,7 +483,7 @@ test('an entry ahead of the clock on the present day is in no statement up to to
   const { accountId, at } = await aPerson(tenant.live);
   await give(tenant.live, { at }, { assignedCredit: 100 });
   const first = Date.now();
-  await eventually(() => Promise.resolve(Date.now() > first));
+  await eventually(() => Date.now() > first);
   await give(tenant.live, { at }, { assignedCredit: 50 });
   await give(tenant.live, { at }, { unit: 'POINTS', assignedCredit: 10 });
   await everythingProjected(core);

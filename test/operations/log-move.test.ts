@@ -223,7 +223,7 @@ test('after a move, and back, all answers are as before, nothing is granted twic
   // Two processes at once: one of them moves the database, both answer.
   const [after, beside] = await Promise.all([start(onEventStore()), start(onEventStore())]);
   const api = asSeenBy(after, tenant);
-  await eventually(async () => (await isReady(after)) && (await isReady(beside)), READY_MS);
+  await eventually(async () => (await isReady(after)) && (await isReady(beside)));
   expect(await generations()).toEqual([
     { generation: 1, state: 'retired' },
     { generation: 2, state: 'live' },
@@ -272,7 +272,7 @@ test('after a move, and back, all answers are as before, nothing is granted twic
     isRecorded: true,
   });
   const home = await start();
-  await eventually(() => isReady(home), READY_MS);
+  await eventually(() => isReady(home));
   expect(await answers(asSeenBy(home, tenant))).toEqual(answeredThere);
 }, 240_000);
 
@@ -339,7 +339,7 @@ test('a command that runs during a copy invalidates it, before its end and after
     isRecorded: true,
   });
   const after = await start(onEventStore());
-  await eventually(() => isReady(after), READY_MS);
+  await eventually(() => isReady(after));
   const { body } = await asSeenBy(after, tenant).get(`/reward/balance${query({ accountId: 'a' })}`);
   expect(body).toMatchObject([{ totalAvailableCredit: 1_200 }]);
 }, 120_000);
@@ -351,7 +351,7 @@ test('reads are refused until the read models are complete again', async () => {
   // Nobody keeps read models yet.
   const front = await start({ ...onEventStore(), ROLES: 'api' });
   const api = asSeenBy(front, tenant);
-  await eventually(async () => (await api.get('/users')).status === 503, READY_MS);
+  await eventually(async () => (await api.get('/users')).status === 503);
   const answer = await api.get('/users');
   expect(outcome(answer)).toEqual(refusal(503, 'UNAVAILABLE'));
   expect(answer.headers.get('retry-after')).toBe('1');
@@ -362,7 +362,7 @@ test('reads are refused until the read models are complete again', async () => {
   expect(await rows('select rebuilt from ledger.followed_log')).toEqual([{ rebuilt: false }]);
 
   await start({ ...onEventStore(), ROLES: 'projector,worker' });
-  await eventually(() => isReady(front), READY_MS);
+  await eventually(() => isReady(front));
   expect(await answers(api)).toEqual(answered);
   expect(await rows('select rebuilt from ledger.followed_log')).toEqual([{ rebuilt: true }]);
 }, 120_000);
@@ -385,7 +385,7 @@ test('a database with its own log is not started on another one, with the reason
   await stop(astray);
 
   const after = await start();
-  await eventually(() => isReady(after), READY_MS);
+  await eventually(() => isReady(after));
   expect(await answers(asSeenBy(after, tenant))).toEqual(answered);
   await stop(after);
   // The store took nothing: the copy finds it empty.

@@ -127,7 +127,7 @@ test('a run is watched, listed and stopped in another process, by its operator a
 test('a run whose process is killed ends as failed, with the reason', async () => {
   await duringRebuildThere(async (id) => {
     await other.kill();
-    await eventually(async () => (await stateHere(id)) === 'failed', 60_000);
+    await eventually(async () => (await stateHere(id)) === 'failed');
     const { status, body } = await shownHere(id);
     expect(status).toBe(200);
     expect(body.error).toBe('the process that ran it has ended: start it again');

@@ -12,7 +12,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 import { StripeDouble } from '../harness/stripe-double.js';
 
 /** `payment …` beside a running service, with a double of the provider. */
@@ -190,17 +190,17 @@ describe('payment connect', () => {
       return (JSON.parse(out) as { rewards: readonly Json[] }).rewards;
     };
     const comesTo = (state: string): Promise<void> =>
-      until(async () => (await rewards())[0]?.['state'] === state, 50_000);
+      eventually(async () => (await rewards())[0]?.['state'] === state);
     await comesTo('PARKED');
     const [{ rewardId } = {}] = await rewards();
     const reason = 'the provider answered 404 (resource_missing)';
-    await until(async () => JSON.stringify(await show()).includes(reason), 50_000);
+    await eventually(async () => JSON.stringify(await show()).includes(reason));
     expect(await show()).toMatchObject({ parked: [{ rewardId, reason }] });
     const health = async () => {
       const answer = await fetch(`${service.origin}/health/ready`);
       return ((await answer.json()) as { checks: Record<string, Json> }).checks['payments'];
     };
-    await until(async () => (await health())?.['parkedPushes'] === 1, 50_000);
+    await eventually(async () => (await health())?.['parkedPushes'] === 1);
     expect(await health()).toMatchObject({ ok: true, parkedBecause: reason });
     expect(service.logText).toContain('the payment provider refuses a reward: it is parked');
     double.customer('cus_refused');
@@ -265,10 +265,10 @@ describe('a new tenant', () => {
     ).toMatchObject({ status: 200 });
   /** Waits until the first reward of the account is paid. */
   const paid = async ({ alias }: TestTenant, account: string): Promise<void> =>
-    until(async () => {
+    eventually(async () => {
       const { out } = await cli('payment', 'show', alias, '--account', account, '--json');
       return out.includes('"PUSHED"');
-    }, 50_000);
+    });
   const reconcile = async (alias: string): Promise<Json> => {
     const { code, out } = await cli('payment', 'reconcile', alias, '--json');
     return { code, ...(JSON.parse(out) as Json) };

@@ -79,7 +79,7 @@ test('a reward that could not be granted is retried automatically when the cause
   } finally {
     await mend();
   }
-  await eventually(async () => (await showParked(core, 10)).length === 0, 45_000);
+  await eventually(async () => (await showParked(core, 10)).length === 0);
   expect(await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes())).toMatchObject({
     ok: true,
   });
@@ -103,7 +103,7 @@ describe('policy parked and policy retry', () => {
     const mend = await refusingGrants(tenant, referrer);
     try {
       await converts(tenant, referrer);
-      await eventually(async () => (await showParked(core, 10)).length === 1, 40_000);
+      await eventually(async () => (await showParked(core, 10)).length === 1);
       // Tried no more by the service: what happens from here on, the command does.
       await core.pool.query(
         "update ledger.parked_reactions set next_try_at = now() + interval '1 hour', parked_at = now() - interval '1 minute'",
@@ -164,7 +164,7 @@ test('policy skip ends a parked reaction without running it, and records the ope
   const mend = await refusingGrants(tenant, referrer);
   try {
     await converts(tenant, referrer);
-    await eventually(async () => (await showParked(core, 10)).length === 1, 40_000);
+    await eventually(async () => (await showParked(core, 10)).length === 1);
     await core.pool.query(
       "update ledger.parked_reactions set next_try_at = now() + interval '1 hour'",
     );

@@ -8,7 +8,7 @@ import { operatingSystemUser, operatorMeta } from '../../src/operations/audit.js
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { ThemeChanges } from '../../src/themes/theme-changes.js';
 import { type Json } from '../support/api-client.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { FOREIGN_THEME } from '../themes/foreign-theme.js';
 import { runHere, type Ran } from '../support/command-line.js';
@@ -60,7 +60,7 @@ async function isShown(heading: unknown, locale?: string): Promise<void> {
     ({ body } = await tenant.live.get(path));
     return (body['page'] as Json | undefined)?.['heading'] === heading;
   };
-  await until(isThere, 60_000).catch(() => undefined);
+  await eventually(isThere).catch(() => undefined);
   expect(body).toMatchObject({ page: { heading } });
 }
 

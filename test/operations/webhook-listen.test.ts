@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import type { ApiClient } from '../support/api-client.js';
 import { runHere } from '../support/command-line.js';
 import { startPostgresProxy } from '../support/postgres-proxy.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
@@ -14,7 +14,6 @@ import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-r
  * process.
  */
 
-const WITHIN_MS = 60_000;
 jest.setTimeout(180_000);
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
@@ -64,7 +63,7 @@ class Listening {
   }
 
   async until(condition: () => boolean): Promise<void> {
-    await until(() => Promise.resolve(condition() || this.isEnded()), WITHIN_MS);
+    await eventually(() => condition() || this.isEnded());
     if (!condition()) throw new Error(`it ended: ${this.err}`);
   }
 

@@ -4,7 +4,7 @@ import { noteConnection, providerRows } from '../../src/payments/incoming/paymen
 import { ProviderFailure, type FactsPage } from '../../src/payments/payment-provider.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { useDatabase } from '../support/database.js';
-import { pollPause } from '../support/poll-pause.js';
+import { eventually } from '../support/embedded.js';
 import { connectionOf, tenantsBut } from './support/parts.js';
 
 /** Walks in several processes on one database. A provider of the test's own answers by tenant. */
@@ -113,12 +113,8 @@ async function rows(): Promise<readonly Row[]> {
   return found.rows;
 }
 
-async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  for (let looks = 1; !(await isSo()); looks += 1) await pollPause(looks);
-}
-
 const areDone = (...tenants: readonly string[]) =>
-  until(async () =>
+  eventually(async () =>
     (await rows()).every(({ tenant, isDone }) => isDone || !tenants.includes(tenant)),
   );
 
@@ -166,7 +162,7 @@ test('the daily walk of a process that was killed goes on at its page in another
   answers.set('a', (cursor) => (cursor === '2' ? hang() : Promise.resolve({ ...END, next: '2' })));
   await due('a');
   const killed = await start('one');
-  await until(() => asked.length === 2);
+  await eventually(() => asked.length === 2);
   await start('two');
   answers.set('a', () => Promise.resolve(END));
   await killed.stop();
@@ -182,7 +178,7 @@ test('the daily walk that a provider does not answer is repeated later, at its p
   );
   await due('a');
   await start('one');
-  await until(async () => (await rows())[0]?.failures === 1);
+  await eventually(async () => (await rows())[0]?.failures === 1);
   expect(await rows()).toEqual([
     expect.objectContaining({ cursor: '2', problem: 'the provider answered 429', isDue: false }),
   ]);

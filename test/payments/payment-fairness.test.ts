@@ -12,7 +12,7 @@ import { ACME, BOB, fold } from '../domain/support/account-scenario.js';
 import { ErrorLines } from '../support/error-lines.js';
 import { accountOpened, credit, rewardGranted, userIdentified } from '../support/account-events.js';
 import { useDatabase } from '../support/database.js';
-import { pollPause } from '../support/poll-pause.js';
+import { eventually } from '../support/embedded.js';
 import { connectionOf, tenantsBut } from './support/parts.js';
 
 /** Tenants share the workers that pay rewards: what one of them meets, no other one feels. */
@@ -128,26 +128,21 @@ function start(
   pusher.start();
 }
 
-const until = async (isSo: () => boolean): Promise<void> => {
-  for (let looks = 1; !isSo(); looks += 1) await pollPause(looks);
-};
-const untilRow = async (tenant: string, reason: string): Promise<void> => {
-  for (let looks = 1; ; looks += 1) {
+const untilRow = (tenant: string, reason: string): Promise<void> =>
+  eventually(async () => {
     const { rowCount } = await pool.query(
       'select from ledger.payment_work where tenant = $1 and reason = $2 and claimed_by is null',
       [tenant, reason],
     );
-    if (rowCount === 1) return;
-    await pollPause(looks);
-  }
-};
+    return rowCount === 1;
+  });
 const count = (tenant: string): number => paid.filter((one) => one === tenant).length;
 
 test('ten thousand waiting accounts of one tenant let another one pay in the first turn', async () => {
   await accountsOf('many', 10_000);
   await accountsOf('one', 4);
   start();
-  await until(() => count('one') === 4);
+  await eventually(() => count('one') === 4);
   // Two of a tenant at once: the other one was paid side by side with as many of the many.
   expect(count('many')).toBeLessThan(5_000);
   expect(most.get('many')).toBeLessThanOrEqual(2);
@@ -158,8 +153,8 @@ test('a provider that never answers holds two places, and every other tenant is 
   await accountsOf('b', 50);
   for (const other of others) await accountsOf(other, 3);
   start(['b']);
-  await until(() => others.every((other) => count(other) === 3));
-  await until(() => underWay.get('b') === 2);
+  await eventually(() => others.every((other) => count(other) === 3));
+  await eventually(() => underWay.get('b') === 2);
   expect([count('b'), most.get('b')]).toEqual([0, 2]);
 });
 
@@ -175,12 +170,12 @@ test.each([
     start();
     await untilRow('a', WAITS_FOR.connection);
     await accountsOf('b', 1);
-    await until(() => count('b') === 1);
+    await eventually(() => count('b') === 1);
     expect([count('a'), count('b')]).toEqual([0, 1]);
     await pusher.stop();
     of().clear();
     start();
-    await until(() => count('a') === 1);
+    await eventually(() => count('a') === 1);
     expect([...effects].filter((effect) => effect.startsWith('a '))).toEqual(['a reward:r']);
   },
 );

@@ -2,7 +2,7 @@
 import { shownPushes, type ShownPush } from '../../src/domain/account/provider/reward-push.js';
 import { askForWork, wakeWork } from '../../src/payments/outgoing/payment-work.js';
 import type { Json } from '../support/api-client.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 import {
   personal as personalOf,
   startWithStores,
@@ -13,7 +13,6 @@ import { StripeDouble, type DoubleCall } from '../harness/stripe-double.js';
 
 /** A tenant changes its account of the provider; the customers have the same ids in both. */
 
-const WITHIN_MS = 50_000;
 const KEYS = { former: 'sk_live_former0001', present: 'sk_live_present0002' } as const;
 const REWARD = { type: 'CREDIT', unit: 'CENTS', currency: 'USD', assignedCredit: 1000 } as const;
 const DISCOUNT = { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 } as const;
@@ -96,7 +95,7 @@ async function shown(id: string): Promise<ShownPush | undefined> {
 }
 
 const comesTo = (id: string, state: ShownPush['state']): Promise<void> =>
-  until(async () => (await shown(id))?.state === state, WITHIN_MS);
+  eventually(async () => (await shown(id))?.state === state);
 
 /** As `payment sync` asks for an account. */
 async function tryAgain(id: string): Promise<void> {
@@ -110,7 +109,7 @@ async function tryAgain(id: string): Promise<void> {
     );
     return found.rowCount === 0;
   };
-  await until(isDone, WITHIN_MS);
+  await eventually(isDone);
 }
 
 const credits = (which: Which) => doubles[which].balanceTransactions;
@@ -132,7 +131,7 @@ async function paidWithoutAnswer(id: string): Promise<void> {
     );
     return found.rowCount === 1;
   };
-  await until(isPutOff, WITHIN_MS);
+  await eventually(isPutOff);
   expect(credits('former')).toHaveLength(1);
 }
 

@@ -8,14 +8,13 @@ import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { ErrorLines } from '../support/error-lines.js';
 import type { Json } from '../support/api-client.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 import { personal, useService, type TestTenant } from '../support/running-service.js';
 import { StripeDouble, type DoubleCall } from '../harness/stripe-double.js';
 import { connectionOf } from './support/parts.js';
 
 /** From a program file to the customer's bill, with a double of the provider. */
 
-const WITHIN_MS = 50_000;
 const KEY = 'sk_live_pushes0001';
 const WEBHOOK_SECRET = 'whsec_pushes0001';
 const PROGRAM = {
@@ -117,7 +116,7 @@ const link = async (of: TestTenant, id: string): Promise<void> => {
 const stateOf = async (of: TestTenant, id: string): Promise<string | undefined> =>
   (await shown(of, id))[0]?.state;
 const comesTo = (of: TestTenant, id: string, state: ShownPush['state']): Promise<void> =>
-  until(async () => (await stateOf(of, id)) === state, WITHIN_MS);
+  eventually(async () => (await stateOf(of, id)) === state);
 
 const creditsOf = (id: string) =>
   double.balanceTransactions.filter(({ customer }) => customer === `cus_${id}`);
@@ -184,7 +183,7 @@ it('a process that dies after a payment leaves one credit and one discount, as t
     DEAD,
   );
   dying.start();
-  await until(() => dead.size === 2, WITHIN_MS);
+  await eventually(() => dead.size === 2);
   void dying.stop();
   const presence = new ProcessPresence(running.service.service.core.pool);
   await presence.start();

@@ -5,12 +5,10 @@ import {
 import { countWaiting } from '../../src/payments/incoming/payment-rows.js';
 import { waitingEventsOf, WaitingEvents } from '../../src/payments/incoming/waiting-events.js';
 import type { ProviderEvent } from '../../src/payments/payment-provider.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 import { personal as personalOf, useService, type TestTenant } from '../support/running-service.js';
 
 /** How many events of customers that no account has are kept. */
-
-const WITHIN_MS = 50_000;
 
 const running = useService();
 let tenant: TestTenant;
@@ -65,7 +63,7 @@ it('beyond the bound those of customers that an account has are recorded alone',
   await linked('cus_linked');
   for (const id of ['a', 'b'])
     expect(await recorder(2)(scope(), paid(id, `cus_${id}`))).toBe('recorded');
-  await until(async () => (await waiting()) === 2, WITHIN_MS);
+  await eventually(async () => (await waiting()) === 2);
   const full = recorder(2);
   expect(await full(scope(), paid('c', 'cus_c'))).toBe('full');
   expect(await full(scope(), paid('d', 'cus_linked'))).toBe('recorded');
@@ -80,7 +78,7 @@ it('what waits is counted in the database, in each mode', async () => {
   const room = waitingEventsOf(core);
   const record = recorderOf(core.commands, room);
   expect(await record(scope(), paid('f', 'cus_f'))).toBe('recorded');
-  await until(async () => (await waiting()) === 1, WITHIN_MS);
+  await eventually(async () => (await waiting()) === 1);
   expect(await countWaiting(core.pool, scope(), { since: 0, bound: 10 })).toBe(1);
   const test = { ...scope(), mode: 'test' } as const;
   expect(await countWaiting(core.pool, test, { since: 0, bound: 10 })).toBe(0);

@@ -114,11 +114,11 @@ it('a reaction that takes long delays its stream and the checkpoint, and no othe
   const before = await releases.happened('a', OLD_FACT);
   expect(await runner.waitFor(before, 20_000)).toBe(true);
   await releases.happened('hot', OLD_FACT);
-  await eventually(() => Promise.resolve(isHeld));
+  await eventually(() => isHeld);
   await releases.happened('hot', OLD_FACT);
   const head = await releases.happened('b', OLD_FACT, OLD_FACT);
   try {
-    await eventually(() => Promise.resolve(done.includes(`${streamOf('b')} 1`)));
+    await eventually(() => done.includes(`${streamOf('b')} 1`));
     expect(done).toEqual([`${streamOf('a')} 0`, `${streamOf('b')} 0`, `${streamOf('b')} 1`]);
     expect(log.compare((await runner.checkpoint()) ?? undefined, before)).toBeLessThanOrEqual(0);
     // Another tenant's reads do not wait; this one's do.
@@ -174,7 +174,7 @@ it.each(['25006', '53100'])(
       const fine = await releases.happened('b', OLD_FACT);
       expect(await runner.waitFor(fine, 20_000)).toBe(true);
       const head = await releases.happened('a', OLD_FACT, OLD_FACT);
-      await eventually(() => Promise.resolve(runner.lastError !== null));
+      await eventually(() => runner.lastError !== null);
       expect(runner.lastError).toContain(code);
       expect(log.compare((await runner.checkpoint()) ?? undefined, fine)).toBe(0);
       releases.failure = () => undefined;
@@ -253,7 +253,7 @@ it.each<[string, TestFact, (metadata: string) => string]>([
 
 it('an event of a type that this release does not know is processed by a standby of a release that knows it, while another release leads', async () => {
   const older = releases.older();
-  await eventually(() => Promise.resolve(older.role === 'leader'));
+  await eventually(() => older.role === 'leader');
   releases.newer();
   for (let round = 0; round < 3; round++) {
     await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);

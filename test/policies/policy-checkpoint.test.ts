@@ -119,7 +119,7 @@ it('a leader that has read nothing leaves the event that the checkpoint rests on
     log: elsewhere,
     stores: { ...postgresPolicyStores(pool), parked },
   });
-  await eventually(() => Promise.resolve(parked.fails.mock.calls.length > 1));
+  await eventually(() => parked.fails.mock.calls.length > 1);
   await releases.stop(next);
   await elsewhere.close();
   expect(await stored()).toEqual(before);

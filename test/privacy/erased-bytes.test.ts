@@ -18,9 +18,8 @@ import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/process/service.js';
 import { MailServer } from '../mails/support/mail-server.js';
 import { ApiClient, basic, path, query, type Json } from '../support/api-client.js';
-import { createDataDir, removeDataDir, superuserUrl } from '../support/embedded.js';
+import { createDataDir, eventually, removeDataDir, superuserUrl } from '../support/embedded.js';
 import { filesWith, formsOf, holds } from '../support/marks.js';
-import { until } from '../support/projected-ledger.js';
 
 /**
  * Sixteen people with a mark in everything that is known of them. Half of them are forgotten: no
@@ -238,7 +237,7 @@ async function exported(...formats: readonly string[]): Promise<readonly string[
   const ids: string[] = [];
   for (const format of formats)
     ids.push((await api.post<ShownExport>('/export', { type: 'USER', format })).body.id);
-  await until(async () => {
+  await eventually(async () => {
     const listed = await exportsListed();
     return ids.every((id) => listed.get(id) === 'COMPLETED');
   }, 300_000);
@@ -277,7 +276,7 @@ const addressesOf = (mark: string): readonly string[] =>
   all.filter((index) => markOf(index) === mark).map((index) => profileOf(index).email);
 
 async function mailsEnded(): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const { rows } = await service.core.pool.query<{ state: string }>(
       'select state from ledger.mail_deliveries',
     );

@@ -20,7 +20,8 @@ import {
   type TestAccount,
 } from '../support/account-events.js';
 import { AccountHistory, historyStep } from '../support/account-history.js';
-import { ProjectedLedger, until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
+import { ProjectedLedger } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 import { runs } from '../support/property-runs.js';
 
@@ -237,7 +238,7 @@ test("a person is cleaned in pieces: hidden meanwhile, with no larger statement,
   const tombstone = await projected.ledger.happened(ann, REQUESTED, COMPLETED);
   expect(await runner.waitFor(tombstone, ALL, WITHIN_MS)).toBe(true);
   await expectNobodySeesAnn();
-  await until(() => watch.hold !== undefined);
+  await eventually(() => watch.hold !== undefined);
   expect(await runner.waitFor(ofOther ?? '', ALL, WITHIN_MS)).toBe(true);
   expect(await unfinished()).toBeGreaterThan(0);
   expect(
@@ -249,7 +250,7 @@ test("a person is cleaned in pieces: hidden meanwhile, with no larger statement,
 
   watch.onPiece = undefined;
   release();
-  await until(caughtUp, WITHIN_MS);
+  await eventually(caughtUp);
   await expectNobodySeesAnn();
   // A referral with its counters and rewards.
   expect(watch.rowsMax).toBeLessThanOrEqual(PIECE * 8);
@@ -288,7 +289,7 @@ test('the rest of a process that ends in the middle is cleaned by the next one, 
   };
   const tombstone = await erased;
   expect(await first.waitFor(tombstone, ALL, WITHIN_MS)).toBe(true);
-  await until(() => watch.pieces >= 25);
+  await eventually(() => watch.pieces >= 25);
   await first.stop();
   const left = await unfinished();
   expect(left).toBeGreaterThan(0);
@@ -350,7 +351,7 @@ test('any history in which people are forgotten leaves the same rows in pieces o
           }
         }
         expect(await runner.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(true);
-        await until(
+        await eventually(
           await readModelsReachHead(projected.pool, projected.log, accountProjectors),
           WITHIN_MS,
         );

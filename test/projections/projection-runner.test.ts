@@ -23,7 +23,8 @@ import {
   type TestAccount,
 } from '../support/account-events.js';
 import { ErrorLines } from '../support/error-lines.js';
-import { ProjectedLedger, until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
+import { ProjectedLedger } from '../support/projected-ledger.js';
 
 const ALL = accountProjectors.map(({ name }) => name);
 const WITHIN_MS = 10_000;
@@ -157,7 +158,7 @@ test('leading is lost with the connection that holds the locks, and taken again'
     projected.startRunner({ pool: projected.openPool() }),
   ];
   const leaders = () => runners.filter((runner) => ALL.every((name) => runner.leads(name)));
-  await until(() => leaders().length === 1);
+  await eventually(() => leaders().length === 1);
   await projected.pool.query(
     `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted and pid <> pg_backend_pid()
           and database = (select oid from pg_database where datname = current_database())`,
@@ -185,7 +186,7 @@ test('leading a refresh of the live generations sees what was committed before i
     accountProjectors,
   );
   const earlier = generations.refresh();
-  await until(() => Promise.resolve(read === 1));
+  await eventually(() => read === 1);
   await pool.query(`insert into ledger.followed_log (log_id, shown) values (gen_random_uuid(), false)
       on conflict (only_row) do update set shown = false`);
   const later = generations.refresh();
@@ -352,7 +353,7 @@ test('an event that cannot be applied and is an erasure stops the projections: n
   expect(withPeople.map(({ name }) => name)).toEqual(
     ALL.filter((name) => !nameless.includes(name)),
   );
-  await until(async () => (await stopped()).length === withPeople.length);
+  await eventually(async () => (await stopped()).length === withPeople.length);
   const users = (await stopped()).find(({ projection }) => projection === 'users');
   expect(users).toMatchObject({
     position: 'm-1',
@@ -361,14 +362,16 @@ test('an event that cannot be applied and is an erasure stops the projections: n
   expect(await runner.waitFor(position, ALL, 30)).toBe(false);
   projected.ledger.undecodable.delete(id);
   expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-  await until(async () => (await runner.status()).every(({ lastError }) => lastError === null));
+  await eventually(async () =>
+    (await runner.status()).every(({ lastError }) => lastError === null),
+  );
 });
 
 const isStopped = ({ lastError }: Checkpoint): boolean => lastError !== null;
 
 test('following waits for a log that is away', async () => {
   const runner = projected.startRunner();
-  await until(() => runner.leads('users'));
+  await eventually(() => runner.leads('users'));
   const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3));
   projected.log.away = true;
   expect(await runner.waitFor('m-4', ALL, 20)).toBe(false);

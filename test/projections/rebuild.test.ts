@@ -16,7 +16,8 @@ import {
   type TestAccount,
 } from '../support/account-events.js';
 import { END_SESSIONS } from '../support/ended-sessions.js';
-import { ProjectedLedger, until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
+import { ProjectedLedger } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 
 const ALL = accountProjectors.map(({ name }) => name);
@@ -237,13 +238,13 @@ test('while others read and write reads never fail, never see a mixture, never m
   };
   const work = Promise.all([write(), read(), read()]);
   try {
-    await until(() => seen.marked > 50);
+    await eventually(() => seen.marked > 50);
     // The same runner goes on; only what is rebuilt is without the mark.
     const [built] = await rebuilding.rebuild([BALANCES]);
     expect([built?.generation, seen.plain]).toEqual([2, 0]);
     const held = [(await rebuilding.swap(BALANCES)).heldMs];
     await projected.generations.refresh();
-    await until(() => seen.plain > 50);
+    await eventually(() => seen.plain > 50);
     const rollBack = async (times: number): Promise<void> => {
       while (times-- > 0) held.push((await rebuilding.rollBack(BALANCES)).heldMs);
     };
@@ -255,7 +256,7 @@ test('while others read and write reads never fail, never see a mixture, never m
     expect(Math.min(...held)).toBeLessThan(50);
     await projected.generations.refresh();
     const before = seen.marked;
-    await until(() => seen.marked > before + 50);
+    await eventually(() => seen.marked > before + 50);
   } finally {
     isOver = true;
     await work;
@@ -306,7 +307,7 @@ test.each(STAGES)(
       },
     });
     ended.catch(() => undefined);
-    await until(() => isThere);
+    await eventually(() => isThere);
     await projected.pool.query(`${END_SESSIONS} and application_name = 'doomed'`);
 
     expect(await rebuilding.rowsOf(BALANCES, 1)).toEqual(before);
@@ -318,7 +319,7 @@ test.each(STAGES)(
     await reached(runner, await given(more, 5));
     // The lock goes with the connection, which takes a moment.
     let built: readonly { readonly differences: number }[] = [];
-    await until(async () => {
+    await eventually(async () => {
       built = await rebuilding.rebuild([BALANCES]).catch(() => []);
       return built.length > 0;
     });

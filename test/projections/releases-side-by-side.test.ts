@@ -13,7 +13,8 @@ import type { FollowedProjections } from '../support/followed.js';
 import type { Projector } from '../../src/projecting/projector.js';
 import { accountOpened, anAccount, userIdentified } from '../support/account-events.js';
 import { withOtherTables } from '../support/next-release.js';
-import { ProjectedLedger, until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
+import { ProjectedLedger } from '../support/projected-ledger.js';
 
 const ALL = accountProjectors.map(({ name }) => name);
 const WITHIN_MS = 20_000;
@@ -114,7 +115,7 @@ test('only what has other tables is built anew: the rest has one leader in both 
   expect(await statesOf('users')).toBe('1 live, 2 beside');
   expect(await statesOf('rewards')).toBe('1 live');
   await first.stop();
-  await until(() => ALL.every((name) => second.leads(name)), WITHIN_MS);
+  await eventually(() => ALL.every((name) => second.leads(name)));
 });
 
 describe('a scrub', () => {

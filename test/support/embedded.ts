@@ -30,14 +30,22 @@ export async function serverPid(dataDir: string): Promise<number | undefined> {
   return server && (await isServerOf(pgdata, server.pid)) ? server.pid : undefined;
 }
 
-/** Waits until the condition holds; an exception counts as "not yet". */
+/**
+ * Waits until the condition holds; an exception counts as "not yet". The time limit is below that
+ * of a test, so that a failure names the condition.
+ */
 export async function eventually(
-  condition: () => Promise<boolean>,
-  timeoutMs = 20_000,
+  condition: () => Promise<boolean> | boolean,
+  timeoutMs = 50_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (let looks = 1; ; looks++) {
-    if (await condition().catch(() => false)) return;
+    if (
+      await Promise.resolve()
+        .then(condition)
+        .catch(() => false)
+    )
+      return;
     if (performance.now() > deadline)
       throw new Error(`not so within ${timeoutMs} ms: ${condition.toString()}`);
     await pollPause(looks);

@@ -83,7 +83,7 @@ export async function startOwnPostgres(
     await eventually(async () => {
       if (child.exitCode !== null) return true;
       return (await readPostmasterFile(pgdata))?.status === 'ready';
-    }, 60_000);
+    });
     if (child.exitCode !== null) throw new Error(`the server ended: ${said}`);
     running = { pid: child.pid ?? 0, ended };
   };

@@ -16,20 +16,7 @@ import type { TestAccount } from './account-events.js';
 import { createTestDatabase } from './database.js';
 import { FollowedProjections, type FollowedProjectionsOptions } from './followed.js';
 import { InMemoryEventLog } from './in-memory-event-log.js';
-import { pollPause } from './poll-pause.js';
 import { TestLedger } from './test-ledger.js';
-
-/** Waits until a condition holds; the only way in which these tests wait. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  withinMs = 10_000,
-): Promise<void> {
-  const end = performance.now() + withinMs;
-  for (let looks = 1; !(await condition()); looks++) {
-    if (performance.now() > end) throw new Error('the condition did not come true in time');
-    await pollPause(looks);
-  }
-}
 
 /**
  * The read models over a log in memory and a database of their own, with as many runners as a

@@ -19,7 +19,7 @@ import { recordEnded, type Attempt } from '../../src/webhooks/deliveries/ended-c
 import { resend, waitingAndDead } from '../../src/webhooks/deliveries/shown-deliveries.js';
 import { clockMovedBy } from '../support/clock-of-process.js';
 import { useDatabase } from '../support/database.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 
 /** What is claimed, and what is recorded of claims, by SQL alone. */
 
@@ -152,7 +152,7 @@ test('what is announced while a claim finds nothing more makes the endpoint due'
     await client.query('begin');
     await client.query('update ledger.webhook_endpoints set due_at = null');
     const announced = put(1, 'a');
-    await until(async () => {
+    await eventually(async () => {
       const { rowCount } = await pool.query(
         "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
       );
@@ -278,7 +278,7 @@ test('claims of a process that was absent for five seconds are free; those of ot
     await dying.stop();
     // Its connection may be closed a moment later.
     let now = 10_000;
-    await until(async () => (await claims.free((now += 4_999))) === 2, 60_000);
+    await eventually(async () => (await claims.free((now += 4_999))) === 2);
     expect(now).toBeGreaterThan(2 * 4_999);
     const again = await claim();
     expect(again).toHaveLength(2);

@@ -12,7 +12,7 @@ import {
 import { resend } from '../../src/webhooks/deliveries/shown-deliveries.js';
 import { clockMovedBy } from '../support/clock-of-process.js';
 import { useDatabase } from '../support/database.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 
 /** What a resend makes due, by SQL alone. */
 
@@ -20,7 +20,6 @@ let pool: Pool;
 useDatabase(4, (opened) => (pool = opened), { each: true });
 jest.setTimeout(120_000);
 
-const WITHIN_MS = 60_000;
 const NAME = { tenant: 'acme', mode: 'live', endpointId: 'a' } as const;
 const EARLIER = 1_700_000_000_000;
 const all = { endpointId: 'a', since: new Date(0) };
@@ -149,13 +148,13 @@ test('an endpoint that ends and begins anew during a resend gets nothing of befo
     await client.query('begin');
     await lockEndpoints(client, [NAME]);
     const resent = resend(pool, NAME, all).catch((error: unknown) => error);
-    await until(async () => {
+    await eventually(async () => {
       const { rows } = await pool.query(
         `select from pg_stat_activity
          where datname = current_database() and wait_event_type = 'Lock'`,
       );
       return rows.length === 1;
-    }, WITHIN_MS);
+    });
     // Endpoints come before deliveries: the other way around one of both is a deadlock's victim.
     await client.query("delete from ledger.webhook_deliveries where state = 'PENDING'");
     await putEndpoints(client, [change('UNSUBSCRIBED')]);

@@ -17,11 +17,10 @@ import type { WebhookSubscriptions } from '../../src/webhooks/subscriptions/webh
 import { enterWorldWith } from '../support/clock-of-process.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
-import { until } from '../support/projected-ledger.js';
+import { eventually } from '../support/embedded.js';
 
 /** The sender on rows of its own, with receivers that answer when a test says so. */
 
-const WITHIN_MS = 60_000;
 jest.setTimeout(180_000);
 
 let database: TestDatabase;
@@ -153,18 +152,18 @@ test('an endpoint that leaves a request without an answer gets no other one mean
   await pool.query('update ledger.webhook_endpoints set last_success = now()');
   await due([hangs], [null]);
   sender.start();
-  await until(() => posts.length === 1, WITHIN_MS);
+  await eventually(() => posts.length === 1);
   laterMs = 3_000;
   await due([hangs, fine], [null]);
   sender.look();
-  await until(() => posts.length === 2, WITHIN_MS);
+  await eventually(() => posts.length === 2);
   // A later claim has passed it over as well.
   await due([fine], [null]);
   sender.look();
-  await until(() => posts.length === 3, WITHIN_MS);
+  await eventually(() => posts.length === 3);
   expect(posts.filter(({ url }) => url.endsWith(hangs.endpointId))).toHaveLength(1);
   posts[0]?.answer();
-  await until(() => posts.length === 4, WITHIN_MS);
+  await eventually(() => posts.length === 4);
 });
 
 test('what ended while the database was away is recorded when it is back, and not sent again', async () => {
@@ -173,16 +172,16 @@ test('what ended while the database was away is recorded when it is back, and no
   await known(endpoints);
   await due(endpoints, [null]);
   sender.start();
-  await until(() => posts.length === 2, WITHIN_MS);
+  await eventually(() => posts.length === 2);
   const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' });
   const connect = jest.spyOn(pool, 'connect').mockImplementation(() => {
     throw refused;
   });
   for (const { answer } of posts) answer();
-  await until(() => sender.status().underWay === 0, WITHIN_MS);
+  await eventually(() => sender.status().underWay === 0);
   // One of these may be of a claim from before.
   const before = connect.mock.calls.length;
-  await until(() => connect.mock.calls.length > before + 1, WITHIN_MS);
+  await eventually(() => connect.mock.calls.length > before + 1);
   connect.mockRestore();
   const rows = async () =>
     (
@@ -190,7 +189,7 @@ test('what ended while the database was away is recorded when it is back, and no
         'select state, attempts from ledger.webhook_deliveries',
       )
     ).rows;
-  await until(async () => (await rows()).every(({ state }) => state === 'DELIVERED'), WITHIN_MS);
+  await eventually(async () => (await rows()).every(({ state }) => state === 'DELIVERED'));
   expect((await rows()).map(({ attempts }) => attempts)).toEqual([1, 1]);
   expect(posts).toHaveLength(2);
 });
@@ -207,7 +206,7 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
   await known([endpoint]);
   await due([endpoint], [unreadable]);
   sender.start();
-  await until(() => asked === 1, WITHIN_MS);
+  await eventually(() => asked === 1);
   const rows = async () =>
     (
       await pool.query<{ held: boolean; later: boolean }>(
@@ -215,12 +214,12 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
           from ledger.webhook_endpoints e, ledger.webhook_deliveries d where d.leased_until is null`,
       )
     ).rows;
-  await until(async () => (await rows()).length === 1, WITHIN_MS);
+  await eventually(async () => (await rows()).length === 1);
   expect(await rows()).toEqual([{ held: false, later: true }]);
   expect(sender.status().lastError).toBeNull();
   await due([endpoint], [fine]);
   sender.look();
-  await until(() => posts.length === 1, WITHIN_MS);
+  await eventually(() => posts.length === 1);
 });
 
 test('bodies for new endpoints hold up none of the others', async () => {
@@ -242,13 +241,13 @@ test('bodies for new endpoints hold up none of the others', async () => {
   };
   for (const endpoint of fresh) await due([endpoint], [randomUUID()]);
   sender.start();
-  await until(() => asked.length === 2, WITHIN_MS);
+  await eventually(() => asked.length === 2);
   await due([fine], [told]);
   sender.look();
-  await until(() => postedTo('a') === 1, WITHIN_MS);
+  await eventually(() => postedTo('a') === 1);
   expect(asked).toHaveLength(3);
   makeRest();
-  await until(() => postedTo('a') === 8, WITHIN_MS);
+  await eventually(() => postedTo('a') === 8);
 });
 
 test('an outcome of a new endpoint that cannot be recorded yet holds up none of the others', async () => {
@@ -261,7 +260,7 @@ test('an outcome of a new endpoint that cannot be recorded yet holds up none of 
   answersAtOnce = false;
   await due([fresh], [null]);
   sender.start();
-  await until(() => posts.length === 1, WITHIN_MS);
+  await eventually(() => posts.length === 1);
   const client = await pool.connect();
   try {
     await client.query('begin');
@@ -269,22 +268,22 @@ test('an outcome of a new endpoint that cannot be recorded yet holds up none of 
       fresh.endpointId,
     ]);
     posts[0]?.answer();
-    await until(async () => {
+    await eventually(async () => {
       const { rowCount } = await client.query(
         "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
       );
       return rowCount === 1;
-    }, WITHIN_MS);
+    });
     answersAtOnce = true;
     await due([fine], [null]);
     sender.look();
-    await until(async () => {
+    await eventually(async () => {
       const { rowCount } = await client.query(
         "select from ledger.webhook_deliveries where endpoint_id = $1 and state = 'DELIVERED'",
         [fine.endpointId],
       );
       return rowCount === 1;
-    }, WITHIN_MS);
+    });
     await client.query('commit');
   } finally {
     client.release();
@@ -308,7 +307,7 @@ describe('a claim that the process comes back to late', () => {
     };
     await due([endpoint], [randomUUID()]);
     sender.start();
-    await until(() => isAsked, WITHIN_MS);
+    await eventually(() => isAsked);
   });
 
   const isIdle = (): boolean => sender.status().underWay === 0;
@@ -319,28 +318,28 @@ describe('a claim that the process comes back to late', () => {
     );
     laterMs = 12_500;
     makeBody();
-    await until(isIdle, WITHIN_MS);
+    await eventually(isIdle);
     expect(posts).toHaveLength(0);
   });
 
   test('is given back, and claimed anew', async () => {
     laterMs = 12_500;
     makeBody();
-    await until(() => posts.length === 1, WITHIN_MS);
+    await eventually(() => posts.length === 1);
     const rows = async () =>
       (
         await pool.query<{ state: string; attempts: number }>(
           'select state, attempts from ledger.webhook_deliveries',
         )
       ).rows;
-    await until(async () => (await rows())[0]?.state === 'DELIVERED', WITHIN_MS);
+    await eventually(async () => (await rows())[0]?.state === 'DELIVERED');
     expect(await rows()).toEqual([{ state: 'DELIVERED', attempts: 1 }]);
   });
 
   test('posts nothing to an endpoint that ended meanwhile', async () => {
     isSubscribed = false;
     makeBody();
-    await until(isIdle, WITHIN_MS);
+    await eventually(isIdle);
     expect(posts).toHaveLength(0);
   });
 });
@@ -353,10 +352,10 @@ test('what a dead process had claimed is sent before its claim ends', async () =
   expect(await claimDue(pool, room, PROCESS + 1)).toHaveLength(1);
   await pool.query("update ledger.webhook_deliveries set leased_until = now() + interval '1 day'");
   sender.start();
-  await until(() => {
+  await eventually(() => {
     laterMs += 500;
     return posts.length === 1;
-  }, WITHIN_MS);
+  });
 });
 
 test('a test is sent to the subscription that it is for, and to no later one', async () => {
@@ -367,7 +366,7 @@ test('a test is sent to the subscription that it is for, and to no later one', a
   sender.start();
   const states = async () =>
     (await pool.query<{ state: string }>('select state from ledger.webhook_deliveries')).rows;
-  await until(async () => (await states()).every(({ state }) => state !== 'PENDING'), WITHIN_MS);
+  await eventually(async () => (await states()).every(({ state }) => state !== 'PENDING'));
   expect([posts.length, await states()]).toEqual([1, [{ state: 'DELIVERED' }]]);
 });
 
@@ -386,10 +385,10 @@ describe('the status of the sender', () => {
   test('says that rows cannot be read, and for how long', async () => {
     sender.start();
     await pool.query('alter table ledger.webhook_endpoints rename to endpoints_away');
-    await until(() => !isWell() && sender.status().stillSeconds > 1, WITHIN_MS);
+    await eventually(() => !isWell() && sender.status().stillSeconds > 1);
     expect(sender.status().lastError).toBe('error 42P01');
     await pool.query('alter table ledger.endpoints_away rename to webhook_endpoints');
-    await until(() => isWell() && sender.status().stillSeconds < 1, WITHIN_MS);
+    await eventually(() => isWell() && sender.status().stillSeconds < 1);
   });
 
   test('says that bodies cannot be made, until one is', async () => {
@@ -398,12 +397,12 @@ describe('the status of the sender', () => {
     keysAway = true;
     await due(endpoints.slice(0, 1), [null]);
     sender.start();
-    await until(() => !isWell() && sender.status().stillSeconds > 1, WITHIN_MS);
+    await eventually(() => !isWell() && sender.status().stillSeconds > 1);
     expect([sender.status().lastError, posts.length]).toEqual(['Error', 0]);
     keysAway = false;
     await due(endpoints.slice(1), [null]);
     sender.look();
-    await until(() => posts.length === 2, WITHIN_MS);
-    await until(() => isWell() && sender.status().stillSeconds < 1, WITHIN_MS);
+    await eventually(() => posts.length === 2);
+    await eventually(() => isWell() && sender.status().stillSeconds < 1);
   });
 });

@@ -75,7 +75,7 @@ export class MailServer {
       this.received.find(
         ({ to, mail }) => to.includes(address) && subject.test(mail.subject ?? ''),
       );
-    await eventually(() => Promise.resolve(find() !== undefined), 40_000);
+    await eventually(() => find() !== undefined);
     return find()!;
   }
 
