@@ -81,6 +81,10 @@ export const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
     ['projection retry-parked', 'projection retry-parked reward-balances --by sam'],
   ],
   ['projection parked', ['projection parked --json']],
+  [
+    'projection skip',
+    ['projection skip users --tenant acme --account 42 --reason "ticket 7" --by sam'],
+  ],
   ['projection history', ['projection history --limit 10']],
   ['release status', ['release status']],
   ['release confirm', ['release confirm --by sam']],

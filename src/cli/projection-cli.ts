@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Core } from '../stores/core.js';
-import { checkAlias, checkedActor, parseMode } from './arguments.js';
+import { checkAlias, checkedActor, filled, parseMode } from './arguments.js';
 import { CommandError } from './command-error.js';
 import {
   diffProjection,
@@ -20,6 +20,7 @@ import {
   type ProjectionOperator,
 } from '../operations/projections/projection-operator.js';
 import type { Outcome } from '../operations/outcome.js';
+import { skipParkedEvent, type SkipRequest } from '../operations/projections/projection-skips.js';
 import { repairProjections, retryParked } from '../operations/projections/projection-repairs.js';
 import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 import { asRun, type CommandRun, type NoteProgress } from './command-run.js';
@@ -62,6 +63,7 @@ export function addProjectionCommands(cli: Command): void {
         { amount: 'events behind' },
         { amount: 'seconds behind' },
         { amount: 'parked' },
+        { amount: 'skipped' },
         'ready',
         'previous',
         'last error',
@@ -76,6 +78,7 @@ export function addProjectionCommands(cli: Command): void {
             row.lagEvents,
             row.lagSeconds,
             row.parked,
+            row.skipped,
             row.ready,
             row.previous,
             row.lastError,
@@ -173,6 +176,18 @@ export function addProjectionCommands(cli: Command): void {
       });
     });
   projection
+    .command('skip')
+    .argument('<name>')
+    .description('lets a parked stream continue without the event that cannot be applied')
+    .option('--tenant <alias>', 'the tenant of the account')
+    .option('--account <id>', 'the account whose stream is parked')
+    .option('--mode <mode>', 'live or test; default live')
+    .option('--stream <name>', 'the stream, instead of tenant and account')
+    .requiredOption('--reason <text>', 'why')
+    .option(...BY)
+    .option(...JSON_OUT)
+    .action(skipCommand);
+  projection
     .command('history')
     .description('the operations on projections, newest first')
     .option('--limit <entries>', 'entries to show', '100')
@@ -210,6 +225,28 @@ async function rebuildCommand(
     scope: tenant === undefined ? null : { tenant, mode: scopeMode },
     parameters: { projection: name, dryRun, resume, account },
   });
+  print(document, options);
+}
+
+async function skipCommand(
+  name: string,
+  options: ActorOptions & Omit<SkipRequest, 'mode'> & { mode?: string },
+): Promise<void> {
+  const { tenant, account, stream } = options;
+  const mode = parseMode(options.mode ?? 'live');
+  const reason = filled('--reason', options.reason);
+  const document = await operate(
+    options,
+    (operator, { read }) =>
+      onNamed(operator, name, (projector) =>
+        skipParkedEvent(operator, projector, { tenant, account, mode, stream, reason }, read),
+      ),
+    {
+      operation: 'projection skip',
+      scope: tenant === undefined ? null : { tenant, mode },
+      parameters: { projection: name, account, reason },
+    },
+  );
   print(document, options);
 }
 

@@ -133,13 +133,16 @@ type ThemeRefusal =
 type PaymentRefusal = { readonly code: 'PAYMENT_NOT_DONE'; readonly reason: string };
 
 type ProjectionRefusal =
-  | { readonly code: 'PROJECTION_NOT_NAMED' | 'NO_NEW_GENERATIONS' }
+  | { readonly code: 'PROJECTION_NOT_NAMED' | 'STREAM_NOT_NAMED' | 'NO_NEW_GENERATIONS' }
   | {
       readonly code: 'PROJECTION_UNKNOWN';
       readonly projection: string;
       readonly known: readonly string[];
     }
-  | { readonly code: 'NO_NEW_GENERATION' | 'NOTHING_TO_RESUME'; readonly projection: string }
+  | {
+      readonly code: 'NO_NEW_GENERATION' | 'NOTHING_TO_RESUME' | 'STREAM_NOT_PARKED';
+      readonly projection: string;
+    }
   /** The generations are not in the required state; `reason` says what to do. */
   | { readonly code: 'ROWS_REFUSED'; readonly reason: string }
   | { readonly code: 'GENERATION_REFUSED' | 'GENERATIONS_BUSY'; readonly reason: string }

@@ -112,6 +112,10 @@ const TEXTS: Texts = {
   PROJECTION_NOT_NAMED: (_, wordFor) => `name one projection, or say ${wordFor('all')}`,
   PROJECTION_UNKNOWN: ({ projection, known }) =>
     `there is no projection ${quoted(projection)}; there are ${known.join(', ')}`,
+  STREAM_NOT_NAMED: (_, wordFor) =>
+    `name ${wordFor('tenant')} and ${wordFor('account')}, or ${wordFor('stream')}`,
+  STREAM_NOT_PARKED: ({ projection }) =>
+    `there is no such parked stream of ${projection}: see projection parked`,
   NO_NEW_GENERATION: ({ projection }) =>
     `there is no new generation of ${projection}: rebuild it first`,
   NO_NEW_GENERATIONS: () => 'no projection has a new generation: rebuild first',

@@ -40,6 +40,7 @@ export interface LedgerTables {
   'ledger.projection_generations': ProjectionGenerations;
   'ledger.projection_history': ProjectionHistory;
   'ledger.retried_reactions': RetriedReactions;
+  'ledger.skipped_events': SkippedEvents;
   'ledger.themes': Themes;
   'ledger.unsubscribed_addresses': UnsubscribedAddressRows;
   'ledger.webhook_attempts': WebhookAttempts;
@@ -382,9 +383,16 @@ interface ProjectionGenerations {
   lock_name: string | null;
 }
 
+interface SkippedEvents {
+  projection: string;
+  generation: number;
+  stream: string;
+  position: string;
+}
+
 interface ProjectionHistory {
   id: GeneratedAlways<bigint>;
-  action: 'rebuild' | 'repair' | 'swap' | 'rollback' | 'retry-parked';
+  action: 'rebuild' | 'repair' | 'swap' | 'rollback' | 'retry-parked' | 'skip';
   projection: string;
   generation: number | null;
   previous: number | null;

@@ -182,11 +182,14 @@ export interface ParkedStream {
   readonly since: number;
 }
 
-/** Of the generations that the release with these tables follows, the newest first. */
+/**
+ * Of the generations that the release with these tables follows, the newest first.
+ * @param stream undefined: all streams.
+ */
 export async function listParkedStreams(
   pool: Pool,
   readModels: readonly ReadModel[],
-  limit: number,
+  { limit, stream }: { readonly limit: number; readonly stream?: string | undefined },
 ): Promise<ParkedStream[]> {
   return fetchRows(
     pool,
@@ -206,6 +209,7 @@ export async function listParkedStreams(
         epochMs(eb.ref('s.parked_at')).as('since'),
       ])
       .where(isFollowedBy(readModels))
+      .$if(stream !== undefined, (query) => query.where('s.stream', '=', stream ?? ''))
       .orderBy('s.parked_at', 'desc')
       .orderBy('s.projection')
       .orderBy('s.stream')
@@ -228,3 +232,22 @@ export async function parkedStreams(
   );
   return rows.map((row) => row.stream);
 }
+
+/** An event that an operator skipped: the rows of a generation are made without it. */
+export interface SkippedEvent {
+  readonly stream: string;
+  readonly position: Position;
+}
+
+/** The events that a generation leaves out. */
+export const skippedEvents = (
+  db: Pool | PoolClient,
+  { projection, generation }: Pick<Checkpoint, 'projection' | 'generation'>,
+): Promise<SkippedEvent[]> =>
+  fetchRows(
+    db,
+    tables
+      .selectFrom('ledger.skipped_events')
+      .select(['stream', 'position'])
+      .where((eb) => eb.and({ projection, generation })),
+  );

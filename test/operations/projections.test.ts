@@ -304,3 +304,59 @@ test('an account that was parked over rows of an older release is released by a 
   await repaired('daily-figures', { account: odd });
   expect(await daily()).toMatchObject({ parked: 0 });
 });
+
+test('projection skip lets a parked account continue without the event, with operator and reason on record, until a rebuild applies the event.', async () => {
+  const { core } = running.service.service;
+  const name = 'reward-balances';
+  const shown = async () => (await operate(showStatus)).find((row) => row.name === name);
+  const table = `rm_reward_balances_${(await shown())?.generation}.reward_balances`;
+  await core.pool.query(
+    `alter table ${table} add check (available_credit not between 7000 and 7999)`,
+  );
+  const [stuck, owner] = [personal('acc'), personal('usr')];
+  await open(stuck, owner);
+  await give(7_000, stuck, owner);
+  await give(5, stuck, owner);
+  const credit = async () => {
+    const path = `/reward/balance?accountId=${stuck}`;
+    return (await tenant.live.get<readonly Json[]>(path)).body[0]?.['totalAvailableCredit'];
+  };
+  await eventually(async () => (await shown())?.parked === 1);
+  const [parked] = JSON.parse((await cli('parked', '--json')).out) as Json[];
+  const skip = ['skip', name, '--reason', 'ticket 7', '--by', 'Sam', '--json'];
+  const named = ['--tenant', tenant.alias, '--account', stuck];
+  for (const wrong of [['--tenant', tenant.alias], [...named, '--stream', 'x'], []])
+    expect((await cli(...skip, ...wrong)).code).toBe(1);
+  const skipped = await cli(...skip, ...named);
+  expect([skipped.code, JSON.parse(skipped.out)]).toEqual([0, parked]);
+  expect(await shown()).toMatchObject({ parked: 0, skipped: 1, lastError: null });
+  expect(await credit()).toBe(5);
+  const health = await fetch(`${running.service.origin}/health/ready`);
+  expect(((await health.json()) as { checks: Json }).checks[`projection ${name}`]).toMatchObject({
+    skipped: 1,
+    ok: true,
+  });
+  expect((await history())[0]).toMatchObject({
+    action: 'skip',
+    projection: name,
+    tenant: tenant.alias,
+    actor: 'Sam',
+    outcome: 'done',
+    details: { position: parked?.['position'], reason: 'ticket 7', parked: 0 },
+  });
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  expect((await recordedOperations(core, scope)).at(-1)).toMatchObject({
+    operation: 'projection skip',
+    by: { value: 'Sam' },
+    parameters: { projection: name, position: parked?.['position'], reason: 'ticket 7' },
+  });
+  const again = await cli(...skip, '--stream', String(parked?.['stream']));
+  expect([again.code, again.err]).toEqual([
+    1,
+    expect.stringContaining('there is no such parked stream of reward-balances'),
+  ]);
+  await rebuilt(name);
+  await swapped(name);
+  expect(await shown()).toMatchObject({ parked: 0, skipped: 0 });
+  await eventually(async () => (await credit()) === 7_005);
+});

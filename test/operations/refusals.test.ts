@@ -179,6 +179,16 @@ const OVER_HTTP: readonly (readonly [called: string, body: object | undefined, t
   ],
   ['ledger/acme/verification', { digest: {} }, 'digest is not what the digest operation answers'],
   ['projections/rebuild', {}, 'name one projection, or say all'],
+  [
+    'projections/users/skip',
+    { stream: 'x', tenant: 'acme', reason: 'r' },
+    'name tenant and account, or stream',
+  ],
+  [
+    'projections/users/skip',
+    { stream: 'x', reason: 'r' },
+    'there is no such parked stream of users: see projection parked',
+  ],
 ];
 
 const CORRECTED = { ...CORRECTION, amount: 5, approvedBy: undefined };
@@ -193,6 +203,7 @@ const UNKNOWN: readonly (readonly [path: string, body: object | undefined, code:
   ['webhooks/acme/resend', { delivery: 'x' }, 'DELIVERY_NOT_FOUND'],
   ['mails/acme/resend', { delivery: 'x' }, 'MAIL_NOT_FOUND'],
   ['projections/nothing/diff', {}, 'PROJECTION_NOT_FOUND'],
+  ['projections/users/skip', { tenant: 'unknown', account: 'a', reason: 'r' }, 'TENANT_NOT_FOUND'],
   ['projections/rebuild', { projection: 'nothing' }, 'PROJECTION_NOT_FOUND'],
   ['policies/retry', { id: 'x' }, 'REACTION_NOT_FOUND'],
   ['policies/retry', { id: '99' }, 'REACTION_NOT_FOUND'],

@@ -37,6 +37,7 @@ export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> 
   'POST /operations/policies/{id}/skip': ['support'],
   'POST /operations/projections/{projection}/diff': ['support'],
   'POST /operations/projections/{projection}/rollback': ['support'],
+  'POST /operations/projections/{projection}/skip': ['support'],
   'GET /operations/ledger/{tenant}/statement': ['finance', 'viewer'],
   'GET /operations/ledger/{tenant}/tenant-statement': ['finance', 'viewer'],
   'POST /operations/ledger/{tenant}/replay': ['finance'],

@@ -70,12 +70,18 @@ export class Rebuilding {
   repair(
     names: readonly string[],
     part: RepairScope['part'],
+    skips?: RepairScope['skips'],
   ): Promise<readonly RepairedProjection[]> {
     const { signal } = new AbortController();
     const concerns = (stream: string): boolean =>
       part.kind === 'streams' || stream.startsWith(`account-${part.tenant}-${part.mode}-`);
     return withGenerationsLock(this.parts.pool, (client) =>
-      repair({ ...this.parts, client }, this.of(names), { part, concerns }, { signal }),
+      repair(
+        { ...this.parts, client },
+        this.of(names),
+        { part, concerns, ...(skips && { skips }) },
+        { signal },
+      ),
     );
   }
 

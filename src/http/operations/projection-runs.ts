@@ -1,4 +1,3 @@
-import type { Mode } from '../../domain/scope.js';
 import type { Outcome } from '../../operations/outcome.js';
 import {
   diffProjection,
@@ -14,7 +13,15 @@ import {
   type ProjectionChoice,
   type ProjectionOperator,
 } from '../../operations/projections/projection-operator.js';
-import { repairProjections, retryParked } from '../../operations/projections/projection-repairs.js';
+import {
+  repairProjections,
+  retryParked,
+  type RepairTarget,
+} from '../../operations/projections/projection-repairs.js';
+import {
+  skipParkedEvent,
+  type SkipRequest,
+} from '../../operations/projections/projection-skips.js';
 import type { RebuildProgress } from '../../projecting/generations/rebuild.js';
 import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
 import type { AskedRun, OperationRuns, Run, RunContext } from './operation-runs.js';
@@ -27,13 +34,6 @@ export interface ProjectionRun extends Pick<AskedRun, 'operation' | 'scope'> {
     projections: ProjectionOperator,
     context: RunContext,
   ) => Promise<Outcome<unknown>>;
-}
-
-/** A part that is repaired in place. */
-export interface RepairedPart {
-  readonly tenant: string;
-  readonly mode: Mode;
-  readonly account?: string;
 }
 
 /** New generations beside the live ones; `isDryRun`: only what that would be. */
@@ -65,7 +65,7 @@ function totalOf({ parts: { log } }: ProjectionOperator, progress: RebuildProgre
 }
 
 /** A part, in place. */
-export const repairRun = (choice: ProjectionChoice, part: RepairedPart): ProjectionRun => {
+export const repairRun = (choice: ProjectionChoice, part: RepairTarget): ProjectionRun => {
   const { tenant, mode, account } = part;
   return {
     operation: 'projection rebuild',
@@ -108,6 +108,19 @@ export const retryParkedRun = (choice: ProjectionChoice): ProjectionRun => ({
   parameters: { projection: choice.name },
   work: (projections) =>
     onChosen(projections, choice, (chosen) => retryParked(projections, chosen)),
+});
+
+export const skipRun = (
+  projection: string,
+  { tenant, mode, ...skip }: SkipRequest,
+): ProjectionRun => ({
+  operation: 'projection skip',
+  ...(tenant !== undefined && { scope: { tenant, mode } }),
+  parameters: { projection, account: skip.account, reason: skip.reason },
+  work: (projections) =>
+    onNamed(projections, projection, (projector) =>
+      skipParkedEvent(projections, projector, { tenant, mode, ...skip }),
+    ),
 });
 
 /** Undefined: too many runs are not over yet. @throws DatabaseUnavailable */

@@ -30,11 +30,18 @@ import {
   repairRun,
   retryParkedRun,
   rollBackRun,
+  skipRun,
   startProjectionRun,
   swapRun,
   type ProjectionRun,
 } from './projection-runs.js';
-import { choiceRequest, diffRequest, rebuildRequest, retryRequest } from './projections.request.js';
+import {
+  choiceRequest,
+  diffRequest,
+  rebuildRequest,
+  retryRequest,
+  skipRequest,
+} from './projections.request.js';
 
 @Controller('operations/projections')
 export class ProjectionsController {
@@ -46,7 +53,7 @@ export class ProjectionsController {
   @Get()
   @ForOperators(['support', 'finance'], DOCUMENTS)
   status(@OperatorCall() call: OperatorCall) {
-    return answered(this.operate(call, new AbortController().signal, showStatus));
+    return this.read(call, showStatus);
   }
 
   @Get('parked')
@@ -54,11 +61,7 @@ export class ProjectionsController {
   @ForOperators(['support'], DOCUMENTS)
   parked(@OperatorCall() call: OperatorCall, @QueryParameters() query: unknown) {
     const { limit } = parsedQuery(limitRequest, query);
-    return answered(
-      this.operate(call, new AbortController().signal, (projections) =>
-        showParkedStreams(projections, limit),
-      ),
-    );
+    return this.read(call, (projections) => showParkedStreams(projections, limit));
   }
 
   @Get('history')
@@ -66,11 +69,7 @@ export class ProjectionsController {
   @ForOperators(['support'], DOCUMENTS)
   history(@OperatorCall() call: OperatorCall, @QueryParameters() query: unknown) {
     const { limit } = parsedQuery(limitRequest, query);
-    return answered(
-      this.operate(call, new AbortController().signal, (projections) =>
-        showHistory(projections, limit),
-      ),
-    );
+    return this.read(call, (projections) => showHistory(projections, limit));
   }
 
   @ApiAcceptedResponse({ schema: DOCUMENT })
@@ -142,17 +141,29 @@ export class ProjectionsController {
     return this.run(call, retryParkedRun({ name: projection, all: projection === undefined }));
   }
 
+  @ApiAcceptedResponse({ schema: DOCUMENT })
+  @Post(':projection/skip')
+  @ApiRequest(skipRequest)
+  @ForOperators(['support'], DOCUMENT, 'PROJECTION_NOT_FOUND', 'TENANT_NOT_FOUND')
+  skip(
+    @OperatorCall() call: OperatorCall,
+    @Param('projection') name: string,
+    @Body() body: unknown,
+  ) {
+    return this.run(call, skipRun(name, parsed(skipRequest, body)));
+  }
+
   private async run({ operator, reply }: OperatorCall, asked: ProjectionRun): Promise<unknown> {
     const run = await startProjectionRun(this.runs, this.operations, operator.name, asked);
     return answerWithRun(this.runs, reply, run);
   }
 
-  private operate<T>(
+  private read<T>(
     { operator }: OperatorCall,
-    signal: AbortSignal,
     work: (projections: ProjectionOperator) => Promise<Outcome<T>>,
-  ): Promise<Outcome<T>> {
+  ): Promise<T> {
     const { core, pool, warn } = this.operations;
-    return onProjections(core, pool, { actor: operator.name, signal, warn }, work);
+    const { signal } = new AbortController();
+    return answered(onProjections(core, pool, { actor: operator.name, signal, warn }, work));
   }
 }

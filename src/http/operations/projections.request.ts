@@ -32,5 +32,17 @@ export const rebuildRequest = z
       ],
     },
   });
+export const skipRequest = z
+  .strictObject({
+    tenant: text.optional(),
+    account: text.optional(),
+    mode,
+    stream: text.optional(),
+    reason: text,
+  })
+  .meta({
+    oneOf: [{ required: ['tenant', 'account'] }, { required: ['stream'] }],
+    dependentRequired: { tenant: ['account'], account: ['tenant'] },
+  });
 export const diffRequest = z.strictObject({ limit: wholeNumber(10_000).default(1_000) });
 export const retryRequest = z.strictObject({ projection: text.optional() });

@@ -46,6 +46,8 @@ export interface ShownProjection {
   readonly lagSeconds: number;
   /** Number of parked streams. */
   readonly parked: number;
+  /** Number of streams that continue without a skipped event. */
+  readonly skipped: number;
   readonly lastError: string | null;
   /** The generation that is built and waits to be swapped in. */
   readonly ready: number | null;
@@ -70,6 +72,7 @@ export async function showStatus({
       lagEvents,
       lagSeconds,
       parkedStreams: parked,
+      skippedStreams: skipped,
       lastError,
       parkedBecause,
     } = row;
@@ -86,6 +89,7 @@ export async function showStatus({
       lagEvents,
       lagSeconds,
       parked,
+      skipped,
       lastError: lastError ?? parkedBecause,
       ...others,
     });
@@ -287,12 +291,17 @@ export interface ShownParkedStream extends Omit<ParkedStream, 'since'> {
   readonly account: string | null;
 }
 
-/** Streams that are parked in the live read models, the newest first. */
+/**
+ * Streams that are parked in the live read models, the newest first.
+ * @param stream undefined: all streams.
+ */
 export async function showParkedStreams(
-  { parts }: Pick<ProjectionOperator, 'parts'>,
+  { parts }: { readonly parts: Pick<GenerationParts, 'pool' | 'projectors' | 'log' | 'decode'> },
   limit: number,
+  stream?: string,
 ): Promise<readonly ShownParkedStream[]> {
-  const parked = await listParkedStreams(parts.pool, parts.projectors, limit);
+  const { pool, projectors } = parts;
+  const parked = await listParkedStreams(pool, projectors, { limit, stream });
   const accounts = new Map<string, string | null>();
   for (const { stream } of parked)
     if (!accounts.has(stream)) accounts.set(stream, await accountOf(parts, stream));

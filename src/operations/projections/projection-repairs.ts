@@ -56,7 +56,8 @@ export async function repairProjections(
       const repaired = await repair(
         { ...parts, client },
         projectors,
-        { part, concerns },
+        // A rebuild tries skipped events again.
+        { part, concerns, skips: [] },
         { signal, ...(onPage ? { onPage } : {}) },
       );
       const target = { tenant, mode, ...(account === undefined ? {} : { account }) };
@@ -83,7 +84,11 @@ export async function repairProjections(
   return document;
 }
 
-const endOf = ({ projection: _, generation, ...details }: RepairedProjection): OperationEnd => ({
+export const endOf = ({
+  projection: _,
+  generation,
+  ...details
+}: RepairedProjection): OperationEnd => ({
   outcome: 'done',
   generation,
   details,
@@ -176,7 +181,7 @@ async function released(
   }
 }
 
-function scopeOfParked(streams: ReadonlySet<string>): RepairScope {
+export function scopeOfParked(streams: ReadonlySet<string>): RepairScope {
   const textOf = (stream: string): string => JSON.stringify(scopeOfStream(stream) ?? null);
   const scopes = new Set([...streams].map(textOf));
   // The name of such a stream contains no tenant; its rows may belong to any tenant or to none.

@@ -16,6 +16,8 @@ export interface ProjectionStatus extends Lag {
   readonly parkedStreams: number;
   /** Those of them with an event that could not be decoded. */
   readonly unreadableStreams: number;
+  /** Streams that continue without an event that an operator skipped. */
+  readonly skippedStreams: number;
   /** Why the stream that was parked last is; null: none is parked. */
   readonly parkedBecause: string | null;
   readonly lastError: string | null;
@@ -26,8 +28,8 @@ export interface ProjectionStatus extends Lag {
 }
 
 /**
- * @throws when the database or the log is unavailable. Costs two small queries and the log's head;
- * only a lagging projection reads a page of the log, once for all at the same position.
+ * @throws when the database or the log is unavailable. Costs three small queries and the head of
+ * the log; only a lagging projection reads a page, once for all at the same position.
  */
 export async function projectionStatus(
   pool: Pool,
@@ -35,10 +37,11 @@ export async function projectionStatus(
   readModels: readonly ReadModel[],
   now: number,
 ): Promise<ProjectionStatus[]> {
-  const [checkpoints, head, parked] = await Promise.all([
+  const [checkpoints, head, parked, skipped] = await Promise.all([
     liveCheckpoints(pool, readModels),
     log.head(),
     parkedCounts(pool),
+    skippedCounts(pool),
   ]);
   const lags = new Map<Position | undefined, Promise<Lag>>();
   const lagAt = (position: Position | undefined): Promise<Lag> => {
@@ -56,6 +59,7 @@ export async function projectionStatus(
         head: head ?? null,
         ...lag,
         ...(parked.get(`${projection} ${generation}`) ?? NONE_PARKED),
+        skippedStreams: skipped.get(`${projection} ${generation}`) ?? 0,
         lastError,
         updatedAt,
         stillSeconds: stillSeconds(lag, updatedAt, now),
@@ -94,6 +98,26 @@ async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, ParkedCount
         unreadableStreams: Number(unreadable),
         parkedBecause: because,
       },
+    ]),
+  );
+}
+
+async function skippedCounts(pool: Pool): Promise<ReadonlyMap<string, number>> {
+  const rows = await fetchRows(
+    pool,
+    tables
+      .selectFrom('ledger.skipped_events')
+      .select((eb) => [
+        'projection',
+        'generation',
+        eb.fn.count<bigint>('stream').distinct().as('streams'),
+      ])
+      .groupBy(['projection', 'generation']),
+  );
+  return new Map(
+    rows.map(({ projection, generation, streams }) => [
+      `${projection} ${generation}`,
+      Number(streams),
     ]),
   );
 }

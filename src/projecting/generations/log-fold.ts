@@ -27,19 +27,21 @@ export class ProjectionFold {
   /** The last event that is in the rows or did not affect them; undefined: none. */
   position: Position | undefined;
 
-  /** @param until its last event. */
+  /** @param until its last event. @param skipped positions of events that it leaves out. */
   constructor(
     readonly projector: Projector,
     public until: Position | undefined,
     observe?: RowObserver,
+    private readonly skipped: ReadonlySet<Position> = new Set(),
   ) {
     this.rows = new FoldedRows(projector.tables, observe);
   }
 
   apply(event: LedgerEvent): void {
     if (!this.projector.handles.has(event.event.type)) return;
-    if (this.parkedStreams.has(event.stream)) {
-      this.park(event, BEHIND_A_PARKED_EVENT, false);
+    const waits = this.parkedStreams.has(event.stream);
+    if (waits || this.skipped.has(event.position)) {
+      if (waits) this.park(event, BEHIND_A_PARKED_EVENT, false);
       // An erasure does not wait until the stream is repaired.
       if (forgottenBy(event)) this.rows.attempt(this.projector, event);
       return;
@@ -53,6 +55,7 @@ export class ProjectionFold {
    * @throws {StoppedAtUndecodable} when it cannot be parked alone.
    */
   applyUndecodable(type: string, event: UndecodableEvent): void {
+    if (this.skipped.has(event.position)) return;
     if (!parksItsStream(type, this.parkedStreams.size))
       throw new StoppedAtUndecodable(event.position, event.undecodable);
     const isFirst = !this.parkedStreams.has(event.stream);

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import { epochMs, fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
 
-export type ProjectionAction = 'rebuild' | 'repair' | 'swap' | 'rollback' | 'retry-parked';
+export type ProjectionAction = 'rebuild' | 'repair' | 'swap' | 'rollback' | 'retry-parked' | 'skip';
 export type ProjectionOutcome = 'running' | 'done' | 'failed' | 'cancelled' | 'crashed';
 
 /** An operation on a projection, finished or running. */

@@ -4,7 +4,7 @@ import type { Position } from '../../event-log/event-log.js';
 import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
 import { anyOf, run, tables } from '../../postgres/statements.js';
 import { tryInTransactionOf } from '../../postgres/transaction.js';
-import { parkedStreams } from '../checkpoints.js';
+import { parkedStreams, skippedEvents, type SkippedEvent } from '../checkpoints.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable, Row } from '../projector.js';
 import { placeOf } from './bulk-load.js';
@@ -13,6 +13,7 @@ import { copyRows } from './copy-rows.js';
 import { differ } from './generation-diff.js';
 import { GenerationsOf, recordParked, type GenerationRecord } from './generation-records.js';
 import type { ParkedEvent } from './generation-store.js';
+import type { RowObserver } from './folded-rows.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
 import { logParked } from '../log-parked.js';
 
@@ -25,6 +26,8 @@ export interface RepairScope {
     | { readonly kind: 'streams'; readonly streams: ReadonlySet<string> };
   /** Whether a stream is of the same tenant and mode: rows may count all that happened there. */
   readonly concerns: (stream: string) => boolean;
+  /** Events of the part that are left out from now on; undefined: those of before. */
+  readonly skips?: readonly SkippedEvent[];
 }
 
 export interface RepairOptions {
@@ -52,6 +55,8 @@ interface Repair {
   readonly fold: ProjectionFold;
   /** Keys of the rows that the streams wrote, by table; undefined: all of the fold's rows. */
   readonly touched: ReadonlyMap<string, Map<string, readonly string[]>> | undefined;
+  /** Events that the rows are made without, of all streams. */
+  readonly skipped: readonly SkippedEvent[];
   /** Of streams that were not parked before. */
   newlyParked: readonly ParkedEvent[];
 }
@@ -122,26 +127,37 @@ async function isClean(client: PoolClient, lives: readonly GenerationRecord[]): 
 async function begin(
   { log, client }: GenerationParts & { readonly client: PoolClient },
   projector: Projector,
-  { part }: RepairScope,
+  scope: RepairScope,
   writer: { readonly isOfScope: boolean },
 ): Promise<Repair> {
   const { live } = await GenerationsOf.read(client, log, projector);
-  if (part.kind === 'tenant')
+  const before = await skippedEvents(client, live);
+  const skipped =
+    scope.skips === undefined
+      ? before
+      : [...before.filter(({ stream }) => !isInPart(scope, stream)), ...scope.skips];
+  const positions = new Set(skipped.map(({ position }) => position));
+  if (scope.part.kind === 'tenant')
     return {
       projector,
       live,
-      fold: new ProjectionFold(projector, live.position),
+      fold: new ProjectionFold(projector, live.position, undefined, positions),
       touched: undefined,
+      skipped,
       newlyParked: [],
     };
   const touched = new Map(
     projector.tables.map(({ name }) => [name, new Map<string, readonly string[]>()]),
   );
-  const fold = new ProjectionFold(projector, live.position, (table, key) => {
+  const observe: RowObserver = (table, key) => {
     if (writer.isOfScope) touched.get(table)?.set(JSON.stringify(key), key);
-  });
-  return { projector, live, fold, touched, newlyParked: [] };
+  };
+  const fold = new ProjectionFold(projector, live.position, observe, positions);
+  return { projector, live, fold, touched, skipped, newlyParked: [] };
 }
+
+const isInPart = ({ part, concerns }: RepairScope, stream: string): boolean =>
+  part.kind === 'streams' ? part.streams.has(stream) : concerns(stream);
 
 async function isNear({ log }: GenerationParts, repairs: readonly Repair[]): Promise<boolean> {
   for (const { fold } of repairs) {
@@ -184,6 +200,7 @@ async function repairPart(
   }
   const { newlyParked, ...parked } = await parkAnew(client, live, fold, scope);
   each.newlyParked = newlyParked;
+  if (scope.skips !== undefined) await putSkipped(client, each);
   // The leading process has parked streams in memory: it reads them again when its next write
   // fails.
   await run(
@@ -283,13 +300,11 @@ async function parkAnew(
   client: PoolClient,
   { projection, generation }: GenerationRecord,
   { parked }: ProjectionFold,
-  { part, concerns }: RepairScope,
+  scope: RepairScope,
 ): Promise<Pick<Repair, 'newlyParked'> & { parkedBefore: number; parked: number }> {
   const streams = await parkedStreams(client, projection, generation);
-  const isInPart = (stream: string): boolean =>
-    part.kind === 'streams' ? part.streams.has(stream) : concerns(stream);
-  const still = parked.filter(({ stream }) => isInPart(stream));
-  const ofScope = streams.filter(isInPart);
+  const still = parked.filter(({ stream }) => isInPart(scope, stream));
+  const ofScope = streams.filter((stream) => isInPart(scope, stream));
   await run(
     client,
     tables
@@ -304,4 +319,17 @@ async function parkAnew(
     parked: new Set(still.map(({ stream }) => stream)).size,
     newlyParked: still.filter(({ stream }) => !before.has(stream)),
   };
+}
+
+async function putSkipped(client: PoolClient, { live, skipped }: Repair): Promise<void> {
+  const { projection, generation } = live;
+  await run(
+    client,
+    tables.deleteFrom('ledger.skipped_events').where((eb) => eb.and({ projection, generation })),
+  );
+  for (const event of skipped)
+    await run(
+      client,
+      tables.insertInto('ledger.skipped_events').values({ projection, generation, ...event }),
+    );
 }
