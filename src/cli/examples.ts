@@ -88,9 +88,6 @@ export const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['projection history', ['projection history --limit 10']],
   ['release status', ['release status']],
   ['release confirm', ['release confirm --by sam']],
-  ['policy parked', ['policy parked --json']],
-  ['policy retry', ['policy retry', 'policy retry 12']],
-  ['policy skip', ['policy skip 12 --reason "granted by hand" --by sam']],
   ['webhook list', ['webhook list acme']],
   [
     'webhook deliveries',

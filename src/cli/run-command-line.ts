@@ -1,7 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config.js';
+import { GROUPS as OPERATIONS } from '../operations/registry/registry.js';
 import { CommandError } from './command-error.js';
 import { examplesText } from './examples.js';
+import { addOperation } from './operation-commands.js';
 import { isStorable, NOT_STORABLE } from '../foundation/outside-text.js';
 
 type AddCommands = (cli: Command) => void;
@@ -17,7 +19,6 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['ledger', ledgerCommands],
   ['projection', async () => (await import('./projection-cli.js')).addProjectionCommands],
   ['release', async () => (await import('./release-cli.js')).addReleaseCommands],
-  ['policy', async () => (await import('./policy-cli.js')).addPolicyCommands],
   ['webhook', async () => (await import('./webhook-cli.js')).addWebhookCommands],
   ['mail', async () => (await import('./mail-cli.js')).addMailCommands],
   ['theme', async () => (await import('./theme-cli.js')).addThemeCommands],
@@ -77,7 +78,15 @@ export async function commandsFor(group?: string): Promise<Command> {
     outputError: (text, write) => write(text.replace(/^error: /, '')),
   });
   const named = GROUPS.get(group ?? '');
-  for (const load of named === undefined ? GROUPS.values() : [named]) (await load())(cli);
+  const isKnown = GROUPS.has(group ?? '') || OPERATIONS.some(({ name }) => name === group);
+  for (const load of named !== undefined ? [named] : isKnown ? [] : GROUPS.values())
+    (await load())(cli);
+  for (const { name, summary, load } of OPERATIONS)
+    if (!isKnown || name === group) {
+      const own =
+        cli.commands.find((one) => one.name() === name) ?? cli.command(name).description(summary);
+      for (const operation of await load()) addOperation(own, operation);
+    }
   for (const each of cli.commands)
     for (const command of each.commands)
       command.addHelpText('after', examplesText(`${each.name()} ${command.name()}`));

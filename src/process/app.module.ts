@@ -81,7 +81,8 @@ import { OperationsCore } from '../http/operations/operations-core.js';
 import { OperationsController } from '../http/operations/operations.controller.js';
 import { PeriodsController } from '../http/operations/periods.controller.js';
 import { PaymentsController } from '../http/operations/payments.controller.js';
-import { PoliciesController } from '../http/operations/policies.controller.js';
+import { operationRoutes } from '../http/operations/operation-routes.js';
+import { allOperations } from '../operations/registry/registry.js';
 import { ProjectionsController } from '../http/operations/projections.controller.js';
 import { ProposalsController } from '../http/operations/proposals.controller.js';
 import { StatementsController } from '../http/operations/statements.controller.js';
@@ -199,7 +200,6 @@ const OPERATOR_CONTROLLERS = [
   OperationsController,
   ProjectionsController,
   PaymentsController,
-  PoliciesController,
   StatementsController,
   LedgerChecksController,
   PeriodsController,
@@ -241,12 +241,13 @@ const CONSOLE_CONTROLLERS = [
  */
 @Module({})
 export class AppModule {
-  static of(parts: ModuleParts): DynamicModule {
+  static async of(parts: ModuleParts): Promise<DynamicModule> {
+    const routes = operationRoutes(await allOperations());
     return {
       module: AppModule,
       controllers: [
         ...(parts.api
-          ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS, ...CONSOLE_CONTROLLERS]
+          ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS, routes, ...CONSOLE_CONTROLLERS]
           : []),
         ...(parts.api && parts.consolePatterns ? [ConsolePatternsController] : []),
         HealthController,

@@ -143,7 +143,7 @@ export async function startApplication(
   parts.runs.isBusy = () => edge.isBusy;
   const failures = new FailedCredentials(config.failedCredentialsPerMinute);
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.of({
+    await AppModule.of({
       ...parts,
       webhooks: parts.followers.webhooks,
       failedCredentials: failures,

@@ -12,6 +12,26 @@ export const parsedQuery = <T extends z.ZodType>(schema: T, query: unknown): z.o
     Object.fromEntries(Object.entries(query ?? {}).filter(([, value]) => value !== '')),
   );
 
+/**
+ * The values of a query, by the types of their members: an empty parameter counts as not given, a
+ * number has decimal digits only.
+ */
+export const queryTexts = (shape: z.ZodObject, query: unknown): object =>
+  Object.fromEntries(
+    Object.entries(query ?? {})
+      .filter(([, value]) => value !== '')
+      .map(([name, value]) => [
+        name,
+        queryValue(shape.shape[name] as z.ZodType | undefined, value),
+      ]),
+  );
+
+function queryValue(member: z.ZodType | undefined, value: unknown): unknown {
+  const { type } = member === undefined ? {} : z.toJSONSchema(member, { io: 'input' });
+  if (type === 'integer' && /^\d{1,16}$/.test(String(value))) return Number(value);
+  return type === 'boolean' && (value === 'true' || value === 'false') ? value === 'true' : value;
+}
+
 /** A body; none is an empty one. @throws {ApiError} BAD_REQUEST with a line for each member. */
 export function parsed<T extends z.ZodType>(schema: T, given: unknown = {}): z.output<T> {
   const unstorable = unstorablePath(given);

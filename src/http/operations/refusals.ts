@@ -1,6 +1,7 @@
 import type { Refusal } from '../../domain/refusal.js';
 import { NotDone, type OperationRefusalCode, type Outcome } from '../../operations/outcome.js';
 import { plainText } from '../../operations/refusal-text.js';
+import type { Operation } from '../../operations/registry/operation.js';
 import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 import { themeRefused } from '../themes/theme-refused.js';
 
@@ -14,6 +15,13 @@ export function done<T>(outcome: Outcome<T>): T {
   const code = ANSWERS.get('refused' in because ? (because.refused ?? '') : because.code);
   if (code === undefined) throw badRequest(plainText(because));
   throw new ApiError(code, code === 'FORBIDDEN' ? { message: plainText(because) } : {});
+}
+
+/** The error codes of an operation's route, in the order of the API reference. */
+export function codesOf({ of, route }: Operation): readonly ApiErrorCode[] {
+  const refusals = of === 'ledger' || of === 'tenant' ? ['TENANT_NOT_FOUND'] : [];
+  const all = [...refusals, ...(route?.refusals ?? [])].flatMap((code) => ANSWERS.get(code) ?? []);
+  return [...new Set(all)];
 }
 
 /** Refusals with a code for clients; any other one is a bad request, with its reason. */

@@ -1,0 +1,49 @@
+import type { Operation, Printer, ShownColumn } from '../operations/registry/operation.js';
+import { CommandError } from './command-error.js';
+import { note, printJson, printTable } from './command-line.js';
+
+/**
+ * Prints the document of an operation: as JSON, or as its table or line for people.
+ * @throws {CommandError} of exit 2 or 3 for a finding, after it is printed.
+ */
+export function printDocument(
+  operation: Operation,
+  document: unknown,
+  request: unknown,
+  isJson: boolean,
+): void {
+  const { output, print, columns, said, ending } = operation;
+  if (output === 'stream') return;
+  if (isJson) printJson(document);
+  else if (print !== undefined) print(document, printer, request as never);
+  else if (columns !== undefined) printRows(operation, document, request);
+  else if (said === undefined) printJson(document);
+  if (!isJson && said !== undefined) process.stdout.write(`${said(document, request as never)}\n`);
+  const end = ending?.(document);
+  if (end !== undefined) throw new CommandError(end.line, end.exitCode);
+}
+
+function printRows(operation: Operation, document: unknown, request: unknown): void {
+  const { columns = [], rows: rowsOf, empty } = operation;
+  const rows = rowsOf?.(document) ?? (document as readonly unknown[]);
+  if (rows.length === 0 && empty !== undefined) return printer.line(empty);
+  printer.table(columns, rows);
+  const { limit } = request as { readonly limit?: number };
+  if (rows.length === limit) note(`the first ${limit}; there may be more`);
+}
+
+const printer: Printer = {
+  line: (text) => void process.stdout.write(`${text}\n`),
+  note,
+  table: (columns, rows) =>
+    printTable(
+      columns.map(([title, , kind]) => (kind === 'amount' ? { amount: title } : title)),
+      rows.map((row) => columns.map((column) => textOf(cellOf(column, row)))),
+    ),
+};
+
+const cellOf = <Row>([, cell]: ShownColumn<Row>, row: Row): unknown =>
+  typeof cell === 'function' ? cell(row) : row[cell];
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : value === null ? '' : (JSON.stringify(value) ?? '');

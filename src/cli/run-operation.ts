@@ -1,0 +1,147 @@
+import { loadConfig, publicUrlAt } from '../config/config.js';
+import type { Core } from '../stores/core.js';
+import type { Scope } from '../domain/scope.js';
+import {
+  shownParameters,
+  type Operation,
+  type OperationContext,
+} from '../operations/registry/operation.js';
+import type { Outcome } from '../operations/outcome.js';
+import type { PaymentWorld } from '../operations/payments/payment-commands.js';
+import { openOperationsPool } from '../operations/projections/projection-operator.js';
+import { CommandError } from './command-error.js';
+import { note, withCore } from './command-line.js';
+import { asRun, type NoteProgress } from './command-run.js';
+import { done } from './outcomes.js';
+import { withOwnKeys } from './own-keys.js';
+import { ProgressLine } from './progress-line.js';
+
+interface Caller {
+  readonly by: string;
+  /** Of `--idempotency-key`. */
+  readonly key: string | undefined;
+}
+
+/** Connections for work on read models. */
+const CONNECTIONS = 10;
+
+/**
+ * Runs an operation on the stores of this machine's configuration. The first Ctrl-C stops it
+ * cleanly. @returns its document. @throws {CommandError} for a refused operation.
+ */
+export async function runOperation(
+  operation: Operation,
+  request: unknown,
+  { by, key }: Caller,
+): Promise<unknown> {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  const progress = new ProgressLine(process.stderr);
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  const ends: (() => Promise<void>)[] = [];
+  const context = {
+    by,
+    channel: 'cli' as const,
+    signal: stopping.signal,
+    onProgress: progress.at,
+    giveWay: () => Promise.resolve(),
+    note: (line: string) => {
+      progress.end();
+      note(line);
+    },
+    warn: note,
+    write: writeOut,
+  };
+  try {
+    if (operation.of === 'machine')
+      return done(await operation.run(context as unknown as OperationContext, request));
+    return await withCore(async (core) => {
+      let pool: ReturnType<typeof openOperationsPool> | undefined;
+      const operationsPool = () => {
+        if (pool === undefined) {
+          const opened = (pool = openOperationsPool(core, CONNECTIONS));
+          ends.push(() => opened.end());
+        }
+        return pool;
+      };
+      const opened = { ...context, core, operationsPool, payments: paymentWorld(ends) };
+      try {
+        return done(await ran(core, operation, request, { opened, key, stop }));
+      } finally {
+        for (const end of ends) await end();
+      }
+    });
+  } finally {
+    progress.end();
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}
+
+interface Opened {
+  readonly opened: OperationContext;
+  readonly key: string | undefined;
+  readonly stop: () => void;
+}
+
+/** As a run that other channels show and stop, where the operation is long. */
+function ran(
+  core: Core,
+  operation: Operation,
+  request: unknown,
+  { opened, key, stop }: Opened,
+): Promise<Outcome<unknown>> {
+  if (operation.isKeyed)
+    return withOwnKeys(core, key, (keyed) => operation.run({ ...opened, keyed }, request));
+  if (!operation.isLong) return operation.run(opened, request);
+  const { name, of } = operation;
+  const { tenant, mode } = request as Scope;
+  const scope = of === 'ledger' ? { tenant, mode } : null;
+  const parameters = shownParameters(operation, request);
+  const run = { operation: name, by: opened.by, scope, parameters, stop };
+  return asRun(core, run, (noteProgress: NoteProgress) =>
+    operation.run(
+      {
+        ...opened,
+        onProgress: (...at) => {
+          opened.onProgress(...at);
+          noteProgress(...at);
+        },
+      },
+      request,
+    ),
+  );
+}
+
+/** The package of the provider is loaded by the first operation that calls it. */
+function paymentWorld(ends: (() => Promise<void>)[]): PaymentWorld {
+  const guard = async () => {
+    const { EndpointGuard } = await import('../webhooks/sending/endpoint-guard.js');
+    return new EndpointGuard({ allowed: loadConfig().webhookAllowCidrs });
+  };
+  return {
+    provider: async () => {
+      const { StripeProvider } = await import('../payments/stripe/stripe-provider.js');
+      const provider = new StripeProvider(await guard());
+      ends.push(() => provider.close());
+      return provider;
+    },
+    guard: { check: async (...given) => (await guard()).check(...given) },
+    publicUrl: () => {
+      const config = loadConfig();
+      return publicUrlAt(config, config.port);
+    },
+  };
+}
+
+/** The reader of standard output may close it early. */
+function writeOut(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const failed = (): void => reject(new CommandError('standard output was closed'));
+    process.stdout.once('error', failed);
+    process.stdout.write(text, (error) => {
+      if (error) return failed();
+      process.stdout.off('error', failed);
+      resolve();
+    });
+  });
+}

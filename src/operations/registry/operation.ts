@@ -1,0 +1,305 @@
+import type { Pool } from 'pg';
+import type * as z from 'zod';
+import type { CurrentOperators, OperatorRole } from '../../config/operators.js';
+import type { Refusal } from '../../domain/refusal.js';
+import type { Scope } from '../../domain/scope.js';
+import type { Core } from '../../stores/core.js';
+import { isAlias } from '../../tenants/tenant-directory.js';
+import { auditedOn, type Done } from '../audited.js';
+import type { KeyedBy } from '../operator-keys.js';
+import { NotDone, type OperationRefusalCode, type Outcome } from '../outcome.js';
+import type { PaymentWorld } from '../payments/payment-commands.js';
+import { channels, mode, tenant } from './members.js';
+
+/** What an operation works with, whichever channel it is called in. */
+export interface OperationContext {
+  readonly core: Core;
+  /** Connections for work on read models: without a statement timeout. */
+  readonly operationsPool: () => Pool;
+  readonly payments: PaymentWorld;
+  /** The operator's name. */
+  readonly by: string;
+  readonly channel: 'cli' | 'http';
+  /** Aborted by Ctrl-C, by an operator who stops the run, and when the process stops. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (phase: string, done: number, total?: number) => void;
+  /** Called between pieces of long work: requests come first. */
+  readonly giveWay: () => Promise<void>;
+  /** A line for people beside the document: standard error, nothing over HTTP. */
+  readonly note: (line: string) => void;
+  /** A line about finished work that could not be recorded: standard error, the log. */
+  readonly warn: (line: string) => void;
+  /** The idempotency key; undefined: none was given. */
+  readonly keyed?: KeyedBy | undefined;
+  /** Those who may approve a correction; undefined: the command line trusts its caller. */
+  readonly operators?: CurrentOperators | undefined;
+  /** Writes a piece of a stream to standard output. */
+  readonly write: (text: string) => Promise<void>;
+}
+
+/** Of a tenant and mode; the tenant exists. */
+export interface ScopedContext extends OperationContext {
+  readonly scope: Scope;
+}
+
+/**
+ * A column of a table for people: its title, the member of a row or a function of the row, and
+ * whether it is right-aligned with its thousands apart.
+ */
+export type ShownColumn<Row> = readonly [
+  title: string,
+  cell: (keyof Row & string) | ((row: Row) => unknown),
+  kind?: 'amount',
+];
+
+/** Writes for people on the command line. */
+export interface Printer {
+  line(text: string): void;
+  table<Row>(columns: readonly ShownColumn<Row>[], rows: readonly Row[]): void;
+  /** Standard error. */
+  note(text: string): void;
+}
+
+/** A document that is a finding: the line for people, and the exit code of the command line. */
+export interface Ending {
+  readonly exitCode: 2 | 3;
+  readonly line: string;
+}
+
+export interface OperationRoute {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below `/operations/`; members in braces: `ledger/{tenant}/statement`. */
+  readonly path: string;
+  readonly status?: 201;
+  /** Members that only HTTP requires. */
+  readonly required?: readonly string[];
+  /** Refusals with an error code of their own, in the order of the API reference. */
+  readonly refusals?: readonly (OperationRefusalCode | Refusal | 'FORBIDDEN')[];
+  /** The schema of the answer, where it is more than a document. */
+  readonly schema?: object;
+  /** The member that the body is as a whole. */
+  readonly body?: string;
+}
+
+/** A rule between members of a request. */
+export interface RequestRule<Request> {
+  /** The line about a request that breaks it; `{member}` becomes the channel's name of it. */
+  readonly check: (request: Request) => string | undefined;
+  /** The same as JSON Schema. */
+  readonly schema: object;
+}
+
+/** In definitions `run` stands before the functions that take its document: it gives the type. */
+type Shape = z.core.$ZodLooseShape;
+type RequestOf<S extends Shape> = z.output<z.ZodObject<S>>;
+
+interface Definition<S extends Shape, Document, Row> {
+  /** Group and command: `ledger statement`. Also the name in audit entries. */
+  readonly name: `${string} ${string}`;
+  /** For the help, without a full stop. */
+  readonly summary: string;
+  readonly members: S;
+  /** Members that are given by position on the command line, after the tenant. */
+  readonly positions?: readonly (keyof S & string)[];
+  readonly rules?: readonly RequestRule<RequestOf<S>>[];
+  /** The roles that may call it over HTTP and in the console. */
+  readonly roles: readonly OperatorRole[];
+  /** It may take longer than a request: a run, with progress, that can be stopped. */
+  readonly isLong?: boolean;
+  /** What a run shows of its request; default: all members but files. */
+  readonly parameters?: (request: RequestOf<S>) => object;
+  /** It takes an idempotency key. */
+  readonly isKeyed?: boolean;
+  readonly route?: OperationRoute;
+  /** Without the name of the program. */
+  readonly examples: readonly string[];
+  readonly columns?: readonly ShownColumn<Row>[];
+  /** The rows of the table; default: the document itself. */
+  readonly rows?: (document: Document) => readonly Row[];
+  /** In place of an empty table. */
+  readonly empty?: string;
+  /** One line about what was done. */
+  readonly said?: (document: Document, request: RequestOf<S>) => string;
+  /** Writes the document for people, where a table or a line is not enough. */
+  readonly print?: (document: Document, printer: Printer, request: RequestOf<S>) => void;
+  readonly ending?: (document: Document) => Ending | undefined;
+  /** `stream`: it writes its answer itself, and no document follows. */
+  readonly output?: 'stream';
+}
+
+/** An operation of any request and document. */
+export interface Operation extends Omit<
+  Definition<Shape, unknown, unknown>,
+  'rules' | 'parameters' | 'positions'
+> {
+  readonly positions: readonly string[];
+  readonly rules: readonly RequestRule<never>[];
+  readonly parameters?: (request: never) => object;
+  /**
+   * What the request belongs to: a tenant and mode, a tenant, the whole service, or this machine,
+   * whose stores are not opened.
+   */
+  readonly of: 'ledger' | 'tenant' | 'service' | 'machine';
+  /** It leaves a record with the operator's name. */
+  readonly isRecorded: boolean;
+  /** The request has been checked against the members and rules. */
+  readonly run: (context: OperationContext, request: unknown) => Promise<Outcome<unknown>>;
+}
+
+type Ran<Context, S extends Shape, Document> = {
+  readonly run: (context: Context, request: RequestOf<S>) => Promise<Outcome<Document>>;
+};
+type Recorded<Context, S extends Shape, Document> = {
+  /** @returns the document and what its audit event contains. */
+  readonly record: (context: Context, request: RequestOf<S>) => Promise<Outcome<Done<Document>>>;
+};
+
+type Tenanted<S extends Shape> = S & { tenant: typeof tenant };
+type Scoped<S extends Shape> = Tenanted<S> & { mode: typeof mode };
+
+/** What an operation without stores works with. */
+export type MachineContext = Pick<OperationContext, 'by' | 'signal' | 'onProgress' | 'note'>;
+
+/** An operation on files of this machine; on the command line only. */
+export function machineOperation<S extends Shape, Document, Row = Element<Document>>(
+  definition: Definition<S, Document, Row> &
+    Ran<MachineContext, S, Document> & { readonly isRecorded?: boolean },
+): Operation {
+  const { run, isRecorded = false, ...own } = definition;
+  return erased(own, 'machine', isRecorded, (context, request) => run(context, request as never));
+}
+
+/** An operation on the whole service. */
+export function serviceOperation<S extends Shape, Document, Row = Element<Document>>(
+  definition: Definition<S, Document, Row> &
+    Ran<OperationContext, S, Document> & { readonly isRecorded?: boolean },
+): Operation {
+  const { run, isRecorded = false, ...own } = definition;
+  return erased(own, 'service', isRecorded, (context, request) => run(context, request as never));
+}
+
+/** An operation on a tenant and mode. */
+export function ledgerOperation<S extends Shape, Document, Row = Element<Document>>(
+  definition: Definition<S, Document, Row> &
+    Ran<ScopedContext, Scoped<S>, Document> & { readonly isRecorded?: boolean },
+): Operation {
+  const { run, isRecorded = false, ...own } = definition;
+  return erased(own, 'ledger', isRecorded, (context, request) =>
+    withScope(context, request, (scoped) => run(scoped, request as never)),
+  );
+}
+
+/** As `ledgerOperation`; an audit event in the tenant's log records it. */
+export function recordedOperation<S extends Shape, Document, Row = Element<Document>>(
+  definition: Definition<S, Document, Row> & Recorded<ScopedContext, Scoped<S>, Document>,
+): Operation {
+  const { record, ...own } = definition;
+  return erased(own, 'ledger', true, (context, request) =>
+    withScope(context, request, (scoped) => {
+      const { by, warn, scope } = scoped;
+      const frame = { scope, by, operation: own.name, warn };
+      return auditedOn(scoped.core, frame, () => record(scoped, request as never));
+    }),
+  );
+}
+
+/** An operation on a tenant, in both modes; the tenant may not exist. */
+export function tenantOperation<S extends Shape, Document, Row = Element<Document>>(
+  definition: Definition<S, Document, Row> &
+    Ran<OperationContext, Tenanted<S>, Document> & { readonly isRecorded?: boolean },
+): Operation {
+  const { run, isRecorded = false, ...own } = definition;
+  return erased(own, 'tenant', isRecorded, (context, request) => run(context, request as never));
+}
+
+type Element<T> = T extends readonly (infer E)[] ? E : never;
+
+/** Without the types of its request and document, which its own functions keep. */
+function erased(
+  definition: object,
+  of: Operation['of'],
+  isRecorded: boolean,
+  run: Operation['run'],
+): Operation {
+  const {
+    members,
+    positions = [],
+    rules = [],
+    ...own
+  } = definition as Definition<Shape, unknown, unknown>;
+  const isOfTenant = of === 'ledger' || of === 'tenant';
+  return {
+    ...own,
+    members: {
+      ...(isOfTenant ? { tenant } : {}),
+      ...members,
+      ...(of === 'ledger' ? { mode } : {}),
+    },
+    positions: isOfTenant ? ['tenant', ...positions] : positions,
+    rules,
+    of,
+    isRecorded,
+    run,
+  };
+}
+
+/** The members that a channel has. */
+export const membersIn = (
+  { members }: Pick<Operation, 'members'>,
+  channel: 'cli' | 'http',
+): Readonly<Record<string, z.ZodType>> =>
+  Object.fromEntries(
+    Object.entries(members).filter(([, member]) => {
+      const only = channels.get(member)?.only;
+      return only === undefined || only === channel;
+    }),
+  );
+
+/** The first rule between members that the request breaks, in the words of the channel. */
+export function brokenRule(
+  { rules }: Pick<Operation, 'rules'>,
+  request: unknown,
+  wordFor: (member: string) => string,
+): string | undefined {
+  for (const { check } of rules as readonly RequestRule<unknown>[]) {
+    const line = check(request);
+    if (line !== undefined)
+      return line.replace(/\{(\w+)\}/g, (_, member: string) => wordFor(member));
+  }
+  return undefined;
+}
+
+/** The tenant and mode of a request. */
+export async function scopeOf(
+  { tenants }: Pick<Core, 'tenants'>,
+  request: unknown,
+): Promise<Outcome<Scope>> {
+  const { tenant: alias, mode: ofMode } = request as Scope;
+  return isAlias(alias) && (await tenants.find(alias)) !== undefined
+    ? { tenant: alias, mode: ofMode }
+    : new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+}
+
+async function withScope<T>(
+  context: OperationContext,
+  request: unknown,
+  work: (scoped: ScopedContext) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  const scope = await scopeOf(context.core, request);
+  return scope instanceof NotDone ? scope : work({ ...context, scope });
+}
+
+/** What a run of the operation shows of its request. */
+export function shownParameters(
+  { members, parameters }: Pick<Operation, 'members' | 'parameters'>,
+  request: unknown,
+): object {
+  if (parameters !== undefined) return parameters(request as never);
+  const isFile = (name: string): boolean =>
+    channels.get(members[name] as z.ZodType)?.file !== undefined;
+  return Object.fromEntries(
+    Object.entries(request as object).filter(
+      ([name]) => name !== 'tenant' && name !== 'mode' && !isFile(name),
+    ),
+  );
+}
