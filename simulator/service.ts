@@ -40,7 +40,7 @@ import { decodeAny, decodeForProjectors } from '../src/projecting/decode-events.
 import { Follower } from '../src/following/follower.js';
 import type { Page } from '../src/projecting/page.js';
 import { Projections } from '../src/projecting/following/projections.js';
-import { WebhookFollower } from '../src/webhooks/deliveries/webhook-follower.js';
+import { AnnouncementsHandler } from '../src/webhooks/deliveries/announcements-handler.js';
 import { WebhookSubscriptions } from '../src/webhooks/subscriptions/webhook-subscriptions.js';
 import { Connection } from './connection.js';
 import type { Faults } from './faults.js';
@@ -70,7 +70,7 @@ import {
 } from './simulated-read-models.js';
 import { SEALS_SIGNER, SimulatedSealTable, simulatedSeals } from './simulated-seals.js';
 import { SimulatedStore } from './simulated-store.js';
-import { simulatedFollowerStore, SimulatedWebhookTable } from './simulated-webhooks.js';
+import { simulatedAnnouncementsStore, SimulatedWebhookTable } from './simulated-webhooks.js';
 import { StoreAway } from './store-away.js';
 import { Owner, type VirtualWorld } from './virtual-world.js';
 
@@ -157,7 +157,7 @@ export class SimulatedService {
   readonly gateway: CommandGateway;
   readonly policies: PolicyRunner;
   readonly follower: Follower<Page>;
-  readonly webhooks: WebhookFollower;
+  readonly webhooks: AnnouncementsHandler;
   readonly subscriptions: WebhookSubscriptions;
   /** Undefined: the tenant has no provider. */
   readonly payments: SimulatedPayments | undefined;
@@ -296,9 +296,9 @@ export class SimulatedService {
     };
   }
 
-  private openWebhooks(line: Connection): WebhookFollower {
-    return new WebhookFollower({
-      store: simulatedFollowerStore(this.shared.webhooks, line),
+  private openWebhooks(line: Connection): AnnouncementsHandler {
+    return new AnnouncementsHandler({
+      store: simulatedAnnouncementsStore(this.shared.webhooks, line),
       log: this.log,
       decode: this.decode,
       streams: this.streams,

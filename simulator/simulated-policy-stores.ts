@@ -191,10 +191,7 @@ class SimulatedParkedReactions implements ParkedReactions {
     return this.ask(() =>
       this.table.rows
         .flatMap(({ parked }) => (parked.stream === stream ? [{ ...parked }] : []))
-        .sort(
-          (a, b) =>
-            Number((a.revision ?? -1n) - (b.revision ?? -1n)) || Number(a.id) - Number(b.id),
-        ),
+        .sort((a, b) => Number(a.revision - b.revision) || Number(a.id) - Number(b.id)),
     );
   }
 

@@ -8,7 +8,7 @@ import {
   type NewDelivery,
   type UnreadEvent,
 } from '../src/webhooks/deliveries/delivery-rows.js';
-import type { FollowerStore } from '../src/webhooks/deliveries/follower-store.js';
+import type { AnnouncementsStore } from '../src/webhooks/deliveries/announcements-store.js';
 import type { Line } from './connection.js';
 import type { SeededRandom } from './seeded-random.js';
 import { StoreAway } from './store-away.js';
@@ -94,7 +94,10 @@ export class SimulatedWebhookTable {
 }
 
 /** What the follower stores, as one process reaches it. */
-export function simulatedFollowerStore(table: SimulatedWebhookTable, line: Line): FollowerStore {
+export function simulatedAnnouncementsStore(
+  table: SimulatedWebhookTable,
+  line: Line,
+): AnnouncementsStore {
   const ask = <T>(question: () => T): Promise<T> => line.read('webhooks', away, question);
   const change = <T>(work: () => T): Promise<T> => line.write('webhooks', away, work);
   return {

@@ -13,7 +13,7 @@ import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
 import type { Follower } from '../following/follower.js';
 import type { Projections } from '../projecting/following/projections.js';
 import type { Page } from '../projecting/page.js';
-import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
+import type { AnnouncementsHandler } from '../webhooks/deliveries/announcements-handler.js';
 import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 import type { PaymentsWork } from '../payments/payments-work.js';
@@ -46,7 +46,7 @@ export class ServiceReadiness implements ReadinessProbe {
       readonly policies: PolicyRunner;
       readonly sealer: ChainSealer;
       readonly webhooks: {
-        readonly follower: WebhookFollower;
+        readonly follower: AnnouncementsHandler;
         readonly sender: Pick<WebhookSender, 'status'>;
       };
       /** Undefined: no mail goes out. */

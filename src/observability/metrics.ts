@@ -9,7 +9,10 @@ import type { DailySyncs } from '../payments/incoming/daily-syncs.js';
 import type { RewardPusher } from '../payments/outgoing/reward-pusher.js';
 import type { PaymentFigures } from '../payments/payment-figures.js';
 import type { PolicyRunner, PolicyStatus } from '../reacting/policy-runner.js';
-import type { WebhookFollower, WebhooksStatus } from '../webhooks/deliveries/webhook-follower.js';
+import type {
+  AnnouncementsHandler,
+  WebhooksStatus,
+} from '../webhooks/deliveries/announcements-handler.js';
 import type { SenderStatus, WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { Follower } from '../following/follower.js';
 import type { Projections } from '../projecting/following/projections.js';
@@ -22,7 +25,7 @@ interface WatchedRunners {
   readonly policies: PolicyRunner;
   readonly sealer: ChainSealer;
   readonly webhooks: {
-    readonly follower: WebhookFollower;
+    readonly follower: AnnouncementsHandler;
     readonly sender: Pick<WebhookSender, 'status'>;
   };
   /** Undefined: no mail goes out. */

@@ -48,7 +48,6 @@ export interface LedgerTables {
   'ledger.policy_checkpoints': PolicyCheckpoints;
   'ledger.webhook_deliveries': WebhookDeliveries;
   'ledger.webhook_endpoints': WebhookEndpoints;
-  'ledger.webhook_unread_events': WebhookUnreadEvents;
   'ledger.webhook_signing_keys': WebhookSigningKeys;
   'vault.erasures_checked': ErasuresChecked;
   'vault.master_key_processes': MasterKeyProcesses;
@@ -281,7 +280,7 @@ interface ParkedReactions {
   event_id: string;
   policy: string;
   stream: string;
-  revision: bigint | null;
+  revision: Int8;
   position: string;
   reason: string;
   parked_at: Generated<Date>;
@@ -437,7 +436,7 @@ interface RetriedReactions {
   event_id: string;
   policy: string;
   stream: string;
-  revision: bigint | null;
+  revision: Int8;
   position: string;
   retried_at: Generated<Date>;
 }
@@ -500,15 +499,6 @@ interface WebhookEndpoints {
   failing_since: Date | null;
   held_until: Date | null;
   full_until: Date | null;
-}
-
-interface WebhookUnreadEvents {
-  event_id: string;
-  stream: string;
-  revision: Int8;
-  position: string;
-  reason: string;
-  noted_at: Generated<Date>;
 }
 
 interface MasterKeyProcesses {

@@ -43,6 +43,7 @@ import * as recordDownloads from '../../migrations/0097_record_downloads.js';
 import * as keepCheckpointsOfHandlers from '../../migrations/0098_keep_checkpoints_of_handlers.js';
 import * as storeThemes from '../../migrations/0099_store_themes.js';
 import * as skipParkedEvents from '../../migrations/0100_skip_parked_events.js';
+import * as parkAnnouncements from '../../migrations/0101_park_announcements.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -104,6 +105,7 @@ export const MIGRATIONS: Migrations = {
   '0098_keep_checkpoints_of_handlers': keepCheckpointsOfHandlers,
   '0099_store_themes': storeThemes,
   '0100_skip_parked_events': skipParkedEvents,
+  '0101_park_announcements': parkAnnouncements,
 };
 
 /** The names of the migrations of this release. */

@@ -4,6 +4,9 @@ import type { Logger } from '../foundation/logger.js';
 /** Parks every policy: the event is unreadable here, so its policies are unknown. */
 export const ALL_POLICIES = '*';
 
+/** The name of the handler that makes webhooks; parked are its announcements. */
+export const WEBHOOKS_HANDLER = 'webhooks';
+
 /** From this event on the policy's reactions to its stream are parked. */
 export interface ParkedReaction {
   readonly id: string;
@@ -11,8 +14,7 @@ export interface ParkedReaction {
   readonly policy: string;
   readonly eventId: string;
   readonly stream: string;
-  /** Null: parked by the previous release, which did not record it. */
-  readonly revision: bigint | null;
+  readonly revision: bigint;
   readonly position: Position;
   readonly reason: string;
   readonly since: Date;

@@ -4,6 +4,7 @@ import { anyOf, fetchRow, fetchRows, now, run, tables } from '../postgres/statem
 import { inTransaction } from '../postgres/transaction.js';
 import {
   ALL_POLICIES,
+  WEBHOOKS_HANDLER,
   type ParkedAt,
   type ParkedCounts,
   type ParkedReaction,
@@ -21,6 +22,8 @@ const TABLE = 'ledger.parked_reactions';
 /** As long as jobs are repeated after a loss of the log's end. */
 const FORGOTTEN = sql<Date>`now() - interval '7 days'`;
 const STREAMS = ['stream', 'policy'] as const;
+/** Without announcements, which wait one by one. */
+const OF_POLICIES = tables.selectFrom(TABLE).where('policy', '<>', WEBHOOKS_HANDLER);
 const REACTIONS = tables
   .selectFrom(TABLE)
   .select((eb) => [
@@ -41,16 +44,16 @@ export class PostgresParkedReactions implements ParkedReactions {
   constructor(private readonly pool: Pool) {}
 
   async park({ policy, event, reason, unknown }: ParkedAt): Promise<void> {
-    await run(this.pool, insertion({ policy, event, reason, unknown }));
+    await run(this.pool, parking({ policy, event, reason, unknown }));
   }
 
   async isEmpty(): Promise<boolean> {
-    const first = tables.selectFrom(TABLE).select('id').limit(1);
+    const first = OF_POLICIES.select('id').limit(1);
     return (await fetchRow(this.pool, first)) === undefined;
   }
 
   async streams(): Promise<ParkedStreams> {
-    return byStream(await fetchRows(this.pool, tables.selectFrom(TABLE).select(STREAMS)));
+    return byStream(await fetchRows(this.pool, OF_POLICIES.select(STREAMS)));
   }
 
   async passOver(streams: readonly string[]): Promise<ParkedStreams> {
@@ -82,7 +85,8 @@ export class PostgresParkedReactions implements ParkedReactions {
     return fetchRows(
       this.pool,
       REACTIONS.where('stream', '=', stream)
-        .orderBy('revision', (order) => order.asc().nullsFirst())
+        .where('policy', '<>', WEBHOOKS_HANDLER)
+        .orderBy('revision')
         .orderBy(`${TABLE}.id`),
     );
   }
@@ -90,9 +94,7 @@ export class PostgresParkedReactions implements ParkedReactions {
   async dueStreams(limit: number): Promise<readonly string[]> {
     const rows = await fetchRows(
       this.pool,
-      tables
-        .selectFrom(TABLE)
-        .select('stream')
+      OF_POLICIES.select('stream')
         .where('next_try_at', '<=', now)
         .groupBy('stream')
         .orderBy((eb) => eb.fn.min('next_try_at'))
@@ -154,7 +156,7 @@ export class PostgresParkedReactions implements ParkedReactions {
     return inTransaction(this.pool, async (client) => {
       const present = await fetchRows(client, lockOf(stream));
       for (const { rows, to } of stopped) await this.stop(client, present, rows, to);
-      for (const parkedAt of added) await run(client, insertion(parkedAt));
+      for (const parkedAt of added) await run(client, parking(parkedAt));
       // Raw SQL: the builder has no `unnest` of two lists.
       const deleted = await run(
         client,
@@ -224,6 +226,11 @@ export class PostgresParkedReactions implements ParkedReactions {
     );
   }
 
+  /** Ends it without carrying it out. */
+  async drop({ id }: Pick<ParkedReaction, 'id'>): Promise<void> {
+    await run(this.pool, tables.deleteFrom(TABLE).where('id', '=', BigInt(id)));
+  }
+
   /** It is not carried out again, also when the log loses its end. */
   async forgetRetried({ eventId, policy }: Pick<ParkedReaction, 'eventId' | 'policy'>) {
     await run(
@@ -249,20 +256,18 @@ export class PostgresParkedReactions implements ParkedReactions {
   async counts(): Promise<ParkedCounts> {
     const row = await fetchRow(
       this.pool,
-      tables
-        .selectFrom(TABLE)
-        .select((eb) => [
-          eb.fn.countAll<bigint>().filterWhere('policy', '<>', ALL_POLICIES).as('parked'),
-          eb.fn
-            .count<bigint>('stream')
-            .distinct()
-            .filterWhere('policy', '=', ALL_POLICIES)
-            .as('heldBack'),
-          sql<number | null>`extract(epoch from now() - min(${eb.ref('parked_at')}))::float8`.as(
-            'oldestSeconds',
-          ),
-          sql<string | null>`(array_agg(reason order by parked_at desc, id desc))[1]`.as('because'),
-        ]),
+      OF_POLICIES.select((eb) => [
+        eb.fn.countAll<bigint>().filterWhere('policy', '<>', ALL_POLICIES).as('parked'),
+        eb.fn
+          .count<bigint>('stream')
+          .distinct()
+          .filterWhere('policy', '=', ALL_POLICIES)
+          .as('heldBack'),
+        sql<number | null>`extract(epoch from now() - min(${eb.ref('parked_at')}))::float8`.as(
+          'oldestSeconds',
+        ),
+        sql<string | null>`(array_agg(reason order by parked_at desc, id desc))[1]`.as('because'),
+      ]),
     );
     return {
       parked: Number(row?.parked ?? 0n),
@@ -317,7 +322,7 @@ const lockOf = (stream: string) =>
 type Present = Pick<ParkedReaction, 'id' | 'policy' | 'eventId'>;
 
 /** The mark of a row that exists grows: its policy passes over what follows once more. */
-const insertion = (parkedAt: ParkedAt) =>
+export const parking = (parkedAt: ParkedAt) =>
   tables
     .insertInto(TABLE)
     .values({

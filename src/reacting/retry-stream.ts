@@ -41,7 +41,7 @@ export async function retryStream(
   const foreign = all.filter(({ policy }) => !names.has(policy));
   if (foreign.length > 0) await parts.parked.postpone(foreign, 'this release has no such policy');
   let rows = all.filter(({ policy }) => names.has(policy));
-  const run = new StreamRun(parts, stream, await withRevisions(parts, stream, rows));
+  const run = new StreamRun(parts, stream, rows);
   for (let round = 0; round < ROUNDS_MAX && rows.length > 0 && !signal.aborted; round++) {
     if (!(await run.toTheEnd(signal))) return;
     const outcome = run.outcome(rows);
@@ -62,35 +62,6 @@ const newlyParked = ({ added, stopped }: Settlement): readonly ParkedAt[] => [
   ),
 ];
 
-interface Row {
-  readonly row: ParkedReaction;
-  readonly revision: bigint;
-}
-
-/**
- * A row of the previous release names its event only. An event lost with the log's end needs no
- * reaction.
- */
-async function withRevisions(
-  { log }: RetryParts,
-  stream: string,
-  rows: readonly ParkedReaction[],
-): Promise<readonly Row[]> {
-  const known = rows.flatMap((row) =>
-    row.revision === null ? [] : [{ row, revision: row.revision }],
-  );
-  const unknown = new Map(
-    rows.filter(({ revision }) => revision === null).map((row) => [row.eventId, row]),
-  );
-  if (unknown.size === 0) return known;
-  const found: Row[] = [];
-  for await (const { id, revision } of log.readStream(stream)) {
-    const row = unknown.get(id);
-    if (row) found.push({ row, revision });
-  }
-  return [...known, ...found];
-}
-
 /** One pass over a stream. */
 class StreamRun {
   /** The event at which each policy continues; policies without parked reactions are absent. */
@@ -105,11 +76,10 @@ class StreamRun {
   constructor(
     private readonly parts: RetryParts,
     private readonly stream: string,
-    rows: readonly Row[],
+    rows: readonly ParkedReaction[],
   ) {
-    for (const { row, revision } of rows) {
-      const concerned =
-        row.policy === ALL_POLICIES ? parts.policies.map(({ name }) => name) : [row.policy];
+    for (const { policy: parked, revision } of rows) {
+      const concerned = parked === ALL_POLICIES ? parts.policies.map(({ name }) => name) : [parked];
       for (const policy of concerned)
         this.starts.set(policy, earlier(this.starts.get(policy), revision));
       this.next = earlier(this.next, revision);

@@ -10,11 +10,12 @@ import {
   type HandlerCheckpoint,
 } from '../following/checkpoints.js';
 import { POLICIES_HANDLER } from '../reacting/policy-checkpoint.js';
+import { WEBHOOKS_HANDLER } from '../reacting/parked-reactions.js';
 import { parkRetriedAgain } from '../reacting/postgres-parked-reactions.js';
 import { repeatingJob } from '../policies/repeat-jobs.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 import { withLock } from '../postgres/locks.js';
-import { forgetEndpointsBehind, WEBHOOKS_HANDLER } from '../webhooks/deliveries/delivery-rows.js';
+import { forgetEndpointsBehind } from '../webhooks/deliveries/delivery-rows.js';
 import { GENERATIONS } from '../projecting/checkpoints.js';
 import { isFollowed } from '../projecting/generations/generation-records.js';
 import {

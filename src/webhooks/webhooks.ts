@@ -7,10 +7,10 @@ import type { Logger } from '../foundation/logger.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { decodeAny } from '../projecting/decode-events.js';
-import { postgresFollowerStore } from './deliveries/follower-store.js';
+import { postgresAnnouncementsStore } from './deliveries/announcements-store.js';
 import type { ReceiverAnswers } from './deliveries/receiver-answers.js';
 import { TestDeliveries } from './deliveries/test-deliveries.js';
-import { WebhookFollower } from './deliveries/webhook-follower.js';
+import { AnnouncementsHandler } from './deliveries/announcements-handler.js';
 import { WebhookSender, type SeenAttempt } from './deliveries/webhook-sender.js';
 import { Payloads } from './payloads/payloads.js';
 import type { EndpointGuard } from './sending/endpoint-guard.js';
@@ -46,7 +46,7 @@ export interface WebhooksParts {
 /** From the log to the receivers: a handler writes the deliveries, and a sender sends them. */
 export class Webhooks {
   readonly tests: TestDeliveries;
-  readonly follower: WebhookFollower;
+  readonly follower: AnnouncementsHandler;
   readonly sender: WebhookSender;
   readonly guard: EndpointGuard;
   private readonly post: WebhookPost;
@@ -59,8 +59,8 @@ export class Webhooks {
     this.guard = guard;
     this.post = new WebhookPost(guard);
     this.tests = new TestDeliveries(core.pool, look);
-    this.follower = new WebhookFollower({
-      store: postgresFollowerStore(pool),
+    this.follower = new AnnouncementsHandler({
+      store: postgresAnnouncementsStore(pool),
       log,
       decode: decodeAny(codec),
       streams,

@@ -87,12 +87,11 @@ test('a reward that could not be granted is retried automatically when the cause
   await eventually(async () => (await credit(tenant, referrer)) > 0);
 });
 
-/** As the release before left it. */
 async function putBack(row: object): Promise<void> {
-  const { event_id, policy, stream, position, reason } = row as Record<string, unknown>;
+  const { event_id, policy, stream, revision, position, reason } = row as Record<string, unknown>;
   await core.pool.query(
-    'insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, $2, $3, $4, $5)',
-    [event_id, policy, stream, position, reason],
+    'insert into ledger.parked_reactions (event_id, policy, stream, revision, position, reason) values ($1, $2, $3, $4, $5, $6)',
+    [event_id, policy, stream, revision, position, reason],
   );
 }
 
@@ -190,3 +189,41 @@ test('policy skip ends a parked reaction without running it, and records the ope
   const again = 'select from ledger.retried_reactions where event_id = $1';
   expect((await core.pool.query(again, [parked?.eventId])).rowCount).toBe(0);
 }, 120_000);
+
+test('policy parked lists an announcement that failed, policy retry makes its webhooks, and policy skip ends it without.', async () => {
+  const tenant = await running.service.createTenant();
+  const scope = scopeOf(tenant);
+  const endpointUrl = 'https://receiver.invalid/webhooks';
+  expect((await tenant.live.post('/subscription', { endpointUrl })).status).toBeLessThan(300);
+  const { accountId } = await aPerson(tenant.live);
+  const stream = core.names.accountStream(scope, core.names.accountRef(scope, accountId));
+  const made = async () => {
+    const sql =
+      'select event_id from ledger.webhook_deliveries where stream = $1 order by revision';
+    return (await core.pool.query<{ event_id: string }>(sql, [stream])).rows;
+  };
+  await eventually(async () => (await made()).length > 0);
+  const [first] = await made();
+  const park = async () => {
+    await core.pool.query('delete from ledger.webhook_deliveries where event_id = $1', [
+      first?.event_id,
+    ]);
+    await core.pool.query(
+      `insert into ledger.parked_reactions (event_id, policy, stream, revision, position, reason)
+       select event_id, 'webhooks', stream, revision, position, 'Error' from ledger.events where event_id = $1`,
+      [first?.event_id],
+    );
+    const [parked] = await showParked(core, 10);
+    expect(parked).toMatchObject({ policy: 'webhooks', eventId: first?.event_id, reason: 'Error' });
+    return parked?.id ?? '';
+  };
+  const retried = await cli('policy', 'retry', await park(), '--json');
+  expect(JSON.parse(retried.out)).toEqual({ retried: 1, done: 1, parked: 0 });
+  expect(await made()).toContainEqual(first);
+  const skipped = await cli('policy', 'skip', await park(), '--reason', 'ticket 8');
+  expect([skipped.code, await showParked(core, 10)]).toEqual([0, []]);
+  expect(await made()).not.toContainEqual(first);
+  expect(await recordedOperations(core, scope)).toMatchObject([
+    { operation: 'policy skip', parameters: { policy: 'webhooks', reason: 'ticket 8' } },
+  ]);
+});

@@ -14,7 +14,7 @@ import {
 } from '../../simulator/simulated-read-models.js';
 import { simulatedSeals, SimulatedSealTable } from '../../simulator/simulated-seals.js';
 import {
-  simulatedFollowerStore,
+  simulatedAnnouncementsStore,
   SimulatedWebhookTable,
 } from '../../simulator/simulated-webhooks.js';
 import { Owner } from '../../simulator/virtual-world.js';
@@ -28,6 +28,7 @@ import {
   type ParkedAt,
   type ParkedReaction,
   type ParkedReactions,
+  WEBHOOKS_HANDLER,
 } from '../../src/reacting/parked-reactions.js';
 import {
   POLICIES_HANDLER,
@@ -45,15 +46,14 @@ import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
 import {
   forgetEndpointsBehind,
-  WEBHOOKS_HANDLER,
   type EndpointChange,
   type FollowedPage,
   type NewDelivery,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
 import {
-  postgresFollowerStore,
-  type FollowerStore,
-} from '../../src/webhooks/deliveries/follower-store.js';
+  postgresAnnouncementsStore,
+  type AnnouncementsStore,
+} from '../../src/webhooks/deliveries/announcements-store.js';
 import { useDatabase } from '../support/database.js';
 import { newSeed } from '../support/new-seed.js';
 
@@ -417,15 +417,15 @@ function somePage(ids: readonly string[]): FollowedPage {
 
 it('rows of webhooks, with the checkpoint of their follower', async () => {
   const table = new SimulatedWebhookTable(() => Date.now());
-  const both: readonly FollowerStore[] = [
-    postgresFollowerStore(pool),
-    simulatedFollowerStore(table, line),
+  const both: readonly AnnouncementsStore[] = [
+    postgresAnnouncementsStore(pool),
+    simulatedAnnouncementsStore(table, line),
   ];
   const ids = Array.from({ length: 12 }, () => random.uuid());
   const byText = (one: unknown, other: unknown) =>
     JSON.stringify(one, plainly) < JSON.stringify(other, plainly) ? -1 : 1;
   const plainly = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
-  const looked = async (store: FollowerStore) => {
+  const looked = async (store: AnnouncementsStore) => {
     const checkpoint = await store.checkpoint();
     const states = await store.endpointsIn(['ACTIVE', 'DISABLED', 'UNSUBSCRIBED', 'UNKNOWN']);
     return {
@@ -462,13 +462,13 @@ it('rows of webhooks, with the checkpoint of their follower', async () => {
     const which = random.below(10);
     const page = somePage(ids);
     const version = random.onceIn(6) ? 99n : (table.checkpoint?.version ?? 0n);
-    const calls: Readonly<Record<number, (store: FollowerStore) => Promise<unknown>>> = {
+    const calls: Readonly<Record<number, (store: AnnouncementsStore) => Promise<unknown>>> = {
       0: (store) => store.begin(page.point.reached, page.endpoints),
       1: (store) =>
         store.storeRead(version, { eventId: ids[0] ?? '', deliveries: page.deliveries }),
       2: (store) => store.storeEndpoints(version, page.endpoints),
     };
-    const call = calls[which] ?? ((store: FollowerStore) => store.storePage(version, page));
+    const call = calls[which] ?? ((store: AnnouncementsStore) => store.storePage(version, page));
     if (which === 3) {
       const trail = random.onceIn(2) ? [] : [page.point];
       const to = { position: page.point.reached, trail };

@@ -2,11 +2,11 @@ import { openPool } from '../../src/postgres/database.js';
 import type { Follower } from '../../src/following/follower.js';
 import type { Page } from '../../src/projecting/page.js';
 import { followedAlone } from '../support/followed.js';
-import { postgresFollowerStore } from '../../src/webhooks/deliveries/follower-store.js';
+import { postgresAnnouncementsStore } from '../../src/webhooks/deliveries/announcements-store.js';
 import {
-  WebhookFollower,
-  type WebhookFollowerOptions,
-} from '../../src/webhooks/deliveries/webhook-follower.js';
+  AnnouncementsHandler,
+  type AnnouncementsHandlerOptions,
+} from '../../src/webhooks/deliveries/announcements-handler.js';
 import { anAccount, userIdentified } from '../support/account-events.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
@@ -20,7 +20,7 @@ test('an event that this release cannot read is logged when its webhooks are put
   const log = new InMemoryEventLog();
   const ledger = new TestLedger(log);
   const logger = new ErrorLines();
-  const store = postgresFollowerStore(pool);
+  const store = postgresAnnouncementsStore(pool);
   const endpoint = { tenant: 'demo', mode: 'live', endpointId: 'e' } as const;
   await store.begin(null, [{ ...endpoint, state: 'ACTIVE', position: null }]);
   const never = () => Promise.reject(new Error('nothing is looked up'));
@@ -31,10 +31,13 @@ test('an event that this release cannot read is logged when its webhooks are put
     translate: never,
     streams: { tenantRegister: { load: never } },
     names: {},
-  } as unknown as Omit<WebhookFollowerOptions, 'store'>;
+  } as unknown as Omit<AnnouncementsHandlerOptions, 'store'>;
   const followers: Follower<Page>[] = [];
   const started = () => {
-    const handler = new WebhookFollower({ ...options, store: postgresFollowerStore(pool) });
+    const handler = new AnnouncementsHandler({
+      ...options,
+      store: postgresAnnouncementsStore(pool),
+    });
     const follower = followedAlone(handler, { pool, log, decode: ledger.decode });
     followers.push(follower);
     follower.start();
@@ -55,7 +58,7 @@ test('an event that this release cannot read is logged when its webhooks are put
       {
         position,
         error: reason,
-        message: 'this release cannot read an event: its webhooks wait for a release that can',
+        message: 'an event cannot be read or announced: its webhooks are parked',
       },
     ]);
     ledger.undecodable.delete(id);

@@ -6,7 +6,11 @@ import { providerRows } from '../../payments/incoming/payment-rows.js';
 import { workAsks } from '../../payments/outgoing/payment-work.js';
 import { RewardPayments } from '../../payments/outgoing/reward-payments.js';
 import { addJob } from '../../work-queue/add-job.js';
-import type { ParkedReaction, ParkedReactions } from '../../reacting/parked-reactions.js';
+import {
+  WEBHOOKS_HANDLER,
+  type ParkedReaction,
+  type ParkedReactions,
+} from '../../reacting/parked-reactions.js';
 import { PostgresParkedReactions } from '../../reacting/postgres-parked-reactions.js';
 import { POLICIES } from '../../policies/policies.js';
 import { carryOutReactions } from '../../reacting/reactions.js';
@@ -15,16 +19,20 @@ import { Retries } from '../../reacting/retries.js';
 import { decodeAny } from '../../projecting/decode-events.js';
 import type { Scope } from '../../domain/scope.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
+import { postgresAnnouncementsStore } from '../../webhooks/deliveries/announcements-store.js';
+import { AnnouncementsHandler } from '../../webhooks/deliveries/announcements-handler.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
-/** Operations on parked reactions: each returns the document that `--json` prints. */
+/**
+ * Operations on parked reactions and announcements: each returns the document that `--json` prints.
+ */
 
 export interface ShownParkedReaction {
   readonly id: string;
   /**
    * The policy whose reactions wait from this event on; `*`: all policies, since the event cannot
-   * be read.
+   * be read; `webhooks`: its webhooks.
    */
   readonly policy: string;
   readonly eventId: string;
@@ -60,8 +68,8 @@ export const malformedId = (id: string): NotDone | undefined =>
   /^[1-9]\d{0,17}$/.test(id) ? undefined : new NotDone({ code: 'REACTION_ID_MALFORMED', id });
 
 /**
- * Retries one parked reaction, or all. Each stream is processed to its end, once; a service that
- * does the same at the same time causes no second effect.
+ * Retries one parked reaction or announcement, or all. Each stream is processed to its end, once; a
+ * service that does the same at the same time causes no second effect.
  */
 export async function retryParkedReactions(
   core: PolicyCore,
@@ -82,7 +90,9 @@ export async function retryParkedReactions(
     const rows = await parked.list({ ...(id === undefined ? {} : { id }), after, limit: PAGE });
     const last = rows.at(-1);
     if (last === undefined) break;
-    await retries.streams([...new Set(rows.map(({ stream }) => stream))], signal);
+    await announcementsOf(core).retry(rows.filter(isAnnouncement));
+    const reactions = rows.filter((row) => !isAnnouncement(row));
+    await retries.streams([...new Set(reactions.map(({ stream }) => stream))], signal);
     const still = await parked.present(rows.map((row) => row.id));
     result = {
       retried: result.retried + rows.length,
@@ -117,7 +127,8 @@ export async function skipParkedReaction(
   if (scope === undefined) return notParked;
   const frame = { scope, by, operation: 'policy skip', warn };
   return auditedOn(core, frame, async () => {
-    await retryStream({ ...partsOf(core, parked), skipped: row }, row.stream, signal);
+    if (isAnnouncement(row)) await parked.drop(row);
+    else await retryStream({ ...partsOf(core, parked), skipped: row }, row.stream, signal);
     const [left] = await parked.list({ id, limit: 1 });
     if (left?.eventId === row.eventId) throw new Error('the reaction is being retried: try again');
     await parked.forgetRetried(row);
@@ -142,17 +153,29 @@ export interface SkipOptions {
 /** Whose ledger records the skip. An event of a tenant's own stream belongs to its live mode. */
 async function scopeOf(
   { log, codec }: PolicyCore,
-  { stream, eventId }: ParkedReaction,
+  { stream }: ParkedReaction,
 ): Promise<Scope | undefined> {
   const scope = scopeOfStream(stream);
   if (scope !== undefined) return scope;
   for await (const recorded of log.readStream(stream)) {
-    if (recorded.id !== eventId) continue;
     const [decoded] = await decodeAny(codec)([recorded]);
-    return decoded && 'tenant' in decoded ? { tenant: decoded.tenant, mode: 'live' } : undefined;
+    if (decoded && 'tenant' in decoded) return { tenant: decoded.tenant, mode: 'live' };
   }
   return undefined;
 }
+
+const isAnnouncement = ({ policy }: ParkedReaction): boolean => policy === WEBHOOKS_HANDLER;
+
+const announcementsOf = ({ pool, log, codec, streams, names, logger }: PolicyCore) =>
+  new AnnouncementsHandler({
+    store: postgresAnnouncementsStore(pool),
+    log,
+    decode: decodeAny(codec),
+    streams,
+    names,
+    logger,
+    translate: () => Promise.resolve(undefined),
+  });
 
 /** Commands go through this process's command bus, jobs into the queue. */
 function partsOf(

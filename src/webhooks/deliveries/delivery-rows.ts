@@ -13,12 +13,11 @@ import {
   type Given,
 } from '../../postgres/statements.js';
 import { inTransaction, inTransactionThatMayBeLost } from '../../postgres/transaction.js';
+import { WEBHOOKS_HANDLER } from '../../reacting/parked-reactions.js';
+import { parking } from '../../reacting/postgres-parked-reactions.js';
 import type { WebhookType } from '../payloads/announced.js';
 
 /** What the handler of webhooks stores: the endpoints, and what is to be sent. */
-
-/** The lease of webhooks, and their checkpoint. */
-export const WEBHOOKS_HANDLER = 'webhooks';
 
 export type EndpointState = 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED' | 'UNKNOWN';
 
@@ -155,22 +154,8 @@ export async function storePage(
       for (const change of endpoints) await putEndpoints(client, [change]);
     }
     if (deliveries.length > 0) await putDeliveries(client, deliveries);
-    if (unread.length > 0)
-      await run(
-        client,
-        tables
-          .insertInto('ledger.webhook_unread_events')
-          .values(
-            unread.map(({ eventId, stream, revision, position, reason }) => ({
-              event_id: eventId,
-              stream,
-              revision,
-              position,
-              reason,
-            })),
-          )
-          .onConflict((conflict) => conflict.doNothing()),
-      );
+    for (const { eventId: id, reason, ...event } of unread)
+      await run(client, parking({ policy: WEBHOOKS_HANDLER, event: { id, ...event }, reason }));
     return next;
   });
 }
@@ -356,7 +341,7 @@ export async function endpointsIn(
 export const nameOf = ({ tenant, mode, endpointId }: EndpointName): string =>
   `${tenant} ${mode} ${endpointId}`;
 
-/** Events that no release here could read yet, oldest first. */
+/** Events that could not be read or announced yet, oldest first. */
 export async function unreadEvents(
   db: Pool | PoolClient,
   limit: number,
@@ -364,9 +349,10 @@ export async function unreadEvents(
   return fetchRows(
     db,
     tables
-      .selectFrom('ledger.webhook_unread_events')
+      .selectFrom('ledger.parked_reactions')
       .select(['event_id as eventId', 'stream', 'revision', 'position', 'reason'])
-      .orderBy('noted_at')
+      .where('policy', '=', WEBHOOKS_HANDLER)
+      .orderBy('ledger.parked_reactions.id')
       .limit(limit),
   );
 }
@@ -448,7 +434,9 @@ export async function storeRead(
     const next = await moveCheckpoint(client, WEBHOOKS_HANDLER, version);
     await run(
       client,
-      tables.deleteFrom('ledger.webhook_unread_events').where('event_id', '=', eventId),
+      tables
+        .deleteFrom('ledger.parked_reactions')
+        .where((eb) => eb.and({ event_id: eventId, policy: WEBHOOKS_HANDLER })),
     );
     if (deliveries.length > 0) await putDeliveries(client, deliveries);
     return next;

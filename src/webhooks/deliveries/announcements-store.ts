@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Position } from '../../event-log/event-log.js';
 import { loadCheckpoint, type HandlerCheckpoint } from '../../following/checkpoints.js';
+import { WEBHOOKS_HANDLER } from '../../reacting/parked-reactions.js';
 import {
   beginFollowing,
   endpointsIn,
@@ -9,7 +10,6 @@ import {
   storeRead,
   unreadEvents,
   waitingDeliveries,
-  WEBHOOKS_HANDLER,
   type EndpointChange,
   type EndpointName,
   type EndpointState,
@@ -20,7 +20,7 @@ import {
 } from './delivery-rows.js';
 
 /** What the follower of webhooks stores. Every method throws while the store is unavailable. */
-export interface FollowerStore {
+export interface AnnouncementsStore {
   /** Undefined: nothing was ever followed here. */
   checkpoint(): Promise<HandlerCheckpoint | undefined>;
   /** The first checkpoint, and the endpoints at it, unless there is a checkpoint by now. */
@@ -48,7 +48,7 @@ export interface FollowerStore {
   waiting(): Promise<WaitingDeliveries>;
 }
 
-export const postgresFollowerStore = (pool: Pool): FollowerStore => ({
+export const postgresAnnouncementsStore = (pool: Pool): AnnouncementsStore => ({
   checkpoint: () => loadCheckpoint(pool, WEBHOOKS_HANDLER),
   begin: (position, endpoints) => beginFollowing(pool, position, endpoints),
   storePage: (version, page) => storePage(pool, version, page),

@@ -8,17 +8,16 @@ import type { Logger } from '../../foundation/logger.js';
 import { after, elapsed, timeNow } from '../../foundation/world.js';
 import { scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
 import type { Follower } from '../../following/follower.js';
-import type { Handler, HandlerTurn } from '../../following/handler.js';
+import { CheckpointMoved, type Handler, type HandlerTurn } from '../../following/handler.js';
 import type { Page, PageEvent } from '../../projecting/page.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
+import { WEBHOOKS_HANDLER } from '../../reacting/parked-reactions.js';
 import { Trail, type TrailPoint } from '../../following/trail.js';
 import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
-import type { Announced } from '../payloads/announced.js';
 import { announcements, isAnnouncing, webhookIdOf } from './announcements.js';
 import { eventAt } from './event-at.js';
 import {
   nameOf,
-  WEBHOOKS_HANDLER,
   type EndpointChange,
   type EndpointName,
   type FollowedPage,
@@ -26,14 +25,14 @@ import {
   type ReadEvent,
   type UnreadEvent,
 } from './delivery-rows.js';
-import type { FollowerStore } from './follower-store.js';
+import type { AnnouncementsStore } from './announcements-store.js';
 
 type Decode = (
   recorded: readonly RecordedEvent[],
 ) => Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]>;
 
-export interface WebhookFollowerOptions {
-  readonly store: FollowerStore;
+export interface AnnouncementsHandlerOptions {
+  readonly store: AnnouncementsStore;
   readonly log: EventLog;
   readonly decode: Decode;
   readonly streams: Pick<ReadableStreams, 'tenantRegister'>;
@@ -67,6 +66,10 @@ const IDLE_CHECKPOINT_MS = 200;
 /** Older events are not announced: their rows may have been deleted. */
 const TOLD_WITHIN_MS = 30 * 24 * 3_600_000;
 const UNREAD_AT_ONCE = 1_000;
+/** A leader moves the checkpoint meanwhile, at most a few times a second. */
+const TRIES_MAX = 20;
+
+type ParkedEvent = Pick<UnreadEvent, 'eventId' | 'stream' | 'revision'>;
 
 /**
  * Follows the log and writes a row for each event and endpoint, in one transaction with its
@@ -74,7 +77,7 @@ const UNREAD_AT_ONCE = 1_000;
  * Where nothing was followed before, it begins at the head. One process leads. An event that this
  * release cannot read is noted, and announced once one can: order is not promised.
  */
-export class WebhookFollower implements Handler<Page> {
+export class AnnouncementsHandler implements Handler<Page> {
   readonly name = WEBHOOKS_HANDLER;
   private at: Position | undefined;
   private active = new Map<string, Map<string, EndpointName>>();
@@ -86,7 +89,7 @@ export class WebhookFollower implements Handler<Page> {
   private storing: Promise<void> = Promise.resolve();
   private fail: (error: unknown) => void = () => undefined;
 
-  constructor(private readonly options: WebhookFollowerOptions) {}
+  constructor(private readonly options: AnnouncementsHandlerOptions) {}
 
   get position(): Position | undefined {
     return this.at;
@@ -132,7 +135,7 @@ export class WebhookFollower implements Handler<Page> {
     this.passed = undefined;
     await this.lookAgain(from);
     await this.knowActive();
-    await this.readUnread();
+    await this.readAgain(await store.unreadEvents(UNREAD_AT_ONCE));
     this.at = from;
     this.fail = (error) => turn.fail(error);
   }
@@ -244,7 +247,7 @@ export class WebhookFollower implements Handler<Page> {
     for (const { position, reason } of unread)
       this.options.logger.error(
         { position, error: reason },
-        'this release cannot read an event: its webhooks wait for a release that can',
+        'an event cannot be read or announced: its webhooks are parked',
       );
     if (deliveries.length > 0 || endpoints.length > 0) this.options.onDeliveries?.();
   }
@@ -254,18 +257,20 @@ export class WebhookFollower implements Handler<Page> {
     let deliveries: NewDelivery[] = [];
     const unread: UnreadEvent[] = [];
     const concerning = this.concerning(events);
-    const announced = announcements(concerning.flatMap(({ decoded }) => decoded ?? []));
-    for (const { decoded, undecodable, eventId } of concerning) {
-      if (decoded === undefined) {
-        if (undecodable === undefined) continue;
-        const { stream, revision, position, undecodable: reason } = undecodable;
-        unread.push({ eventId, stream, revision, position, reason: reason.slice(0, 500) });
-        continue;
-      }
+    const announced = announcedTogether(concerning.flatMap(({ decoded }) => decoded ?? []));
+    for (const { decoded, undecodable, eventId, recorded } of concerning) {
+      const { stream, revision, position } = recorded;
+      const park = (reason: string) => unread.push({ eventId, stream, revision, position, reason });
+      if (undecodable) park(undecodable.undecodable);
+      if (decoded === undefined) continue;
       const change = changeBy(decoded);
-      if (change === undefined)
-        deliveries.push(...this.deliveriesOf(decoded, announced.get(decoded)));
-      else {
+      if (change === undefined) {
+        try {
+          deliveries.push(...this.deliveriesOf(decoded, announced));
+        } catch (error) {
+          park(describeFailure(error));
+        }
+      } else {
         endpoints.push(change);
         // What waits for an endpoint that ends is not sent.
         if (change.state === 'UNSUBSCRIBED')
@@ -297,12 +302,13 @@ export class WebhookFollower implements Handler<Page> {
 
   private deliveriesOf(
     decoded: LedgerEvent<DomainEvent>,
-    announced: readonly Announced[] = [],
+    together: ReturnType<typeof announcedTogether>,
   ): NewDelivery[] {
     const { tenant, mode, stream, revision, eventId, recordedAt } = decoded;
     if (recordedAt < timeNow() - TOLD_WITHIN_MS) return [];
     const known = this.active.get(`${tenant} ${mode}`);
     if (known === undefined || known.size === 0) return [];
+    const announced = (together ?? announcements([decoded])).get(decoded) ?? [];
     return announced.flatMap(({ type, subject }) => {
       const webhookId = webhookIdOf(decoded, { type, subject });
       return [...known.values()].map((endpoint): NewDelivery => ({
@@ -317,10 +323,25 @@ export class WebhookFollower implements Handler<Page> {
     });
   }
 
-  /** Announces events that the release before could not read, to the endpoints of now. */
-  private async readUnread(): Promise<void> {
-    const { store, log } = this.options;
-    for (const { eventId, stream, revision } of await store.unreadEvents(UNREAD_AT_ONCE)) {
+  /**
+   * Announces what is parked, as far as this release can; the leader begins again, since its
+   * checkpoint has moved.
+   */
+  async retry(parked: readonly ParkedEvent[]): Promise<void> {
+    for (let tries = 1; ; tries++)
+      try {
+        this.version = (await this.options.store.checkpoint())?.version ?? 0n;
+        await this.knowActive();
+        return await this.readAgain(parked);
+      } catch (error) {
+        if (!(error instanceof CheckpointMoved) || tries >= TRIES_MAX) throw error;
+      }
+  }
+
+  /** Announces parked events to the endpoints of now. */
+  private async readAgain(parked: readonly ParkedEvent[]): Promise<void> {
+    const { log } = this.options;
+    for (const { eventId, stream, revision } of parked) {
       const recorded = await eventAt(log, stream, revision);
       if (recorded?.id !== eventId) {
         await this.storeRead({ eventId, deliveries: [] });
@@ -335,7 +356,8 @@ export class WebhookFollower implements Handler<Page> {
         await this.lookAgain(await log.head());
         await this.knowActive();
       } else {
-        const announced = announcements([decoded]).get(decoded);
+        const announced = announcedTogether([decoded]);
+        if (announced === undefined) continue;
         await this.storeRead({ eventId, deliveries: this.deliveriesOf(decoded, announced) });
       }
     }
@@ -369,6 +391,17 @@ export class WebhookFollower implements Handler<Page> {
         this.version = await this.options.store.storePage(this.version, { ...page, trail });
       });
     return this.storing;
+  }
+}
+
+/** What the events announce; undefined: one of them cannot be announced. */
+function announcedTogether(
+  decoded: readonly LedgerEvent<DomainEvent>[],
+): ReturnType<typeof announcements> | undefined {
+  try {
+    return announcements(decoded);
+  } catch {
+    return undefined;
   }
 }
 
