@@ -116,7 +116,7 @@ function requestShape({ route, ...operation }: Routed, inPath: readonly string[]
     ]),
   );
   const rules = operation.rules.map(({ schema }) => schema);
-  const schema = Object.assign({}, ...rules) as object;
+  const schema = Object.assign({}, ...rules) as Record<string, unknown>;
   return z.strictObject(shape as Record<string, z.ZodType>).meta(schema);
 }
 
