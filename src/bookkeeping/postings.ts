@@ -1,6 +1,6 @@
 import type { AccountEvent, AccountEventOf, Adjustment } from '../domain/account/account.events.js';
 import { unitKey, type RewardPhase } from '../domain/account/account.state.js';
-import { bySoonestExpiry, type Credit } from '../domain/account/rewards/ordered-credit.js';
+import { bySoonestExpiry } from '../domain/account/rewards/spendable.js';
 import type { Position } from '../event-log/event-log.js';
 
 /**
@@ -82,9 +82,10 @@ interface CreditReward {
   readonly unitKey: string;
   readonly assigned: number;
   readonly scheduledFor: number | null;
-  readonly expires: number | null;
+  readonly dateExpires: number | null;
   readonly redeemsAutomatically: boolean;
   readonly granted: Entry;
+  readonly dateGiven: number;
   redeemed: number;
   phase: RewardPhase;
   cancelled: boolean;
@@ -195,12 +196,12 @@ export class AccountPostings {
   /** Rewards with a date before `before` that no event records. */
   overdue(before: number): readonly { readonly unitKey: string }[] {
     return [...this.rewards.values()].filter(
-      ({ phase, scheduledFor, expires, cancelled, forgotten }) =>
+      ({ phase, scheduledFor, dateExpires, cancelled, forgotten }) =>
         !cancelled &&
         !forgotten &&
         phase !== 'EXPIRED' &&
         ((phase === 'PENDING' && scheduledFor !== null && scheduledFor < before) ||
-          (expires !== null && expires < before)),
+          (dateExpires !== null && dateExpires < before)),
     );
   }
 
@@ -215,9 +216,10 @@ export class AccountPostings {
       unitKey: key,
       assigned: value.assignedCredit,
       granted: entry,
+      dateGiven: event.at,
       redeemsAutomatically,
       scheduledFor: dateScheduledFor,
-      expires: dateExpires,
+      dateExpires,
       redeemed: 0,
       redeemedByClock: false,
       phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
@@ -252,9 +254,9 @@ export class AccountPostings {
   ): readonly Posting[] {
     const { at, adjustment } = event;
     let open = event.amount;
-    return this.spendable(event).flatMap(({ rewardId, left }) => {
-      const reward = this.rewards.get(rewardId);
-      if (!reward || open <= 0) return [];
+    return this.spendable(event).flatMap((reward) => {
+      if (open <= 0) return [];
+      const left = reward.assigned - reward.redeemed;
       const became = reward.phase === 'PENDING' ? this.becomeAvailable(entry, reward, at) : [];
       reward.redeemed += Math.min(open, left);
       open -= left;
@@ -265,15 +267,15 @@ export class AccountPostings {
   }
 
   /** In the order of spending, as decisions select it. */
-  private spendable({ unit, onlyOf, at }: AccountEventOf<'AccountCreditRedeemed'>): Credit[] {
-    const credits: Credit[] = [];
-    for (const reward of this.rewards.values()) {
-      const isOfUnit = reward.unitKey === unitKey(unit);
-      if (!isOfUnit || (onlyOf !== null && onlyOf !== reward.person)) continue;
-      const credit = creditOf(reward);
-      if (credit && credit.expires > at && credit.scheduledFor <= at) credits.push(credit);
-    }
-    return credits.sort(bySoonestExpiry);
+  private spendable({ unit, onlyOf, at }: AccountEventOf<'AccountCreditRedeemed'>): CreditReward[] {
+    return [...this.rewards.values()]
+      .filter(
+        (reward) =>
+          reward.unitKey === unitKey(unit) &&
+          (onlyOf === null || onlyOf === reward.person) &&
+          isSpendable(reward, at),
+      )
+      .sort(bySoonestExpiry);
   }
 
   private push(rewardId: string, pushing: boolean): readonly Posting[] {
@@ -301,10 +303,10 @@ export class AccountPostings {
   }
 
   private settleReward(reward: CreditReward): readonly Posting[] {
-    const { scheduledFor, expires, granted, cancelled, forgotten, phase, posted } = reward;
+    const { scheduledFor, dateExpires, granted, cancelled, forgotten, phase, posted } = reward;
     if (cancelled || forgotten || phase === 'EXPIRED') return [];
     const isAvailable = phase === 'PENDING' && scheduledFor !== null && scheduledFor <= this.clock;
-    const isExpired = expires !== null && expires <= this.clock;
+    const isExpired = dateExpires !== null && dateExpires <= this.clock;
     const steps: Posting[] = [];
     const step = (type: PostingType, at: number, target: Partial<Amounts>): void =>
       void steps.push(
@@ -323,7 +325,7 @@ export class AccountPostings {
         step('redeemed', scheduledFor, { redeemed: reward.assigned });
       }
     }
-    if (isExpired) step('expired', expires, this.targetOf(reward));
+    if (isExpired) step('expired', dateExpires, this.targetOf(reward));
     return steps;
   }
 
@@ -340,7 +342,7 @@ export class AccountPostings {
    * The ledger account of the reward's credit, by its events and by the dates that were settled.
    */
   private targetOf(reward: CreditReward): Amounts {
-    const { assigned, phase, scheduledFor, expires, cancelled, forgotten, redeemedByClock } =
+    const { assigned, phase, scheduledFor, dateExpires, cancelled, forgotten, redeemedByClock } =
       reward;
     const redeemed = redeemedByClock && !cancelled ? assigned : reward.redeemed;
     const left = assigned - redeemed;
@@ -348,7 +350,7 @@ export class AccountPostings {
     target.redeemed = redeemed;
     if (forgotten) target.forfeited = left;
     else if (cancelled) target.cancelled = left;
-    else if (phase === 'EXPIRED' || (expires !== null && expires <= this.clock))
+    else if (phase === 'EXPIRED' || (dateExpires !== null && dateExpires <= this.clock))
       target.expired = left;
     else if (phase === 'PENDING' && (scheduledFor ?? Infinity) > this.clock)
       target.scheduled = left;
@@ -357,20 +359,12 @@ export class AccountPostings {
   }
 }
 
-/** Undefined: it cannot be spent. */
-function creditOf(reward: CreditReward): Credit | undefined {
-  const { rewardId, assigned, redeemed, phase, expires, scheduledFor } = reward;
-  const left = assigned - redeemed;
-  const { cancelled, forgotten, pushing, redeemsAutomatically } = reward;
-  if (left <= 0 || cancelled || forgotten || pushing || redeemsAutomatically) return undefined;
-  if (phase === 'EXPIRED') return undefined;
-  return {
-    rewardId,
-    expires: expires ?? Infinity,
-    given: reward.granted.event.at,
-    scheduledFor: phase === 'AVAILABLE' ? -Infinity : (scheduledFor ?? 0),
-    left,
-  };
+function isSpendable(reward: CreditReward, at: number): boolean {
+  const { cancelled, forgotten, pushing, redeemsAutomatically, phase, dateExpires } = reward;
+  if (cancelled || forgotten || pushing || redeemsAutomatically) return false;
+  const isDue = phase === 'AVAILABLE' || (reward.scheduledFor ?? 0) <= at;
+  const hasExpired = phase === 'EXPIRED' || (dateExpires ?? Infinity) <= at;
+  return reward.assigned > reward.redeemed && isDue && !hasExpired;
 }
 
 type Cause = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'> & {

@@ -13,7 +13,7 @@ import type {
   Subscription,
 } from './account.events.js';
 import type { EventsSeen } from './users/events-seen.js';
-import type { Spendable } from './rewards/ordered-credit.js';
+import type { Spendable } from './rewards/spendable.js';
 import type { RewardState } from './rewards/reward-state.js';
 import type { GrantedOfRule } from './rewards/rule-counts.js';
 

@@ -25,7 +25,7 @@ import { evolveFormer, withFormer } from './referral/former-referrals.js';
 import { afterDeletion, pushedBy, pushingOf, type PushEvent } from './provider/pushed-rewards.js';
 import { grantedReward, redeemedBy, type RewardState } from './rewards/reward-state.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rewards/rule-counts.js';
-import { reindexed, withoutPersons } from './rewards/spendable.js';
+import { reindexed, withoutPersons, type Spendable } from './rewards/spendable.js';
 
 export type * from './account-shapes.js';
 export type { RewardPhase, RewardPush, RewardState } from './rewards/reward-state.js';
@@ -356,9 +356,7 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
     ...state,
     rewards: state.rewards.set(rewardId, reward),
     toPush: event.payTo === undefined ? state.toPush : state.toPush.add(rewardId),
-    spendable: isGone(state, reward)
-      ? state.spendable
-      : reindexed(state.spendable, state.rewards.get(rewardId), reward, event.at),
+    spendable: spendableWith(state, reward, event.at),
     rewardsByReferral:
       referralId === null
         ? state.rewardsByReferral
@@ -463,10 +461,11 @@ function withReward(
   const reward = state.rewards.get(rewardId);
   if (!reward) return state;
   const after = change(reward);
-  const spendable = isGone(state, reward)
-    ? state.spendable
-    : reindexed(state.spendable, reward, after, at);
-  return { ...state, rewards: state.rewards.set(rewardId, after), spendable };
+  return {
+    ...state,
+    rewards: state.rewards.set(rewardId, after),
+    spendable: spendableWith(state, after, at),
+  };
 }
 
 function withPush(state: OpenAccount, event: PushEvent): OpenAccount {
@@ -482,8 +481,14 @@ function deleteEnded(state: OpenAccount, event: PushEvent): OpenAccount {
 }
 
 /** Credit of forgotten people cannot be spent. */
-const isGone = ({ remains }: OpenAccount, { person }: RewardState): boolean =>
-  remains.forgotten.has(person);
+const spendableWith = (
+  { spendable, remains }: OpenAccount,
+  reward: RewardState,
+  at: number,
+): Spendable =>
+  reward.value.type === 'CREDIT' && !remains.forgotten.has(reward.person)
+    ? reindexed(spendable, reward.value.unit, [reward], at)
+    : spendable;
 
 function announce(state: OpenAccount, referral: AnnouncedReferral): OpenAccount {
   const { announced, announcedAt } = withdraw(state, referral.referralId);

@@ -1,7 +1,8 @@
 import type { Decision } from '../../decision.js';
 import type { AccountState, OpenAccount, Remains, UnlistedRedemption } from '../account-shapes.js';
 import type { AccountEvent, AccountEventOf, PersonId, RedeemedLine } from '../account.events.js';
-import { reindexedAll, takenFrom, type Changed, type Taken } from './spendable.js';
+import type { RewardState } from './reward-state.js';
+import { reindexed, takenFrom, type Taken } from './spendable.js';
 
 /**
  * Redeems from very many rewards at once. One event takes the whole amount, by a rule that every
@@ -24,16 +25,13 @@ export function redeemFromMany(
 ): OpenAccount {
   const { redemptionId, unit, amount, onlyOf, at } = event;
   const taken = takenFrom(state.spendable, { unit, amount, now: at, person: onlyOf });
-  const changes: Changed[] = [];
+  const changed: RewardState[] = [];
   const lines: UnlistedRedemption['lines'][number][] = [];
   for (const { rewardId, amount: part } of taken) {
     const before = state.rewards.get(rewardId);
     if (!before) continue;
     // The date of a redeemed scheduled reward has passed.
-    changes.push({
-      before,
-      after: { ...before, redeemed: before.redeemed + part, phase: 'AVAILABLE' },
-    });
+    changed.push({ ...before, redeemed: before.redeemed + part, phase: 'AVAILABLE' });
     lines.push({ rewardId, person: before.person, amount: part });
   }
   const posted = event.owners !== undefined;
@@ -41,9 +39,9 @@ export function redeemFromMany(
   return {
     ...state,
     rewards: state.rewards.withMutations((all) => {
-      for (const { after } of changes) all.set(after.rewardId, after);
+      for (const reward of changed) all.set(reward.rewardId, reward);
     }),
-    spendable: reindexedAll(state.spendable, unit, changes, at),
+    spendable: reindexed(state.spendable, unit, changed, at),
     remains:
       lines.length === 0
         ? state.remains

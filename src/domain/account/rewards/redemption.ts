@@ -102,13 +102,14 @@ export function debit(
     return refused('REDEMPTION_NOT_POSSIBLE', notAnAmount(amount, 'above zero'));
   const hold = holdOnCredit(state, unit, person);
   if (hold !== undefined) return { heldBy: hold };
-  const available = availableOf(state.spendable, unit, now, person);
+  const onlyOf = person ?? null;
+  const asked = { unit, now, person: onlyOf };
+  const available = availableOf(state.spendable, asked);
   if (available < amount)
     return refused('REDEMPTION_NOT_POSSIBLE', tooLittleAvailable(amount, available, unit));
   const draft = new Draft(state);
   const corrected = adjustment === undefined ? {} : { adjustment };
-  const onlyOf = person ?? null;
-  const all = takenFrom(state.spendable, { amount, unit, now, person: onlyOf });
+  const all = takenFrom(state.spendable, { ...asked, amount });
   if (all.length > EVENT_EACH_MAX) {
     const spelled = unitOfReward(state, all[0]?.rewardId) ?? unit;
     const owners = ownersOf(state, all);
@@ -175,7 +176,7 @@ function mayCome(
 
 /** The available credit of an account in a unit at this time. */
 export const availableCredit = (state: OpenAccount, unit: string, now: number): number =>
-  availableOf(state.spendable, unit, now);
+  availableOf(state.spendable, { unit, now, person: null });
 
 const isAmount = (amount: number): boolean => Number.isSafeInteger(amount) && amount > 0;
 
