@@ -2,20 +2,14 @@ import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { Position } from '../event-log/event-log.js';
 import type { ExportFormat, ExportOrder, WrittenExport } from './export-order.js';
-import { csvFile, csvLines } from './files/csv-lines.js';
+import { csvFile } from './files/csv-lines.js';
 import type { Cell, SheetRows } from './files/sheet-rows.js';
 import { SHEET_COLUMNS_MAX, xlsxFile } from './files/xlsx-file.js';
 import { zipFile } from './files/zip-file.js';
 import { fieldNames } from './rows/field-names.js';
 import { peopleOfRows } from './rows/people-of-rows.js';
 import { readAtPosition, type PositionParts } from './rows/read-at-position.js';
-import {
-  canCopyLines,
-  copyLines,
-  headersOf,
-  readCells,
-  type RowsToRead,
-} from './rows/read-cells.js';
+import { headersOf, readCells, type RowsToRead } from './rows/read-cells.js';
 import { rowsOfType } from './rows/rows-by-export-type.js';
 import { rowsQuery, setValues, type RowsQuery } from './rows/rows-query.js';
 
@@ -43,6 +37,8 @@ export interface ExportRun {
   readonly people?: ExportSink;
   /** Called now and then, and at the end. */
   progress(rowsDone: number, rowsTotal: number): void;
+  /** Called every few seconds while it waits for the position. */
+  readonly waits?: () => void;
   /** Ends the writing, also while it waits for the position. */
   readonly signal: AbortSignal;
 }
@@ -79,7 +75,7 @@ export async function writeExportFile(
     const fields = await fieldNames(client, exported, query, max);
     const file = new FileWriter(run);
     const rows = { exported, query, fields };
-    for await (const chunk of fileOf(client, { name: type, format, rows }, counted, run.signal))
+    for await (const chunk of fileOf(client, { name: type, format, rows }, counted))
       await file.write(chunk);
     counted.report();
     return { position, rows: counted.done, ...file.written() };
@@ -92,26 +88,19 @@ interface FileToWrite {
   readonly rows: RowsToRead;
 }
 
-async function* fileOf(
+function fileOf(
   client: PoolClient,
   { name, format, rows }: FileToWrite,
   counted: CountedRows,
-  signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const headers = headersOf(rows);
-  if (format === 'CSV' && canCopyLines(rows)) {
-    yield Buffer.from(csvLines([headers]));
-    yield* counted.lines(await copyLines(client, rows, signal));
-    return;
-  }
   const sheet: SheetRows = {
     name,
     headers,
     rows: counted.rows(readCells(client, rows)),
     cellsTotal: counted.total * headers.length,
   };
-  if (format === 'CSV') yield* csvFile(sheet);
-  else yield* zipFile(`${name}.xlsx`, xlsxFile(sheet));
+  return format === 'CSV' ? csvFile(sheet) : zipFile(`${name}.xlsx`, xlsxFile(sheet));
 }
 
 async function countRows(client: PoolClient, { rows }: RowsQuery): Promise<number> {
@@ -121,13 +110,11 @@ async function countRows(client: PoolClient, { rows }: RowsQuery): Promise<numbe
   return Number(counted[0]?.rows ?? 0);
 }
 
-const LINE_END = 0x0a;
 const REPORT_ROWS = 1_000;
 
 /** Counts what passes, and reports it now and then. */
 class CountedRows {
   done = 0;
-  private reported = 0;
 
   constructor(
     readonly total: number,
@@ -135,30 +122,15 @@ class CountedRows {
   ) {}
 
   report(): void {
-    this.reported = this.done;
     this.run.progress(this.done, this.total);
-  }
-
-  /** No cell contains a line break. */
-  async *lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) {
-      for (let at = chunk.indexOf(LINE_END); at >= 0; at = chunk.indexOf(LINE_END, at + 1))
-        this.done += 1;
-      this.reportIfDue();
-      yield chunk;
-    }
   }
 
   async *rows(rows: AsyncIterable<readonly Cell[]>): AsyncGenerator<readonly Cell[]> {
     for await (const row of rows) {
       this.done += 1;
-      this.reportIfDue();
+      if (this.done % REPORT_ROWS === 0) this.report();
       yield row;
     }
-  }
-
-  private reportIfDue(): void {
-    if (this.done - this.reported >= REPORT_ROWS) this.report();
   }
 }
 

@@ -27,7 +27,7 @@ import type { EventStoreDbEventLogOptions } from '../event-log/eventstoredb/even
 import { PostgresEventLog } from '../event-log/postgres/postgres-event-log.js';
 import { ExportDownloads } from '../exports/export-downloads.js';
 import { Exports } from '../exports/exports.js';
-import { PostgresExportChunks } from '../exports/storage/export-chunks.js';
+import { ExportChunks } from '../exports/storage/export-chunks.js';
 import { isUnavailable } from '../postgres/database.js';
 import { announceErasure } from '../postgres/erasure-announcements.js';
 import { announceTenant } from '../postgres/tenant-announcements.js';
@@ -308,7 +308,7 @@ const ofExports = (
   { pool, keys, config }: Pick<Core, 'pool' | 'keys'> & Pick<CoreOptions, 'config'>,
 ): Pick<Core, 'exports' | 'downloads' | 'exportsStoredBytesMax'> => ({
   exports,
-  downloads: new ExportDownloads({ pool, chunks: new PostgresExportChunks(pool), keys }),
+  downloads: new ExportDownloads({ pool, chunks: new ExportChunks(pool), keys }),
   exportsStoredBytesMax: config.exportsStoredBytesMax,
 });
 

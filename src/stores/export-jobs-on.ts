@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { ExportQueries } from '../../projections/exports/queries.js';
 import { ExportJobs, type ExportJobsParts } from '../exports/jobs/export-jobs.js';
 import { ExportSweep } from '../exports/jobs/export-sweep.js';
-import { PostgresExportChunks } from '../exports/storage/export-chunks.js';
+import { ExportChunks } from '../exports/storage/export-chunks.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 import { isOutage, type Core } from './core.js';
@@ -37,7 +37,7 @@ export function exportJobsOn(
     exports,
     isOutage,
     storedBytesMax: exportsStoredBytesMax,
-    chunks: new PostgresExportChunks(pool),
+    chunks: new ExportChunks(pool),
     sweep: new ExportSweep({ pool, exports, queries }),
     writing: {
       pool: snapshots,

@@ -3,16 +3,17 @@ import { isNumeral, type Cell, type SheetRows } from './sheet-rows.js';
 
 const unescaped = (value: string) => ({ value, escape_formulas: false });
 
-const LIKE_NUMBER = /^-?\d+(\.\d+)?$/;
+/** A number, or a date from the year 10000 on: it runs nothing. */
+const HARMLESS = /^(-?\d+(\.\d+)?|\+\d{6}-\d\d-\d\dT[\d:.]+Z)$/;
 
 /**
- * The reference for every CSV file: what a spreadsheet would run begins with an apostrophe. Numbers
- * and texts that read like one are as they are.
+ * What a spreadsheet would run begins with an apostrophe. Numbers and texts that read like one are
+ * as they are.
  */
 const OPTIONS = {
   escape_formulas: true,
   cast: {
-    string: (cell: string) => (LIKE_NUMBER.test(cell) ? unescaped(cell) : cell),
+    string: (cell: string) => (HARMLESS.test(cell) ? unescaped(cell) : cell),
     object: (cell: object) => (isNumeral(cell) ? unescaped(cell.numeral) : ''),
   },
 } as const;

@@ -2,7 +2,8 @@ import type { Pool } from 'pg';
 import type { ExportedFile, KnownExport } from '../../domain/export/export.decider.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { errorCode } from '../../foundation/error-code.js';
-import { elapsed } from '../../foundation/world.js';
+import { GivingWay } from '../../foundation/giving-way.js';
+import { after, elapsed } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
 import { datesIn, filtersIn } from '../export-params.js';
@@ -16,9 +17,6 @@ import {
 import { AttemptLost, type ExportChunks } from '../storage/export-chunks.js';
 import { StoredFileWriter } from '../storage/file-writer.js';
 import { writeExportFile, type ExportParts, type ExportSink } from '../write-export-file.js';
-import { GivingWay } from '../../foundation/giving-way.js';
-import { ProgressLimit } from './progress-limit.js';
-import type { WritingPlace } from './writing-places.js';
 
 export interface AttemptParts {
   readonly pool: Pool;
@@ -56,13 +54,6 @@ const DISK_FULL = '53100';
 /** Longer than the sort of the largest read model before its first row. */
 const STALLED_AFTER_MS = 600_000;
 
-/** Where an attempt runs. */
-export interface AttemptWhere {
-  /** Aborted when this process ends. */
-  readonly stopping: AbortSignal;
-  readonly place: WritingPlace;
-}
-
 class NoRoom extends Error {
   override readonly name = 'NoRoom';
 }
@@ -75,23 +66,28 @@ class Stalled extends Error {
 /**
  * Writes the file of a claimed export once. Never throws. What it has under way when it ends early
  * stores nothing more: its attempt is over.
+ * @param stopping aborted when this process ends.
  */
 export async function attemptExport(
   parts: AttemptParts,
   claimed: ClaimedExport,
   state: KnownExport,
-  { stopping, place }: AttemptWhere,
+  stopping: AbortSignal,
 ): Promise<AttemptOutcome> {
   const ending = new AbortController();
   const stop = (): void => ending.abort(new AttemptLost());
   stopping.addEventListener('abort', stop);
   if (stopping.aborted) stop();
   const { stalledAfterMs = STALLED_AFTER_MS } = parts;
-  const limit = new ProgressLimit(stalledAfterMs, () =>
-    ending.abort(new Stalled(`nothing was written for ${stalledAfterMs / 1_000} s`)),
-  );
+  const stall = (): void =>
+    ending.abort(new Stalled(`nothing was written for ${stalledAfterMs / 1_000} s`));
+  let cancelStall = after(stalledAfterMs, stall);
+  const alive = (): void => {
+    cancelStall();
+    cancelStall = after(stalledAfterMs, stall);
+  };
   const progress = new NotedProgress(parts.pool, claimed.attempt, stop);
-  const run = { signal: ending.signal, progress, limit, place };
+  const run = { signal: ending.signal, progress, alive };
   try {
     // A hanging statement would not see the signal.
     return await Promise.race([write(parts, claimed, state, run), aborted(ending.signal)]);
@@ -106,7 +102,7 @@ export async function attemptExport(
     return { kind: 'failed', reason: describeFailure(error) };
   } finally {
     stopping.removeEventListener('abort', stop);
-    limit.end();
+    cancelStall();
     void progress.end();
     // What is left of the writing ends.
     stop();
@@ -124,15 +120,15 @@ const aborted = (signal: AbortSignal): Promise<never> =>
 interface AttemptRun {
   readonly signal: AbortSignal;
   readonly progress: NotedProgress;
-  readonly limit: ProgressLimit;
-  readonly place: WritingPlace;
+  /** There was progress: an attempt that hangs would never end. */
+  readonly alive: () => void;
 }
 
 async function write(
   parts: AttemptParts,
   { attempt, scope }: ClaimedExport,
   { exportType: type, format, texts }: KnownExport,
-  { signal, progress, limit, place }: AttemptRun,
+  { signal, progress, alive }: AttemptRun,
 ): Promise<AttemptOutcome> {
   const { pool, log, keys, chunks } = parts;
   if (texts === null) return { kind: 'hopeless', reason: 'what was asked for cannot be read' };
@@ -149,44 +145,32 @@ async function write(
   const noting = (sink: ExportSink): ExportSink => ({
     async write(chunk) {
       await sink.write(chunk);
-      limit.note();
+      alive();
       await way.rest();
     },
   });
-  try {
-    const written = await writeExportFile(
-      waitingAside(parts.writing, { limit, place }),
-      { scope, type, format, filters: filtersIn(texts.params), dates: datesIn(texts.params) },
-      {
-        notBefore,
-        sink: noting(file),
-        people: noting(people),
-        progress: (rowsDone, rowsTotal) => progress.note({ rowsDone, rowsTotal }),
-        signal,
-      },
-    );
-    await people.end();
-    await file.end();
-    if (log.epoch !== epoch) return { kind: 'failed', reason: 'the log lost its end' };
-    const { position = null, rows, bytes, sha256 } = written;
-    const facts = { position, rows, bytes, sha256 };
-    await progress.end();
-    const finished = await finishAttempt(pool, attempt, facts);
-    if (finished === 'lost') return { kind: 'lost' };
-    return finished === 'written' ? { kind: 'written', file: facts } : { kind: 'forgotten' };
-  } finally {
-    await Promise.all([people.settled(), file.settled()]);
-  }
+  const written = await writeExportFile(
+    parts.writing,
+    { scope, type, format, filters: filtersIn(texts.params), dates: datesIn(texts.params) },
+    {
+      notBefore,
+      sink: noting(file),
+      people: noting(people),
+      progress: (rowsDone, rowsTotal) => progress.note({ rowsDone, rowsTotal }),
+      waits: alive,
+      signal,
+    },
+  );
+  await people.end();
+  await file.end();
+  if (log.epoch !== epoch) return { kind: 'failed', reason: 'the log lost its end' };
+  const { position = null, rows, bytes, sha256 } = written;
+  const facts = { position, rows, bytes, sha256 };
+  await progress.end();
+  const finished = await finishAttempt(pool, attempt, facts);
+  if (finished === 'lost') return { kind: 'lost' };
+  return finished === 'written' ? { kind: 'written', file: facts } : { kind: 'forgotten' };
 }
-
-/** Read models that are brought up to date, or rebuilt, may take any time, and nobody's place. */
-const waitingAside = (
-  writing: ExportParts,
-  { limit, place }: Pick<AttemptRun, 'limit' | 'place'>,
-): ExportParts => ({
-  ...writing,
-  aside: (wait) => limit.suspend(() => place.aside(wait)),
-});
 
 /** Throws when the files of the tenant take more than they may. */
 function roomFor({ pool, storedBytesMax }: AttemptParts, tenant: string): () => Promise<void> {

@@ -26,7 +26,6 @@ import {
 } from '../storage/export-file-rows.js';
 import { attemptExport, type AttemptOutcome, type AttemptParts } from './export-attempt.js';
 import type { ExportSweep } from './export-sweep.js';
-import { WritingPlaces, type WritingPlace } from './writing-places.js';
 
 export interface ExportJobsParts extends Omit<AttemptParts, 'log'> {
   readonly log: EventLog;
@@ -51,8 +50,6 @@ const RETRY = { first: 100, max: 5_000 };
 const FAILURES_MAX = 3;
 /** A request that is not recorded yet is looked at again. */
 const UNRECORDED_MS = 300;
-/** Exports that a process writes, or that wait for their read model: it asks the log for each. */
-const UNDER_WAY_MAX = 50;
 const AGAIN_AFTER_MS = 1_000;
 /** People may be forgotten while a file is written, again and again: for so long it begins anew. */
 const FORGETTING_WITHIN_MS = 24 * 3_600_000;
@@ -72,10 +69,8 @@ export class ExportJobs {
   private readonly began = new Map<string, number>();
   private sweepNow = new AbortController();
   private wake = new AbortController();
-  private readonly places: WritingPlaces;
 
   constructor(private readonly parts: ExportJobsParts) {
-    this.places = new WritingPlaces(parts.atOnce, () => this.wake.abort());
     parts.log.onWentBack(() => this.sweepNow.abort());
   }
 
@@ -107,7 +102,7 @@ export class ExportJobs {
   }
 
   private get hasRoom(): boolean {
-    return this.places.hasRoom && this.underWay.size < UNDER_WAY_MAX;
+    return this.underWay.size < this.parts.atOnce;
   }
 
   private async beginNext(): Promise<void> {
@@ -117,13 +112,11 @@ export class ExportJobs {
     const lastOf = ({ scope }: ExportName): number => this.began.get(scope.tenant) ?? -Infinity;
     const inTurn = waiting.toSorted((a, b) => lastOf(a) - lastOf(b) || 0);
     for (const name of inTurn) {
-      const isOver = this.stopping.signal.aborted || !this.hasRoom;
-      const place = isOver ? undefined : this.places.enter();
-      if (place === undefined) return;
+      if (this.stopping.signal.aborted || !this.hasRoom) return;
       this.began.delete(name.scope.tenant);
       this.began.set(name.scope.tenant, elapsed());
       this.forgetOldest();
-      const work: Promise<void> = this.carryOut(name, place)
+      const work: Promise<void> = this.carryOut(name)
         .catch((error: unknown) => {
           const { exportId } = name;
           const line = { exportId, error: describeFailure(error) };
@@ -131,7 +124,7 @@ export class ExportJobs {
         })
         .finally(() => {
           this.underWay.delete(name.exportId);
-          place.end();
+          this.wake.abort();
         });
       this.underWay.set(name.exportId, work);
     }
@@ -142,7 +135,7 @@ export class ExportJobs {
     if (this.began.size > 10_000 && oldest !== undefined) this.began.delete(oldest);
   }
 
-  private async carryOut(name: ExportName, place: WritingPlace): Promise<void> {
+  private async carryOut(name: ExportName): Promise<void> {
     const { exports, pool, presence } = this.parts;
     const state = await exports.stateOf(name);
     const row = await findExportFile(pool, name.exportId);
@@ -160,7 +153,7 @@ export class ExportJobs {
       expiresAt: state.expiresAt,
       destroyKey: (attempt) => exports.destroyKey(attempt),
     });
-    if (claimed) await this.untilStopped(() => this.run(claimed, state, place));
+    if (claimed) await this.untilStopped(() => this.run(claimed, state));
   }
 
   /** A dead process wrote the file, and its completion may be missing. */
@@ -175,18 +168,13 @@ export class ExportJobs {
     else await releaseAttempt(pool, attempt, { isFailure: false, retryAt: timeNow() });
   }
 
-  private async run(
-    claimed: ClaimedExport,
-    state: KnownExport,
-    place: WritingPlace,
-  ): Promise<void> {
+  private async run(claimed: ClaimedExport, state: KnownExport): Promise<void> {
     const { failures } = claimed;
     if (failures >= FAILURES_MAX) return this.giveUp(claimed, 'its process ended three times');
     if (timeNow() >= state.expiresAt)
       return this.giveUp(claimed, 'it waited until its time was over');
     const began = elapsed();
-    const where = { stopping: this.stopping.signal, place };
-    const outcome = await attemptExport(this.parts, claimed, state, where);
+    const outcome = await attemptExport(this.parts, claimed, state, this.stopping.signal);
     this.parts.onAttempt?.({ outcome: outcome.kind, ms: elapsed() - began });
     await this.untilStopped(() => this.settle(claimed, state, outcome));
   }

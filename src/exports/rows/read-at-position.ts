@@ -32,8 +32,6 @@ export interface PositionParts {
     timeoutMs: number,
     signal?: AbortSignal,
   ): Promise<boolean>;
-  /** Runs a wait of any length. Default: in place. */
-  readonly aside?: <T>(wait: () => Promise<T>) => Promise<T>;
 }
 
 interface Wanted {
@@ -41,6 +39,8 @@ interface Wanted {
   /** The read model must include it; undefined: any position will do. */
   readonly notBefore: Position | undefined;
   readonly signal: AbortSignal;
+  /** Called every few seconds while the read model is behind. */
+  readonly waits?: () => void;
 }
 
 /**
@@ -50,8 +50,6 @@ interface Wanted {
 const SETTINGS = `set local max_parallel_workers_per_gather = 0; set local jit = off;
   set local client_connection_check_interval = '2s'`;
 
-/** Read models are rarely further behind. */
-const FIRST_WAIT_MS = 500;
 const WAIT_MS = 2_000;
 const RETRY_MS = 500;
 const UNDEFINED_TABLE = '42P01';
@@ -68,9 +66,8 @@ export async function readAtPosition<T>(
   wanted: Wanted,
   work: (readModel: ReadModelAtPosition) => Promise<T>,
 ): Promise<T> {
-  const { aside = (wait) => wait() } = parts;
   for (;;) {
-    if (!(await isReached(parts, wanted, FIRST_WAIT_MS))) await aside(() => reached(parts, wanted));
+    await reached(parts, wanted);
     const connection = new CutConnection(await parts.pool.connect(), wanted.signal);
     try {
       wanted.signal.throwIfAborted();
@@ -84,7 +81,8 @@ export async function readAtPosition<T>(
       wanted.signal.throwIfAborted();
       throw error;
     }
-    await aside(() => pause(RETRY_MS, wanted.signal));
+    wanted.waits?.();
+    await pause(RETRY_MS, wanted.signal);
   }
 }
 
@@ -117,22 +115,14 @@ class CutConnection {
 
 /** Waits for the position. Returns also when the log has lost it. */
 async function reached(parts: PositionParts, wanted: Wanted): Promise<void> {
-  const { notBefore } = wanted;
-  while (!(await isReached(parts, wanted, WAIT_MS)))
-    if (notBefore !== undefined && parts.log.compare(notBefore, await parts.log.head()) > 0) return;
-}
-
-/** @throws the signal's reason. */
-async function isReached(
-  parts: PositionParts,
-  { readModel, notBefore, signal }: Wanted,
-  withinMs: number,
-): Promise<boolean> {
+  const { readModel, notBefore, signal, waits } = wanted;
   signal.throwIfAborted();
-  if (notBefore === undefined || !parts.log.isPosition(notBefore)) return true;
-  const is = await parts.waitFor(notBefore, [readModel.name], withinMs, signal);
-  if (!is) signal.throwIfAborted();
-  return is;
+  if (notBefore === undefined || !parts.log.isPosition(notBefore)) return;
+  while (!(await parts.waitFor(notBefore, [readModel.name], WAIT_MS, signal))) {
+    signal.throwIfAborted();
+    if (parts.log.compare(notBefore, await parts.log.head()) > 0) return;
+    waits?.();
+  }
 }
 
 /** Undefined: too early. */

@@ -1,10 +1,7 @@
-import { addAbortSignal } from 'node:stream';
 import type { PoolClient, QueryArrayConfig } from 'pg';
-import { to as copyTo, type CopyToStreamQuery } from 'pg-copy-streams';
-import { csvCell, jsonCell, onOneLine } from '../files/csv-in-sql.js';
 import type { Cell, Numeral } from '../files/sheet-rows.js';
 import type { ExportColumn, ExportedRows } from './exported-rows.js';
-import { given, setValues, type RowsQuery } from './rows-query.js';
+import type { RowsQuery } from './rows-query.js';
 
 /** The columns of a file: those of its type, and those that the rows themselves name. */
 export interface RowsToRead {
@@ -20,58 +17,6 @@ export const headersOf = ({
   ...columns.map(({ header }) => header),
   ...names.map((name) => fields?.header(name) ?? name),
 ];
-
-/** The columns of a statement, less some. */
-const STATEMENT_COLUMNS_MAX = 1_600;
-
-/** Whether Postgres can write the lines: a statement has so many columns. */
-export const canCopyLines = (rows: RowsToRead): boolean =>
-  headersOf(rows).length <= STATEMENT_COLUMNS_MAX;
-
-/**
- * The lines of a CSV file without the header, as Postgres writes them: the fastest way. Equal to
- * those of `csvLines`, byte for byte. `rowCount` of the ended stream is their number.
- */
-export async function copyLines(
-  client: PoolClient,
-  { exported, query, fields }: RowsToRead,
-  signal: AbortSignal,
-): Promise<CopyToStreamQuery> {
-  const names = fields.map((name, place) => [`field_${place}`, name] as const);
-  await setValues(client, Object.fromEntries(names));
-  const statement = linesStatement(
-    exported,
-    query,
-    names.map(([value]) => given(value)),
-  );
-  const lines = client.query(copyTo(`copy (${statement}) to stdout (format csv)`));
-  return addAbortSignal(signal, lines);
-}
-
-/**
- * Each value is computed once, in a subquery that is not merged with the one around it: a cell
- * looks at its value several times.
- * @param names SQL of the names of the fields.
- */
-function linesStatement(
-  { columns, fields }: ExportedRows,
-  query: RowsQuery,
-  names: readonly string[],
-): string {
-  const values = columns.map(({ value }, place) => `${value} as c${place}`);
-  if (names.length > 0) values.push(`${fields?.values ?? 'null'} as fields`);
-  const ordered = `select ${values.join(', ')} from (${query.rows}) r order by ${query.order}`;
-  const fieldValues = names.map(
-    (name, place) => `, ${jsonCell(`(v.fields -> ${name})`)} as f${place}`,
-  );
-  const cells = [
-    ...columns.map(({ kind }, place) => csvCell(kind, `w.c${place}`)),
-    ...names.map((name, place) =>
-      csvCell('text', `w.f${place}`, `(jsonb_typeof(w.fields -> ${name}) = 'number')`),
-    ),
-  ];
-  return `select ${cells.join(', ')} from (select v.*${fieldValues.join('')} from (${ordered}) v offset 0) w`;
-}
 
 const BATCH_ROWS = 200;
 /** Closed with its transaction. */
@@ -114,6 +59,21 @@ function cellValue(kind: ExportColumn['kind'], value: string): string {
   if (kind === 'integer') return `(${value})::float8`;
   return kind === 'plain' ? value : `nullif(${onOneLine(value)}, '')`;
 }
+
+/** SQL of a text on one line: a line break becomes one space. Most texts have none. */
+const onOneLine = (value: string): string =>
+  `case when strpos(${value}, E'\\n') > 0 or strpos(${value}, E'\\r') > 0
+    then replace(replace(replace(${value}, E'\\r\\n', ' '), E'\\n', ' '), E'\\r', ' ') else ${value} end`;
+
+/**
+ * SQL of the text of a JSON value. A number has no exponent below 1e21, and one from there on, as
+ * JavaScript writes it.
+ * @param value SQL of JSON, cheap to repeat.
+ */
+const jsonCell = (value: string): string =>
+  `case when jsonb_typeof(${value}) = 'number' then
+    case when abs((${value} #>> '{}')::numeric) < 1e21 then ${value} #>> '{}' else (${value} #>> '{}')::float8::text end
+    else ${value} #>> '{}' end`;
 
 /** SQL of an object of the values that are no empty cells: texts, and numbers as numerals. */
 const fieldValues = (values: string): string => `

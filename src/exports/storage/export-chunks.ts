@@ -11,17 +11,6 @@ export interface Chunk {
   readonly number: number;
 }
 
-/**
- * Where the bytes of files stand. They are encrypted before they come here. An object store could
- * take its place: it puts, gets, and removes by prefix.
- */
-export interface ExportChunks {
-  /** @throws {AttemptLost} when the attempt is no longer its process's. */
-  put(chunk: Chunk, bytes: Buffer, first?: Buffer): Promise<void>;
-  /** Undefined: there is no such chunk, or no longer. */
-  get(chunk: Chunk): Promise<Buffer | undefined>;
-}
-
 /** The attempt was cancelled, or another process took its place. */
 export class AttemptLost extends Error {
   override readonly name = 'AttemptLost';
@@ -32,10 +21,11 @@ export class AttemptLost extends Error {
 
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/** Removed with the row of the attempt. */
-export class PostgresExportChunks implements ExportChunks {
+/** The encrypted bytes of files. They are removed with the row of the attempt. */
+export class ExportChunks {
   constructor(private readonly pool: Pool) {}
 
+  /** @throws {AttemptLost} when the attempt is no longer its process's. */
   async put({ attempt, kind, number }: Chunk, bytes: Buffer, first?: Buffer): Promise<void> {
     try {
       const changed = await run(
@@ -57,6 +47,7 @@ export class PostgresExportChunks implements ExportChunks {
     }
   }
 
+  /** Undefined: there is no such chunk, or no longer. */
   async get({ attempt, kind, number }: Chunk): Promise<Buffer | undefined> {
     const row = await fetchRow(
       this.pool,
