@@ -138,11 +138,10 @@ function webhooksOf(
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
   guard: EndpointGuard,
 ): Webhooks {
-  const { core, background: pool, presence } = stores;
+  const { core, background: pool } = stores;
   return new Webhooks({
     core,
     pool,
-    process: presence.id,
     guard,
     keys: new SigningKeys(pool, core.webhookKeysSealer),
     logger,

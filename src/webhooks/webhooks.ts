@@ -32,8 +32,6 @@ export interface WebhooksParts {
   };
   /** For followers. */
   readonly pool: Pool;
-  /** This process, as its presence names it. */
-  readonly process: number;
   readonly guard: EndpointGuard;
   readonly keys: SigningKeys;
   readonly logger: Logger;
@@ -53,7 +51,7 @@ export class Webhooks {
   private isStarted = false;
 
   constructor({ core, pool, guard, keys, logger, translate, ...parts }: WebhooksParts) {
-    const { process, publicUrl, onAttempt } = parts;
+    const { publicUrl, onAttempt } = parts;
     const { log, codec, streams, names, tenants, webhooks: subscriptions } = core;
     const look = (): void => this.sender.look();
     this.guard = guard;
@@ -76,7 +74,6 @@ export class Webhooks {
       payloads: new Payloads({ log, codec, keys: core.keys, names, publicUrl }),
       keys,
       post: this.post,
-      process,
       answers: core.webhookAnswers,
       logger,
       ...(onAttempt && { onAttempt }),

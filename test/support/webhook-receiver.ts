@@ -43,10 +43,6 @@ export type Behaviour =
   | { readonly kind: 'trickle-headers'; readonly everyMs: number }
   /** 400 KB of headers. */
   | { readonly kind: 'endless-headers' }
-  /** Answers of 103 that never lead to one. */
-  | { readonly kind: 'endless-interim' }
-  /** Bytes around a body, as fast as they are taken. */
-  | { readonly kind: 'endless-framing'; readonly of: keyof typeof FRAMING }
   /** A body of 1 GB. */
   | { readonly kind: 'flood'; readonly status: number }
   | {
@@ -59,14 +55,6 @@ export type Behaviour =
   | { readonly kind: 'break-tls' }
   | { readonly kind: 'not-http' };
 
-const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
-/** How an answer begins, and what follows without end. */
-const FRAMING = {
-  'empty-lines': ['', '\r\n'],
-  extension: [`${CHUNKED}1;`, 'x'],
-  zeros: [CHUNKED, '0'],
-  trailers: [`${CHUNKED}0\r\n`, 'x: y\r\n'],
-} as const;
 const FLOOD_BYTES = 1_000_000_000;
 
 /** A receiver of webhooks, which records raw requests and misbehaves on demand. */
@@ -238,13 +226,6 @@ export class WebhookReceiver {
         return repeat(behaviour.everyMs, () => write('.'));
       case 'endless-headers':
         return write(`HTTP/1.1 200 OK\r\n${'x-long: 0123456789\r\n'.repeat(20_000)}`);
-      case 'endless-interim':
-        return repeat(5, () => write('HTTP/1.1 103 Early Hints\r\n\r\n'));
-      case 'endless-framing': {
-        const [head, again] = FRAMING[behaviour.of];
-        write(head);
-        return untilFull(socket, Buffer.from(again.repeat(64 * 1024)));
-      }
       case 'flood': {
         response.writeHead(status, { 'content-length': String(FLOOD_BYTES) });
         const before = from.bytesWritten;

@@ -3,14 +3,10 @@ import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { ExpectedRevision } from '../../src/event-log/event-log.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
-import {
-  AccountHistories,
-  HistoryMustWait,
-} from '../../src/webhooks/payloads/account-histories.js';
+import { AccountHistories } from '../../src/webhooks/payloads/account-histories.js';
 import { namelessCodec } from '../../src/webhooks/payloads/nameless-codec.js';
 import { OpenedEvents } from '../../src/webhooks/payloads/opened-events.js';
 import type { Announcement } from '../../src/webhooks/payloads/payloads.js';
-import { enterWorldWith } from '../support/clock-of-process.js';
 import {
   accountOpened,
   anAccount,
@@ -164,52 +160,13 @@ describe('a history', () => {
     expect(history.balanceAfter('cents', { first: 4n, last: 4n }).available).toBe(2);
   });
 
-  describe('that is larger than the limit', () => {
-    const OTHER = names.accountStream(SCOPE, names.accountRef(SCOPE, 'other'));
-    let now: number;
-    let leave: () => void;
-    beforeEach(async () => {
-      now = 0;
-      leave = enterWorldWith({ elapsed: () => now, after: () => () => undefined });
-      await appendTo(OTHER, 'no-stream', [accountOpened(anAccount('other'))]);
-    });
-    afterEach(() => leave());
-
-    test('is kept alone, and says the same', async () => {
-      const kept = histories(1);
-      const read = counted();
-      await kept.upToDate(STREAM);
-      const history = await kept.upToDate(STREAM);
-      expect(read.count).toBe(4);
-      expect(history.balanceAfter('CENTS', { first: 3n, last: 3n }).available).toBe(1);
-    });
-
-    test('makes another one wait for as long as it took, and gives way then', async () => {
-      const kept = histories(1);
-      await kept.upToDate(OTHER);
-      await kept.upToDate(STREAM);
-      const read = counted();
-      await expect(kept.upToDate(STREAM)).rejects.toMatchObject({ forMs: 1_000 });
-      await kept.upToDate(OTHER);
-      expect(read.count).toBe(0);
-      now = 1_000;
-      await kept.upToDate(STREAM);
-      await kept.upToDate(STREAM);
-      expect(read.count).toBe(4);
-      await expect(kept.upToDate(OTHER)).rejects.toThrow(HistoryMustWait);
-      now = 2_000;
-      expect((await kept.upToDate(OTHER)).end?.revision).toBe(0n);
-    });
-
-    test('is read anew when reading it on failed, and others need not wait for it', async () => {
-      const kept = histories(1);
-      await kept.upToDate(OTHER);
-      await kept.upToDate(STREAM);
-      log.away = true;
-      await expect(kept.upToDate(OTHER)).rejects.toThrow('the log is away');
-      log.comeBack();
-      expect((await kept.upToDate(STREAM)).end?.revision).toBe(3n);
-    });
+  test('that is larger than the limit is kept alone, and says the same', async () => {
+    const kept = histories(1);
+    const read = counted();
+    await kept.upToDate(STREAM);
+    const history = await kept.upToDate(STREAM);
+    expect(read.count).toBe(4);
+    expect(history.balanceAfter('CENTS', { first: 3n, last: 3n }).available).toBe(1);
   });
 
   test('has the newest events as they are stored: a payload of theirs reads no more', async () => {

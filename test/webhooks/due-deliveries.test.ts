@@ -2,14 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { openPool } from '../../src/postgres/database.js';
-import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import {
   putDeliveries,
   putEndpoints,
   waitingDeliveries,
   type NewDelivery,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
-import { ClaimsOfTheDead } from '../../src/webhooks/deliveries/claims-of-the-dead.js';
 import {
   claimDue,
   isAnyDue,
@@ -55,20 +53,14 @@ const put = (count: number, endpointId: string, tenant = 'acme'): Promise<void> 
     })),
   );
 
-const lanesThatAreDue = async (db: Parameters<typeof isAnyDue>[0]) => ({
-  fast: await isAnyDue(db, false),
-  slow: await isAnyDue(db, true),
-});
-
-const NONE: readonly string[] = [];
-const claim = ({ deliveries = 100, areSlow = false, ofTenant = 100, hanging = NONE } = {}) => {
+const claim = ({ deliveries = 100, ofTenant = 100 } = {}) => {
   const taken = new Map<string, number>();
   const take = (tenant: string): boolean => {
     const before = taken.get(tenant) ?? 0;
     taken.set(tenant, before + 1);
     return before < ofTenant;
   };
-  return claimDue(pool, { deliveries, areSlow, fullTenants: [], take, hanging });
+  return claimDue(pool, { deliveries, fullTenants: [], take });
 };
 
 const attempt = (status: number | null, ms = 1): Attempt => ({
@@ -88,8 +80,8 @@ const record = (claims: readonly ClaimedDelivery[], status: number | null, ms?: 
 
 const endpointNow = async (endpointId: string) =>
   (
-    await pool.query<{ failures: number; slow: boolean; paused: boolean }>(
-      `select failures, is_slow as slow, pause_until > now() is true as paused
+    await pool.query<{ failures: number; paused: boolean }>(
+      `select failures, pause_until > now() is true as paused
        from ledger.webhook_endpoints where endpoint_id = $1`,
       [endpointId],
     )
@@ -111,18 +103,6 @@ const byEndpoint = (claims: readonly ClaimedDelivery[]): Readonly<Record<string,
   return counts;
 };
 
-test('an endpoint that never answered well is a slow one, until it does', async () => {
-  await newEndpoint('a');
-  await put(4, 'a');
-  expect(await claim()).toEqual([]);
-  await record(await claim({ areSlow: true }), 500);
-  expect(await claim()).toEqual([]);
-  await later();
-  await record(await claim({ areSlow: true }), 200);
-  expect(await claim({ areSlow: true })).toEqual([]);
-  expect(byEndpoint(await claim())).toEqual({ a: 3 });
-});
-
 test('what is announced to a full endpoint is claimed once one of its attempts is recorded', async () => {
   await endpoint('a');
   await put(10, 'a');
@@ -132,16 +112,16 @@ test('what is announced to a full endpoint is claimed once one of its attempts i
   await put(1, 'a');
   expect(await claim()).toEqual([]);
   await put(1, 'a');
-  expect(await isAnyDue(pool, false)).toBe(false);
+  expect(await isAnyDue(pool)).toBe(false);
   await record(first.slice(0, 1), 200);
   expect(await claim()).toHaveLength(1);
   await put(1, 'a');
-  expect(await isAnyDue(pool, false)).toBe(false);
+  expect(await isAnyDue(pool)).toBe(false);
   await record(first.slice(1), 200);
   expect(await claim()).toHaveLength(2);
   // There is room now, and nothing waits.
   await put(1, 'a');
-  expect(await isAnyDue(pool, false)).toBe(true);
+  expect(await isAnyDue(pool)).toBe(true);
 });
 
 test('what is announced while a claim finds nothing more makes the endpoint due', async () => {
@@ -163,15 +143,7 @@ test('what is announced while a claim finds nothing more makes the endpoint due'
   } finally {
     client.release();
   }
-  expect(await isAnyDue(pool, false)).toBe(true);
-});
-
-test('an endpoint that hangs is left out, and is due when it no longer does', async () => {
-  for (const name of ['a', 'b']) await endpoint(name);
-  await put(3, 'a');
-  await put(3, 'b');
-  expect(byEndpoint(await claim({ hanging: ['acme live a'] }))).toEqual({ b: 3 });
-  expect(byEndpoint(await claim())).toEqual({ a: 3 });
+  expect(await isAnyDue(pool)).toBe(true);
 });
 
 test('the room in all and that of a tenant are shared out', async () => {
@@ -199,8 +171,8 @@ test('what is dropped makes room at once', async () => {
 });
 
 test('attempts that are recorded together count as one after the other', async () => {
-  for (const name of ['fails', 'recovers', 'slow']) await endpoint(name);
-  for (const name of ['fails', 'recovers', 'slow']) await put(4, name);
+  for (const name of ['fails', 'recovers']) await endpoint(name);
+  for (const name of ['fails', 'recovers']) await put(4, name);
   const claims = await claim();
   const of = (name: string): readonly ClaimedDelivery[] =>
     claims.filter(({ endpointId }) => endpointId === name);
@@ -213,10 +185,8 @@ test('attempts that are recorded together count as one after the other', async (
       attempt: attempt(status),
     })),
   );
-  await record(of('slow'), 200, 2_001);
-  expect(await endpointNow('fails')).toEqual({ failures: 4, slow: false, paused: true });
-  expect(await endpointNow('recovers')).toEqual({ failures: 1, slow: false, paused: false });
-  expect(await endpointNow('slow')).toEqual({ failures: 0, slow: true, paused: false });
+  expect(await endpointNow('fails')).toEqual({ failures: 4, paused: true });
+  expect(await endpointNow('recovers')).toEqual({ failures: 1, paused: false });
   await later();
   // A failing one is probed by one delivery.
   expect(byEndpoint(await claim())).toEqual({ fails: 1, recovers: 3 });
@@ -233,9 +203,9 @@ test('an endpoint is due again behind its attempts only when something waits', a
   await record(of('done').slice(1), 200);
   await record(of('fails'), 500);
   // One is under way, and one waits for its retry.
-  expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
+  expect(await isAnyDue(pool)).toBe(false);
   await record(of('done').slice(0, 1), 200);
-  expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
+  expect(await isAnyDue(pool)).toBe(false);
   await record(of('more').slice(0, 1), 200);
   expect(byEndpoint(await claim())).toEqual({ more: 1 });
   await later();
@@ -262,31 +232,6 @@ test('a claim that lapsed and was taken over records a success, and no failure',
     { state: 'DELIVERED', leased: false },
     { state: 'PENDING', leased: true },
   ]);
-});
-
-test('claims of a process that was absent for five seconds are free; those of others stay', async () => {
-  await endpoint('a');
-  await put(3, 'a');
-  const [living, dying] = [new ProcessPresence(pool), new ProcessPresence(pool)];
-  await Promise.all([living.start(), dying.start()]);
-  try {
-    const room = { areSlow: false, fullTenants: [], hanging: [], take: () => true };
-    const byLiving = await claimDue(pool, { ...room, deliveries: 1 }, living.id);
-    await claimDue(pool, { ...room, deliveries: 2 }, dying.id);
-    const claims = new ClaimsOfTheDead(pool, 1);
-    expect(await claims.free(0)).toBe(0);
-    await dying.stop();
-    // Its connection may be closed a moment later.
-    let now = 10_000;
-    await eventually(async () => (await claims.free((now += 4_999))) === 2);
-    expect(now).toBeGreaterThan(2 * 4_999);
-    const again = await claim();
-    expect(again).toHaveLength(2);
-    expect(again.map(({ id }) => id)).not.toContain(byLiving[0]?.id);
-    expect(await claims.free(now + 100_000)).toBe(0);
-  } finally {
-    await Promise.all([living.stop(), dying.stop()]);
-  }
 });
 
 test('what is kept for a disabled endpoint does not wait to be sent, until it is enabled', async () => {
@@ -361,19 +306,13 @@ test('what could be sent and is not counts, unless its endpoint or tenant makes 
   expect(await unsent()).toBe(false);
 });
 
-test('the lanes that are due are those in which something can be claimed', async () => {
-  expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
+test('something is due where it can be claimed', async () => {
+  expect(await isAnyDue(pool)).toBe(false);
   await endpoint('a');
   await put(1, 'a');
-  expect(await lanesThatAreDue(pool)).toEqual({ fast: true, slow: false });
-  await newEndpoint('new');
-  await put(1, 'new');
-  expect(await lanesThatAreDue(pool)).toEqual({ fast: true, slow: true });
+  expect(await isAnyDue(pool)).toBe(true);
   await claim();
-  expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: true });
-  await record(await claim({ areSlow: true }), 500);
-  expect(await claim({ areSlow: true })).toEqual([]);
-  expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
+  expect(await isAnyDue(pool)).toBe(false);
 });
 
 test('a postponed delivery is no attempt, and its endpoint is left alone', async () => {
@@ -382,7 +321,7 @@ test('a postponed delivery is no attempt, and its endpoint is left alone', async
   const [delivery] = await claim();
   const postponed = { notFor: 60_000, endpoint: true };
   await recordEnded(pool, [{ kind: 'postponed', delivery: delivery!, postponed }]);
-  expect(await endpointNow('a')).toEqual({ failures: 0, slow: false, paused: true });
+  expect(await endpointNow('a')).toEqual({ failures: 0, paused: true });
   expect(await claim()).toEqual([]);
   await later();
   expect(await claim()).toMatchObject([{ attempts: 0 }]);
@@ -536,9 +475,8 @@ test.each([
     };
     await single.query(`set plan_cache_mode = force_${plan}_plan`);
     const before = await read();
-    expect(await new ClaimsOfTheDead(single, 1).free(0)).toBe(0);
-    expect(await lanesThatAreDue(single)).toEqual({ fast: true, slow: false });
-    const room = { deliveries: 100, areSlow: false, fullTenants: [], hanging: [] };
+    expect(await isAnyDue(single)).toBe(true);
+    const room = { deliveries: 100, fullTenants: [] };
     const claims = await claimDue(single, { ...room, take: () => true });
     expect(byEndpoint(claims)).toEqual({ fine: 3 });
     const delivered = claims.map((delivery) => ({

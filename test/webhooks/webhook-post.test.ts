@@ -153,21 +153,6 @@ describe('an answer that does not end in time is a failed attempt', () => {
     expect(posted.ms).toBeGreaterThanOrEqual(299);
   });
 
-  it('one of interim answers only is left after some of them', async () => {
-    const path = pathFor({ kind: 'endless-interim' });
-    const posted = await post(receiver.url(path), { withinMs: 60_000 });
-    expect(posted).toMatchObject({ kind: 'failed', reason: 'not-http' });
-  });
-
-  it.each(['empty-lines', 'extension', 'zeros', 'trailers'] as const)(
-    'one of endless %s is left after some bytes',
-    async (of) => {
-      const path = pathFor({ kind: 'endless-framing', of });
-      for (const url of [receiver.url(path), receiver.tlsUrl(path)])
-        expect(outcome(await post(url, { withinMs: 60_000 }))).toBe('not-http');
-    },
-  );
-
   it('the name server included', async () => {
     const silent = await post('http://silent.test/hook', { withinMs: 300 });
     expect(silent).toMatchObject({ kind: 'failed', reason: 'timeout' });

@@ -6,7 +6,6 @@ import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { openPool } from '../../src/postgres/database.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { putDeliveries, putEndpoints } from '../../src/webhooks/deliveries/delivery-rows.js';
-import { claimDue } from '../../src/webhooks/deliveries/due-deliveries.js';
 import { ReceiverAnswers } from '../../src/webhooks/deliveries/receiver-answers.js';
 import { WebhookSender } from '../../src/webhooks/deliveries/webhook-sender.js';
 import type { PayloadData } from '../../src/webhooks/payloads/payloads.js';
@@ -36,8 +35,6 @@ let leaveWorld: () => void;
 let dataOf: (eventId: string) => Promise<PayloadData>;
 let isSubscribed: boolean;
 
-/** Of this process's presence, which nobody asks for here. */
-const PROCESS = 1;
 const SUBSCRIBED_AT = 1_000;
 
 const ANSWERED: Posted = {
@@ -95,7 +92,6 @@ beforeEach(async () => {
       current: () => (keysAway ? Promise.reject(new Error('no key opens it')) : keys.current()),
     },
     post: { post },
-    process: PROCESS,
     answers: new ReceiverAnswers(sealer, new InMemorySubjectKeys()),
     logger: { warn: () => undefined },
   });
@@ -141,30 +137,6 @@ const due = (
       })),
     ),
   );
-
-const postedTo = (tenant: string): number =>
-  posts.filter(({ url }) => url.startsWith(`https://${tenant}.`)).length;
-
-test('an endpoint that leaves a request without an answer gets no other one meanwhile', async () => {
-  answersAtOnce = false;
-  const [hangs, fine] = [oneOf('a'), oneOf('b')];
-  await known([hangs, fine]);
-  await pool.query('update ledger.webhook_endpoints set last_success = now()');
-  await due([hangs], [null]);
-  sender.start();
-  await eventually(() => posts.length === 1);
-  laterMs = 3_000;
-  await due([hangs, fine], [null]);
-  sender.look();
-  await eventually(() => posts.length === 2);
-  // A later claim has passed it over as well.
-  await due([fine], [null]);
-  sender.look();
-  await eventually(() => posts.length === 3);
-  expect(posts.filter(({ url }) => url.endsWith(hangs.endpointId))).toHaveLength(1);
-  posts[0]?.answer();
-  await eventually(() => posts.length === 4);
-});
 
 test('what ended while the database was away is recorded when it is back, and not sent again', async () => {
   answersAtOnce = false;
@@ -222,74 +194,6 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
   await eventually(() => posts.length === 1);
 });
 
-test('bodies for new endpoints hold up none of the others', async () => {
-  const [fine = oneOf('a'), ...fresh] = endpointsOf('a', 'live', 8);
-  await known([fine, ...fresh]);
-  await pool.query(
-    'update ledger.webhook_endpoints set last_success = now() where endpoint_id = $1',
-    [fine.endpointId],
-  );
-  const told = randomUUID();
-  const asked: string[] = [];
-  let makeRest: () => void = () => undefined;
-  const rest = new Promise<PayloadData>((resolve) => {
-    makeRest = () => resolve({ kind: 'made', data: {}, people: [] });
-  });
-  dataOf = (eventId) => {
-    asked.push(eventId);
-    return eventId === told ? Promise.resolve({ kind: 'made', data: {}, people: [] }) : rest;
-  };
-  for (const endpoint of fresh) await due([endpoint], [randomUUID()]);
-  sender.start();
-  await eventually(() => asked.length === 2);
-  await due([fine], [told]);
-  sender.look();
-  await eventually(() => postedTo('a') === 1);
-  expect(asked).toHaveLength(3);
-  makeRest();
-  await eventually(() => postedTo('a') === 8);
-});
-
-test('an outcome of a new endpoint that cannot be recorded yet holds up none of the others', async () => {
-  const [fine, fresh] = [oneOf('a'), oneOf('b')];
-  await known([fine, fresh]);
-  await pool.query(
-    'update ledger.webhook_endpoints set last_success = now() where endpoint_id = $1',
-    [fine.endpointId],
-  );
-  answersAtOnce = false;
-  await due([fresh], [null]);
-  sender.start();
-  await eventually(() => posts.length === 1);
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    await client.query('select from ledger.webhook_endpoints where endpoint_id = $1 for update', [
-      fresh.endpointId,
-    ]);
-    posts[0]?.answer();
-    await eventually(async () => {
-      const { rowCount } = await client.query(
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      );
-      return rowCount === 1;
-    });
-    answersAtOnce = true;
-    await due([fine], [null]);
-    sender.look();
-    await eventually(async () => {
-      const { rowCount } = await client.query(
-        "select from ledger.webhook_deliveries where endpoint_id = $1 and state = 'DELIVERED'",
-        [fine.endpointId],
-      );
-      return rowCount === 1;
-    });
-    await client.query('commit');
-  } finally {
-    client.release();
-  }
-});
-
 describe('a claim that the process comes back to late', () => {
   let endpoint: Named;
   let makeBody: () => void;
@@ -341,20 +245,6 @@ describe('a claim that the process comes back to late', () => {
     makeBody();
     await eventually(isIdle);
     expect(posts).toHaveLength(0);
-  });
-});
-
-test('what a dead process had claimed is sent before its claim ends', async () => {
-  const endpoint = oneOf('a');
-  await known([endpoint]);
-  await due([endpoint], [null]);
-  const room = { deliveries: 1, areSlow: true, fullTenants: [], hanging: [], take: () => true };
-  expect(await claimDue(pool, room, PROCESS + 1)).toHaveLength(1);
-  await pool.query("update ledger.webhook_deliveries set leased_until = now() + interval '1 day'");
-  sender.start();
-  await eventually(() => {
-    laterMs += 500;
-    return posts.length === 1;
   });
 });
 

@@ -23,9 +23,9 @@ export class GuardedHttpClient implements Client {
   private readonly agent: Agent;
 
   constructor(guard: EndpointGuard, { withinMs, trusted }: CallLimits) {
-    const limits = { withinMs, rawBytesMax: ANSWER_BYTES_MAX };
     this.agent = new Agent({
-      connect: guard.connector(trusted === undefined ? limits : { ...limits, trusted }),
+      connect: guard.connector(trusted === undefined ? { withinMs } : { withinMs, trusted }),
+      maxResponseSize: ANSWER_BYTES_MAX,
       keepAliveTimeout: IDLE_CONNECTION_MS,
       keepAliveMaxTimeout: IDLE_CONNECTION_MS,
       // One limit holds for everything.

@@ -360,10 +360,7 @@ export async function unreadEvents(
 /** More waiting deliveries are not counted. */
 export const WAITING_MAX = 100_000;
 
-/**
- * A tenant that has so many attempts under way waits for its own endpoints: it is half of what a
- * process gives to slow ones.
- */
+/** A tenant that has so many attempts under way waits for its own endpoints. */
 const BUSY_TENANT = 16;
 
 /** What a disabled endpoint has to get is sent once it is enabled: it does not wait to be sent. */

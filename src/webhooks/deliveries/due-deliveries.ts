@@ -41,7 +41,6 @@ export interface ClaimedDelivery extends EndpointName {
   readonly attempts: number;
   /** With the attempt that it is claimed for. */
   readonly retried: Retried;
-  readonly isSlow: boolean;
   /** Names the claim. */
   readonly leasedUntil: string;
 }
@@ -49,14 +48,10 @@ export interface ClaimedDelivery extends EndpointName {
 /** What is claimed at most. */
 export interface Room {
   readonly deliveries: number;
-  /** Whether to claim for endpoints that are slow or never answered well, or for the others. */
-  readonly areSlow: boolean;
   /** Tenants that have as many attempts under way as they may have. */
   readonly fullTenants: readonly string[];
   /** Takes a further place for a tenant; false: it may have no more. */
   readonly take: (tenant: string) => boolean;
-  /** Endpoints that get no further attempt for now, by `nameOf`. */
-  readonly hanging: readonly string[];
 }
 
 interface DueRow extends EndpointName {
@@ -78,39 +73,33 @@ interface DueRow extends EndpointName {
  * Claims due deliveries, of the endpoints that have waited longest. Of an endpoint one process
  * claims at a time. Rows of endpoints are locked before those of their deliveries, here and where
  * attempts are recorded.
- * @param process that has the claims, as its presence names it; null: only their time frees them.
  * @throws while the database is unavailable.
  */
-export async function claimDue(
-  pool: Pool,
-  room: Room,
-  process: number | null = null,
-): Promise<readonly ClaimedDelivery[]> {
+export async function claimDue(pool: Pool, room: Room): Promise<readonly ClaimedDelivery[]> {
   // A claim that a crash undoes is made again: the delivery is sent once more.
   return inTransactionThatMayBeLost(pool, async (client) => {
     const endpoints = await dueEndpoints(client, room);
     if (endpoints.length === 0) return [];
     const shares = sharesOf(endpoints, room);
-    const rows = await lease(client, shares, process);
+    const rows = await lease(client, shares);
     await lookAgain(client, shares, rows);
     const heldMs = new Map(shares.map((share) => [nameOf(share), share.heldMs]));
-    return rows.map((row) => claimedOf(row, room.areSlow, heldMs.get(nameOf(row)) ?? null));
+    return rows.map((row) => claimedOf(row, heldMs.get(nameOf(row)) ?? null));
   });
 }
 
 /** Whether there may be something to claim: to ask costs less than an empty claim. */
-export async function isAnyDue(db: Connection, areSlow: boolean): Promise<boolean> {
-  const row = await fetchRow(db, IS_DUE({ areSlow }));
+export async function isAnyDue(db: Connection): Promise<boolean> {
+  const row = await fetchRow(db, IS_DUE({}));
   return row?.isDue ?? false;
 }
 
 const IS_DUE = compiledOnce(
   'webhook_endpoints.is_due',
-  ({ areSlow }: Given<{ areSlow: boolean }>) => sql<{ isDue: boolean }>`
+  () => sql<{ isDue: boolean }>`
     select exists (
       select from ledger.webhook_endpoints
       where state = 'ACTIVE' and due_at <= now() and (pause_until is null or pause_until <= now())
-        and (is_slow or last_success is null) = ${areSlow}
     ) as "isDue"`,
 );
 
@@ -127,8 +116,8 @@ interface Share extends DueEndpoint {
 }
 
 function dueEndpoints(client: PoolClient, room: Room): Promise<DueEndpoint[]> {
-  const { areSlow, fullTenants, hanging, deliveries: limit } = room;
-  return fetchRows(client, DUE_ENDPOINTS({ areSlow, fullTenants, hanging, limit }));
+  const { fullTenants, deliveries: limit } = room;
+  return fetchRows(client, DUE_ENDPOINTS({ fullTenants, limit }));
 }
 
 /** From then until now, milliseconds. */
@@ -136,23 +125,19 @@ const sinceMs = (then: RawBuilder<unknown>) =>
   sql<number>`(extract(epoch from now() - ${then}) * 1000)::double precision`;
 
 interface DueIn {
-  readonly areSlow: boolean;
   readonly fullTenants: readonly string[];
-  readonly hanging: readonly string[];
   readonly limit: number;
 }
 
 const DUE_ENDPOINTS = compiledOnce(
   'webhook_endpoints.due',
-  ({ areSlow, fullTenants, hanging, limit }: Given<DueIn>) => sql<DueEndpoint>`
+  ({ fullTenants, limit }: Given<DueIn>) => sql<DueEndpoint>`
     with due as materialized (
       select tenant, mode, endpoint_id, failures, last_success, due_at, held_until
       from ledger.webhook_endpoints
       where state = 'ACTIVE' and due_at <= now()
-        and (is_slow or last_success is null) = ${areSlow}
         and (pause_until is null or pause_until <= now())
         and tenant <> all(${fullTenants}::text[])
-        and tenant || ' ' || mode || ' ' || endpoint_id <> all(${hanging}::text[])
       order by due_at limit ${limit}
       for update skip locked
     )
@@ -178,14 +163,10 @@ function sharesOf(endpoints: readonly DueEndpoint[], room: Room): readonly Share
   });
 }
 
-async function lease(
-  client: PoolClient,
-  shares: readonly Share[],
-  process: number | null,
-): Promise<readonly DueRow[]> {
+async function lease(client: PoolClient, shares: readonly Share[]): Promise<readonly DueRow[]> {
   const due = await fetchRows(client, DUE_IDS({ shares: JSON.stringify(shares) }));
   if (due.length === 0) return [];
-  return fetchRows(client, LEASED({ ids: due.map(({ id }) => id), process }));
+  return fetchRows(client, LEASED({ ids: due.map(({ id }) => id) }));
 }
 
 /** As rows of a statement. */
@@ -209,10 +190,9 @@ const DUE_IDS = compiledOnce(
 // By an array, so that the planner knows how few they are.
 const LEASED = compiledOnce(
   'webhook_deliveries.lease',
-  ({ ids, process }: Given<{ ids: readonly string[]; process: number | null }>) => sql<DueRow>`
+  ({ ids }: Given<{ ids: readonly string[] }>) => sql<DueRow>`
     update ledger.webhook_deliveries
-    set leased_until = now() + ${LEASE}::interval, next_attempt_at = now() + ${LEASE}::interval,
-      claimed_by = ${process}::integer
+    set leased_until = now() + ${LEASE}::interval, next_attempt_at = now() + ${LEASE}::interval
     where id = any(${ids}::uuid[])
     returning id, tenant, mode, endpoint_id as "endpointId", webhook_id, type, subject, stream,
       revision, event_id, created, attempts, attempts_before,
@@ -261,7 +241,7 @@ const LOOKED_AT = compiledOnce(
     where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
 );
 
-const claimedOf = (row: DueRow, isSlow: boolean, heldMs: number | null): ClaimedDelivery => {
+const claimedOf = (row: DueRow, heldMs: number | null): ClaimedDelivery => {
   const { stream, revision, event_id: eventId } = row;
   return {
     tenant: row.tenant,
@@ -281,7 +261,6 @@ const claimedOf = (row: DueRow, isSlow: boolean, heldMs: number | null): Claimed
       attempts: row.attempts - row.attempts_before + 1,
       forMs: Math.max(0, Math.min(row.retried_for_ms, heldMs ?? Infinity)),
     },
-    isSlow,
     leasedUntil: row.leased_until,
   };
 };

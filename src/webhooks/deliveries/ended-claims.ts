@@ -3,7 +3,6 @@ import type { Pool, PoolClient } from 'pg';
 import type { SubjectId } from '../../domain/personal.js';
 import { compiledOnce, run, type Given } from '../../postgres/statements.js';
 import { inTransactionThatMayBeLost } from '../../postgres/transaction.js';
-import { SLOW_MS } from './attempt-places.js';
 import { lockEndpoints, nameOf, type EndpointName } from './delivery-rows.js';
 import type { ClaimedDelivery } from './due-deliveries.js';
 import { FAILING_FROM, PROBE_SECONDS_MAX, RETRIED_FOR_MS, retryInMs } from './retry-times.js';
@@ -84,7 +83,7 @@ const ENDED = compiledOnce(
       )
     ), recorded as (
       update ledger.webhook_deliveries d
-      set attempts = attempts + 1, state = g.state, leased_until = null, claimed_by = null,
+      set attempts = attempts + 1, state = g.state, leased_until = null,
         next_attempt_at = now() + g."retryInMs" * interval '1 millisecond',
         retried_from = case when attempts = attempts_before then now() else retried_from end,
         ended_at = case when g.state = 'PENDING' then null else now() end
@@ -101,7 +100,7 @@ const ENDED = compiledOnce(
       from recorded r join given using (id) on conflict do nothing
     ), postponed as (
       update ledger.webhook_deliveries d
-      set leased_until = null, claimed_by = null,
+      set leased_until = null,
         next_attempt_at = now() + g."postponedMs" * interval '1 millisecond'
       from given g
       where d.id = any(${ids}::uuid[]) and d.id = g.id and g.kind = 'postponed'
@@ -137,8 +136,6 @@ interface EndpointAfter extends EndpointName {
   /** One was delivered; `failures` counts from the last of these on. */
   isDelivered: boolean;
   failures: number;
-  /** Null: as before. */
-  isSlow: boolean | null;
   /** By the last one. `as-before`: those that are dropped say nothing. */
   pause: 'as-before' | 'by-failures' | 'postponed';
   pauseMs: number;
@@ -160,7 +157,6 @@ const unchanged = ({ tenant, mode, endpointId }: EndpointName): EndpointAfter =>
   endpointId,
   isDelivered: false,
   failures: 0,
-  isSlow: null,
   pause: 'as-before',
   pauseMs: 0,
 });
@@ -175,13 +171,10 @@ function note(endpoint: EndpointAfter, ended: EndedClaim): void {
       endpoint.pauseMs = ended.postponed.notFor;
       return;
     case 'attempted': {
-      const { status, ms } = ended.attempt;
-      const isDelivered = outcomeOf(status) === 'delivered';
+      const isDelivered = outcomeOf(ended.attempt.status) === 'delivered';
       endpoint.pause = 'by-failures';
       endpoint.isDelivered ||= isDelivered;
       endpoint.failures = isDelivered ? 0 : endpoint.failures + 1;
-      if (ms > SLOW_MS) endpoint.isSlow = true;
-      else if (isDelivered) endpoint.isSlow = false;
     }
   }
 }
@@ -198,12 +191,12 @@ const ENDPOINTS_AFTER = compiledOnce(
       select g.*, g.failures + case when g."isDelivered" then 0 else e.failures end as total
       from jsonb_to_recordset(${endpoints}::jsonb) as g (
         tenant text, mode text, "endpointId" text, "isDelivered" boolean, failures integer,
-        "isSlow" boolean, pause text, "pauseMs" double precision
+        pause text, "pauseMs" double precision
       ) join ledger.webhook_endpoints e
         on e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"
     )
     update ledger.webhook_endpoints e
-    set failures = g.total, is_slow = coalesce(g."isSlow", is_slow),
+    set failures = g.total,
       pause_until = case when g.pause = 'as-before' then pause_until
         when g.pause = 'postponed' then now() + g."pauseMs" * interval '1 millisecond'
         when g.total < ${FAILING_FROM} then null

@@ -1,4 +1,4 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
@@ -7,11 +7,10 @@ import type { SubjectId } from '../../domain/personal.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { Turns } from '../../foundation/turns.js';
-import { WorkLoop, type SideWork } from '../../foundation/work-loop.js';
+import { WorkLoop } from '../../foundation/work-loop.js';
 import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
-import { HistoryMustWait } from '../payloads/account-histories.js';
 import type { PayloadData, Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
@@ -20,7 +19,6 @@ import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
 import { AttemptPlaces, type Place } from './attempt-places.js';
 import { isFor } from './test-deliveries.js';
-import { ClaimsOfTheDead } from './claims-of-the-dead.js';
 import {
   claimDue,
   isAnyDue,
@@ -44,8 +42,6 @@ export interface WebhookSenderParts {
   readonly payloads: Pick<Payloads, 'data'>;
   readonly keys: Pick<SigningKeys, 'current'>;
   readonly post: Pick<WebhookPost, 'post'>;
-  /** This process, as its presence names it: others free its claims when it is gone. */
-  readonly process: number;
   readonly answers: Pick<ReceiverAnswers, 'seal'>;
   readonly logger: Pick<Logger, 'warn'>;
   readonly onAttempt?: (seen: SeenAttempt) => void;
@@ -83,11 +79,6 @@ interface Endpoint {
   readonly subscription: Subscription;
 }
 
-/** The attempt would end behind its claim. */
-class ClaimTooOld extends Error {
-  override readonly name = 'ClaimTooOld';
-}
-
 const isTooOld = ({ claimedAt }: Place): boolean => elapsed() - claimedAt > BEGIN_WITHIN_MS;
 
 /** A request, and since when the subscription that it goes to is active. */
@@ -108,33 +99,8 @@ interface MadeBody {
 
 type Made = Extract<PayloadData, { readonly kind: 'made' }>;
 
-/**
- * Endpoints that are slow or never answered well have a lane of their own: whatever they cost, the
- * others do not wait for it.
- */
-interface Lane {
-  readonly areSlow: boolean;
-  readonly loop: WorkLoop;
-  /** Not recorded yet. */
-  readonly ended: Ended[];
-  readonly bodies: LimitFunction;
-  /** One account's bodies take turns: while a large one is read, they take no places of others. */
-  readonly turns: Turns;
-  /** By webhook id, while it is made: several endpoints of a tenant get the same one. */
-  readonly making: Map<string, Promise<MadeBody | undefined>>;
-}
-
-function inTurn<T>(
-  { bodies, turns }: Lane,
-  stream: string | undefined,
-  make: () => Promise<T>,
-): Promise<T> {
-  return stream === undefined ? bodies(make) : turns.take(stream, () => bodies(make));
-}
-
 /** Bodies in the making at once: connections are shared with requests. */
 const BODIES_AT_ONCE = 4;
-const SLOW_BODIES_AT_ONCE = 2;
 const RETRY = { first: 100, max: 5_000 };
 const RETRIES_AT_END = 3;
 /** The log, the keys or the vault did not answer. */
@@ -146,7 +112,6 @@ const UNREADABLE_MS = 600_000;
 /** A claim that is older is given back: before its end the attempt has to end, and be recorded. */
 const BEGIN_WITHIN_MS = LEASE_MS - 18_000;
 const NOT_BEGUN: Postponed = { notFor: 0, endpoint: false };
-const FREE_CLAIMS_EVERY_MS = 1_000;
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_MORE_MS = 250;
 const PURGE_AT_ONCE = 1_000;
@@ -155,87 +120,69 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 /**
  * Sends what is due. Any number of processes share the work: a delivery is claimed for 30 s,
  * and is sent at least once. The body is made from the log at every attempt; it is the same each
- * time, unless a person or a code in it was forgotten meanwhile. The loop of a lane records what
- * ended and claims what is due: what ends meanwhile is recorded together.
+ * time, unless a person or a code in it was forgotten meanwhile. The loop records what ended and
+ * claims what is due: what ends meanwhile is recorded together.
  */
 export class WebhookSender {
-  private readonly lanes: readonly Lane[];
+  private readonly loop: WorkLoop;
+  /** Not recorded yet. */
+  private readonly ended: Ended[] = [];
+  private readonly bodies = pLimit(BODIES_AT_ONCE);
+  /** One account's bodies take turns: while a large one is read, they take no places of others. */
+  private readonly turns = new Turns();
   private readonly underWay = new Set<Promise<void>>();
   private readonly places = new AttemptPlaces();
 
   constructor(private readonly parts: WebhookSenderParts) {
-    const { pool, process } = parts;
-    const claims = new ClaimsOfTheDead(pool, process);
-    const beside: readonly SideWork[] = [
-      { work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS },
-      { work: () => this.freeClaims(claims), everyMs: FREE_CLAIMS_EVERY_MS },
-    ];
-    this.lanes = [this.lane(false, BODIES_AT_ONCE, beside), this.lane(true, SLOW_BODIES_AT_ONCE)];
+    this.loop = new WorkLoop({
+      take: () => this.recordAndClaim(),
+      beside: [{ work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS }],
+      describe: describeFailure,
+    });
   }
 
   start(): void {
-    for (const { loop } of this.lanes) loop.start();
+    this.loop.start();
   }
 
   /** Attempts under way end, and are recorded. */
   async stop(): Promise<void> {
-    await Promise.all(this.lanes.map(({ loop }) => loop.stop()));
+    await this.loop.stop();
     await Promise.all(this.underWay);
-    for (const lane of this.lanes) await this.recordRest(lane);
+    await this.recordRest();
   }
 
   /** Something may be due. */
   look(): void {
-    for (const { loop } of this.lanes) loop.look();
+    this.loop.look();
   }
 
   status(): SenderStatus {
-    const all = this.lanes.map(({ loop }) => loop.status());
-    return {
-      sends: all.some(({ runs }) => runs),
-      underWay: this.underWay.size,
-      stillSeconds: Math.max(...all.map(({ stillSeconds }) => stillSeconds)),
-      lastError: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
-    };
+    const { runs, stillSeconds, lastError } = this.loop.status();
+    return { sends: runs, underWay: this.underWay.size, stillSeconds, lastError };
   }
 
-  private lane(areSlow: boolean, bodiesAtOnce: number, beside: readonly SideWork[] = []): Lane {
-    const lane: Lane = {
-      areSlow,
-      loop: new WorkLoop({
-        take: () => this.recordAndClaim(lane),
-        beside,
-        describe: describeFailure,
-      }),
-      ended: [],
-      bodies: pLimit(bodiesAtOnce),
-      turns: new Turns(),
-      making: new Map(),
-    };
-    return lane;
+  private async recordAndClaim(): Promise<number> {
+    await this.record();
+    return (await isAnyDue(this.parts.pool)) ? this.claim() : 0;
   }
 
-  private async recordAndClaim(lane: Lane): Promise<number> {
-    await this.record(lane);
-    return (await isAnyDue(this.parts.pool, lane.areSlow)) ? this.claim(lane) : 0;
-  }
-
-  private async claim(lane: Lane): Promise<number> {
-    const { pool, keys, process } = this.parts;
+  private async claim(): Promise<number> {
+    const { pool, keys } = this.parts;
     const claimedAt = elapsed();
-    const room = this.places.room(lane.areSlow, claimedAt);
+    const room = this.places.room();
     if (room.deliveries === 0) return 0;
-    const claimed = await claimDue(pool, room, process);
+    const claimed = await claimDue(pool, room);
     let key: Promise<SigningKey> | undefined;
     for (const delivery of claimed)
-      this.begin(lane, this.places.hold(delivery, claimedAt), () => (key ??= keys.current()));
+      this.begin(this.places.hold(delivery, claimedAt), () => (key ??= keys.current()));
     return claimed.length;
   }
 
-  private begin(lane: Lane, place: Place, key: ReadKey): void {
-    const attempt: Promise<void> = this.attempt(lane, place, key)
+  private begin(place: Place, key: ReadKey): void {
+    const attempt: Promise<void> = this.attempt(place, key)
       .then(
-        (claim) => void lane.ended.push({ place, claim }),
+        (claim) => void this.ended.push({ place, claim }),
         (error: unknown) => {
           this.places.release(place);
           this.lost(1, error);
@@ -243,7 +190,7 @@ export class WebhookSender {
       )
       .finally(() => {
         this.underWay.delete(attempt);
-        lane.loop.look();
+        this.loop.look();
       });
     this.underWay.add(attempt);
   }
@@ -252,10 +199,10 @@ export class WebhookSender {
    * Of a delivery that was claimed twice the later attempt waits for the next call. While the
    * database is away all that ended waits, and keeps its places. @throws then.
    */
-  private async record(lane: Lane): Promise<void> {
+  private async record(): Promise<void> {
     const recorded = new Map<string, Ended>();
-    for (const one of lane.ended.splice(0))
-      if (recorded.has(one.claim.delivery.id)) lane.ended.push(one);
+    for (const one of this.ended.splice(0))
+      if (recorded.has(one.claim.delivery.id)) this.ended.push(one);
       else recorded.set(one.claim.delivery.id, one);
     if (recorded.size === 0) return;
     const ended = [...recorded.values()];
@@ -266,7 +213,7 @@ export class WebhookSender {
       );
     } catch (error) {
       if (isUnavailable(error)) {
-        lane.ended.unshift(...ended);
+        this.ended.unshift(...ended);
         throw error;
       }
       this.lost(recorded.size, error);
@@ -275,12 +222,12 @@ export class WebhookSender {
   }
 
   /** Without waiting for long for a database that is away. */
-  private async recordRest(lane: Lane): Promise<void> {
-    for (let failures = 0; lane.ended.length > 0;)
+  private async recordRest(): Promise<void> {
+    for (let failures = 0; this.ended.length > 0;)
       try {
-        await this.record(lane);
+        await this.record();
       } catch (error) {
-        if (failures === RETRIES_AT_END) return this.lost(lane.ended.splice(0).length, error);
+        if (failures === RETRIES_AT_END) return this.lost(this.ended.splice(0).length, error);
         await pause(backOffMs(failures++, RETRY));
       }
   }
@@ -293,17 +240,15 @@ export class WebhookSender {
     );
   }
 
-  private async attempt(lane: Lane, place: Place, key: ReadKey): Promise<EndedClaim> {
+  private async attempt(place: Place, key: ReadKey): Promise<EndedClaim> {
     const { delivery } = place;
-    const made = await this.made(lane, place, key);
+    const made = await this.made(delivery, key);
     if (made === 'nothing') return { kind: 'dropped', delivery };
     if ('notFor' in made) return { kind: 'postponed', delivery, postponed: made };
     const at = timeNow();
-    place.sentAt = elapsed();
     // Others may have sent it since, and recorded that.
     if (isTooOld(place)) return { kind: 'postponed', delivery, postponed: NOT_BEGUN };
     const posted = await this.parts.post.post(made);
-    place.isAnswered = true;
     const attempt = { at, ...(await this.attemptOf(delivery, posted, made.people)) };
     const outcome = outcomeOf(attempt.status);
     const sinceAppendMs = delivery.attempts === 0 ? at - delivery.created : undefined;
@@ -314,35 +259,31 @@ export class WebhookSender {
 
   /** As `make`; postponed where it failed. */
   private async made(
-    lane: Lane,
-    place: Place,
+    delivery: ClaimedDelivery,
     key: ReadKey,
   ): Promise<Request | 'nothing' | Postponed> {
     try {
-      const made = await this.make(lane, place, key);
-      lane.loop.worked();
+      const made = await this.make(delivery, key);
+      this.loop.worked();
       return made;
     } catch (error) {
-      if (error instanceof ClaimTooOld) return NOT_BEGUN;
       // What else goes to the endpoint is not held up.
       if (error instanceof UnreadableEvent) return { notFor: UNREADABLE_MS, endpoint: false };
-      if (error instanceof HistoryMustWait) return { notFor: error.forMs, endpoint: false };
-      lane.loop.failed(error);
+      this.loop.failed(error);
       return { notFor: STORES_AWAY_MS, endpoint: true };
     }
   }
 
   /** The request; `nothing`: there is nothing to tell any more. */
   private async make(
-    lane: Lane,
-    place: Place,
+    delivery: ClaimedDelivery,
     key: ReadKey,
   ): Promise<Request | 'nothing' | Postponed> {
-    const { delivery } = place;
     const before = await this.endpointOf(delivery);
     if (before === 'nothing' || 'notFor' in before) return before;
-    const make = () => this.makeBody(delivery, before.subscription);
-    const body = await this.bodyOf(lane, place, make);
+    const body = await this.turns.take(delivery.event?.stream ?? delivery.id, () =>
+      this.bodies(() => this.makeBody(delivery, before.subscription)),
+    );
     if (body === undefined) return 'nothing';
     // To make a body may take long.
     const isAsBefore = (await this.parts.tenants.find(delivery.tenant)) === before.tenant;
@@ -351,28 +292,6 @@ export class WebhookSender {
     const { endpointUrl: url, activeSince } = now.subscription;
     const signed = await signedWebhook(body.made, now.subscription, await key());
     return { url, ...signed, activeSince, people: body.people };
-  }
-
-  /** Shared by the deliveries of an announcement, as long as it takes to make it, and no longer. */
-  private bodyOf(
-    lane: Lane,
-    place: Place,
-    make: () => Promise<MadeBody | undefined>,
-  ): Promise<MadeBody | undefined> {
-    const { event, webhookId } = place.delivery;
-    const shared = lane.making.get(webhookId);
-    if (shared !== undefined) return shared;
-    const making = inTurn(lane, event?.stream, () => {
-      // It has waited for the bodies before it.
-      if (isTooOld(place)) throw new ClaimTooOld();
-      return make();
-    });
-    // The data of a test names its endpoint.
-    if (event === null) return making;
-    lane.making.set(webhookId, making);
-    const made = (): void => void lane.making.delete(webhookId);
-    making.then(made, made);
-    return making;
   }
 
   private async makeBody(
@@ -449,12 +368,6 @@ export class WebhookSender {
       },
       { endpointId, activeSince, because: 'GONE' },
     );
-  }
-
-  private async freeClaims(claims: ClaimsOfTheDead): Promise<number> {
-    const freed = await claims.free(elapsed());
-    if (freed > 0) this.look();
-    return freed;
   }
 
   private purge(): Promise<number> {

@@ -2,7 +2,6 @@ import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import type { Cidr } from '../../config/config.js';
 import { AllowedAddresses } from './addresses.js';
-import { boundAnswers } from './answer-bytes.js';
 import { hostOf, parseEndpoint } from './endpoint-url.js';
 import { findAddressesFrom, NameNotResolved, type FindAddresses } from './find-addresses.js';
 
@@ -21,8 +20,6 @@ export type EndpointCheck =
 export interface ConnectorOptions {
   /** For the connection, TLS included. */
   readonly withinMs: number;
-  /** Of an answer, with all that is around its body. */
-  readonly rawBytesMax: number;
   /** Certificates in PEM, instead of those that Node trusts. */
   readonly trusted?: string;
 }
@@ -73,7 +70,7 @@ export class EndpointGuard {
   }
 
   /** Connects to allowed addresses only; its errors include those of `addressesOf`. */
-  connector({ withinMs, rawBytesMax, trusted }: ConnectorOptions): buildConnector.connector {
+  connector({ withinMs, trusted }: ConnectorOptions): buildConnector.connector {
     const connect = buildConnector({
       timeout: withinMs,
       lookup: this.checkedLookup(),
@@ -88,11 +85,7 @@ export class EndpointGuard {
         callback(notAllowed(), null);
         return;
       }
-      connect(options, (...connected) => {
-        const [, socket] = connected;
-        if (socket) boundAnswers(socket, rawBytesMax);
-        callback(...connected);
-      });
+      connect(options, callback);
     };
   }
 

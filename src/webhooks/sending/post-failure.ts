@@ -1,6 +1,5 @@
 import { errors } from 'undici';
 import { errorCode } from '../../foundation/error-code.js';
-import { AnswerTooLong } from './answer-bytes.js';
 import { AddressNotAllowed } from './endpoint-guard.js';
 import { NameNotResolved } from './find-addresses.js';
 
@@ -12,7 +11,7 @@ import { NameNotResolved } from './find-addresses.js';
  * - `tls`: the certificate is not trusted, or the encryption broke;
  * - `timeout`: the answer did not end in time;
  * - `broken-off`: the connection was closed before the answer ended;
- * - `not-http`: the answer is no HTTP, or what is around its body is too long;
+ * - `not-http`: the answer is no HTTP, or its headers are too long;
  * - `stopped`: this process ended the attempt.
  */
 export type PostFailure =
@@ -42,7 +41,6 @@ const BY_CODE: readonly (readonly [RegExp, PostFailure])[] = [
 /** @param error what the request was rejected with. */
 export function postFailureOf(error: unknown): PostFailure {
   if (error instanceof AddressNotAllowed) return 'address-not-allowed';
-  if (error instanceof AnswerTooLong) return 'not-http';
   if (error instanceof NameNotResolved) return error.reason;
   if (error instanceof errors.HTTPParserError) return 'not-http';
   const code = errorCode(error) ?? '';

@@ -29,8 +29,6 @@ export interface PostLimits {
   readonly withinMs: number;
   /** So much of an answer's body is read; the rest is cut off. */
   readonly answerBytesMax: number;
-  /** An answer with more around and in its body is none: honest ones have a few times as much. */
-  readonly rawBytesMax: number;
   /** So much of it is returned. */
   readonly keptBytes: number;
   /** Certificates in PEM, instead of those that Node trusts. */
@@ -40,15 +38,11 @@ export interface PostLimits {
 const LIMITS: PostLimits = {
   withinMs: 15_000,
   answerBytesMax: 64 * 1024,
-  rawBytesMax: 1024 * 1024,
   keptBytes: 1_000,
 };
 
 /** An idle connection is closed after this time, also when its server would keep it for longer. */
 const IDLE_CONNECTION_MS = 4_000;
-
-/** Interim answers (1xx) of one request; more are no answer. */
-const INTERIM_MAX = 16;
 
 /** An answer as far as it has arrived. */
 interface Arriving {
@@ -100,7 +94,7 @@ export class WebhookPost {
     }
     const arriving: Arriving = { bytes: 0, beginning: [] };
     try {
-      await this.exchange(request, { signal: ending.signal, tooMany: end('not-http') }, arriving);
+      await this.exchange(request, ending.signal, arriving);
     } catch (error) {
       reason ??= postFailureOf(error);
     } finally {
@@ -117,13 +111,12 @@ export class WebhookPost {
 
   private async exchange(
     { url, headers, body }: PostRequest,
-    { signal, tooMany }: { readonly signal: AbortSignal; readonly tooMany: () => void },
+    signal: AbortSignal,
     arriving: Arriving,
   ): Promise<void> {
     const { origin, pathname, search } = new URL(url);
     const path = pathname + search;
     const { answerBytesMax, keptBytes } = this.limits;
-    let interim = 0;
     const answer = await this.agent.request({
       origin,
       path,
@@ -131,10 +124,6 @@ export class WebhookPost {
       headers,
       body,
       signal,
-      // Parsing them without end would take a core from everybody.
-      onInfo: () => {
-        if ((interim += 1) > INTERIM_MAX) tooMany();
-      },
     });
     arriving.answer = answer;
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
