@@ -102,8 +102,6 @@ import { KeySetController } from '../http/webhooks/key-set.controller.js';
 import { Presentation } from '../http/users/presentation.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
 import type { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
-import { PageSkeletons } from '../http/share-pages/page-skeletons.js';
-import { PageThemes } from '../http/share-pages/page-themes.js';
 import { SharePages } from '../http/share-pages/share-pages.js';
 import { SharePagesController } from '../http/share-pages/share-pages.controller.js';
 import { ShareLinksController } from '../http/share-links/share-links.controller.js';
@@ -347,13 +345,7 @@ function shown({ core, publicUrl, smtp, mailFrom }: ModuleParts): Provider[] {
       SharePages,
       [Themes],
       (themes: Themes) =>
-        new SharePages(
-          core.owners,
-          core.tenants,
-          new PageThemes(core.themeRows, themes),
-          new PageSkeletons(),
-          publicUrl,
-        ),
+        new SharePages(core.owners, core.tenants, core.themeRows, themes, publicUrl),
     ),
     made(
       MailPreviews,

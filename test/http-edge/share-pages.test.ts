@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import type { PromisedValue } from '../../src/domain/program.js';
 import { acceptedLocales } from '../../src/http/share-pages/accept-language.js';
 import { noPage } from '../../src/http/share-pages/no-page.js';
-import { PageSkeletons, type PageFacts } from '../../src/http/share-pages/page-skeletons.js';
-import { localeFor } from '../../src/http/share-pages/page-themes.js';
+import { sharePage, type SharePageContent } from '../../src/http/share-pages/share-page.js';
+import { localeFor } from '../../src/http/share-pages/share-pages.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { contrast, luminance, readableColors } from '../../src/themes/readable-color.js';
 import { rewardInWords } from '../../src/themes/reward-in-words.js';
@@ -13,18 +13,16 @@ import { loadedBy, LOADING, PICTURES } from '../templates/loaded-addresses.js';
 import { shapeOf, textOf } from '../templates/rendered-html.js';
 
 const theme = (over: Partial<PageTheme> = {}): PageTheme => ({ ...BUILT_IN_THEME.page, ...over });
-const skeletons = new PageSkeletons();
-const FACTS: PageFacts = {
-  tenant: 'acme',
+const FACTS: SharePageContent = {
   theme: theme(),
   locale: 'en',
   name: 'Ann L',
   code: 'ANNLEE',
   reward: '10 % off',
-  pagePrefix: 'https://share.example/r/acme/',
-  linkPrefix: 'https://share.example/s/acme/',
+  url: 'https://share.example/r/acme/ANNLEE',
+  shareLink: 'https://share.example/s/acme/ANNLEE',
 };
-const page = (over: Partial<PageFacts> = {}) => skeletons.page({ ...FACTS, ...over });
+const page = (over: Partial<SharePageContent> = {}) => sharePage({ ...FACTS, ...over });
 const between = (html: string, start: string, end: string): string =>
   html.split(start)[1]?.split(end)[0] ?? '';
 const bodyOf = (html: string) => between(html, '<body>', '</body>');
@@ -42,7 +40,6 @@ describe('the words of a page', () => {
     expect(html).toContain(`<title>${heading}</title>`);
     expect(html).toContain(`<meta property="og:title" content="${heading}">`);
     expect(html).toContain('>ANNLEE</code>');
-    expect(html).not.toMatch(/[\ue000-\uf8ff]/);
   });
 
   test('are filled in wherever the theme has them, also in addresses', () => {
@@ -77,7 +74,7 @@ describe('the words of a page', () => {
     expect(html).toContain('<div class="text" dir="auto"><p><a>a</a> ANNLEE</p>');
     expect(html).toContain('src="https://img.example/ANNLEE.png?n=Ann%20L"');
     expect(contentSecurityPolicy).toContain('img-src https://img.example;');
-    for (const none of ["{{assets 'logo.png'}}", 'https://{{code}}.example/a', '{{{code}}}'])
+    for (const none of ["{{assets 'logo.png'}}", '{{{code}}}'])
       expect(page({ theme: theme({ logoUrl: none }) }).html).not.toMatch(/<img|og:image/);
   });
 
@@ -174,24 +171,6 @@ describe('whatever people are called and themes hold', () => {
     );
     expect(readableColors('red').background).toBe(BUILT_IN_THEME.page.color);
     expect(contrast(luminance('#000000'), luminance('#ffffff'))).toBe(21);
-  });
-
-  test('one theme takes one place in memory, whoever shares it, and the memory is bounded', () => {
-    const own = new PageSkeletons();
-    const facts = { ...FACTS, theme: theme({ text: 'x'.repeat(19_000) }), reward: null };
-    own.page(facts);
-    const { bytes } = own;
-    expect(bytes).toBeGreaterThan(38_000);
-    expect(own.page({ ...facts, name: 'Bob M', code: 'BOB' }).html).toContain('BOB');
-    expect(own.bytes).toBe(bytes);
-    const quarter = 2 * 1024 * 1024;
-    for (let n = 0; n < 100; n++) own.page({ ...facts, tenant: 'other', reward: `${n} %` });
-    expect(own.bytes).toBeLessThanOrEqual(quarter + bytes + 1024);
-    expect(own.bytes).toBeGreaterThan(20 * bytes);
-    // That of the first is there still: it is not made again.
-    const before = own.bytes;
-    own.page(facts);
-    expect(own.bytes).toBe(before);
   });
 });
 

@@ -26,7 +26,15 @@ export function sampleSharePage({
 }): HtmlPage {
   const values = sampleValues(locale, linkOf);
   const code = 'ANNLEE';
-  return sharePage({ theme: { ...theme, logoUrl: '' }, locale, values, code, url: linkOf(code) });
+  return sharePage({
+    theme: { ...theme, logoUrl: '' },
+    locale,
+    name: values['friend.name'] ?? null,
+    reward: values['reward.text'] ?? null,
+    code,
+    url: linkOf(code),
+    shareLink: linkOf(code),
+  });
 }
 
 /** Instead of a page that cannot be made. */

@@ -5,7 +5,7 @@ import {
   renderMarkdown,
   renderText,
 } from '../../templates/render-template.js';
-import type { TemplateValues } from '../../templates/template-values.js';
+import { oneLine, wellFormed } from '../../templates/template-values.js';
 import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
 import type { PageTheme } from '../../themes/theme-instance.js';
 import { documentOf, policyOf, styleWith, type HtmlPage } from './page-document.js';
@@ -14,18 +14,31 @@ export interface SharePageContent {
   readonly theme: PageTheme;
   /** `language` or `language_COUNTRY`. */
   readonly locale: string;
-  readonly values: TemplateValues;
+  /** Of the person who shared the link; null: unknown. */
+  readonly name: string | null;
   readonly code: string;
-  /** The page's own address. */
+  /** The promised reward in words; null: none. */
+  readonly reward: string | null;
+  /** The page's own address, and the short link to it. */
   readonly url: string;
+  readonly shareLink: string;
 }
+
+const NAME_CHARACTERS_MAX = 100;
 
 const DESCRIPTION_CHARACTERS_MAX = 200;
 /** A name with another sign could end the directive that it is put into. */
 const PLAIN_ORIGIN = /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/;
 
-export function sharePage({ theme, locale, values, code, url }: SharePageContent): HtmlPage {
+export function sharePage(content: SharePageContent): HtmlPage {
+  const { theme, locale, code, url } = content;
   const ours = BUILT_IN_THEME.page;
+  const values = {
+    'friend.name': wellFormed(oneLine(content.name).slice(0, NAME_CHARACTERS_MAX)) || null,
+    'reward.text': content.reward,
+    code,
+    shareLink: content.shareLink,
+  };
   const line = (own: string, ofOurs: string): string =>
     escapeHtml(renderedOr(own, ofOurs, (template) => renderText(template, values)));
   // The title of the page: one with nothing but a name is empty where there is none.

@@ -6,9 +6,12 @@ import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import { rewardInWords } from '../../themes/reward-in-words.js';
 import { nameForOthers } from '../../presenting/name-for-others.js';
 import { ShareLinks } from '../../presenting/share-links.js';
+import { DEFAULT_LANGUAGE, fallbacksOf } from '../../themes/theme-locale.js';
+import type { ThemeRows } from '../../themes/theme-rows.js';
+import type { Themes } from '../../themes/themes.js';
+import { acceptedLocales } from './accept-language.js';
 import type { HtmlPage } from './page-document.js';
-import type { PageSkeletons } from './page-skeletons.js';
-import type { PageThemes } from './page-themes.js';
+import { sharePage } from './share-page.js';
 
 export interface AskedPage {
   readonly scope: Scope;
@@ -22,8 +25,8 @@ export class SharePages {
   constructor(
     private readonly owners: CodeOwners,
     private readonly tenants: TenantDirectory,
-    private readonly themes: PageThemes,
-    private readonly skeletons: PageSkeletons,
+    private readonly rows: Pick<ThemeRows, 'versions'>,
+    private readonly themes: Themes,
     private readonly publicUrl: () => string,
   ) {}
 
@@ -37,13 +40,15 @@ export class SharePages {
       this.tenants.find(scope.tenant),
     ]);
     if (!owner || !tenant || owner.user.dateBlocked !== null) return undefined;
-    const { page, locale } = await this.themes.find(scope, acceptLanguage);
+    const own = await this.rows.versions(scope);
+    const found = localeFor(acceptedLocales(acceptLanguage), (locale) => own.has(locale));
+    const { theme } = await this.themes.themeFor(scope.tenant, scope.mode, found);
+    const locale = found ?? DEFAULT_LANGUAGE;
     const promised = programOf(tenant, owner.programId)?.referredReward?.value;
     const { firstName, lastName } = owner.user.profile ?? {};
     const links = new ShareLinks(this.publicUrl(), scope);
-    return this.skeletons.page({
-      tenant: scope.tenant,
-      theme: page,
+    return sharePage({
+      theme: theme.page,
       locale,
       name: nameOfOwner({
         firstName: nameForOthers(firstName ?? ''),
@@ -51,8 +56,24 @@ export class SharePages {
       }),
       code: owner.code,
       reward: promised ? rewardInWords(promised, locale) : null,
-      pagePrefix: links.page(''),
-      linkPrefix: links.clean(''),
+      url: links.page(owner.code),
+      shareLink: links.clean(owner.code),
     });
   }
+}
+
+/**
+ * The first of these locales that has values of its own, or whose language has. Null: none has
+ * before English, which is the language of a theme's default.
+ */
+export function localeFor(
+  locales: readonly string[],
+  isPublished: (locale: string) => boolean,
+): string | null {
+  for (const locale of locales) {
+    const found = fallbacksOf(locale).find((one) => one !== null && isPublished(one));
+    if (found !== undefined) return found;
+    if (locale.startsWith(DEFAULT_LANGUAGE)) return null;
+  }
+  return null;
 }
