@@ -5,7 +5,7 @@ import { duePushes } from '../../domain/account/provider/reward-push.js';
 import type { RewardState } from '../../domain/account/account.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
-import { backOffMs, pause } from '../../foundation/pause.js';
+import { WorkLoop, type WorkLoopStatus } from '../../foundation/work-loop.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -19,7 +19,6 @@ import {
   type PaymentWork,
 } from './payment-work.js';
 import { lookAgainInMs, retryInMs } from './push-retries.js';
-import { SilentProviders } from './silent-providers.js';
 import { AccountPushes, type PayingConnection, type PushTurn } from './reward-push.js';
 
 export interface RewardPusherParts {
@@ -42,27 +41,12 @@ export type SeenPush = PushTurn | 'failed';
 /** Accounts at once, of this process and of one tenant in it: each waits for one call at a time. */
 const AT_ONCE = 32;
 const AT_ONCE_OF_TENANT = 2;
-/** An account that takes longer leaves its place to another one, of a provider that answers. */
-const PLACE_MS = 2_000;
-/** With those that have left their places. */
-const AT_ONCE_MAX = 256;
-const POLL_MS = 1_000;
-const RETRY = { first: 100, max: 5_000 };
 /** Of a tenant that is suspended or not connected. */
 const PAUSED_MS = 5_000;
-/** Of a provider that lets one call after the other run out of time. */
-const SILENT_MS = 20_000;
 /** Of an account that could not be read or written. */
 const AWAY_MS = 5_000;
 /** Then the rest of an account comes in its next turn: a claim is not for ever. */
 const TURN_MS = 60_000;
-
-/** An account that is worked on. */
-interface UnderWay {
-  readonly tenant: string;
-  /** By the clock of `elapsed`. */
-  readonly since: number;
-}
 
 /**
  * Pays the rewards that the payment provider pays, account by account. The tenants come in turn, so
@@ -71,75 +55,48 @@ interface UnderWay {
  */
 export class RewardPusher {
   private readonly stopping = new AbortController();
-  private running: Promise<unknown> | undefined;
-  private readonly underWay = new Map<Promise<void>, UnderWay>();
+  private readonly loop = new WorkLoop({
+    take: () => this.claim(),
+    beside: [],
+    describe: describeFailure,
+  });
+  /** The tenants of the accounts that are worked on. */
+  private readonly underWay = new Map<Promise<void>, string>();
   /** Until when, by the clock of `elapsed`. */
   private readonly paused = new Map<string, number>();
-  private readonly silent = new SilentProviders();
   private lastTenant = '';
-  private readAt = 0;
-  private wake: () => void = () => undefined;
-  private hasNews = false;
-  private problem: string | null = null;
 
   constructor(private readonly parts: RewardPusherParts) {}
 
   start(): void {
-    this.readAt = elapsed();
-    this.running ??= this.work();
+    this.loop.start();
   }
 
   /** Calls under way end, and are recorded. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.look();
-    await this.running;
+    await this.loop.stop();
     await Promise.all(this.underWay.keys());
   }
 
   /** Something may be due. */
   look(): void {
-    this.hasNews = true;
-    this.wake();
+    this.loop.look();
   }
 
-  /** For the health page: how long it could not read what is due. */
-  status(): { readonly stillSeconds: number; readonly lastError: string | null } {
-    const works = this.running !== undefined && !this.stopping.signal.aborted;
-    return {
-      stillSeconds: works ? (elapsed() - this.readAt) / 1_000 : 0,
-      lastError: works ? this.problem : null,
-    };
-  }
-
-  private async work(): Promise<void> {
-    const { signal } = this.stopping;
-    for (let failures = 0; !signal.aborted;) {
-      try {
-        this.hasNews = false;
-        const claimed = await this.claim();
-        failures = 0;
-        this.readAt = elapsed();
-        this.problem = null;
-        if (claimed === 0) await this.rest(POLL_MS);
-      } catch (error) {
-        this.problem = describeFailure(error);
-        await this.rest(backOffMs(failures++, RETRY));
-      }
-    }
+  /** For the health page. */
+  status(): WorkLoopStatus {
+    return this.loop.status();
   }
 
   private async claim(): Promise<number> {
-    const underWay = [...this.underWay.values()];
-    const now = elapsed();
-    const placed = underWay.filter(({ since }) => now - since < PLACE_MS).length;
-    const room = Math.min(AT_ONCE - placed, AT_ONCE_MAX - underWay.length);
-    if (room <= 0) return 0;
-    for (const [scope, until] of this.paused) if (until <= now) this.paused.delete(scope);
+    const accounts = AT_ONCE - this.underWay.size;
+    if (accounts === 0) return 0;
+    for (const [scope, until] of this.paused) if (until <= elapsed()) this.paused.delete(scope);
     const claimed = await this.parts.work.claim({
-      accounts: room,
+      accounts,
       ofTenant: AT_ONCE_OF_TENANT,
-      underWay: underWay.map(({ tenant }) => tenant),
+      underWay: [...this.underWay.values()],
       paused: [...this.paused.keys()],
       after: this.lastTenant,
     });
@@ -149,7 +106,7 @@ export class RewardPusher {
         this.underWay.delete(turn);
         this.look();
       });
-      this.underWay.set(turn, { tenant: work.tenant, since: now });
+      this.underWay.set(turn, work.tenant);
     }
     return claimed.length;
   }
@@ -158,7 +115,7 @@ export class RewardPusher {
   private async turn(work: ClaimedWork): Promise<void> {
     try {
       const next = await this.nextOf(work).catch((error: unknown): NextWork => {
-        this.problem = describeFailure(error);
+        this.loop.failed(error);
         return { ...postponed(work, AWAY_MS), reason: 'the ledger could not be read or written' };
       });
       await this.parts.work.release(work, next);
@@ -170,11 +127,8 @@ export class RewardPusher {
   private async nextOf(work: ClaimedWork): Promise<NextWork> {
     const connection = await this.connectionFor(work);
     if (connection !== 'unconnected') {
-      const began = elapsed();
-      const turn = new AccountTurn(this.parts, work, connection);
-      const next = await turn.run(this.stopping);
-      if (this.silent.isSilentAfter(scopeKey(work), elapsed() - began, turn.hasFailed))
-        this.paused.set(scopeKey(work), elapsed() + SILENT_MS);
+      const next = await new AccountTurn(this.parts, work, connection).run(this.stopping);
+      this.loop.worked();
       return next;
     }
     this.paused.set(scopeKey(work), elapsed() + PAUSED_MS);
@@ -196,14 +150,6 @@ export class RewardPusher {
       keySince,
       before: replaced && { calls: provider.calls(replaced), keySince: replaced.keySince },
     };
-  }
-
-  /** Until a turn ended or something was asked for, or for so long. */
-  private async rest(ms: number): Promise<void> {
-    const waking = new AbortController();
-    this.wake = () => waking.abort();
-    if (!this.stopping.signal.aborted && !this.hasNews) await pause(ms, waking.signal);
-    this.wake = () => undefined;
   }
 }
 
@@ -233,11 +179,6 @@ class AccountTurn {
     connection: PayingConnection,
   ) {
     this.pushes = new AccountPushes(parts, work, work.account, connection);
-  }
-
-  /** The provider gave no outcome of a call. */
-  get hasFailed(): boolean {
-    return this.failure !== undefined;
   }
 
   async run({ signal }: AbortController): Promise<NextWork> {
