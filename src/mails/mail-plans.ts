@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
 import type { DomainEvent } from '../domain/events.js';
@@ -6,7 +7,7 @@ import { timeNow } from '../foundation/world.js';
 import type { Reaction } from '../reacting/policy.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 import { TOLD_WITHIN_MS } from './deliveries/mail-retries.js';
-import type { MailStore } from './deliveries/mail-store.js';
+import { planMail } from './deliveries/mail-rows.js';
 
 type MailReaction = Extract<Reaction, { kind: 'mail' }>;
 
@@ -14,7 +15,7 @@ type MailReaction = Extract<Reaction, { kind: 'mail' }>;
 export class MailPlans {
   constructor(
     private readonly parts: {
-      readonly store: Pick<MailStore, 'plan'>;
+      readonly pool: Pool;
       readonly tenants: Pick<TenantDirectory, 'read'>;
       /** Called when a mail is due. */
       readonly onPlanned: () => void;
@@ -36,7 +37,8 @@ export class MailPlans {
     const id = deterministicId(eventId, `mail ${type} ${person}`);
     const planned = { id, tenant: alias, mode, type, account, person, about, created: recordedAt };
     const because = { stream, revision, eventId };
-    await this.parts.store.plan({ ...planned, event: because }, dueAt ?? Math.min(recordedAt, now));
+    const mail = { ...planned, event: because };
+    await planMail(this.parts.pool, mail, dueAt ?? Math.min(recordedAt, now));
     this.parts.onPlanned();
   }
 }

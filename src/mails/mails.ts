@@ -10,7 +10,6 @@ import type { Themes } from '../themes/themes.js';
 import { AddressedMails } from './content/addressed-mails.js';
 import { renderMail } from './content/rendered-mail.js';
 import { MailSender, type MailOutcome } from './deliveries/mail-sender.js';
-import { postgresMailStore } from './deliveries/mail-store.js';
 import { waitingMails, type WaitingMails } from './deliveries/shown-mails.js';
 import { hostOf } from './sender-address.js';
 import { MailPlans } from './mail-plans.js';
@@ -51,10 +50,9 @@ export class Mails {
   constructor({ core, pool, presence, themes, smtp, logger, ...parts }: MailsParts) {
     const { publicUrl, mailFrom, onOutcome } = parts;
     const { tenants, log, codec, streams, names, mailTestAddresses } = core;
-    const store = postgresMailStore(pool);
     this.pool = pool;
     this.sender = new MailSender({
-      store,
+      pool,
       tenants,
       presence,
       logger,
@@ -75,7 +73,7 @@ export class Mails {
       }),
       ...(onOutcome && { onOutcome }),
     });
-    this.plans = new MailPlans({ store, tenants, onPlanned: () => this.sender.look() });
+    this.plans = new MailPlans({ pool, tenants, onPlanned: () => this.sender.look() });
   }
 
   /** Of all processes. @throws while the database is unavailable. */

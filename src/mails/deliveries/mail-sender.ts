@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { Logger } from '../../foundation/logger.js';
@@ -10,11 +11,20 @@ import type { AddressedMails } from '../content/addressed-mails.js';
 import type { mimeOf } from '../sending/mime.js';
 import type { Sent, SmtpSender } from '../sending/smtp-sender.js';
 import { retryInMs, TOLD_WITHIN_MS } from './mail-retries.js';
-import { DAILY_LIMIT, type ClaimedMail, type Outcome } from './mail-rows.js';
-import type { MailStore } from './mail-store.js';
+import {
+  beginSending,
+  claimDue,
+  countOfDay,
+  DAILY_LIMIT,
+  purgeMails,
+  recordOutcome,
+  settleLost,
+  type ClaimedMail,
+  type Outcome,
+} from './mail-rows.js';
 
 export interface MailSenderParts {
-  readonly store: MailStore;
+  readonly pool: Pool;
   readonly tenants: Pick<TenantDirectory, 'read'>;
   readonly mails: Pick<AddressedMails, 'make'>;
   /** Makes the bytes of a mail. */
@@ -101,8 +111,8 @@ export class MailSender {
   private async claim(): Promise<number> {
     const room = AT_ONCE - this.underWay.size;
     if (room <= 0) return 0;
-    const { store, presence } = this.parts;
-    const claimed = await store.claimDue({
+    const { pool, presence } = this.parts;
+    const claimed = await claimDue(pool, {
       mails: room,
       ofTenant: AT_ONCE_OF_TENANT,
       underWay: [...this.underWay.values()],
@@ -122,13 +132,13 @@ export class MailSender {
 
   /** Never rejects: what cannot be recorded is settled when its claim lapses. */
   private async attempt(mail: ClaimedMail): Promise<void> {
-    const { store, presence, logger, onOutcome } = this.parts;
+    const { pool, presence, logger, onOutcome } = this.parts;
     try {
       const ended = await this.end(mail);
       if (ended === undefined) return;
       const { outcome, attempts } = ended;
       const claim = { id: mail.id, process: presence.id, attempts };
-      await again(() => store.recordOutcome(claim, outcome));
+      await again(() => recordOutcome(pool, claim, outcome));
       onOutcome?.(outcome.kind);
     } catch (error) {
       logger.warn({ error: describeFailure(error) }, 'what came of a mail is not recorded');
@@ -137,7 +147,7 @@ export class MailSender {
 
   /** Undefined: it is no longer this process's. */
   private async end(mail: ClaimedMail): Promise<Ended | undefined> {
-    const { store, presence, smtp } = this.parts;
+    const { pool, presence, smtp } = this.parts;
     const ready = await this.ready(mail).catch((error: unknown): Outcome => {
       if (error instanceof UnreadableEvent)
         return postponed(mail, 'an event of the account cannot be read', UNREADABLE_MS);
@@ -146,7 +156,7 @@ export class MailSender {
     });
     if ('kind' in ready) return { outcome: ready, attempts: mail.attempts };
     this.loop.worked();
-    if (!(await store.beginSending(mail.id, presence.id))) return undefined;
+    if (!(await beginSending(pool, mail.id, presence.id))) return undefined;
     const attempts = mail.attempts + 1;
     return { outcome: outcomeOfSent(await smtp.send(ready), attempts), attempts };
   }
@@ -154,7 +164,7 @@ export class MailSender {
   private async ready(
     mail: ClaimedMail,
   ): Promise<Outcome | { readonly from: string; readonly to: string; readonly bytes: Buffer }> {
-    const { tenants, mails, compose, store } = this.parts;
+    const { tenants, mails, compose, pool } = this.parts;
     const tenant = await tenants.read(mail.tenant);
     if (tenant === undefined) return { kind: 'not-sent', reason: 'the tenant is unknown' };
     if (tenant.suspended !== null) return postponed(mail, 'the tenant is suspended', SUSPENDED_MS);
@@ -163,7 +173,7 @@ export class MailSender {
     const { sender, to, messageId, unsubscribeUrl, rendered, countedAs } = made.mail;
     // Retries are counted once, and an operator may send one above the limit again.
     const isCounted = mail.attempts === 0 && mail.reason !== DAILY_LIMIT;
-    if (countedAs !== null && isCounted && !(await store.countOfDay(mail.tenant, countedAs)))
+    if (countedAs !== null && isCounted && !(await countOfDay(pool, mail.tenant, countedAs)))
       return { kind: 'not-sent', reason: DAILY_LIMIT };
     const date = new Date(timeNow());
     const bytes = await compose(rendered, { sender, to, messageId, unsubscribeUrl, date });
@@ -171,14 +181,14 @@ export class MailSender {
   }
 
   private async settle(): Promise<number> {
-    const { store, presence, onOutcome } = this.parts;
-    const settled = await store.settleLost(presence.id);
+    const { pool, presence, onOutcome } = this.parts;
+    const settled = await settleLost(pool, presence.id);
     for (let one = 0; one < settled; one += 1) onOutcome?.('unknown');
     return settled;
   }
 
   private purge(): Promise<number> {
-    return this.parts.store.purge(new Date(timeNow() - KEPT_MS), PURGE_AT_ONCE);
+    return purgeMails(this.parts.pool, new Date(timeNow() - KEPT_MS), PURGE_AT_ONCE);
   }
 }
 

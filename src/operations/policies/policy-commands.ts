@@ -1,5 +1,4 @@
 import type { Core } from '../../stores/core.js';
-import { postgresMailStore } from '../../mails/deliveries/mail-store.js';
 import { MailPlans } from '../../mails/mail-plans.js';
 import { PaymentNotes } from '../../payments/incoming/payment-notes.js';
 import { providerRows } from '../../payments/incoming/payment-rows.js';
@@ -187,11 +186,7 @@ function partsOf(
     providers: new PaymentNotes(providerRows(pool), names),
     payments: new RewardPayments({ work: workAsks(pool), tenants, streams }),
     // Sent by a service.
-    mails: new MailPlans({
-      store: postgresMailStore(pool),
-      tenants,
-      onPlanned: () => undefined,
-    }),
+    mails: new MailPlans({ pool, tenants, onPlanned: () => undefined }),
   });
   const decode = decodeAny(codec);
   return { parked, log, carryOut, policies: POLICIES, decode, logger };
