@@ -58,7 +58,12 @@ export const ConsoleCall = createParamDecorator(
       requestId: request.id,
       done: doneOf(request),
       takeWanted: () => takeWanted(request, http.getResponse<FastifyReply>()),
-      departure: () => departureOf(http.getResponse<FastifyReply>()),
+      departure: () => {
+        const reply = http.getResponse<FastifyReply>();
+        // A streamed file has 11 listeners: four of ours, the others of Fastify and the stream.
+        reply.raw.setMaxListeners(12);
+        return departureOf(reply);
+      },
       errorBelowHeading: (error) => errorBelowHeading(request, request.refusalOf(error).body),
     };
   },
