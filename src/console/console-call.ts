@@ -60,7 +60,7 @@ export const ConsoleCall = createParamDecorator(
       takeWanted: () => takeWanted(request, http.getResponse<FastifyReply>()),
       departure: () => {
         const reply = http.getResponse<FastifyReply>();
-        // A streamed file has 11 listeners: four of ours, the others of Fastify and the stream.
+        // A streamed file has 11 listeners: the edge has four, Fastify and the stream the others.
         reply.raw.setMaxListeners(12);
         return departureOf(reply);
       },
