@@ -6,7 +6,6 @@ import {
   EventLogUnavailable,
   type EventLog,
   type NewEvent,
-  type RecordedEvent,
 } from '../../src/event-log/event-log.js';
 import { firstPosition } from '../../src/event-log/first-recorded.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
@@ -26,6 +25,7 @@ import {
   startEventStore,
   type EventStoreUnderTest,
 } from '../support/event-store.js';
+import { readToEnd } from '../event-log/event-log.contract.js';
 import { copyLog } from '../support/operations.js';
 
 /** Whole logs from Postgres to EventStoreDB and back, through the port alone. */
@@ -93,27 +93,20 @@ async function filled(log: EventLog, rounds = 12): Promise<EventLog> {
   return log;
 }
 
-async function all(log: EventLog): Promise<readonly RecordedEvent[]> {
-  const events: RecordedEvent[] = [];
-  for (;;) {
-    const page = await log.readAll(events.at(-1)?.position, 1_000);
-    if (page.length === 0) return events;
-    events.push(...page);
-  }
-}
-
 /** What has to be the same in a copy. */
 const stored = async (log: EventLog) =>
-  (await all(log)).map(({ id, type, data, metadata, stream, revision, recordedAt, ...place }) => ({
-    id,
-    type,
-    data,
-    metadata,
-    stream,
-    revision,
-    recordedAt,
-    position: firstPosition(place),
-  }));
+  (await readToEnd(log)).map(
+    ({ id, type, data, metadata, stream, revision, recordedAt, ...place }) => ({
+      id,
+      type,
+      data,
+      metadata,
+      stream,
+      revision,
+      recordedAt,
+      position: firstPosition(place),
+    }),
+  );
 
 async function copied(source: EventLog, target: EventLog, options: Partial<CopyOptions> = {}) {
   const upTo = (await source.head()) ?? null;
