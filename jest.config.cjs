@@ -70,7 +70,6 @@ const faults = [
   'postgres/embedded-postgres',
   'properties/releases-in-turn',
   'releases/',
-  'scale/',
   'simulator/',
 ].map((path) => `<rootDir>/test/${path}`);
 

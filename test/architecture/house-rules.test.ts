@@ -41,17 +41,6 @@ function lines(files: readonly string[], pattern: RegExp): string[] {
     );
 }
 
-/**
- * The code without comments and without what stands in quotes; lines keep their numbers. Good
- * enough to look for words of the language.
- */
-function codeOf(text: string): string {
-  return text.replace(
-    /\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|(?<!:)\/\/[^\n]*/g,
-    (match) => match.replace(/[^\n]/g, ' '),
-  );
-}
-
 describe('tests of one server', () => {
   it('end only sessions of clients on their own database, since other files run at the same time', () => {
     const endings = tests
@@ -114,16 +103,6 @@ describe('names of files', () => {
 });
 
 describe('code', () => {
-  it('never uses any', () => {
-    const says = /(:|<|\||&|\bas|\bextends|=>)\s*any\b|\bany\[\]/;
-    const found = typescript.flatMap((path) =>
-      codeOf(read(path))
-        .split('\n')
-        .flatMap((line, index) => (says.test(line) ? [`${path}:${index + 1}`] : [])),
-    );
-    expect(found).toEqual([]);
-  });
-
   it('does not silence the compiler, and the linter only with a reason (-- why)', () => {
     expect(lines(typescript, /@ts-(ignore|nocheck|expect-error)/)).toEqual([]);
     expect(lines(typescript, /eslint-disable(?!.* -- \S)/)).toEqual([]);

@@ -1,4 +1,4 @@
-import { LedgerClient, positionOf, type Answer } from '../harness/ledger-client.js';
+import { LedgerClient, type Answer } from '../harness/ledger-client.js';
 import {
   makeDataDir,
   postmasterPid,
@@ -62,33 +62,5 @@ describe('node dist/bin/main.js on an empty folder', () => {
     const balance = await ok(client.get('reward/balance?accountId=ann'));
     expect(balance).toMatchObject([{ type: 'CREDIT', totalRedeemedCredit: 400 }]);
     expect(service.output()).not.toContain('API key');
-  });
-
-  it('a second start on the folder attaches, and the last process to stop stops Postgres', async () => {
-    const second = await startServiceProcess({ env: { DATA_DIR: dataDir } });
-    const other = new LedgerClient({ url: second.url, apiKey });
-    try {
-      await second.ready();
-      const written = await client.post('accountsync', {
-        id: 'eve',
-        subscription: { status: 'FREE' },
-      });
-      const atLeast = { 'Ledger-Position-At-Least': positionOf(written) ?? '' };
-      expect(await ok(other.get('account/eve', atLeast))).toMatchObject({
-        id: 'eve',
-        subscription: { status: 'FREE' },
-      });
-      await ok(other.post('accountsync', { id: 'dan', subscription: { status: 'FREE' } }));
-      expect(await ok(other.get('account/dan'))).toMatchObject({ id: 'dan' });
-      expect(await second.terminate()).toBe(0);
-      expect(await ok(client.get('account/dan'))).toMatchObject({ id: 'dan' });
-    } finally {
-      other.close();
-      await second.kill();
-    }
-    // Ctrl-C in a terminal.
-    await service.signal('SIGINT');
-    expect(await service.exited).toEqual({ code: 0, signal: null });
-    expect(await postmasterPid(dataDir)).toBeUndefined();
   });
 });

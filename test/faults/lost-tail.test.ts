@@ -1,7 +1,5 @@
 import pg from 'pg';
 import { eventually } from '../support/embedded.js';
-import { END_SESSIONS } from '../support/ended-sessions.js';
-import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import type { Json } from '../support/api-client.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
 import { aPerson, PAID } from '../support/people.js';
@@ -109,51 +107,6 @@ it('a running service neither shows nor redeems lost rewards, and new ones are r
   expect(lossLines().length).toBe(1);
   const { rows } = await sql.query('select from_position, to_position from ledger.log_losses');
   expect(rows).toEqual([{ from_position: from, to_position: from?.replace(/\d+$/, String(kept)) }]);
-});
-
-it('a node of EventStoreDB that returns without the end of its log is noticed by a running service and at a start', async () => {
-  const double = await startEventStoreDbDouble();
-  const own = await createStores();
-  const environment = { EVENT_STORE_URL: double.url, POSITION_WAIT_MS: '10000' };
-  const postgres = { running, tenant };
-  running = await RunningService.start(own, environment);
-  try {
-    tenant = await running.createTenant();
-    const { accountId, at } = await person();
-    for (const isRunning of [true, false]) {
-      expect(await available(accountId)).toBe(0);
-      const kept = double.store.size;
-      await tenant.live.post(`/rewards${at}`, CREDIT);
-      expect(await available(accountId)).toBe(800);
-      if (!isRunning) await running.stop();
-      await double.loseTail(kept);
-      if (!isRunning) running = await RunningService.start(own, environment);
-      tenant = { ...tenant, live: running.client(tenant.alias, `:${tenant.liveKey}`) };
-      await eventually(async () => (await spend(accountId, 800)).status === 400);
-      await eventually(async () => (await available(accountId)) === 0);
-    }
-  } finally {
-    await running.stop();
-    await own.remove();
-    await double.stop();
-    ({ running, tenant } = postgres);
-  }
-}, 60_000);
-
-it('a loss is noticed when every connection breaks and the log is filled again at once', async () => {
-  const [one, other] = [await person(), await person()];
-  const kept = await head();
-  await tenant.live.post(`/rewards${one.at}`, CREDIT);
-  expect(await available(one.accountId)).toBe(800);
-  await loseTail(sql, kept);
-  await sql.query(END_SESSIONS);
-  await eventually(
-    async () => (await tenant.live.post(`/rewards${other.at}`, CREDIT)).status === 201,
-  );
-  await eventually(() => lossLines().length > 0);
-  expect(await available(one.accountId)).toBe(0);
-  expect(await available(other.accountId)).toBe(800);
-  expect((await spend(one.accountId, 800)).status).toBe(400);
 });
 
 it('lost reactions of policies are repeated', async () => {

@@ -1,4 +1,3 @@
-import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { API, basic, LIVE, useSampleApp } from './sample-app.js';
 
@@ -40,63 +39,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
   'with an expectation': { path: '/echo', headers: { expect: 'the-best' }, body: BIG, status: 417 },
 };
 
-interface Answered {
-  readonly status: number | undefined;
-  readonly text: string;
-}
-
-/**
- * By Node's own client, which writes as fast as it can and gives up at the first error of its
- * socket.
- */
-function post(
-  { path, headers = {}, body }: Refused,
-  agent: Agent | false,
-  inChunks: boolean,
-): Promise<Answered> {
-  return new Promise((resolve, reject) => {
-    const length = inChunks ? {} : { 'content-length': String(body.length) };
-    const sent = request(
-      `${it_.origin}${API}${path}`,
-      {
-        method: 'POST',
-        agent,
-        headers: { ...LIVE, 'content-type': 'application/json', ...length, ...headers },
-      },
-      (response) => {
-        const pieces: Buffer[] = [];
-        response.on('data', (piece: Buffer) => pieces.push(piece));
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({ status: response.statusCode, text: Buffer.concat(pieces).toString() }),
-        );
-      },
-    );
-    sent.on('error', reject);
-    if (inChunks)
-      for (let at = 0; at < body.length; at += 4096) sent.write(body.subarray(at, at + 4096));
-    sent.end(inChunks ? undefined : body);
-  });
-}
-
 describe.each(Object.entries(REFUSED))('a body %s', (_name, refused) => {
-  const isRefused = ({ status, text }: Answered): void => {
-    expect(status).toBe(refused.status);
-    expect(JSON.parse(text)).toMatchObject({ statusCode: refused.status });
-  };
-
-  test('is answered to a client that sends all of it, in chunks or not, and keeps its connection or not', async () => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    for (const [kept, inChunks] of [
-      [false, false],
-      [false, true],
-      [agent, false],
-      [agent, true],
-    ] as const)
-      isRefused(await post(refused, kept, inChunks));
-    agent.destroy();
-  });
-
   test.each(['close', 'keep-alive'])(
     'is answered to a client that writes all of it before it reads (%s)',
     async (connection) => {

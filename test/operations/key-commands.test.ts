@@ -99,20 +99,6 @@ test('a key is rotated beside the service, and the old one opens nothing once th
   expect((await cli(newKeyFile, 'ledger', 'verify', 'shop')).code).toBe(0);
 }, 120_000);
 
-test('without a service the rotation is complete at once', async () => {
-  await cli(stores.masterKeyFile, 'tenant', 'create', 'shop');
-  const { code, out } = await cli(
-    stores.masterKeyFile,
-    'key',
-    'rotate',
-    '--new-key-file',
-    newKeyFile,
-  );
-  expect(code).toBe(0);
-  expect(out).toMatch(/The old key can go: only backups from before the rotation need it\.\n$/);
-  expect((await cli(newKeyFile, 'tenant', 'show', 'shop')).code).toBe(0);
-}, 60_000);
-
 test('a new key file that is missing, that others can read, or that is in use is refused in one line', async () => {
   await chmod(newKeyFile, 0o644);
   for (const [file, why] of [

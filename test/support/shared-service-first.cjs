@@ -22,7 +22,6 @@ const LONG = [
   'mails/mails',
   'faults/kill',
   'faults/event-store-outage',
-  'faults/webhook-crash',
 ];
 
 const sharesService = ({ context }) => context.config.displayName?.name === 'api';
