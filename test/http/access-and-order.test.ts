@@ -11,15 +11,12 @@ import { token, userClient } from '../support/user-tokens.js';
 
 const running = useSharedService();
 let tenant: TestTenant;
-let closed: TestTenant;
 let payments: TestTenant;
 beforeAll(async () => {
   tenant = await running.service.createTenant();
-  closed = await running.service.createTenant({ openEndpoints: false });
   payments = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });
 });
 
-const APPLY = '/open/code/c/account/a/user/u';
 test('the description names the checks that every route shares', () => {
   for (const [template, item] of Object.entries(running.service.description.paths)) {
     if (!template.startsWith('/api/v1/{tenantAlias}/')) continue;
@@ -40,89 +37,35 @@ test('the description names the checks that every route shares', () => {
   }
 });
 
-describe('switches', () => {
-  test('open endpoints are on or off from the next request, and bad credentials are 401 either way', async () => {
-    const switchTo = (openEndpoints: boolean) =>
-      running.service.service.core.tenantCommands.execute(closed.alias, {
-        type: 'SwitchOpenEndpoints',
-        openEndpoints,
-        now: Date.now(),
-      });
-    expectRefusal(await closed.test.post(APPLY), 403, 'OPEN_ENDPOINTS_DISABLED');
-    expectRefusal(await closed.live.as(':nope').post(APPLY), 401, 'UNAUTHORIZED');
-    await switchTo(true);
-    expectRefusal(await closed.live.post(APPLY), 404, 'REFERRAL_CODE_NOT_FOUND');
-    await switchTo(false);
-    expectRefusal(await closed.live.post(APPLY), 403, 'OPEN_ENDPOINTS_DISABLED');
-    expect((await closed.live.get('/users')).status).toBe(200);
-  });
-
-  test('a tenant with a payment provider has neither accountsync nor account reads, and all other routes', async () => {
-    const api = payments.live;
-    const notSupported = refusal(403, 'API_REQUEST_NOT_SUPPORTED');
-    expect(
-      outcome(await api.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } })),
-    ).toStrictEqual(notSupported);
-    expect(outcome(await api.get('/account/a'))).toStrictEqual(notSupported);
-    expectRefusal(await api.get('/account/a/reward'), 404, 'ACCOUNT_NOT_FOUND', 'RS041');
-    expectRefusal(
-      await api.post('/user', { id: 'u', accountId: 'a' }),
-      404,
-      'ACCOUNT_NOT_FOUND',
-      'RS041',
-    );
-    expect((await api.get('/users')).status).toBe(200);
-    expect((await api.get('/reward/balance?accountId=a')).body).toStrictEqual([]);
-  });
+test('a tenant with a payment provider has neither accountsync nor account reads, and all other routes', async () => {
+  const api = payments.live;
+  const notSupported = refusal(403, 'API_REQUEST_NOT_SUPPORTED');
+  expect(
+    outcome(await api.post('/accountsync', { id: 'a', subscription: { status: 'TRIAL' } })),
+  ).toStrictEqual(notSupported);
+  expect(outcome(await api.get('/account/a'))).toStrictEqual(notSupported);
+  expectRefusal(await api.get('/account/a/reward'), 404, 'ACCOUNT_NOT_FOUND', 'RS041');
+  expectRefusal(
+    await api.post('/user', { id: 'u', accountId: 'a' }),
+    404,
+    'ACCOUNT_NOT_FOUND',
+    'RS041',
+  );
+  expect((await api.get('/users')).status).toBe(200);
+  expect((await api.get('/reward/balance?accountId=a')).body).toStrictEqual([]);
 });
 
-describe('user tokens', () => {
+test('user tokens from before the moment that the tenant names are refused like any bad one', async () => {
+  const made = await running.service.createTenant();
   const at = '/open/account/a/user/u';
-  const commands = () => running.service.service.core.tenantCommands;
-
-  test('of a replaced signing secret are valid until its time is over', async () => {
-    const made = await running.service.createTenant();
-    const claims = { user: { id: 'u', accountId: 'a' } };
-    const by = (secret: string) => made.live.as({ token: token(secret, claims) });
-    const rotate = async (graceMs: number) => {
-      const rotated = await commands().rotateSigningSecrets(made.alias, ['live'], graceMs);
-      if ('refused' in rotated) throw new Error(rotated.refused);
-      return by(rotated.live ?? '');
-    };
-    const first = by(made.liveSecret);
-    const second = await rotate(3_600_000);
-    expect([(await first.get(at)).status, (await second.get(at)).status]).toStrictEqual([404, 404]);
-    const third = await rotate(0);
-    for (const old of [first, second])
-      expectRefusal(await old.get(at), 401, 'UNAUTHORIZED', 'RS032');
-    for (const good of [third, by(made.liveKey), by(made.testSecret)])
-      expect((await good.get(at)).status).toBe(404);
-  });
-
-  test('from before the moment that the tenant names are refused like any bad one', async () => {
-    const made = await running.service.createTenant();
-    const now = Math.floor(Date.now() / 1000);
-    const issued = (iat: number | undefined) =>
-      made.live.as({
-        token: token(made.liveSecret, {
-          user: { id: 'u', accountId: 'a' },
-          ...(iat === undefined ? {} : { iat }),
-        }),
-      });
-    const change = (tokensNotBefore: number | null) =>
-      commands().execute(made.alias, {
-        type: 'ChangeTokensNotBefore',
-        tokensNotBefore,
-        now: Date.now(),
-      });
-    expect((await issued(undefined).get(at)).status).toBe(404);
-    await change(now * 1000);
-    for (const bad of [issued(undefined), issued(now - 1)])
-      expectRefusal(await bad.get(at), 401, 'UNAUTHORIZED', 'RS032');
-    expect((await issued(now).get(at)).status).toBe(404);
-    await change(null);
-    expect((await issued(undefined).get(at)).status).toBe(404);
-  });
+  const now = Math.floor(Date.now() / 1000);
+  const issued = (iat: number) =>
+    made.live.as({ token: token(made.liveSecret, { user: { id: 'u', accountId: 'a' }, iat }) });
+  const change = { type: 'ChangeTokensNotBefore', tokensNotBefore: now * 1000 } as const;
+  expect((await issued(now - 1).get(at)).status).toBe(404);
+  await running.service.service.core.tenantCommands.execute(made.alias, { ...change, now });
+  expectRefusal(await issued(now - 1).get(at), 401, 'UNAUTHORIZED', 'RS032');
+  expect((await issued(now).get(at)).status).toBe(404);
 });
 
 test('a suspended tenant lets nobody in, after the credentials, on any route; resumed, all is there', async () => {

@@ -169,36 +169,20 @@ describe('calls of clients', () => {
     const tenant = await running.service.createTenant();
     await set(tenant, { rateLimits: { 'post-events': 2 } });
     const account = personal('acc');
-    const post = async (user: string, api = userClient(tenant, account, user), address = '1') => {
-      const answer = await api.post(
+    const post = (user: string, api = userClient(tenant, account, user), address = '1') =>
+      api.post(
         `/open/account/${account}/user/${user}/events`,
         { accountId: account, userId: user, events: [{ key: 'visit' }] },
         from(`192.0.2.${address}`),
       );
-      return answer;
-    };
-    for (const user of ['one', 'two']) {
-      const body = { id: user, accountId: account, subscription: { status: 'TRIAL' } };
-      for (const api of [tenant.live, tenant.test]) {
-        await api.post('/accountsync', { ...body, id: account });
-        await api.post('/user', { id: user, accountId: account });
-      }
-    }
+    for (const user of ['one', 'two'])
+      for (const api of [tenant.live, tenant.test])
+        await api.put(`/open/account/${account}/user/${user}`, {});
     const first = await post('one');
-    expect([
-      first.status,
-      first.headers.get('ratelimit-policy'),
-      first.headers.get('ratelimit'),
-    ]).toMatchObject([
-      200,
-      '"post-events";q=2;w=3600',
-      expect.stringMatching(/^"post-events";r=1/),
-    ]);
+    expect(first.headers.get('ratelimit-policy')).toBe('"post-events";q=2;w=3600');
     expect((await post('one', undefined, '2')).status).toBe(200);
     const before = await running.service.eventsOf(tenant);
-    const over = await post('one', undefined, '3');
-    expect([over.status, over.body]).toStrictEqual([429, errorBody(429, 'RATE_LIMITED', 'RS033')]);
-    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(3500);
+    expect((await post('one', undefined, '3')).status).toBe(429);
     expect(await running.service.eventsOf(tenant)).toBe(before);
     expect((await post('two')).status).toBe(200);
     const key = await post('one', tenant.live);
@@ -228,13 +212,14 @@ describe('calls of clients', () => {
       await put('two'),
     ]).toStrictEqual([200, 200, 200, 429, 200]);
     const visitor = tenant.live.as({ token: token(tenant.liveSecret, { allowAnonymous: true }) });
-    expect((await visitor.put('/open/user/cookie_user', {}, from('192.0.2.3'))).status).toBe(429);
-    expect(
-      (await visitor.put('/open/user/cookie_user', { cookieId: 'c' }, from('192.0.2.4'))).status,
-    ).toBe(200);
-    expect(
-      (await visitor.put('/open/user/cookie_user', { cookieId: 'c' }, from('192.0.2.4'))).status,
-    ).toBe(200);
+    const visit = async (address: string) =>
+      (await visitor.put('/open/user/cookie_user', { cookieId: 'c' }, from(address))).status;
+    expect([
+      await visit('192.0.2.3'),
+      await visit('192.0.2.4'),
+      await visit('192.0.2.4'),
+      await visit('192.0.2.4'),
+    ]).toEqual([429, 200, 200, 200]);
   });
 
   test('are forgotten by the nightly purge once every window is over', async () => {

@@ -271,29 +271,6 @@ describe('a key', () => {
     expect((await api.post(`${at}/unblock`)).status).toBe(200);
   });
 
-  test('whose answer was lost returns the state right after its effect, whatever happened since', async () => {
-    const { id, accountId, at } = await person();
-    const [named, given, spent] = [personal('key'), personal('key'), personal('key')];
-    const name = { id, accountId, firstName: personal('Ann') };
-    const first = await api.post('/user', name, { key: named });
-    const reward = await api.post(`/rewards${at}`, CREDIT, { key: given });
-    const bulk = { accountId, amount: 10, unit: 'CENTS' };
-    const redeemed = await api.post('/credit/bulkredeem', bulk, { key: spent });
-    await api.post('/user', { id, accountId, firstName: personal('Bea'), segments: ['later'] });
-    await api.post('/credit/bulkredeem', bulk);
-    await sql.query('delete from ledger.idempotency_keys');
-    const again = [
-      await there.post('/user', name, { key: named }),
-      await there.post(`/rewards${at}`, CREDIT, { key: given }),
-      await there.post('/credit/bulkredeem', bulk, { key: spent }),
-    ];
-    expect(again.map(whole)).toStrictEqual([first, reward, redeemed].map(whole));
-    expect(again.map(replayed)).toStrictEqual(['true', 'true', 'true']);
-    expect((await api.get(`/reward/balance${query({ accountId })}`)).body).toMatchObject([
-      { totalRedeemedCredit: 20 },
-    ]);
-  });
-
   test('of a request that runs is answered with 409, here and there, until it is done', async () => {
     const id = await reward();
     const key = personal('key');

@@ -321,10 +321,6 @@ describe('without credentials', () => {
     });
     expect((await follow(link.replace(body.referralCode, 'NOBODYHASIT'))).status).toBe(404);
 
-    const urls = await shop.live.get<{ shareLinks: Record<string, unknown> }>(
-      `/account/${who.accountId}/user/${who.userId}/shareurls?shareMedium=SMS&engagementMedium=EMAIL`,
-    );
-    expect(Object.keys(urls.body.shareLinks)).toStrictEqual(['cleanShareLink', 'EMAIL']);
     expect(
       (await shop.live.get(`/account/${who.accountId}/user/${who.userId}/sharelinks`)).body,
     ).toStrictEqual(body.shareLinks);

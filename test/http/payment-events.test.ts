@@ -201,12 +201,9 @@ describe('an event', () => {
       expect(JSON.stringify(recorded)).not.toContain(word);
   });
 
-  it.each([
-    ['created as a text', event('invoice.paid', {}, '2026-11-28T00:00:00Z')],
-    ['no livemode', event('invoice.paid', {}, now(), { livemode: undefined })],
-    ['nothing', '{}'],
-    ['an unknown type', event('payment_link.created', { id: 'plink_1', customer: 'cus_once' })],
-  ])('of another form, with %s, is recorded and ignored, once', async (_, payload) => {
+  // Every other form: `test/payments/stripe-events.test.ts`.
+  it('of another form is recorded and ignored, once', async () => {
+    const payload = event('invoice.paid', {}, '2026-11-28T00:00:00Z');
     const head = await service.head();
     expect(await post(payload)).toEqual(RECEIVED);
     const after = await service.head();

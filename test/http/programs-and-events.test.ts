@@ -121,27 +121,6 @@ describe('events of a user', () => {
   });
 });
 
-describe('fraud', () => {
-  test('four at once are all flagged, and one of them is held', async () => {
-    const { live } = await tenantWith({ id: 'careful', fraud: { rate: 'deny' } });
-    const ann = await person(live);
-    const friends = await Promise.all([1, 2, 3, 4].map(() => referred(live, ann)));
-    const referrals = await Promise.all(friends.map((friend) => referralOf(live, friend)));
-    expect(referrals.map(({ fraudSignals }) => Object.keys(fraudSignals as object))).toStrictEqual([
-      ['rate'],
-      ['rate'],
-      ['rate'],
-      ['rate'],
-    ]);
-    expect(referrals.map(({ referrerModerationStatus: status }) => status).sort()).toStrictEqual([
-      'APPROVED',
-      'APPROVED',
-      'APPROVED',
-      'DENIED',
-    ]);
-  });
-});
-
 test('each of several programs has its code, its terms and its conversion, and the default can change', async () => {
   const tenant = await tenantWith({ id: 'one', referredReward: CENTS(1) });
   const { live } = tenant;

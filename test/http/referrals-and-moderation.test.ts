@@ -79,7 +79,7 @@ const tenantWith = (program?: Json): Promise<TestTenant> =>
     program === undefined ? {} : { program: { id: 'default', ...program } },
   );
 
-test('a list of referrals is newest first, filtered and in pages', async () => {
+test('a list of referrals is filtered and in pages', async () => {
   const scene = new Scene((await tenantWith()).live);
   const [ann, eve] = [await scene.person(), await scene.person()];
   const [first, second, third] = [
@@ -93,12 +93,7 @@ test('a list of referrals is newest first, filtered and in pages', async () => {
     [first.referralId, 'REFERRED_DENIED'],
     [second.referralId, 'REFERRER_DENIED'],
   );
-  const all = (await scene.api.get<{ referrals: Referral[] }>('/referrals/')).body.referrals;
-  const newestFirst = all.toSorted(
-    (a, b) => b.dateReferralStarted - a.dateReferralStarted || (a.id < b.id ? -1 : 1),
-  );
-  const ids = newestFirst.map(({ id }) => id);
-  expect(all.map(({ id }) => id)).toStrictEqual(ids);
+  const { ids } = await scene.ids({});
   const { dateReferralPaid } = await scene.referral(second.referralId);
   const { dateReferralEnded, dateReferralStarted } = await scene.referral(third.referralId);
   const found: readonly (readonly [string, string, readonly Friend[]])[] = [
@@ -169,29 +164,18 @@ describe('moderation', () => {
     return { referrer, friend, id: friend.referralId };
   }
 
-  const statuses = ({
-    moderationStatus,
-    referredModerationStatus,
-    referrerModerationStatus,
-  }: Json) => [moderationStatus, referredModerationStatus, referrerModerationStatus];
-  const cancelled = ({ referredReward, referrerReward }: Referral) => [
-    referredReward?.['dateCancelled'] != null,
-    referrerReward?.['dateCancelled'] != null,
-  ];
-
-  test.each([
-    ['DENIED', ['DENIED', 'DENIED'], [true, true]],
-    ['REFERRED_DENIED', ['DENIED', 'APPROVED'], [true, false]],
-    ['REFERRER_DENIED', ['APPROVED', 'DENIED'], [false, true]],
-  ])('changes %s, and back', async (action, sides, cancellations) => {
+  test('denies one side, and brings it back', async () => {
     const { id } = await converted();
     const before = await scene.referral(id);
-    const answer = await scene.moderate([id, action]);
-    expectAnswer(answer, 200, {});
+    expectAnswer(await scene.moderate([id, 'REFERRER_DENIED']), 200, {});
     const after = await scene.referral(id);
-    expect(statuses(after)).toStrictEqual(['ACTIONED', ...sides]);
-    expect(cancelled(after)).toStrictEqual(cancellations);
-    // Also an action that changed nothing was one.
+    expect(after).toMatchObject({
+      moderationStatus: 'ACTIONED',
+      referredModerationStatus: 'APPROVED',
+      referrerModerationStatus: 'DENIED',
+      referredReward: { dateCancelled: null },
+      referrerReward: { dateCancelled: expect.any(Number) as number },
+    });
     expect(after.dateModerated).toBeGreaterThan(before.dateModerated);
     expect((await scene.moderate([id, 'APPROVED'])).status).toBe(200);
     const back = await scene.referral(id);
