@@ -164,5 +164,5 @@ test.each([newSeed('requests from the description')])(
 test('none of these requests was a failure of the service', () => {
   expect(running.service.logText).not.toContain('request failed');
   expect(running.service.logText).not.toMatch(/"status":5\d\d/);
-  expect(running.service.logText).toContain('"status":413');
+  expect(running.service.logText).toContain('"status":400');
 });

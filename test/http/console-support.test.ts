@@ -41,6 +41,9 @@ describe('support', () => {
       if (action === 'diff') compared = location ?? '';
       return ended('sam', location ?? '');
     };
+    // Other files of the worker may have rebuilt it, too.
+    const generation = (page: Page) => Number(figures(page, 'generation:rewards')[0]);
+    const before = generation(await get('sam', '/console/projections'));
     expect(figures(await act('rebuild'), 'progress')).toEqual(['done']);
     const diff = await act('diff');
     expect(figures(diff, 'differences')).toEqual(['0']);
@@ -50,18 +53,19 @@ describe('support', () => {
     expect(csv.text).toBe('table,kind,row,column,live,new\r\n');
     expect((await get('fay', `/console/projections?run=${run}&format=csv`)).status).toBe(403);
     await expect(act('swap', 'reward')).rejects.toThrow('type its name to confirm');
-    expect(figures(await act('swap', 'rewards'), 'generation:rewards')).toEqual(['2']);
+    const swapped = generation(await act('swap', 'rewards'));
+    expect(swapped).toBeGreaterThan(before);
     const page = await get('sam', '/console/projections');
     const shown = { projection: 'rewards', confirmed: 'rewards', action: 'rollback' };
     const seen = { ...shown, 'seen:rewards': hiddenIn(page, 'seen:rewards') };
-    expect(seen['seen:rewards']).toBe('2//1');
+    expect(seen['seen:rewards']).toBe(`${swapped}//${before}`);
     const back = await Promise.all([1, 2].map(() => post('sam', '/console/projections', seen)));
     for (const { location } of back) await ended('sam', location ?? '');
-    expect(figures(await get('sam', '/console/projections'), 'generation:rewards')).toEqual(['1']);
+    expect(generation(await get('sam', '/console/projections'))).toBe(before);
     const late = await post('sam', '/console/projections', seen);
     const told = await ended('sam', late.location ?? '');
     expect(told.text).toContain('the generations of rewards are others by now');
-    expect(figures(told, 'generation:rewards')).toEqual(['1']);
+    expect(generation(told)).toBe(before);
   });
 
   test('a program is compared with the live one, applied, and not over somebody else', async () => {
