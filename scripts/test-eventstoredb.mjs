@@ -24,10 +24,6 @@ const SUITES = [
 /** Suites that need faults which no server causes on request. */
 const NOT_HERE = [
   [
-    'test/faults/event-store-rounds.test.ts',
-    'random faults: the store must misbehave on command, which the double does',
-  ],
-  [
     'test/event-log/eventstoredb-faults-of-*.test.ts, eventstoredb-refusals.test.ts',
     'single faults of the store and of the client, brought about by the double',
   ],

@@ -156,15 +156,6 @@ describe('nothing is shown, in the same bytes,', () => {
     expect((await get(at(code))).status).toBe(200);
   });
 
-  test('for a forgotten person, immediately, and for the next one with the id', async () => {
-    const { code, firstName, user } = await ann();
-    expect((await get(at(code))).text).toContain(firstName);
-    expect((await tenant.live.call('DELETE', user)).status).toBe(204);
-    await isNothing(await get(at(code)));
-    await tenant.live.put(user, { firstName });
-    await isNothing(await get(at(code)));
-  });
-
   test('of a suspended tenant: 403, a page to browsers and JSON to programs', async () => {
     const shop = await running.service.createTenant();
     const { code } = await ann(shop.live);

@@ -201,29 +201,6 @@ it('a mail has the words of the stored theme in the language of the person', asy
   expect(raw).toMatch(/^Reply-To: boss@bank\.example\r$/m);
 });
 
-it('a reward is told of when it is earned, and a week before it ends, at once when that is nearer', async () => {
-  const tenant = await tenantWith('REWARD_EARNED', 'REWARD_EXPIRES_SOON');
-  const id = personal('cat');
-  await user(tenant, id);
-  await reward(tenant, id, { dateExpires: Date.now() + 3 * 86_400_000 });
-  await ended(tenant, 2);
-  const subjects = server.takenFor(addressOf(id)).map(({ mail }) => mail.subject);
-  expect(subjects.sort()).toEqual([
-    expect.stringMatching(/^You earned /),
-    'Your reward expires soon',
-  ]);
-  const dateExpires = Date.now() + 300 * 86_400_000;
-  await reward(tenant, id, { dateExpires });
-  await eventually(async () => (await mailsOf(tenant)).length === 4);
-  await eventually(async () => (await mailsOf(tenant, { state: 'PENDING' })).length === 1);
-  const [later] = await mailsOf(tenant, { state: 'PENDING' });
-  expect(later).toMatchObject({
-    type: 'REWARD_EXPIRES_SOON',
-    attempts: 0,
-    nextAttemptAt: new Date(dateExpires - 7 * 86_400_000).toISOString(),
-  });
-});
-
 it('a reward of which nothing is left, or that was cancelled, is not said to expire', async () => {
   const tenant = await tenantWith('REWARD_EXPIRES_SOON');
   const [spent, cancelled] = [personal('spe'), personal('can')];
@@ -326,35 +303,6 @@ it('nothing is sent while the tenant is suspended, and what is no news any more 
   const taken = [soon, late].map((id) => server.takenFor(addressOf(id)).length);
   expect(taken.sort()).toEqual([0, 1]);
 }, 240_000);
-
-it('a referrer whose reward a limit held back is told that, and not of a reward', async () => {
-  const tenant = await service.createTenant({
-    program: {
-      id: 'limited',
-      referrerReward: {
-        type: 'CREDIT',
-        unit: 'CENTS',
-        assignedCredit: 1000,
-        when: 'STARTED',
-        limit: { total: 1 },
-      },
-      referredReward: null,
-    },
-  });
-  await mailsAre(tenant, 'REFERRER_REWARD_LIMIT_REACHED', 'REWARD_EARNED');
-  const referrer = personal('lim');
-  const { referralCode } = await user(tenant, referrer);
-  for (const friend of [personal('fr1'), personal('fr2')])
-    await user(tenant, friend, { referredBy: { code: referralCode } });
-  await ended(tenant, 2);
-  expect((await mailsOf(tenant)).map(({ type, state }) => `${type} ${state}`).sort()).toEqual([
-    'REFERRER_REWARD_LIMIT_REACHED DELIVERED',
-    'REWARD_EARNED DELIVERED',
-  ]);
-  const taken = server.takenFor(addressOf(referrer));
-  expect(taken).toHaveLength(2);
-  expect(taken.filter(({ mail }) => /limit/i.test(mail.subject ?? ''))).toHaveLength(1);
-});
 
 it('nobody is told who is blocked, has no usable address, or is gone; and no type that is off', async () => {
   const tenant = await tenantWith('REWARD_EARNED');

@@ -256,22 +256,6 @@ async function download(id: string): Promise<{ status: number; bytes: Buffer }> 
   return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-test('the search finds a mark in every form, wherever in a file it begins', () => {
-  const text = (before: string): Buffer => Buffer.from(`${before}${GONE.toUpperCase()}, and more`);
-  const forms = ['hex', 'base64', 'latin1'] as const;
-  for (const before of ['', '-', '--', '---'])
-    for (const form of forms)
-      expect([before, form, holds(Buffer.from(text(before).toString(form)), GONE)]).not.toContain(
-        undefined,
-      );
-  expect(holds(Buffer.from(text('').toString('hex').toUpperCase()), GONE)).toBe(
-    'hex in upper case',
-  );
-  expect(holds(Buffer.from(GONE, 'utf16le'), GONE)).toBe('UTF-16LE');
-  expect(holds(Buffer.from(GONE, 'utf16le').swap16(), GONE)).toBe('UTF-16BE');
-  expect(holds(text(''), KEPT)).toBeUndefined();
-});
-
 const addressesOf = (mark: string): readonly string[] =>
   all.filter((index) => markOf(index) === mark).map((index) => profileOf(index).email);
 

@@ -17,7 +17,6 @@ const LONG = [
   'faults/refused-writes',
   'faults/silent-stop',
   'operations/log-move',
-  'faults/event-store-rounds',
   'event-log/eventstoredb-refusals',
   'mails/mails',
   'faults/kill',
