@@ -111,13 +111,6 @@ export const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ],
   ['webhook rotate-signing-key', ['webhook rotate-signing-key --grace 7d']],
   ['webhook listen', ['webhook listen acme --mode test --forward-to http://127.0.0.1:4000/hooks']],
-  ['mail deliveries', ['mail deliveries acme --state DEAD']],
-  ['mail resend', ['mail resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11']],
-  ['theme get', ['theme get acme --locale de > theme.json']],
-  ['theme put', ['theme put acme --locale de --file theme.json']],
-  ['theme history', ['theme history acme --limit 5']],
-  ['theme rollback', ['theme rollback acme --version 2']],
-  ['theme preview', ['theme preview acme --type REWARD_EARNED --out mail.html']],
   [
     'export run',
     [

@@ -80,7 +80,7 @@ const attributeOf = (member: Member): string =>
 
 const helpOf = ({ how, schema }: Member): string => {
   const text = how.help ?? schema.description ?? '';
-  return schema.default === undefined || schema.default === false
+  return schema.default === undefined || schema.default === false || schema.default === null
     ? text
     : `${text} (default: ${JSON.stringify(schema.default).replaceAll('"', '')})`;
 };

@@ -20,8 +20,6 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['projection', async () => (await import('./projection-cli.js')).addProjectionCommands],
   ['release', async () => (await import('./release-cli.js')).addReleaseCommands],
   ['webhook', async () => (await import('./webhook-cli.js')).addWebhookCommands],
-  ['mail', async () => (await import('./mail-cli.js')).addMailCommands],
-  ['theme', async () => (await import('./theme-cli.js')).addThemeCommands],
   ['export', async () => (await import('./export-cli.js')).addExportCommands],
   ['payment', async () => (await import('./payment-cli.js')).addPaymentCommands],
   ['log', async () => (await import('./log-cli.js')).addLogCommands],

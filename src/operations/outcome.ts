@@ -30,6 +30,7 @@ export type OperationRefusal =
       readonly reasons: readonly string[];
     }
   | ThemeRefusal
+  | FileRefusal
   | PaymentRefusal
   | ProjectionRefusal
   | ReleaseRefusal
@@ -128,6 +129,12 @@ type ThemeRefusal =
       /** Until a change of this size is taken; undefined: that is not the reason. */
       readonly waitMs: number | undefined;
     };
+
+type FileRefusal = {
+  readonly code: 'FILE_NOT_WRITTEN';
+  readonly file: string;
+  readonly reason: string;
+};
 
 /** `reason` quotes no secret. */
 type PaymentRefusal = { readonly code: 'PAYMENT_NOT_DONE'; readonly reason: string };

@@ -107,6 +107,7 @@ const TEXTS: Texts = {
   LOCALE_MALFORMED: ({ argument }, wordFor) =>
     `${wordFor(argument)} takes a locale such as en or en_US`,
   THEME_REFUSED: (refusal) => themeText(refusal),
+  FILE_NOT_WRITTEN: ({ file, reason }) => `cannot write ${file}: ${reason}`,
   PAYMENT_NOT_DONE: ({ reason }) => reason,
 
   PROJECTION_NOT_NAMED: (_, wordFor) => `name one projection, or say ${wordFor('all')}`,

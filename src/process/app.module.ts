@@ -71,8 +71,6 @@ import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
 import { AdjustmentsController } from '../http/operations/adjustments.controller.js';
 import { ChainController } from '../http/operations/chain.controller.js';
 import { OperatedExportsController } from '../http/operations/exports.controller.js';
-import { OperatedMailsController } from '../http/operations/mails.controller.js';
-import { OperatedThemesController } from '../http/operations/themes.controller.js';
 import { LedgerChecksController } from '../http/operations/ledger-checks.controller.js';
 import { LedgerOperations } from '../http/operations/ledger-operations.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
@@ -193,8 +191,6 @@ const OPERATOR_CONTROLLERS = [
   WebhookKeysController,
   WebhooksController,
   OperatedExportsController,
-  OperatedMailsController,
-  OperatedThemesController,
   OperationsController,
   ProjectionsController,
   PaymentsController,

@@ -232,6 +232,13 @@ export const THEME_VALUES = {
   ),
 } as const;
 
+/** The same as a request has them. */
+export const THEME_DOCUMENT = {
+  ...THEME_VALUES,
+  required: [...THEME_SCHEMA.required],
+  allOf: [{ $ref: '#/components/schemas/Theme' }],
+};
+
 /** A change of a document: null removes a member. */
 const changed = (schema: object): object =>
   'properties' in schema

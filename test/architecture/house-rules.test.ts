@@ -69,7 +69,7 @@ describe('names of files', () => {
 
   it('are kebab-case, with a role from the known ones behind the first dot', () => {
     const roles =
-      'decider|events|facts|state|controller|guard|strategy|d|request|response|module|contract|test|policy|projector|page|template|property';
+      'decider|events|facts|state|controller|guard|strategy|d|request|response|operations|module|contract|test|policy|projector|page|template|property';
     const migration = /^migrations\/\d{4}(_[a-z0-9]+)+\.ts$/;
     const other = new RegExp(
       `^([a-z0-9-]+/)+[a-z][a-z0-9]*(-[a-z0-9]+)*(\\.(${roles}))?(\\.test)?\\.ts$`,

@@ -123,10 +123,10 @@ test('bad input is one clear line and exit 1, and changes nothing', async () => 
   const file = await fileOf(bad);
   const refused: readonly (readonly [words: readonly string[], line: RegExp])[] = [
     [['get', 'nobody'], /^there is no tenant nobody$/],
-    [['get', 'NONE!'], /is no alias/],
-    [['get', alias, '--mode', 'tset'], /^--mode must be one of live, test$/],
+    [['get', 'NONE!'], /^<tenant> must be an alias/],
+    [['get', alias, '--mode', 'tset'], /--mode <mode>/],
     [['get', alias, '--locale', 'french'], /^--locale takes a locale such as en or en_US$/],
-    [['get', alias, '--version', '0'], /^--version takes a number/],
+    [['get', alias, '--version', '0'], /^--version must be at least 1$/],
     [['get', alias, '--version', '9'], /^there is no such version/],
     [['put', alias], /--file/],
     [
@@ -135,11 +135,11 @@ test('bad input is one clear line and exit 1, and changes nothing', async () => 
     ],
     [['put', alias, '--file', file], /^\/page\/.*; \/page\//],
     [['put', alias, '--file', file, '--locale', 'fr_ca'], /^--locale takes a locale/],
-    [['history', alias, '--limit', 'x'], /^--limit takes a number/],
+    [['history', alias, '--limit', 'x'], /^--limit must be a whole number$/],
     [['rollback', alias], /--version/],
     [['rollback', alias, '--version', '7'], /^there is no such version/],
     [['rollback', alias, '--version', '3000000000'], /^there is no such version/],
-    [['rollback', alias, '--version', '1x'], /^--version takes a number/],
+    [['rollback', alias, '--version', '1x'], /^--version must be a whole number$/],
     [['rollback', alias, '--version', '1', '--locale', 'de'], /^there is no such version/],
   ];
   for (const [words, line] of refused) {

@@ -39,7 +39,6 @@ const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
 
 const content = template<
   WithForms & {
-    notices: readonly string[];
     state: string;
     mails: readonly (ShownMail & { hasEnded: boolean })[];
     heads: readonly HeadView[];
@@ -47,7 +46,6 @@ const content = template<
     isCut: boolean;
   }
 >(`
-{{> problems problems=notices}}
 <form class="fields" method="get">
 {{formField 'state' label="${TEXTS.common.state}" value=state none="${TEXTS.common.all}" options=states}}
 <button class="quiet">${TEXTS.common.filter}</button>
@@ -102,14 +100,12 @@ export class ConsoleMailsController {
     faults: Faults,
   ): Promise<string> {
     const state = STATES.find((one) => one === asked);
-    const found = await showMails(this.operations.core, scope, { state, limit: SHOWN_MAX });
-    const mails = found instanceof NotDone ? [] : found;
+    const mails = await showMails(this.operations.core, scope, { state, limit: SHOWN_MAX });
     const { rows, heads } = inOrder(mails, COLUMNS, order, (sorted) =>
       queryOf({ state: asked, ...sorted }),
     );
     const frame = { title: TEXTS.sections.mails, scope, section: '/mails', faults };
     return pageSent(call, frame, content, {
-      notices: faultsOf(found).problems,
       heads,
       mails: rows.map((mail) => ({
         ...mail,

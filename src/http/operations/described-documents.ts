@@ -21,10 +21,10 @@ export const DOCUMENT = { type: 'object' } as const;
 export const DOCUMENTS = { type: 'array', items: { type: 'object' } } as const;
 
 /** Describes a body by the schema that parses it; one that takes `{}` may be left out. */
-export const ApiRequest = (shape: z.ZodType): MethodDecorator => {
-  const required = !shape.safeParse({}).success || 'oneOf' in (shape.meta() ?? {});
-  return ApiBody({ required, schema: schemaOf(shape) } as ApiBodyOptions);
-};
+export const ApiRequest = (
+  shape: z.ZodType,
+  required = !shape.safeParse({}).success || 'oneOf' in (shape.meta() ?? {}),
+): MethodDecorator => ApiBody({ required, schema: schemaOf(shape) } as ApiBodyOptions);
 
 /** Describes the parameters of a query by the schema that parses them. */
 export const ApiQueries = (shape: z.ZodObject): MethodDecorator => {

@@ -125,14 +125,13 @@ function described(operation: Routed, shape: z.ZodObject): MethodDecorator {
   const isEmpty = Object.keys(shape.shape).length === 0;
   const schema = route.schema ?? (isList(operation) ? DOCUMENTS : DOCUMENT);
   const inQuery = !hasBody(route) || route.body !== undefined;
+  const whole = membersIn(operation, 'http')[route.body ?? ''];
   const emptyBody = isEmpty && route.body === undefined;
   return applyDecorators(
     METHODS[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1')),
     ...(isLong ? [ApiAcceptedResponse({ schema: DOCUMENT })] : []),
     ...(isEmpty ? [] : [inQuery ? ApiQueries(shape) : ApiRequest(shape)]),
-    ...(route.body === undefined
-      ? []
-      : [ApiRequest(membersIn(operation, 'http')[route.body] ?? shape)]),
+    ...(whole === undefined ? [] : [ApiRequest(whole, true)]),
     route.status === 201 ? ApiCreatedResponse({ schema }) : ApiOkResponse({ schema }),
     HttpCode(route.status ?? 200),
     Access('operator', { roles, emptyBody }),

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, Header, HttpCode, Param, Patch, Put } fr
 import { ApiBody, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { ThemeChanges, type ThemeOutcome } from '../../themes/theme-changes.js';
-import { THEME_SCHEMA, THEME_VALUES } from '../../themes/theme-schema.js';
+import { THEME_DOCUMENT, THEME_SCHEMA, THEME_VALUES } from '../../themes/theme-schema.js';
 import { Themes } from '../../themes/themes.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { Call } from '../credentials/call.js';
@@ -11,20 +11,12 @@ import { CommandGateway } from '../writing/command-gateway.js';
 import { localeIn } from './locale-in.js';
 import { themeRefused } from './theme-refused.js';
 
-/** As `/theme/variables/schema` describes it; members beside those are kept. */
-const INSTANCE = { type: 'object', additionalProperties: true } as const;
-const partsAs = (schema: object) =>
-  Object.fromEntries(Object.keys(THEME_SCHEMA.properties).map((name) => [name, { ...schema }]));
-export const DOCUMENT = {
-  ...INSTANCE,
-  required: [...THEME_SCHEMA.required],
-  allOf: [{ $ref: '#/components/schemas/Theme' }],
-  properties: partsAs(INSTANCE),
-};
+/** Members that the schema does not name are kept. */
 const CHANGE = {
-  ...INSTANCE,
+  type: 'object',
+  additionalProperties: true,
   allOf: [{ $ref: `${THEME_PARTS}/change` }],
-  properties: partsAs({}),
+  properties: Object.fromEntries(Object.keys(THEME_SCHEMA.properties).map((name) => [name, {}])),
 };
 const THEME = { ...THEME_VALUES, required: [...THEME_SCHEMA.required] };
 const SCHEMA = {
@@ -58,7 +50,7 @@ export class ThemesController {
   @Put('theme/variables/instance')
   @HttpCode(204)
   @Access('key')
-  @ApiBody({ schema: DOCUMENT })
+  @ApiBody({ schema: THEME_DOCUMENT })
   @ApiNoContentResponse({ description: 'They are published' })
   @Fails('VALIDATION_FAILED')
   replaceDefault(@Call() call: Call, @Body() body: unknown) {
@@ -85,7 +77,7 @@ export class ThemesController {
   @Put('theme/:locale/variables/instance')
   @HttpCode(204)
   @Access('key')
-  @ApiBody({ schema: DOCUMENT })
+  @ApiBody({ schema: THEME_DOCUMENT })
   @ApiNoContentResponse({ description: 'They are published' })
   @Fails('VALIDATION_FAILED')
   replace(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {

@@ -10,9 +10,8 @@ import {
 } from '../../mails/deliveries/shown-mails.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { tenantMissing } from '../tenants/tenant-operation.js';
 
-/** Operations on mails: each returns the document that `--json` prints. Nobody is named. */
+/** Operations on mails: each returns the document that `--json` prints. They name no person. */
 
 export interface ShownMail {
   readonly id: string;
@@ -29,30 +28,24 @@ export interface ShownMail {
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-type MailCore = Pick<Core, 'pool' | 'tenants'>;
+type MailCore = Pick<Core, 'pool'>;
 
 /** Newest first. */
-export async function showMails(
-  core: MailCore,
+export const showMails = async (
+  { pool }: MailCore,
   scope: Scope,
   filter: MailFilter,
-): Promise<Outcome<readonly ShownMail[]>> {
-  const unknown = await tenantMissing(core, scope);
-  if (unknown) return unknown;
-  return (await listMails(core.pool, scope, filter)).map(shown);
-}
+): Promise<readonly ShownMail[]> => (await listMails(pool, scope, filter)).map(shown);
 
 /** One that has ended, again with the same `Message-ID`. One that waits is not sent twice. */
 export async function resendOneMail(
-  core: MailCore,
+  { pool }: MailCore,
   scope: Scope,
   id: string,
 ): Promise<Outcome<Done<{ readonly resent: number }>>> {
-  const unknown = await tenantMissing(core, scope);
-  if (unknown) return unknown;
-  if (!UUID.test(id) || !(await mailExists(core.pool, scope, id)))
+  if (!UUID.test(id) || !(await mailExists(pool, scope, id)))
     return new NotDone({ code: 'MAIL_NOT_FOUND', id });
-  const resent = (await resendMail(core.pool, scope, id)) ? 1 : 0;
+  const resent = (await resendMail(pool, scope, id)) ? 1 : 0;
   const completed = `${resent} mails are sent again`;
   return { result: { resent }, parameters: { id }, completed };
 }

@@ -55,7 +55,7 @@ export interface ConnectRequest {
   readonly apiBase?: string | undefined;
 }
 
-/** What operations on payments need beside the stores. */
+/** What operations on payments need apart from the stores. */
 export interface PaymentWorld {
   /** Loaded when it is first needed. */
   readonly provider: () => Promise<PaymentProvider>;

@@ -25,7 +25,7 @@ export interface OperationContext {
   readonly onProgress: (phase: string, done: number, total?: number) => void;
   /** Called between pieces of long work: requests come first. */
   readonly giveWay: () => Promise<void>;
-  /** A line for people beside the document: standard error, nothing over HTTP. */
+  /** A line for people, apart from the document: standard error, nothing over HTTP. */
   readonly note: (line: string) => void;
   /** A line about finished work that could not be recorded: standard error, the log. */
   readonly warn: (line: string) => void;

@@ -16,6 +16,16 @@ export const GROUPS: readonly Group[] = [
     summary: 'parked reactions to events: list, retry, skip',
     load: async () => (await import('../policies/policy.operations.js')).policyOperations,
   },
+  {
+    name: 'mail',
+    summary: 'mails to the people of a tenant',
+    load: async () => (await import('../mails/mail.operations.js')).mailOperations,
+  },
+  {
+    name: 'theme',
+    summary: 'words and colours of a tenant',
+    load: async () => (await import('../themes/theme.operations.js')).themeOperations,
+  },
 ];
 
 /** The operations of all groups. */

@@ -8,11 +8,10 @@ import { Themes } from '../../themes/themes.js';
 import { memberOfStaff, operatorMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { tenantMissing } from '../tenants/tenant-operation.js';
 
 /** Operations on the themes of a tenant: each returns the document that `--json` prints. */
 
-type ThemeCore = Pick<Core, 'names' | 'tenants' | 'themeChanges' | 'themeRows'>;
+type ThemeCore = Pick<Core, 'names' | 'themeChanges' | 'themeRows'>;
 
 /** Versions of a locale that a history shows at most. */
 export const HISTORY_MAX = VERSIONS_MAX;
@@ -53,7 +52,7 @@ export async function showTheme(
   scope: Scope,
   { locale, version }: NamedTheme & { readonly version: number | undefined },
 ): Promise<Outcome<Members>> {
-  const wrong = await refusalOf(core, scope, locale);
+  const wrong = refusalOf(locale);
   if (wrong) return wrong;
   if (version === undefined) return new Themes(core.themeRows).shown(scope, locale);
   const found = await core.themeRows.version(scope, locale, version);
@@ -76,7 +75,7 @@ export async function putTheme(
     expected,
   }: NamedTheme & { readonly values: unknown; readonly by: string; readonly expected?: number },
 ): Promise<Outcome<Done<ChangedTheme>>> {
-  const wrong = await refusalOf(core, scope, locale);
+  const wrong = refusalOf(locale);
   if (wrong) return wrong;
   const meta = operatorMeta(scope, 'theme put');
   const staff = memberOfStaff(core.names, scope, by);
@@ -93,7 +92,7 @@ export async function rollBackTheme(
   scope: Scope,
   { locale, version, by }: NamedTheme & { readonly version: number; readonly by: string },
 ): Promise<Outcome<Done<ChangedTheme>>> {
-  const wrong = await refusalOf(core, scope, locale);
+  const wrong = refusalOf(locale);
   if (wrong) return wrong;
   const meta = operatorMeta(scope, 'theme rollback');
   const staff = memberOfStaff(core.names, scope, by);
@@ -110,7 +109,7 @@ export async function showThemeHistory(
   scope: Scope,
   { locale, limit }: NamedTheme & { readonly limit: number },
 ): Promise<Outcome<readonly ShownThemeVersion[]>> {
-  const wrong = await refusalOf(core, scope, locale);
+  const wrong = refusalOf(locale);
   return wrong ?? (await core.themeRows.history(scope, locale, limit)).map(shownVersion);
 }
 
@@ -122,15 +121,10 @@ const shownVersion = ({ version, at, meta, by, values, restores }: ThemeVersion)
   restores,
 });
 
-async function refusalOf(
-  core: ThemeCore,
-  scope: Scope,
-  locale: string | null,
-): Promise<NotDone | undefined> {
-  if (locale !== null && !isLocale(locale))
-    return new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' });
-  return tenantMissing(core, scope);
-}
+const refusalOf = (locale: string | null): NotDone | undefined =>
+  locale !== null && !isLocale(locale)
+    ? new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' })
+    : undefined;
 
 function changedBy(outcome: ThemeOutcome, locale: string | null): Outcome<ChangedTheme> {
   if ('refused' in outcome) return notChanged(outcome);

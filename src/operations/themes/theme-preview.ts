@@ -1,6 +1,8 @@
+import { writeFile } from 'node:fs/promises';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
-import { previewMail, type PreviewedMail } from '../../mails/content/mail-preview.js';
+import { previewMail } from '../../mails/content/mail-preview.js';
+import { errorCode } from '../../foundation/error-code.js';
 import { isMembers } from '../../themes/merge-members.js';
 import { resolveTheme } from '../../themes/resolve-theme.js';
 import type { MailType, PageTheme } from '../../themes/theme-instance.js';
@@ -8,37 +10,40 @@ import { DEFAULT_LANGUAGE, fallbacksOf, isLocale } from '../../themes/theme-loca
 import { Themes } from '../../themes/themes.js';
 import { unknownNamesOfMail } from '../../themes/unknown-names.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { tenantMissing } from '../tenants/tenant-operation.js';
+import type { ScopedContext } from '../registry/operation.js';
+import type { NamedTheme } from './theme-commands.js';
 
 export interface ShownPreview {
   readonly type: MailType;
-  /** As it was asked for; null: the default. */
+  /** As it was requested; null: the default. */
   readonly locale: string | null;
   readonly subject: string;
-  readonly html: string;
+  /** The file with the HTML; null: there is none. */
+  readonly out: string | null;
+  /** Null: it is in the file. */
+  readonly html: string | null;
 }
 
-export interface PreviewWithNames {
-  readonly shown: ShownPreview;
-  /** Variables and helpers that the mail leaves out. */
-  readonly unknownNames: readonly string[];
-}
-
-/** A mail with sample values, in the theme that the log has. */
+/** A mail with sample values, in the theme that the log has. @param out a file, or `-` for none. */
 export async function previewTheme(
-  core: Pick<Core, 'tenants' | 'themeRows'>,
-  preview: PreviewedMail,
-  publicUrl: string,
-): Promise<Outcome<PreviewWithNames>> {
-  const { scope, type, locale } = preview;
+  { core, scope, payments, note }: ScopedContext,
+  { type, locale, out }: NamedTheme & { readonly type: MailType; readonly out: string },
+): Promise<Outcome<ShownPreview>> {
   if (locale !== null && !isLocale(locale))
     return new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' });
-  const missing = await tenantMissing(core, scope);
-  if (missing) return missing;
   const localized = await new Themes(core.themeRows).themeFor(scope.tenant, scope.mode, locale);
-  const { subject, html } = previewMail(localized, preview, publicUrl);
-  const unknownNames = unknownNamesOfMail(localized.theme, type);
-  return { shown: { type, locale, subject, html }, unknownNames };
+  const preview = { scope, type, locale };
+  const { subject, html } = previewMail(localized, preview, payments.publicUrl());
+  const unknown = unknownNamesOfMail(localized.theme, type);
+  if (unknown.length > 0) note(`The mail leaves out unknown names: ${unknown.join(', ')}`);
+  if (out === '-') return { type, locale, subject, out: null, html };
+  try {
+    await writeFile(out, html);
+  } catch (error) {
+    const reason = errorCode(error) ?? 'unknown error';
+    return new NotDone({ code: 'FILE_NOT_WRITTEN', file: out, reason });
+  }
+  return { type, locale, subject, out, html: null };
 }
 
 /**
@@ -46,14 +51,12 @@ export async function previewTheme(
  * Refused with a line for each fault.
  */
 export async function pageWith(
-  core: Pick<Core, 'tenants' | 'themeChanges' | 'themeRows'>,
+  core: Pick<Core, 'themeChanges' | 'themeRows'>,
   scope: Scope,
   { locale, values }: { readonly locale: string | null; readonly values: unknown },
 ): Promise<Outcome<{ readonly theme: PageTheme; readonly locale: string }>> {
   if (locale !== null && !isLocale(locale))
     return new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' });
-  const missing = await tenantMissing(core, scope);
-  if (missing) return missing;
   const refused = await core.themeChanges.refusalOf(values);
   if (refused !== undefined || !isMembers(values)) {
     const { refused: code = 'THEME_INVALID', details = [] } = refused ?? {};

@@ -1,0 +1,41 @@
+import * as z from 'zod';
+import { MAIL_STATES } from '../../mails/deliveries/shown-mails.js';
+import { help, limit, text } from '../registry/members.js';
+import { ledgerOperation, recordedOperation, type Operation } from '../registry/operation.js';
+import { resendOneMail, showMails } from './mail-commands.js';
+
+export const mailOperations: readonly Operation[] = [
+  ledgerOperation({
+    name: 'mail deliveries',
+    summary: 'mails, newest first',
+    members: {
+      state: help(z.enum(MAIL_STATES).optional(), MAIL_STATES.join(', ')),
+      limit: limit(100),
+    },
+    roles: ['support'],
+    route: { method: 'GET', path: 'mails/{tenant}/deliveries' },
+    examples: ['mail deliveries acme --state DEAD'],
+    columns: [
+      ['id', 'id'],
+      ['type', 'type'],
+      ['state', 'state'],
+      ['attempts', 'attempts', 'amount'],
+      ['next', 'nextAttemptAt'],
+      ['reason', 'reason'],
+      ['created', 'created'],
+    ],
+    run: ({ core, scope }, { state, limit: most }) =>
+      showMails(core, scope, { state, limit: most }),
+  }),
+  recordedOperation({
+    name: 'mail resend',
+    summary: 'sends a mail again that has ended, with the same Message-ID',
+    members: { delivery: help(text, 'the id of the mail') },
+    positions: ['delivery'],
+    roles: ['support'],
+    route: { method: 'POST', path: 'mails/{tenant}/resend', refusals: ['MAIL_NOT_FOUND'] },
+    examples: ['mail resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
+    record: ({ core, scope }, { delivery }) => resendOneMail(core, scope, delivery),
+    said: ({ resent }) => `${resent} sent again`,
+  }),
+];
