@@ -1,13 +1,6 @@
 import { isAlias } from '../tenants/tenant-directory.js';
 import { MODES, type Mode, type Scope } from '../domain/scope.js';
-import {
-  COUNTED_CALLS,
-  PUBLIC_USERS,
-  type CountedCall,
-  type PublicUser,
-} from '../domain/tenant/open-rules.js';
 import { operatingSystemUser } from '../operations/audit.js';
-import { isOrigin } from '../operations/tenants/tenant-settings.js';
 import { CommandError } from './command-error.js';
 
 /** Checked values of options that several commands share. All throw {CommandError}. */
@@ -43,41 +36,6 @@ export function checkedActor(by: string | undefined): string {
   if (by !== undefined && !/^[\p{L}\p{N} ._@-]{1,100}$/u.test(by))
     throw new CommandError('--by takes a name of 1 to 100 letters, digits, spaces or . _ @ -');
   return by ?? operatingSystemUser();
-}
-
-/** `code=20`, once for each kind of call. */
-export function parseRateLimits(
-  limits: readonly string[],
-): Readonly<Partial<Record<CountedCall, number>>> {
-  return Object.fromEntries(
-    limits.map((limit) => {
-      const [, name, calls] = /^([a-z-]+)=(\d{1,9})$/.exec(limit) ?? [];
-      const call = COUNTED_CALLS.find((known) => known === name);
-      if (!call || calls === undefined)
-        throw new CommandError(
-          `--rate-limit takes call=number, with a call of ${COUNTED_CALLS.join(', ')}`,
-        );
-      return [call, Number(calls)];
-    }),
-  );
-}
-
-export function parsePublicUser(view: string): PublicUser {
-  const known = PUBLIC_USERS.find((candidate) => candidate === view);
-  if (!known) throw new CommandError(`--public-user must be one of ${PUBLIC_USERS.join(', ')}`);
-  return known;
-}
-
-/** Origins as browsers send them, or `*` for every page. */
-export function parseOrigins(origins: readonly string[]): readonly string[] {
-  if (origins.length === 1 && origins[0] === '*') return [];
-  for (const origin of origins) {
-    if (!isOrigin(origin))
-      throw new CommandError(
-        `--allow-origin takes origins such as https://shop.example, or * alone`,
-      );
-  }
-  return origins;
 }
 
 /** Entries that a list shows at most. */

@@ -3,23 +3,6 @@
  * all commands.
  */
 export const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
-  ['tenant create', ['tenant create acme --program program.json']],
-  ['tenant list', ['tenant list --json']],
-  ['tenant show', ['tenant show acme']],
-  [
-    'tenant update',
-    [
-      'tenant update acme --open-endpoints',
-      'tenant update acme --allow-origin https://shop.example',
-    ],
-  ],
-  ['tenant rotate-key', ['tenant rotate-key acme --mode test --grace 24h']],
-  ['tenant rotate-secret', ['tenant rotate-secret acme --grace 7d']],
-  ['tenant suspend', ['tenant suspend acme --reason "invoice 4711 is unpaid"']],
-  ['tenant resume', ['tenant resume acme']],
-  ['program apply', ['program apply acme program.json']],
-  ['program show', ['program show acme --json']],
-  ['token sign', ['token sign acme --account 42 --user 7 --expires 1h']],
   [
     'ledger statement',
     [
@@ -64,38 +47,6 @@ export const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['ledger digest', ['ledger digest acme --sign --json > digest.json']],
   ['ledger verify', ['ledger verify acme --digest digest.json']],
   ['ledger acknowledge-loss', ['ledger acknowledge-loss --reason "restored from the backup"']],
-  ['projection status', ['projection status']],
-  [
-    'projection rebuild',
-    [
-      'projection rebuild reward-balances --dry-run',
-      'projection rebuild --all',
-      'projection rebuild reward-balances --tenant acme --account 42',
-    ],
-  ],
-  ['projection diff', ['projection diff reward-balances --limit 20']],
-  ['projection swap', ['projection swap reward-balances', 'projection swap --all']],
-  ['projection rollback', ['projection rollback reward-balances']],
-  [
-    'projection retry-parked',
-    ['projection retry-parked', 'projection retry-parked reward-balances --by sam'],
-  ],
-  ['projection parked', ['projection parked --json']],
-  [
-    'projection skip',
-    ['projection skip users --tenant acme --account 42 --reason "ticket 7" --by sam'],
-  ],
-  ['projection history', ['projection history --limit 10']],
-  ['release status', ['release status']],
-  ['release confirm', ['release confirm --by sam']],
-  ['webhook list', ['webhook list acme']],
-  [
-    'webhook deliveries',
-    [
-      'webhook deliveries acme --state DEAD --since 2026-01-31',
-      'webhook deliveries acme --limit 20',
-    ],
-  ],
   ['webhook show', ['webhook show acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11']],
   [
     'webhook resend',
@@ -130,20 +81,6 @@ export const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['payment sync', ['payment sync acme --since 2026-01-31']],
   ['payment reconcile', ['payment reconcile acme --json']],
   ['payment disconnect', ['payment disconnect acme --mode test']],
-  [
-    'log copy',
-    [
-      'log copy --from embedded --to "esdb://127.0.0.1:2113?tls=false" --while-running',
-      'log copy --from embedded --to "esdb://127.0.0.1:2113?tls=false"',
-    ],
-  ],
-  ['log accept-clock', ['log accept-clock --reason "the clock was a day ahead on 1 May" --by sam']],
-  ['key rotate', ['key rotate --new-key-file new-master.key']],
-  ['key status', ['key status']],
-  ['operator key', ['operator key fay --role finance']],
-  ['privacy scrub', ['privacy scrub']],
-  ['privacy replay-erasures', ['privacy replay-erasures --from erasures.jsonl']],
-  ['privacy list-erasures', ['privacy list-erasures > erasures.jsonl']],
 ]);
 
 /** Text below the options of the help. */

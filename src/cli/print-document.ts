@@ -17,9 +17,11 @@ export function printDocument(
   if (isJson) printJson(document);
   else if (print !== undefined) print(document, printer, request as never);
   else if (columns !== undefined) printRows(operation, document, request);
+  else if (output === 'lists') printLists(document as object, operation.empty);
   else if (said === undefined) printJson(document);
-  if (!isJson && said !== undefined) process.stdout.write(`${said(document, request as never)}\n`);
-  const end = ending?.(document);
+  const end = ending?.(document, request as never);
+  if (!isJson && said !== undefined && end === undefined)
+    printer.line(said(document, request as never));
   if (end !== undefined) throw new CommandError(end.line, end.exitCode);
 }
 
@@ -30,6 +32,21 @@ function printRows(operation: Operation, document: unknown, request: unknown): v
   printer.table(columns, rows);
   const { limit } = request as { readonly limit?: number };
   if (rows.length === limit) note(`the first ${limit}; there may be more`);
+}
+
+/** A table for each list, and a line for each other member. */
+function printLists(document: object, empty: string | undefined): void {
+  if (Array.isArray(document) && document.length === 0 && empty !== undefined) return note(empty);
+  for (const [name, value] of Object.entries(Array.isArray(document) ? { '': document } : document))
+    if (!Array.isArray(value)) printer.line(`${name}: ${textOf(value)}`);
+    else if (value.length > 0) {
+      const rows = value as readonly Readonly<Record<string, unknown>>[];
+      const titles = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+      printer.table(
+        titles.map((title) => [title, title]),
+        rows,
+      );
+    }
 }
 
 const printer: Printer = {

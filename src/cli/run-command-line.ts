@@ -1,10 +1,26 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config.js';
-import { GROUPS as OPERATIONS } from '../operations/registry/registry.js';
+import { GROUPS } from '../operations/registry/registry.js';
 import { CommandError } from './command-error.js';
 import { examplesText } from './examples.js';
 import { addOperation } from './operation-commands.js';
 import { isStorable, NOT_STORABLE } from '../foundation/outside-text.js';
+
+/** Operations that use parts of the command line, by their groups. */
+const OWN_OPERATIONS: typeof GROUPS = [
+  {
+    name: 'token',
+    summary: 'user tokens, for trying',
+    load: async () => (await import('./token.operations.js')).tokenOperations,
+  },
+  {
+    name: 'log',
+    summary: 'the event log as a whole',
+    load: async () => (await import('./log-copy.operations.js')).logCopyOperations,
+  },
+];
+
+const OPERATIONS = [...GROUPS, ...OWN_OPERATIONS];
 
 type AddCommands = (cli: Command) => void;
 
@@ -12,20 +28,11 @@ type AddCommands = (cli: Command) => void;
  * The groups of commands, in the order of the help. Only the code of the command's own group is
  * loaded, which makes it start twice as fast.
  */
-const GROUPS = new Map<string, () => Promise<AddCommands>>([
-  ['tenant', async () => (await import('./tenant-cli.js')).addTenantCommands],
-  ['program', async () => (await import('./tenant-cli.js')).addProgramCommands],
-  ['token', async () => (await import('./token-cli.js')).addTokenCommands],
+const BY_HAND = new Map<string, () => Promise<AddCommands>>([
   ['ledger', ledgerCommands],
-  ['projection', async () => (await import('./projection-cli.js')).addProjectionCommands],
-  ['release', async () => (await import('./release-cli.js')).addReleaseCommands],
   ['webhook', async () => (await import('./webhook-cli.js')).addWebhookCommands],
   ['export', async () => (await import('./export-cli.js')).addExportCommands],
   ['payment', async () => (await import('./payment-cli.js')).addPaymentCommands],
-  ['log', async () => (await import('./log-cli.js')).addLogCommands],
-  ['key', async () => (await import('./key-cli.js')).addKeyCommands],
-  ['operator', async () => (await import('./operator-cli.js')).addOperatorCommands],
-  ['privacy', async () => (await import('./privacy-cli.js')).addPrivacyCommands],
 ]);
 
 async function ledgerCommands(): Promise<AddCommands> {
@@ -75,9 +82,9 @@ export async function commandsFor(group?: string): Promise<Command> {
     writeErr: (text) => void process.stderr.write(`${text.split('\n')[0] ?? ''}\n`),
     outputError: (text, write) => write(text.replace(/^error: /, '')),
   });
-  const named = GROUPS.get(group ?? '');
-  const isKnown = GROUPS.has(group ?? '') || OPERATIONS.some(({ name }) => name === group);
-  for (const load of named !== undefined ? [named] : isKnown ? [] : GROUPS.values())
+  const named = BY_HAND.get(group ?? '');
+  const isKnown = BY_HAND.has(group ?? '') || OPERATIONS.some(({ name }) => name === group);
+  for (const load of named !== undefined ? [named] : isKnown ? [] : BY_HAND.values())
     (await load())(cli);
   for (const { name, summary, load } of OPERATIONS)
     if (!isKnown || name === group) {

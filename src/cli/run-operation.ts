@@ -55,22 +55,25 @@ export async function runOperation(
   try {
     if (operation.of === 'machine')
       return done(await operation.run(context as unknown as OperationContext, request));
-    return await withCore(async (core) => {
-      let pool: ReturnType<typeof openOperationsPool> | undefined;
-      const operationsPool = () => {
-        if (pool === undefined) {
-          const opened = (pool = openOperationsPool(core, CONNECTIONS));
-          ends.push(() => opened.end());
+    return await withCore(
+      async (core) => {
+        let pool: ReturnType<typeof openOperationsPool> | undefined;
+        const operationsPool = () => {
+          if (pool === undefined) {
+            const opened = (pool = openOperationsPool(core, CONNECTIONS));
+            ends.push(() => opened.end());
+          }
+          return pool;
+        };
+        const opened = { ...context, core, operationsPool, payments: paymentWorld(ends) };
+        try {
+          return done(await ran(core, operation, request, { opened, key, stop }));
+        } finally {
+          for (const end of ends) await end();
         }
-        return pool;
-      };
-      const opened = { ...context, core, operationsPool, payments: paymentWorld(ends) };
-      try {
-        return done(await ran(core, operation, request, { opened, key, stop }));
-      } finally {
-        for (const end of ends) await end();
-      }
-    });
+      },
+      { acceptsClock: operation.acceptsClock ?? false },
+    );
   } finally {
     progress.end();
     process.off('SIGINT', stop).off('SIGTERM', stop);
@@ -93,9 +96,9 @@ function ran(
   if (operation.isKeyed)
     return withOwnKeys(core, key, (keyed) => operation.run({ ...opened, keyed }, request));
   if (!operation.isLong) return operation.run(opened, request);
-  const { name, of } = operation;
-  const { tenant, mode } = request as Scope;
-  const scope = of === 'ledger' ? { tenant, mode } : null;
+  const { name } = operation;
+  const { tenant, mode } = request as Partial<Scope>;
+  const scope = tenant !== undefined && mode !== undefined ? { tenant, mode } : null;
   const parameters = shownParameters(operation, request);
   const run = { operation: name, by: opened.by, scope, parameters, stop };
   return asRun(core, run, (noteProgress: NoteProgress) =>

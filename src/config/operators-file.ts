@@ -1,8 +1,15 @@
-import { open, stat, type FileHandle } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { open, rename, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { errorCode, hasCode } from '../foundation/error-code.js';
 import { ConfigError, type OperatorsFilePath } from './config.js';
-import { NO_OPERATORS, Operators, type CurrentOperators } from './operators.js';
+import {
+  NO_OPERATORS,
+  operatorEntries,
+  Operators,
+  type CurrentOperators,
+  type OperatorEntry,
+} from './operators.js';
 import { fileText } from '../foundation/outside-text.js';
 
 /**
@@ -44,7 +51,7 @@ export class OperatorsFile implements CurrentOperators {
   ): Promise<CurrentOperators> {
     if (file === undefined) return NO_OPERATORS;
     const seen = await snapshotOf(file.path);
-    return new OperatorsFile(file, logger, seen, await readOperators(file));
+    return new OperatorsFile(file, logger, seen, new Operators(await readOperators(file)));
   }
 
   async now(): Promise<Operators> {
@@ -61,7 +68,7 @@ export class OperatorsFile implements CurrentOperators {
 
   private async readAgain(isChange: boolean): Promise<Operators> {
     try {
-      const operators = await readOperators(this.file);
+      const operators = new Operators(await readOperators(this.file));
       if (isChange) this.logger.info({}, 'OPERATORS_FILE was read again');
       return operators;
     } catch (error) {
@@ -73,17 +80,30 @@ export class OperatorsFile implements CurrentOperators {
   }
 }
 
-/** @throws {ConfigError} */
-async function readOperators({ path, mayBeMissing }: OperatorsFilePath): Promise<Operators> {
+/** The entries of the file. @throws {ConfigError} */
+export async function readOperators({
+  path,
+  mayBeMissing,
+}: OperatorsFilePath): Promise<readonly OperatorEntry[]> {
   const opened = await open(path, 'r').catch((error: unknown) => {
     if (!mayBeMissing || !hasCode(error, 'ENOENT', 'ENOTDIR')) cannotBeRead(error);
   });
-  if (opened === undefined) return new Operators();
+  if (opened === undefined) return [];
   try {
-    return Operators.parse(await contentOf(opened));
+    return operatorEntries(await contentOf(opened));
   } finally {
     await opened.close();
   }
+}
+
+/** Replaces the file as a whole: a reader never sees half of it. */
+export async function writeOperators(
+  path: string,
+  entries: readonly OperatorEntry[],
+): Promise<void> {
+  const part = `${path}.${randomUUID()}`;
+  await writeFile(part, `${JSON.stringify(entries, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  await rename(part, path);
 }
 
 /** Mode and content are of the same file: it may be replaced meanwhile. @throws {ConfigError} */

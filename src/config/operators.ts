@@ -21,28 +21,31 @@ export interface KeyHolder {
   readonly keySha256: string;
 }
 
+/** Names are compared without case. */
+export const OPERATOR_NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
+
 const file = z.array(
   z.strictObject({
-    name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/),
+    name: z.string().regex(OPERATOR_NAME),
     roles: z.array(z.enum(OPERATOR_ROLES)).min(1),
     keySha256: z.string().regex(/^[0-9a-f]{64}$/),
   }),
 );
 export type OperatorEntry = z.infer<typeof file>[number];
 
+/** @throws {ConfigError} without any content of the file. */
+export function operatorEntries(content: string): readonly OperatorEntry[] {
+  const parsed = file.safeParse(jsonOf(content));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new ConfigError([
+    `OPERATORS_FILE is no list of operators: see /${issue?.path.join('/') ?? ''}; cli operator add makes entries`,
+  ]);
+}
+
 /** Operators of the HTTP interface: names, roles and hashes of keys, never a key. */
 export class Operators {
   constructor(private readonly entries: readonly OperatorEntry[] = []) {}
-
-  /** @throws {ConfigError} without any content of the file. */
-  static parse(content: string): Operators {
-    const parsed = file.safeParse(jsonOf(content));
-    if (parsed.success) return new Operators(parsed.data);
-    const [issue] = parsed.error.issues;
-    throw new ConfigError([
-      `OPERATORS_FILE is no list of operators: see /${issue?.path.join('/') ?? ''}; cli operator key makes entries`,
-    ]);
-  }
 
   /** Undefined: unknown key. Takes the same time for every key. */
   find(key: string): Operator | undefined {

@@ -81,7 +81,6 @@ import { PeriodsController } from '../http/operations/periods.controller.js';
 import { PaymentsController } from '../http/operations/payments.controller.js';
 import { operationRoutes } from '../http/operations/operation-routes.js';
 import { allOperations } from '../operations/registry/registry.js';
-import { ProjectionsController } from '../http/operations/projections.controller.js';
 import { ProposalsController } from '../http/operations/proposals.controller.js';
 import { StatementsController } from '../http/operations/statements.controller.js';
 import { PersonalDataController } from '../http/personal-data/personal-data.controller.js';
@@ -192,7 +191,6 @@ const OPERATOR_CONTROLLERS = [
   WebhooksController,
   OperatedExportsController,
   OperationsController,
-  ProjectionsController,
   PaymentsController,
   StatementsController,
   LedgerChecksController,

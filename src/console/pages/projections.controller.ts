@@ -19,16 +19,16 @@ import { ApiError, badRequest, unavailable } from '../../http/edge/api-error.js'
 import { OperationRuns, type Run } from '../../http/operations/operation-runs.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
 import { startPolicyRetry } from '../../http/operations/policy-runs.js';
+import { startProjectionRun } from '../../http/operations/start-projection-run.js';
 import {
   diffRun,
   rebuildRun,
   repairRun,
   retryParkedRun,
   rollBackRun,
-  startProjectionRun,
   swapRun,
   type ProjectionRun,
-} from '../../http/operations/projection-runs.js';
+} from '../../operations/projections/projection-runs.js';
 import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
 import type { Form } from '../sessions/form.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';

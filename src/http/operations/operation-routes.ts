@@ -14,6 +14,7 @@ import {
 } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiCreatedResponse, ApiHeader, ApiOkResponse } from '@nestjs/swagger';
 import * as z from 'zod';
+import type { Scope } from '../../domain/scope.js';
 import {
   brokenRule,
   membersIn,
@@ -167,9 +168,10 @@ async function answer(
   };
   if (!operation.isLong) return done(await operation.run({ ...context, ...ATTENDED }, request));
   const { name, of } = operation;
-  const scope = of === 'ledger' ? done(await scopeOf(core, request)) : undefined;
-  const parameters = shownParameters(operation, request);
-  const asked = { operation: name, by, parameters, ...(scope && { scope }) };
+  if (of === 'ledger') done(await scopeOf(core, request));
+  const { tenant, mode } = request as Partial<Scope>;
+  const scope = tenant !== undefined && mode !== undefined && { scope: { tenant, mode } };
+  const asked = { operation: name, by, parameters: shownParameters(operation, request), ...scope };
   const run = await runs.start(asked, (running: RunContext) =>
     operation.run({ ...context, ...running }, request),
   );

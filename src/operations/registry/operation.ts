@@ -54,15 +54,15 @@ export type ShownColumn<Row> = readonly [
 
 /** Writes for people on the command line. */
 export interface Printer {
-  line(text: string): void;
-  table<Row>(columns: readonly ShownColumn<Row>[], rows: readonly Row[]): void;
+  readonly line: (text: string) => void;
+  readonly table: <Row>(columns: readonly ShownColumn<Row>[], rows: readonly Row[]) => void;
   /** Standard error. */
-  note(text: string): void;
+  readonly note: (text: string) => void;
 }
 
 /** A document that is a finding: the line for people, and the exit code of the command line. */
 export interface Ending {
-  readonly exitCode: 2 | 3;
+  readonly exitCode: 1 | 2 | 3;
   readonly line: string;
 }
 
@@ -113,18 +113,23 @@ interface Definition<S extends Shape, Document, Row> {
   readonly route?: OperationRoute;
   /** Without the name of the program. */
   readonly examples: readonly string[];
-  readonly columns?: readonly ShownColumn<Row>[];
+  readonly columns?: readonly ShownColumn<NoInfer<Row>>[];
   /** The rows of the table; default: the document itself. */
   readonly rows?: (document: Document) => readonly Row[];
   /** In place of an empty table. */
   readonly empty?: string;
-  /** One line about what was done. */
+  /** One line about what was done; not with an ending. */
   readonly said?: (document: Document, request: RequestOf<S>) => string;
   /** Writes the document for people, where a table or a line is not enough. */
   readonly print?: (document: Document, printer: Printer, request: RequestOf<S>) => void;
-  readonly ending?: (document: Document) => Ending | undefined;
-  /** `stream`: it writes its answer itself, and no document follows. */
-  readonly output?: 'stream';
+  readonly ending?: (document: Document, request: RequestOf<S>) => Ending | undefined;
+  /**
+   * `stream`: it writes its answer itself, and no document follows. `lists`: people see a table for
+   * each list of the document, and a line for each other member.
+   */
+  readonly output?: 'stream' | 'lists';
+  /** It runs on a log that is ahead of the clock. */
+  readonly acceptsClock?: boolean;
 }
 
 /** An operation of any request and document. */
@@ -194,13 +199,7 @@ export function recordedOperation<S extends Shape, Document, Row = Element<Docum
   definition: Definition<S, Document, Row> & Recorded<ScopedContext, Scoped<S>, Document>,
 ): Operation {
   const { record, ...own } = definition;
-  return erased(own, 'ledger', true, (context, request) =>
-    withScope(context, request, (scoped) => {
-      const { by, warn, scope } = scoped;
-      const frame = { scope, by, operation: own.name, warn };
-      return auditedOn(scoped.core, frame, () => record(scoped, request as never));
-    }),
-  );
+  return erased(own, 'ledger', true, recording(own.name, record));
 }
 
 /** An operation on a tenant, in both modes; the tenant may not exist. */
@@ -212,7 +211,29 @@ export function tenantOperation<S extends Shape, Document, Row = Element<Documen
   return erased(own, 'tenant', isRecorded, (context, request) => run(context, request as never));
 }
 
+/** As `tenantOperation`, of an existing tenant; an audit event in its live mode records it. */
+export function recordedTenantOperation<S extends Shape, Document, Row = Element<Document>>(
+  definition: Definition<S, Document, Row> & Recorded<ScopedContext, Tenanted<S>, Document>,
+): Operation {
+  const { record, ...own } = definition;
+  return erased(own, 'tenant', true, recording(own.name, record));
+}
+
 type Element<T> = T extends readonly (infer E)[] ? E : never;
+
+/** Runs recorded work with its audit event. */
+const recording =
+  <S extends Shape, Document>(
+    operation: string,
+    record: Recorded<ScopedContext, S, Document>['record'],
+  ): Operation['run'] =>
+  (context, request) =>
+    withScope(context, request, (scoped) => {
+      const { core, by, warn, scope } = scoped;
+      return auditedOn(core, { scope, by, operation, warn }, () =>
+        record(scoped, request as never),
+      );
+    });
 
 /** Without the types of its request and document, which its own functions keep. */
 function erased(
@@ -274,7 +295,8 @@ export async function scopeOf(
   { tenants }: Pick<Core, 'tenants'>,
   request: unknown,
 ): Promise<Outcome<Scope>> {
-  const { tenant: alias, mode: ofMode } = request as Scope;
+  const { tenant: alias, mode: ofMode = 'live' } = request as Pick<Scope, 'tenant'> &
+    Partial<Scope>;
   return isAlias(alias) && (await tenants.find(alias)) !== undefined
     ? { tenant: alias, mode: ofMode }
     : new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });

@@ -12,6 +12,32 @@ type Group = {
  */
 export const GROUPS: readonly Group[] = [
   {
+    name: 'tenant',
+    summary: 'tenants, their keys and settings',
+    load: async () => (await import('../tenants/tenant.operations.js')).tenantOperations,
+  },
+  {
+    name: 'program',
+    summary: 'the programs of a tenant',
+    load: async () => (await import('../tenants/program.operations.js')).programOperations,
+  },
+  {
+    name: 'operator',
+    summary: 'operators and their keys',
+    load: async () => (await import('../operators/operator.operations.js')).operatorOperations,
+  },
+  {
+    name: 'projection',
+    summary: 'the read models: status, rebuilds, parked streams',
+    load: async () =>
+      (await import('../projections/projection.operations.js')).projectionOperations,
+  },
+  {
+    name: 'release',
+    summary: 'the change from one release of the service to another',
+    load: async () => (await import('../releases/release.operations.js')).releaseOperations,
+  },
+  {
     name: 'policy',
     summary: 'parked reactions to events: list, retry, skip',
     load: async () => (await import('../policies/policy.operations.js')).policyOperations,
@@ -25,6 +51,21 @@ export const GROUPS: readonly Group[] = [
     name: 'theme',
     summary: 'words and colours of a tenant',
     load: async () => (await import('../themes/theme.operations.js')).themeOperations,
+  },
+  {
+    name: 'log',
+    summary: 'the event log as a whole',
+    load: async () => (await import('../log/log.operations.js')).logOperations,
+  },
+  {
+    name: 'key',
+    summary: 'the master key: its state and its rotation',
+    load: async () => (await import('../keys/key.operations.js')).keyOperations,
+  },
+  {
+    name: 'privacy',
+    summary: 'erasures of personal data',
+    load: async () => (await import('../privacy/privacy.operations.js')).privacyOperations,
   },
 ];
 

@@ -21,6 +21,11 @@ export function programIn(text: string): Outcome<ProgramDocument> {
     const reason = error instanceof Error ? error.message : 'unreadable';
     return new NotDone({ code: 'PROGRAM_REFUSED', reasons: [`not JSON: ${reason}`] });
   }
+  return programOf(content);
+}
+
+/** The checked program of a document; refused with one line for each error. */
+export function programOf(content: unknown): Outcome<ProgramDocument> {
   const program = parseProgram(content);
   return 'problems' in program && Array.isArray(program.problems)
     ? new NotDone({ code: 'PROGRAM_REFUSED', reasons: program.problems as readonly string[] })
@@ -29,12 +34,12 @@ export function programIn(text: string): Outcome<ProgramDocument> {
 
 /**
  * Applies a program; rewards earned before keep their terms.
- * @param expected the version that the operator saw; another one now is refused.
+ * @param expected the version that the operator saw: another one now is refused; undefined: any.
  */
 export async function applyProgram(
   { tenantCommands, tenants }: Pick<Core, 'tenantCommands' | 'tenants'>,
   alias: string,
-  { program, expected }: { readonly program: ProgramDocument; readonly expected: number },
+  { program, expected }: { readonly program: ProgramDocument; readonly expected?: number },
 ): Promise<Outcome<AppliedProgram>> {
   if ((await tenants.find(alias)) === undefined)
     return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
@@ -43,17 +48,22 @@ export async function applyProgram(
     { type: 'ApplyProgram', program, now: timeNow() },
     async (tenant) => {
       const version = versionOf(tenant, program.id);
-      if (version === expected) return undefined;
+      if (expected === undefined || version === expected) return undefined;
       return refused(
         'CHANGED_MEANWHILE',
         `program ${program.id} is at version ${version} by now: look at it first`,
       );
     },
   );
-  if ('refused' in after)
-    return new NotDone({ code: 'PROGRAM_REFUSED', reasons: reasonsOf(after) });
+  if ('refused' in after) {
+    const reasons = after.refused === 'RECORD_TOO_LARGE' ? [TOO_LARGE] : reasonsOf(after);
+    return new NotDone({ code: 'PROGRAM_REFUSED', reasons });
+  }
   return { id: program.id, version: versionOf(after, program.id) };
 }
+
+const TOO_LARGE =
+  'the program file is too large: a pool of codes is filled up by applying the program again with the next ones';
 
 const versionOf = (tenant: OpenTenant, programId: string): number =>
   programsOf(tenant).find(({ id }) => id === programId)?.version ?? 0;

@@ -20,6 +20,7 @@ import type { Done } from '../audited.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { refusalText } from '../refusal-text.js';
+import { settingsDocument, type TenantSettingsDocument } from './tenant-document.js';
 
 /** The switches of a tenant, for both of its modes. */
 export interface TenantSettings {
@@ -144,11 +145,7 @@ export async function changeSettings(
         ? undefined
         : changedBefore('the settings'),
     );
-    if ('refused' in changed)
-      return new NotDone({
-        code: 'SETTINGS_REFUSED',
-        reasons: reasonsOf(changed),
-      });
+    if ('refused' in changed) return refusedSettings(changed);
     known = digestOfSettings(await settingsOf(core, changed));
   }
   // Addresses are those of people: the audit event names the kinds of changes.
@@ -159,7 +156,7 @@ export async function changeSettings(
 /**
  * A new API key or signing secret of a mode; the one before is valid for the grace period.
  * @param seen the id of the newest one that the operator saw: another one now is refused, so that a
- * form that is sent twice rotates once.
+ * form that is sent twice rotates once. Undefined: the command line shows none.
  */
 export async function rotateOnRecord(
   core: SettingsCore,
@@ -168,36 +165,39 @@ export async function rotateOnRecord(
     what,
     graceMs,
     seen,
-  }: { readonly what: 'key' | 'secret'; readonly graceMs: number; readonly seen: string },
+  }: {
+    readonly what: 'key' | 'secret';
+    readonly graceMs: number;
+    readonly seen?: string | undefined;
+  },
 ): Promise<Outcome<Done<{ readonly secret: string }>>> {
   const tenant = await core.tenants.read(alias);
   if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
   const idsOf = what === 'key' ? keysOf : signingSecretsOf;
   const unless = async (current: OpenTenant): Promise<Refused | undefined> =>
-    idsOf(current, mode)[0]?.id === seen
+    seen === undefined || idsOf(current, mode)[0]?.id === seen
       ? undefined
       : changedBefore(what === 'key' ? 'the API key' : 'the signing secret');
   const rotated =
     what === 'key'
       ? await core.tenantCommands.rotateKeys(alias, [mode], graceMs, unless)
       : await core.tenantCommands.rotateSigningSecrets(alias, [mode], graceMs, unless);
-  if ('refused' in rotated)
-    return new NotDone({ code: 'SETTINGS_REFUSED', reasons: reasonsOf(rotated) });
+  if ('refused' in rotated) return refusedSettings(rotated);
   const secret = rotated[mode];
   if (secret === undefined) throw new Error('a rotation makes no secret');
   const completed = `${alias} has a new ${what === 'key' ? 'API key' : 'signing secret'}`;
   return { result: { secret }, parameters: { graceMs }, digest: 'secret', completed };
 }
 
-/** Lets nobody in, or everybody again. @param reason null: it goes on. */
+/** Refuses every request of a tenant, or serves it again. @param reason null: it is served. */
 export async function suspendOnRecord(
-  { tenantCommands, names }: Pick<Core, 'tenantCommands' | 'names'>,
+  core: SettingsCore & Pick<Core, 'names'>,
   alias: string,
   { reason, by }: { readonly reason: string | null; readonly by: string },
-): Promise<Outcome<Done<{ readonly isSuspended: boolean }>>> {
+): Promise<Outcome<Done<TenantSettingsDocument>>> {
   const now = timeNow();
   const scope = { tenant: alias, mode: 'live' } as const;
-  if (reason !== null && (reason === '' || reason.length > REASON_MAX))
+  if (reason !== null && (reason.trim() === '' || reason.length > REASON_MAX))
     return new NotDone({
       code: 'SETTINGS_REFUSED',
       reasons: [`the reason takes 1 to ${REASON_MAX} characters`],
@@ -207,17 +207,20 @@ export async function suspendOnRecord(
       ? { type: 'ResumeTenant', now }
       : {
           type: 'SuspendTenant',
-          reason: staffSays(names, scope, by, reason),
-          by: memberOfStaff(names, scope, by),
+          reason: staffSays(core.names, scope, by, reason),
+          by: memberOfStaff(core.names, scope, by),
           now,
         };
-  const changed = await tenantCommands.execute(alias, command);
-  if ('refused' in changed)
-    return new NotDone({ code: 'SETTINGS_REFUSED', reasons: reasonsOf(changed) });
-  const isSuspended = changed.suspended !== null;
-  const completed = `${alias} is ${isSuspended ? 'suspended' : 'open again'}`;
-  return { result: { isSuspended }, parameters: {}, completed };
+  const changed = await core.tenantCommands.execute(alias, command);
+  if ('refused' in changed) return refusedSettings(changed);
+  const completed = `${alias} is ${changed.suspended === null ? 'open again' : 'suspended'}`;
+  const result = await settingsDocument(core, changed);
+  return { result, parameters: {}, digest: 'settings', completed };
 }
+
+/** A refused command of a tenant. */
+export const refusedSettings = (refusal: Refused): NotDone =>
+  new NotDone({ code: 'SETTINGS_REFUSED', reasons: reasonsOf(refusal) });
 
 const REASON_MAX = 1_000;
 

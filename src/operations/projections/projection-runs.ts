@@ -1,34 +1,39 @@
-import type { Outcome } from '../../operations/outcome.js';
+import type { Outcome } from '../outcome.js';
 import {
   diffProjection,
   planRebuild,
   rebuildProjections,
   rollBackProjection,
   swapProjections,
-} from '../../operations/projections/projection-commands.js';
+} from './projection-commands.js';
 import {
   onChosen,
   onNamed,
   onProjections,
   type ProjectionChoice,
   type ProjectionOperator,
-} from '../../operations/projections/projection-operator.js';
+} from './projection-operator.js';
 import {
   repairProjections,
   retryParked,
   type RepairTarget,
-} from '../../operations/projections/projection-repairs.js';
+} from './projection-repairs.js';
 import {
   skipParkedEvent,
   type SkipRequest,
-} from '../../operations/projections/projection-skips.js';
+} from './projection-skips.js';
 import type { RebuildProgress } from '../../projecting/generations/rebuild.js';
 import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
-import type { AskedRun, OperationRuns, Run, RunContext } from './operation-runs.js';
-import type { OperationsCore } from './operations-core.js';
+import type { Scope } from '../../domain/scope.js';
+import type { OperationContext } from '../registry/operation.js';
 
-/** An operation on read models, the same over HTTP and in the console. */
-export interface ProjectionRun extends Pick<AskedRun, 'operation' | 'scope'> {
+type RunContext = Pick<OperationContext, 'signal' | 'onProgress'>;
+
+/** An operation on read models, the same in each channel. */
+export interface ProjectionRun {
+  readonly operation: string;
+  /** Undefined: of no single tenant. */
+  readonly scope?: Scope;
   readonly parameters: object;
   readonly work: (
     projections: ProjectionOperator,
@@ -71,9 +76,9 @@ export const repairRun = (choice: ProjectionChoice, part: RepairTarget): Project
     operation: 'projection rebuild',
     scope: { tenant, mode },
     parameters: { projection: choice.name, ...(account === undefined ? {} : { account }) },
-    work: (projections) =>
+    work: (projections, context) =>
       onChosen<object>(projections, choice, (chosen) =>
-        repairProjections(projections, chosen, part),
+        repairProjections(projections, chosen, part, reading(context)),
       ),
   };
 };
@@ -106,8 +111,10 @@ export const rollBackRun = (name: string, seen?: SeenGenerations): ProjectionRun
 export const retryParkedRun = (choice: ProjectionChoice): ProjectionRun => ({
   operation: 'projection retry-parked',
   parameters: { projection: choice.name },
-  work: (projections) =>
-    onChosen(projections, choice, (chosen) => retryParked(projections, chosen)),
+  work: (projections, context) =>
+    onChosen(projections, choice, (chosen) =>
+      retryParked(projections, chosen, { onPage: reading(context) }),
+    ),
 });
 
 export const skipRun = (
@@ -117,22 +124,23 @@ export const skipRun = (
   operation: 'projection skip',
   ...(tenant !== undefined && { scope: { tenant, mode } }),
   parameters: { projection, account: skip.account, reason: skip.reason },
-  work: (projections) =>
+  work: (projections, context) =>
     onNamed(projections, projection, (projector) =>
-      skipParkedEvent(projections, projector, { tenant, mode, ...skip }),
+      skipParkedEvent(projections, projector, { tenant, mode, ...skip }, reading(context)),
     ),
 });
 
-/** Undefined: too many runs are not over yet. @throws DatabaseUnavailable */
-export function startProjectionRun(
-  runs: OperationRuns,
-  { core, pool, warn }: Pick<OperationsCore, 'core' | 'pool' | 'warn'>,
-  by: string,
-  { work, ...asked }: ProjectionRun,
-): Promise<Run | undefined> {
-  return runs.start({ ...asked, by }, (context) =>
-    onProjections(core, pool, { actor: by, signal: context.signal, warn }, (projections) =>
-      work(projections, context),
-    ),
+/** Events that were read, as progress. */
+const reading = ({ onProgress }: RunContext): ((events: number) => void) => {
+  let read = 0;
+  return (events) => onProgress('reading', (read += events));
+};
+
+/** Carries out a run on the read models. */
+export const workOn = (
+  { core, operationsPool, by: actor, signal, warn, onProgress }: OperationContext,
+  { work }: Pick<ProjectionRun, 'work'>,
+): Promise<Outcome<unknown>> =>
+  onProjections(core, operationsPool(), { actor, signal, warn }, (projections) =>
+    work(projections, { signal, onProgress }),
   );
-}

@@ -1,0 +1,47 @@
+import { onProjections } from '../projections/projection-operator.js';
+import type { Outcome } from '../outcome.js';
+import type { ProjectionOperator } from '../projections/projection-operator.js';
+import { serviceOperation, type Operation, type OperationContext } from '../registry/operation.js';
+import { confirmRelease, showRelease } from './release-commands.js';
+
+const operate = <T>(
+  { core, operationsPool, by: actor, signal, warn }: OperationContext,
+  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> => onProjections(core, operationsPool(), { actor, signal, warn }, work);
+
+export const releaseOperations: readonly Operation[] = [
+  serviceOperation({
+    name: 'release status',
+    summary: 'whether this release is confirmed, and what it has built next to another one',
+    members: {},
+    roles: [],
+    examples: ['release status'],
+    run: (context) => operate(context, showRelease),
+    print: ({ confirmed, otherProcesses, migrations, projections }, printer) => {
+      printer.line(`confirmed: ${confirmed ? 'yes' : 'no'}`);
+      printer.line(`processes of other releases: ${otherProcesses}`);
+      for (const [kind, names] of Object.entries(migrations))
+        if (names.length > 0) printer.line(`${kind} migrations: ${names.join(', ')}`);
+      printer.table(
+        [
+          ['projection', 'projection'],
+          ['generation', 'generation'],
+          ['state', ({ state }) => state ?? 'not built'],
+          ['complete', ({ complete }) => (complete ? 'yes' : 'no')],
+          ['position', 'position'],
+        ],
+        projections,
+      );
+    },
+  }),
+  serviceOperation({
+    name: 'release confirm',
+    summary: 'makes this release the one of the database; older ones cannot start any more',
+    members: {},
+    roles: [],
+    isRecorded: true,
+    examples: ['release confirm'],
+    run: (context) => operate(context, confirmRelease),
+    said: () => 'confirmed',
+  }),
+];

@@ -1,0 +1,74 @@
+import * as z from 'zod';
+import type { Core } from '../../stores/core.js';
+import { NotDone } from '../outcome.js';
+import { given } from '../registry/members.js';
+import {
+  recordedTenantOperation,
+  tenantOperation,
+  type Operation,
+  type Printer,
+} from '../registry/operation.js';
+import { applyProgram, programOf } from './apply-program.js';
+import { tenantDocument } from './tenant-document.js';
+
+const programsOf = async ({ tenants }: Pick<Core, 'tenants'>, tenant: string) => {
+  const found = await tenants.read(tenant);
+  return found === undefined
+    ? new NotDone({ code: 'TENANT_NOT_FOUND', tenant })
+    : tenantDocument(found).programs;
+};
+
+export const programOperations: readonly Operation[] = [
+  recordedTenantOperation({
+    name: 'program apply',
+    summary: 'applies a program file; rewards earned before keep their terms',
+    members: { file: given(z.unknown(), { file: 'json', help: 'the program file' }) },
+    positions: ['file'],
+    roles: [],
+    examples: ['program apply acme program.json'],
+    record: async ({ core }, { tenant: alias, file }) => {
+      const program = programOf(file);
+      if (program instanceof NotDone) return program;
+      const applied = await applyProgram(core, alias, { program });
+      if (applied instanceof NotDone) return applied;
+      const programs = await programsOf(core, alias);
+      if (programs instanceof NotDone) return programs;
+      const result = { alias, ...applied, ...programs.find(({ id }) => id === applied.id) };
+      const completed = `program ${applied.id} is at version ${applied.version}`;
+      return { result, parameters: { ...applied }, completed };
+    },
+    said: ({ alias, id, version }) => `${alias}: program ${id} is at version ${version}`,
+  }),
+  tenantOperation({
+    name: 'program show',
+    summary: 'the programs of a tenant, with their documents',
+    members: {},
+    roles: [],
+    examples: ['program show acme --json'],
+    run: ({ core }, { tenant }) => programsOf(core, tenant),
+    print: (programs, printer: Printer) => printer.line(JSON.stringify(programs, null, 2)),
+  }),
+  tenantOperation({
+    name: 'program list',
+    summary: 'the programs of a tenant',
+    members: {},
+    roles: [],
+    examples: ['program list acme'],
+    run: async ({ core }, { tenant }) => {
+      const programs = await programsOf(core, tenant);
+      if (programs instanceof NotDone) return programs;
+      return programs.map(({ id, version, default: isDefault, document }) => ({
+        id,
+        name: document?.name ?? id,
+        version,
+        default: isDefault,
+      }));
+    },
+    columns: [
+      ['id', 'id'],
+      ['name', 'name'],
+      ['version', 'version', 'amount'],
+      ['default', ({ default: isDefault }) => (isDefault ? 'yes' : '')],
+    ],
+  }),
+];

@@ -1,0 +1,213 @@
+import * as z from 'zod';
+import { COUNTED_CALLS, PUBLIC_USERS } from '../../domain/tenant/open-rules.js';
+import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
+import { MAIL_TYPES } from '../../themes/theme-instance.js';
+import { NotDone } from '../outcome.js';
+import { duration, given, help, msOf, text } from '../registry/members.js';
+import {
+  recordedOperation,
+  recordedTenantOperation,
+  serviceOperation,
+  tenantOperation,
+  type Operation,
+} from '../registry/operation.js';
+import { programOf } from './apply-program.js';
+import { printTenant, settingsDocument, tenantDocument } from './tenant-document.js';
+import {
+  changeSettings,
+  digestOfSettings,
+  refusedSettings,
+  rotateOnRecord,
+  settingsOf,
+  suspendOnRecord,
+  type TenantSettings,
+} from './tenant-settings.js';
+
+const grace = help(duration.default('24h'), 'how long the one before stays valid; 0 ends it now');
+const flag = (text: string) => help(z.boolean().optional(), text);
+const list = (text: string, placeholder: string) =>
+  given(z.array(z.string()).optional(), { help: text, placeholder });
+
+export const tenantOperations: readonly Operation[] = [
+  tenantOperation({
+    name: 'tenant create',
+    summary: 'creates a tenant; its keys are shown only now',
+    members: {
+      program: given(z.unknown().optional(), {
+        file: 'json',
+        help: 'a program file in place of the default program',
+      }),
+      paymentProvider: help(z.boolean().default(false), 'accounts come from a payment provider'),
+      openEndpoints: help(z.boolean().default(false), 'switch the open endpoints on'),
+    },
+    roles: [],
+    examples: ['tenant create acme --program program.json'],
+    run: async ({ core, note }, { tenant: alias, program, paymentProvider, openEndpoints }) => {
+      const document = program === undefined ? DEFAULT_PROGRAM : programOf(program);
+      if (document instanceof NotDone) return document;
+      const created = await core.tenantCommands.create({
+        alias,
+        programType: paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY',
+        openEndpoints,
+        program: document,
+      });
+      if ('refused' in created)
+        return created.refused === 'TENANT_EXISTS'
+          ? new NotDone({
+              code: 'SETTINGS_REFUSED',
+              reasons: [`there is a tenant ${alias} already`],
+            })
+          : refusedSettings(created);
+      note('These secrets are shown this once.');
+      return created;
+    },
+  }),
+  serviceOperation({
+    name: 'tenant list',
+    summary: 'all tenants',
+    members: {},
+    roles: [],
+    examples: ['tenant list --json'],
+    run: async ({ core }) => (await core.tenantCommands.list()).map(tenantDocument),
+    columns: [
+      ['alias', 'alias'],
+      ['program type', 'programType'],
+      ['open endpoints', ({ openEndpoints }) => (openEndpoints ? 'on' : 'off')],
+      ['programs', ({ programs }) => programs.map(({ id }) => id).join(', ')],
+    ],
+  }),
+  tenantOperation({
+    name: 'tenant show',
+    summary: 'the settings of a tenant, without secrets',
+    members: {},
+    roles: [],
+    examples: ['tenant show acme'],
+    run: async ({ core }, { tenant }) => {
+      const found = await core.tenants.read(tenant);
+      return found === undefined
+        ? new NotDone({ code: 'TENANT_NOT_FOUND', tenant })
+        : settingsDocument(core, found);
+    },
+    print: printTenant,
+  }),
+  recordedTenantOperation({
+    name: 'tenant update',
+    summary: 'changes the settings of a tenant',
+    members: {
+      openEndpoints: flag('the open endpoints'),
+      paymentProvider: flag('accounts come from a payment provider'),
+      tokensMustExpire: given(z.boolean().optional(), {
+        option: 'token-expiry',
+        help: 'user tokens must have exp',
+      }),
+      allowedOrigins: given(
+        list('the only origins whose pages may read open endpoints; * for all', 'origin'),
+        { option: 'allow-origin' },
+      ),
+      rateLimits: given(z.record(z.string(), z.string()).optional(), {
+        option: 'rate-limit',
+        placeholder: 'call=number',
+        help: `calls of a client in a window: ${COUNTED_CALLS.join(', ')}`,
+      }),
+      tokensNotBefore: help(
+        text.optional(),
+        'refuse user tokens that were issued before; none for tokens of any age',
+      ),
+      publicUser: help(
+        z.enum(PUBLIC_USERS).optional(),
+        'the fields of GET /open/user; minimal: without e-mail and last name',
+      ),
+      mail: list(`the mails that go out: ${MAIL_TYPES.join(', ')}; none for none`, 'type'),
+      mailTestTo: list('the only addresses of the test mode; none for none', 'address'),
+      mailDomains: list('the domains that mails may name as their sender; none for none', 'domain'),
+    },
+    rules: [
+      {
+        check: (request) =>
+          Object.keys(request).every((name) => name === 'tenant')
+            ? 'nothing to change was named: see tenant update --help'
+            : undefined,
+        schema: {},
+      },
+    ],
+    roles: [],
+    examples: [
+      'tenant update acme --open-endpoints',
+      'tenant update acme --allow-origin https://shop.example',
+    ],
+    record: async ({ core }, { tenant: alias, ...changes }) => {
+      const tenant = await core.tenants.read(alias);
+      if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+      const before = await settingsOf(core, tenant);
+      const settings = changed(before, changes);
+      const done = await changeSettings(core, alias, { settings, seen: digestOfSettings(before) });
+      if (done instanceof NotDone) return done;
+      const after = (await core.tenants.read(alias)) ?? tenant;
+      return { ...done, result: await settingsDocument(core, after) };
+    },
+    print: printTenant,
+  }),
+  rotation('rotate-key', 'API key'),
+  rotation('rotate-secret', 'signing secret'),
+  recordedTenantOperation({
+    name: 'tenant suspend',
+    summary: 'refuses every request of a tenant; the data stay',
+    members: { reason: help(text, 'why') },
+    roles: [],
+    examples: ['tenant suspend acme --reason "invoice 4711 is unpaid"'],
+    record: ({ core, by }, { tenant, reason }) => suspendOnRecord(core, tenant, { reason, by }),
+    print: printTenant,
+  }),
+  recordedTenantOperation({
+    name: 'tenant resume',
+    summary: 'ends the suspension of a tenant',
+    members: {},
+    roles: [],
+    examples: ['tenant resume acme'],
+    record: ({ core, by }, { tenant }) => suspendOnRecord(core, tenant, { reason: null, by }),
+    print: printTenant,
+  }),
+];
+
+function rotation(command: 'rotate-key' | 'rotate-secret', what: string): Operation {
+  const isKey = command === 'rotate-key';
+  return recordedOperation({
+    name: `tenant ${command}`,
+    summary: `a new ${what}; the one before stays valid for the grace period`,
+    members: { grace },
+    roles: [],
+    examples: [
+      isKey
+        ? 'tenant rotate-key acme --mode test --grace 24h'
+        : 'tenant rotate-secret acme --grace 7d',
+    ],
+    record: async ({ core, scope, note }, { grace: period }) => {
+      const asked = { what: isKey ? 'key' : 'secret', graceMs: msOf(period) } as const;
+      const done = await rotateOnRecord(core, scope, asked);
+      if (done instanceof NotDone) return done;
+      note(`This ${what} is shown this once. The one before stays valid for ${period}.`);
+      const member = `${scope.mode}${isKey ? 'ApiKey' : 'SigningSecret'}`;
+      return { ...done, result: { alias: scope.tenant, [member]: done.result.secret } };
+    },
+  });
+}
+
+interface Changes extends Partial<Omit<TenantSettings, 'rateLimits'>> {
+  readonly rateLimits?: Readonly<Record<string, string>>;
+}
+
+/** The settings with the changes of a command; `none` and `*` stand for the empty list. */
+const changed = (before: TenantSettings, { rateLimits, ...changes }: Changes): TenantSettings => ({
+  ...before,
+  ...changes,
+  rateLimits: { ...before.rateLimits, ...rateLimits },
+  allowedOrigins: listIn(changes.allowedOrigins ?? before.allowedOrigins, '*'),
+  mail: listIn(changes.mail ?? before.mail, 'none'),
+  mailTestTo: listIn(changes.mailTestTo ?? before.mailTestTo, 'none'),
+  mailDomains: listIn(changes.mailDomains ?? before.mailDomains, 'none'),
+  tokensNotBefore:
+    changes.tokensNotBefore === 'none' ? '' : (changes.tokensNotBefore ?? before.tokensNotBefore),
+});
+
+const listIn = (values: readonly string[], empty: string): readonly string[] =>
+  values.length === 1 && values[0] === empty ? [] : values;
