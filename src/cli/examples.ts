@@ -47,6 +47,14 @@ export const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['ledger digest', ['ledger digest acme --sign --json > digest.json']],
   ['ledger verify', ['ledger verify acme --digest digest.json']],
   ['ledger acknowledge-loss', ['ledger acknowledge-loss --reason "restored from the backup"']],
+  ['webhook list', ['webhook list acme']],
+  [
+    'webhook deliveries',
+    [
+      'webhook deliveries acme --state DEAD --since 2026-01-31',
+      'webhook deliveries acme --limit 20',
+    ],
+  ],
   ['webhook show', ['webhook show acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11']],
   [
     'webhook resend',

@@ -118,6 +118,8 @@ async function valuesOf(
 
 async function valueOf(member: Member, word: unknown): Promise<unknown> {
   const { how, schema } = member;
+  if (typeof word === 'string' && word.trim() === '')
+    throw new CommandError(`--${flagOf(member)} must not be empty`);
   if (how.file !== undefined)
     return how.file === 'json' ? readJsonFile(String(word)) : readTextFile(String(word));
   if (schema.type === 'integer' && /^[+-]?\d{1,16}$/.test(String(word))) return Number(word);
@@ -153,7 +155,7 @@ function requestOf(operation: Operation, values: object): unknown {
 }
 
 /** How the command line names a member: `--as-of`, `<account>`. */
-export const wordOf = (operation: Operation, name: string): string => {
+const wordOf = (operation: Operation, name: string): string => {
   if (operation.positions.includes(name)) return `<${kebab(name)}>`;
   const type = membersIn(operation, 'cli')[name];
   return `--${(type && channels.get(type)?.option) ?? kebab(name)}`;

@@ -68,6 +68,7 @@ export class ProgressLine {
 
 /** `replaying: 12,000 of 50,000 (24 %), 3,400 a second, 12 s left` */
 function progressLine({ phase, done, total }: Figures, rate: number): string {
+  if (done === 0 && total === undefined) return phase;
   const share = total === undefined ? '' : ` of ${withThousands(total)}`;
   const percent = total ? ` (${Math.floor((done * 100) / total)} %)` : '';
   const speed = rate > 0 ? `, ${withThousands(Math.round(rate))} a second` : '';

@@ -20,7 +20,8 @@ const OWN_OPERATIONS: typeof GROUPS = [
   },
 ];
 
-const OPERATIONS = [...GROUPS, ...OWN_OPERATIONS];
+/** The groups whose commands follow from the registry. */
+export const OPERATIONS = [...GROUPS, ...OWN_OPERATIONS];
 
 type AddCommands = (cli: Command) => void;
 

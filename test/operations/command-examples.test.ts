@@ -1,11 +1,15 @@
 import type { Command } from 'commander';
 import { EXAMPLES as WRITTEN } from '../../src/cli/examples.js';
-import { commandsFor } from '../../src/cli/run-command-line.js';
-import { allOperations } from '../../src/operations/registry/registry.js';
+import { commandsFor, OPERATIONS } from '../../src/cli/run-command-line.js';
 
 /** By command: those of the registry, and those written by hand. */
 const examplesOf = async (): Promise<ReadonlyMap<string, readonly string[]>> =>
-  new Map([...WRITTEN, ...(await allOperations()).map((one) => [one.name, one.examples] as const)]);
+  new Map([
+    ...WRITTEN,
+    ...(await Promise.all(OPERATIONS.map(({ load }) => load())))
+      .flat()
+      .map(({ name, examples }) => [name, examples] as const),
+  ]);
 
 /** Every command with the words that call it. */
 const callable = async (): Promise<ReadonlyMap<string, Command>> =>

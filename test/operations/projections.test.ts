@@ -105,7 +105,7 @@ test('a wrong balance is unchanged by a rebuild, shown by the diff, corrected by
   const built = await cli('rebuild', 'reward-balances', '--by', 'Ada', '--json');
   expect(built.code).toBe(0);
   // Progress is beside the answer, in plain lines.
-  expect(built.err).toMatch(/^read \d+ events/);
+  expect(built.err).toMatch(/^reading: \d+/);
   expect(JSON.parse(built.out)).toMatchObject({
     projections: [
       { projection: 'reward-balances', generation: 2, liveGeneration: 1, differences: 1 },

@@ -13,15 +13,8 @@ import {
   type ProjectionChoice,
   type ProjectionOperator,
 } from './projection-operator.js';
-import {
-  repairProjections,
-  retryParked,
-  type RepairTarget,
-} from './projection-repairs.js';
-import {
-  skipParkedEvent,
-  type SkipRequest,
-} from './projection-skips.js';
+import { repairProjections, retryParked, type RepairTarget } from './projection-repairs.js';
+import { skipParkedEvent, type SkipRequest } from './projection-skips.js';
 import type { RebuildProgress } from '../../projecting/generations/rebuild.js';
 import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
 import type { Scope } from '../../domain/scope.js';
@@ -55,8 +48,14 @@ export const rebuildRun = (
         : rebuildProjections(projections, chosen, {
             resume,
             onProgress: (progress) => {
-              const events = 'events' in progress ? progress.events : 0;
-              onProgress(progress.phase, events, totalOf(projections, progress));
+              const { phase } = progress;
+              const done = 'events' in progress ? progress.events : 0;
+              const of = 'projection' in progress ? ` ${progress.projection}` : '';
+              onProgress(
+                phase === 'folding' ? 'reading' : phase + of,
+                done,
+                totalOf(projections, progress),
+              );
             },
           }),
     ),

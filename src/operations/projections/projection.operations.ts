@@ -133,7 +133,11 @@ export const projectionOperations: readonly Operation[] = [
       path: 'projections/rebuild',
       refusals: ['PROJECTION_UNKNOWN', 'TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'],
     },
-    examples: ['projection rebuild rewards', 'projection rebuild --all --tenant acme --account 42'],
+    examples: [
+      'projection rebuild reward-balances --dry-run',
+      'projection rebuild --all',
+      'projection rebuild reward-balances --tenant acme --account 42',
+    ],
     output: 'lists',
     run: (context, { projection: name, all, dryRun: isDryRun, resume, ...part }) => {
       const { tenant: of, account: one, mode: ofMode } = part;

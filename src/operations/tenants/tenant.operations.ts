@@ -16,6 +16,7 @@ import { printTenant, settingsDocument, tenantDocument } from './tenant-document
 import {
   changeSettings,
   digestOfSettings,
+  isOrigin,
   refusedSettings,
   rotateOnRecord,
   settingsOf,
@@ -25,8 +26,19 @@ import {
 
 const grace = help(duration.default('24h'), 'how long the one before stays valid; 0 ends it now');
 const flag = (text: string) => help(z.boolean().optional(), text);
-const list = (text: string, placeholder: string) =>
-  given(z.array(z.string()).optional(), { help: text, placeholder });
+const list = (item: z.ZodType<string>, text: string, placeholder: string) =>
+  given(z.array(item).optional(), { help: text, placeholder });
+
+const origin = z
+  .string()
+  .refine(
+    (value) => value === '*' || isOrigin(value),
+    'takes origins such as https://shop.example, or * alone',
+  );
+const callLimits = z.partialRecord(
+  z.enum(COUNTED_CALLS),
+  z.string().regex(/^\d{1,9}$/, 'takes call=number'),
+);
 
 export const tenantOperations: readonly Operation[] = [
   tenantOperation({
@@ -101,10 +113,10 @@ export const tenantOperations: readonly Operation[] = [
         help: 'user tokens must have exp',
       }),
       allowedOrigins: given(
-        list('the only origins whose pages may read open endpoints; * for all', 'origin'),
+        list(origin, 'the only origins whose pages may read open endpoints; * for all', 'origin'),
         { option: 'allow-origin' },
       ),
-      rateLimits: given(z.record(z.string(), z.string()).optional(), {
+      rateLimits: given(callLimits.optional(), {
         option: 'rate-limit',
         placeholder: 'call=number',
         help: `calls of a client in a window: ${COUNTED_CALLS.join(', ')}`,
@@ -117,9 +129,17 @@ export const tenantOperations: readonly Operation[] = [
         z.enum(PUBLIC_USERS).optional(),
         'the fields of GET /open/user; minimal: without e-mail and last name',
       ),
-      mail: list(`the mails that go out: ${MAIL_TYPES.join(', ')}; none for none`, 'type'),
-      mailTestTo: list('the only addresses of the test mode; none for none', 'address'),
-      mailDomains: list('the domains that mails may name as their sender; none for none', 'domain'),
+      mail: list(
+        z.enum([...MAIL_TYPES, 'none']),
+        `the mails that go out: ${MAIL_TYPES.join(', ')}; none for none`,
+        'type',
+      ),
+      mailTestTo: list(z.string(), 'the only addresses of the test mode; none for none', 'address'),
+      mailDomains: list(
+        z.string(),
+        'the domains that mails may name as their sender; none for none',
+        'domain',
+      ),
     },
     rules: [
       {
