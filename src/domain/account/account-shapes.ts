@@ -197,8 +197,6 @@ export interface FormerReferral extends ReferralState {
 
 export type FormerReferrals = Map<string, FormerReferral>;
 
-export const unitKey = (unit: string): string => unit.toLowerCase();
-
 /**
  * A reward that can still be used or shown: the rewards of deleted people stay in the ledger and in
  * no answer.

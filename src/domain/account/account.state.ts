@@ -2,7 +2,6 @@ import { List, Map, OrderedMap, Set } from 'immutable';
 import type { SubjectId } from '../personal.js';
 import type { RewardValue } from '../program.js';
 import {
-  unitKey,
   type AccountState,
   type FormerReferral,
   type OpenAccount,
@@ -23,14 +22,14 @@ import { noteListed, redeemFromMany } from './rewards/bulk-redemption.js';
 import { batchKey, noteEvent, rememberBatch } from './users/events-seen.js';
 import { evolveFormer, withFormer } from './referral/former-referrals.js';
 import { afterDeletion, pushedBy, pushingOf, type PushEvent } from './provider/pushed-rewards.js';
-import { grantedReward, redeemedBy, type RewardState } from './rewards/reward-state.js';
+import { grantedReward, redeemedBy, unitKey, type RewardState } from './rewards/reward-state.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rewards/rule-counts.js';
 import { reindexed, withoutPersons, type Spendable } from './rewards/spendable.js';
 
 export type * from './account-shapes.js';
 export type { RewardPhase, RewardPush, RewardState } from './rewards/reward-state.js';
-export { presentReward, unitKey } from './account-shapes.js';
-export { amountLeft, rewardRef, unitOf } from './rewards/reward-state.js';
+export { presentReward } from './account-shapes.js';
+export { amountLeft, rewardRef, unitKey, unitOf } from './rewards/reward-state.js';
 
 /** Folds an account from its events. */
 

@@ -1,4 +1,4 @@
-import { unitKey } from '../../domain/account/account-shapes.js';
+import { unitKey } from '../../domain/account/rewards/reward-state.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { ExportEvent } from '../../domain/export/export.decider.js';
 import { unitOfCredit } from './unit-of-credit.js';

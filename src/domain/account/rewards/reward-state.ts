@@ -104,6 +104,8 @@ export const amountLeft = (reward: RewardState): number =>
 export const isBeingPushed = ({ pushed }: Pick<RewardState, 'pushed'>): boolean =>
   pushed?.status === 'STARTED' || (pushed?.status === 'PARKED' && pushed.mayBePaid);
 
+export const unitKey = (unit: string): string => unit.toLowerCase();
+
 export const unitOf = (value: RewardValue): string | null =>
   value.type === 'PCT_DISCOUNT' ? '%' : value.unit;
 

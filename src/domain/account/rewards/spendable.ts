@@ -1,7 +1,6 @@
 import { Map } from 'immutable';
-import { unitKey } from '../account-shapes.js';
 import type { PersonId } from '../account.events.js';
-import { amountLeft, isBeingPushed, type RewardState } from './reward-state.js';
+import { amountLeft, isBeingPushed, unitKey, type RewardState } from './reward-state.js';
 
 /** Selects the credits of an amount. */
 
