@@ -279,7 +279,7 @@ export class SimulatedService {
     const common = { tenants, connections, provider, streams, names, logger: SILENT };
     const { announceErasure: announce } = this.announcements(line);
     const forget = (gone: readonly SubjectId[]): void => this.forget(gone);
-    const record = recorderOf(commands, { hasRoomFor: () => Promise.resolve(true) });
+    const record = recorderOf(commands);
     return {
       connections,
       events: new PaymentEvents({ record, streams, names, connections, provider }),
@@ -356,7 +356,6 @@ export class SimulatedService {
     const ownWrites = new OwnWrites(this.log, progress, {
       timeoutMs: POSITION_WAIT_MS,
       ownWritesMs: POSITION_WAIT_MS,
-      perTenantMax: Infinity,
     });
     const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
     const writes = new Writes(answers, ownWrites, this.names, SILENT);

@@ -8,7 +8,6 @@ import {
   type RecordProviderEvent,
 } from '../payments/incoming/payment-events.js';
 import { providerRows } from '../payments/incoming/payment-rows.js';
-import { waitingEventsOf } from '../payments/incoming/waiting-events.js';
 import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
 import { PostgresPaymentWork } from '../payments/outgoing/payment-work.js';
 import type { RewardPayments } from '../payments/outgoing/reward-payments.js';
@@ -45,7 +44,7 @@ export function startPayments(
   };
   const provider = (): Promise<PaymentProvider> => (opened ??= open());
   const { commands, streams, names, payments: connections } = core;
-  const record = recorderOf(commands, waitingEventsOf(core));
+  const record = recorderOf(commands);
   const events = new PaymentEvents({
     record,
     streams,

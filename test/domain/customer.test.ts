@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { List } from 'immutable';
 import type {
   CustomerEvent,
   ProviderEventReceived,
@@ -305,42 +304,6 @@ describe('what is remembered of repetitions', () => {
       true,
       false,
     ]);
-  });
-});
-
-describe('a customer with very many events', () => {
-  const DAY = 24 * 3_600_000;
-  const [DAYS, OF_DAY] = [100, 100];
-  const kinds: readonly ProviderFact[] = [
-    invoice(10),
-    invoice(0),
-    { kind: 'TRIAL' },
-    refund(10),
-    refund(10, 5),
-    { kind: 'CANCELLED' },
-  ];
-  const events = Array.from({ length: DAYS * OF_DAY }, (_, n) => {
-    const at = LINKED_AT + Math.floor(n / OF_DAY) * DAY + (n % OF_DAY);
-    const fact = kinds[n % kinds.length] ?? invoice(10);
-    // The first invoice is refunded by its own refund alone.
-    const of = ids(fact.kind === 'REFUNDED' && n > 3 ? `refunded_${n}` : `in_${n}`);
-    return told(`e${n}`, at, fact, { at, ...(n === 3 ? ids('in_0') : of) });
-  });
-  const state = after(...events);
-
-  it('is folded into few facts and the hashes of the last days', () => {
-    expect(state.facts.size).toBeLessThan(DAYS * 80);
-    expect(state.seen.size).toBeLessThanOrEqual(61);
-    const newest = told('again', 1, invoice(1), { eventRef: `e${events.length - 1}` });
-    expect(evolve(state, newest)).toBe(state);
-  });
-
-  it('has the picture that all of its facts make', () => {
-    const whole = { ...state, facts: List(events.map((one) => ({ ...one, ids: one.ids.value }))) };
-    expect(pictureOf(state, LINK)).toEqual(pictureOf(whole, LINK));
-    expect(pictureOf(state, LINK).refundedAt).toBe(LINKED_AT + 3);
-    const late = LINKED_AT + 90 * DAY;
-    expect(pictureOf(state, since(late))).toEqual(pictureOf(whole, since(late)));
   });
 });
 

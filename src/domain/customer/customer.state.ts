@@ -102,20 +102,15 @@ export interface CustomerState {
   readonly seen: Map<number, Set<string>>;
   /** In the order of their recording, those without an effect left out. */
   readonly facts: List<KnownFact>;
-  /** More facts than these are compacted. */
-  readonly factsMax: number;
   /** The key of the newest ids; null: there are none, or the key is destroyed. */
   readonly subject: SubjectId | null;
   /** When the first ids with this key were recorded. */
   readonly subjectSince: number;
 }
 
-const FACTS_MAX = 512;
-
 export const initialState: CustomerState = {
   seen: Map(),
   facts: List(),
-  factsMax: FACTS_MAX,
   subject: null,
   subjectSince: 0,
 };
@@ -133,7 +128,7 @@ export function evolve(state: CustomerState, event: CustomerEvent): CustomerStat
       : ofFormerAccount(state, { at, eventRef, created, fact, refs, ids: ids.value });
   return {
     seen: withSeen(state.seen, dayOf(at), eventRef),
-    ...withFact(state, known),
+    facts: known === undefined ? state.facts : state.facts.push(known),
     ...keyAfter(state, event),
   };
 }
@@ -179,8 +174,6 @@ function keyAfter(
 
 const DAY_MS = 24 * 3_600_000;
 const SEEN_DAYS = 60;
-/** Whole days are left out beyond: what is recorded again changes no picture. */
-const SEEN_MAX = 16_384;
 /** A customer has some dozens; more are a fault, and would fill the memory of all. */
 const SEEN_OF_DAY_MAX = 10_000;
 
@@ -197,72 +190,7 @@ function withSeen(
 ): CustomerState['seen'] {
   const today = seen.get(day);
   const known = today === undefined ? seen.filter((_, one) => one >= day - SEEN_DAYS) : seen;
-  return withinSeen(known.set(day, (today ?? Set()).add(eventRef)), day);
-}
-
-/** Without the oldest days where there are too many. */
-function withinSeen(seen: CustomerState['seen'], day: number): CustomerState['seen'] {
-  const size = seen.reduce((sum, refs) => sum + refs.size, 0);
-  const oldest = seen.keySeq().min();
-  if (size <= SEEN_MAX || oldest === undefined || oldest === day) return seen;
-  return withinSeen(seen.delete(oldest), day);
-}
-
-function withFact(
-  { facts, factsMax }: CustomerState,
-  fact: KnownFact | undefined,
-): Pick<CustomerState, 'facts' | 'factsMax'> {
-  if (fact === undefined) return { facts, factsMax };
-  const all = facts.push(fact);
-  if (all.size <= factsMax) return { facts: all, factsMax };
-  const days = grouped(all, ({ at, had }) => `${dayOf(at)} ${had ?? ''}`);
-  const compacted = List(days.flatMap(essentials));
-  return { facts: compacted, factsMax: Math.max(FACTS_MAX, 2 * compacted.size) };
-}
-
-/**
- * Of a day with very many facts those that can make a difference to a picture: the first and the
- * newest invoice, the newest status, the end, and the newest whole refunds.
- */
-function essentials(day: Iterable<KnownFact>): readonly KnownFact[] {
-  const facts = [...day].sort(byTime);
-  const paid = facts.filter((one) => paidIn(one) !== undefined);
-  const statuses = facts.filter((one) => statusOf(one, false) !== undefined);
-  const kept = new globalThis.Set([
-    paid[0],
-    paid.at(-1),
-    statuses.at(-1),
-    statuses.findLast(({ fact }) => fact.kind !== 'INVOICE_PAID' || fact.amountPaid > 0),
-    facts.find(({ fact }) => fact.kind === 'CUSTOMER_DELETED'),
-    ...firstAndNewest(facts).slice(-SUBSCRIPTIONS_OF_DAY_MAX),
-    ...facts.filter(({ fact }) => isTakenBack(fact)).slice(-REFUNDS_OF_DAY_MAX),
-  ]);
-  return [...day].filter((one) => kept.has(one));
-}
-
-const REFUNDS_OF_DAY_MAX = 64;
-const SUBSCRIPTIONS_OF_DAY_MAX = 128;
-
-/** Of each subscription that is named. */
-function firstAndNewest(facts: readonly KnownFact[]): readonly KnownFact[] {
-  const named = facts.filter(
-    ({ fact, refs }) => isOfSubscription(fact) && (refs?.subscription ?? null) !== null,
-  );
-  return grouped(named, ({ refs }) => refs?.subscription)
-    .flatMap((of) => [of[0], of.at(-1)])
-    .filter((one) => one !== undefined);
-}
-
-/** In the order of the first item of each group. */
-function grouped<K, T>(items: Iterable<T>, keyOf: (item: T) => K): readonly (readonly T[])[] {
-  const groups = new globalThis.Map<K, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return [...groups.values()];
+  return known.set(day, (today ?? Set()).add(eventRef));
 }
 
 const isOfSubscription = ({ kind }: ProviderFact): boolean =>

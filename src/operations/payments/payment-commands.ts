@@ -12,7 +12,6 @@ import type { Actor } from '../../event-log/envelope.js';
 import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
 import { figuresOf, noteSync } from '../../payments/incoming/payment-rows.js';
-import { waitingEventsOf } from '../../payments/incoming/waiting-events.js';
 import { syncPayments, type Synced } from '../../payments/incoming/payment-sync.js';
 import { askForWork } from '../../payments/outgoing/payment-work.js';
 import type { OpenedConnection } from '../../payments/payment-connections.js';
@@ -148,7 +147,7 @@ export async function syncTenantPayments(
   const connection = await core.payments.current(tenant, scope.mode);
   if (connection === undefined) return notDone('no payment provider is connected');
   const { streams, names } = core;
-  const parts = { streams, names, record: recorderOf(core.commands, waitingEventsOf(core)) };
+  const parts = { streams, names, record: recorderOf(core.commands) };
   try {
     await askForAll(core, scope);
     const calls = (await provider()).calls(connection);

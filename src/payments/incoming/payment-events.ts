@@ -17,11 +17,10 @@ import {
   type PaymentProvider,
   type ProviderEvent,
 } from '../payment-provider.js';
-import type { WaitingEvents } from './waiting-events.js';
 
 /**
  * What came of an incoming event. `ignored`: recorded, without an effect. `repeated`: it was
- * recorded before. `full`: there is no room for it now.
+ * recorded before. `full`: its customer had too many today.
  */
 export type Received =
   | RecordedEvent
@@ -47,13 +46,8 @@ interface PaymentEventsParts extends KnownCustomers {
   readonly onAnswer?: (received: Received) => void;
 }
 
-/** Calls to the provider that incoming events wait for, in this process. */
-const LOOKUPS_MAX = 4;
-
 /** Incoming events of payment providers: checked, then recorded. */
 export class PaymentEvents {
-  private lookups = 0;
-
   constructor(private readonly parts: PaymentEventsParts) {}
 
   /**
@@ -89,7 +83,7 @@ export class PaymentEvents {
     this.parts.onAnswer?.(received);
   }
 
-  /** Undefined: the provider does not answer, or is called too often already. */
+  /** Undefined: the provider does not answer. */
   private async completed(
     tenant: OpenTenant,
     mode: Mode,
@@ -100,16 +94,12 @@ export class PaymentEvents {
     if (!(await needsCall(this.parts, scope, event))) return event;
     const connection = await connections.current(tenant, mode);
     if (connection === undefined) return event;
-    if (this.lookups >= LOOKUPS_MAX) return undefined;
-    this.lookups += 1;
     try {
       return await (await provider()).calls(connection).completed(event);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
       // The provider sends it again.
       return undefined;
-    } finally {
-      this.lookups -= 1;
     }
   }
 }
@@ -140,9 +130,8 @@ const NO_CUSTOMER: ProviderFact = { kind: 'IGNORED', because: 'NO_CUSTOMER' };
 export type RecordProviderEvent = (scope: Scope, event: ProviderEvent) => Promise<RecordedEvent>;
 
 export const recorderOf =
-  (commands: Commands, waiting: Pick<WaitingEvents, 'hasRoomFor'>): RecordProviderEvent =>
+  (commands: Commands): RecordProviderEvent =>
   async (scope, event) => {
-    if (!(await waiting.hasRoomFor(scope, event))) return 'full';
     const { id, type, created, customer, invoice, payments, subscription, left, fact } = event;
     const meta = {
       scope,

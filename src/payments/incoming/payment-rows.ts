@@ -131,23 +131,6 @@ export async function figuresOf(
   return row ?? { lastEventAt: null, lastSyncAt: null, waitingEvents: 0 };
 }
 
-/** Events of customers that no account has, recorded since then, counted up to the bound. */
-export async function countWaiting(
-  db: Connection,
-  { tenant, mode }: Scope,
-  { since, bound }: { readonly since: number; readonly bound: number },
-): Promise<number> {
-  const row = await fetchRow(
-    db,
-    sql<{ count: number }>`
-      select count(*)::integer as count from (
-        select from ledger.payment_waiting_events
-        where tenant = ${tenant} and mode = ${mode} and not is_linked and at >= ${new Date(since)}
-        limit ${bound}) as waiting`,
-  );
-  return row?.count ?? 0;
-}
-
 /** A walk that this process goes on with. */
 export interface ClaimedSync {
   readonly tenant: string;
