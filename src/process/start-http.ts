@@ -151,8 +151,6 @@ export async function startApplication(
       waitLimits: {
         timeoutMs: config.positionWaitMs,
         ownWritesMs: config.ownWritesWaitMs,
-        // Of all requests in progress a tenant's waiting reads hold a quarter at most.
-        perTenantMax: Math.ceil(config.requestsInFlightMax / 4),
       },
       api: config.roles.has('api'),
       consolePatterns: config.consolePatterns,

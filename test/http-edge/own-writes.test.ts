@@ -50,7 +50,7 @@ let made = 0;
 beforeEach(() => {
   log = new InMemoryEventLog();
   progress = new InstantProgress();
-  const limits = { timeoutMs: WITHIN_MS, ownWritesMs: OWN_MS, perTenantMax: 1 };
+  const limits = { timeoutMs: WITHIN_MS, ownWritesMs: OWN_MS };
   writes = new OwnWrites(log, progress, limits);
 });
 

@@ -41,7 +41,6 @@ function openReads(from: number) {
   const ownWrites = new OwnWrites(log, progress, {
     timeoutMs: 600_000,
     ownWritesMs: 600_000,
-    perTenantMax: 2,
   });
   const read = (
     tenant: string,
@@ -69,41 +68,6 @@ function openReads(from: number) {
 const turns = async (): Promise<void> => {
   for (let n = 0; n < 20; n++) await Promise.resolve();
 };
-
-test('a tenant has so many reads that wait for a named position; further ones are answered at once', async () => {
-  const { waiting, advance, read } = openReads(10);
-  const clients = [new AbortController(), new AbortController()];
-  const held = clients.map((client) => read('shop', '20', client));
-  await turns();
-  expect(waiting.map(({ timeoutMs }) => timeoutMs)).toEqual([
-    expect.closeTo(600_000, -3),
-    expect.closeTo(600_000, -3),
-  ]);
-  expect(await read('shop', '20')).toBe('POSITION_NOT_REACHED');
-  expect(await read('shop', '10')).toBe('shown');
-  expect(await read('shop', '101')).toBe('POSITION_INVALID');
-  const other = read('other', '20');
-
-  // A client that leaves makes room for another one.
-  clients[0]?.abort();
-  expect(await held[0]).toBe('POSITION_NOT_REACHED');
-  const next = read('shop', '20');
-  await turns();
-  expect(waiting.at(-1)?.timeoutMs).toBeGreaterThan(0);
-  advance(20);
-  expect(await Promise.all([held[1], other, next])).toEqual(['shown', 'shown', 'shown']);
-});
-
-test('a read that names no position waits beside them', async () => {
-  const { waiting, advance, read, ownWrites } = openReads(10);
-  const held = [read('shop', '20'), read('shop', '20')];
-  ownWrites.note({ tenant: 'shop', mode: 'live' }, '15', false);
-  const own = read('shop', undefined);
-  await turns();
-  expect(waiting).toHaveLength(3);
-  advance(20);
-  expect(await Promise.all([...held, own])).toEqual(['shown', 'shown', 'shown']);
-});
 
 test('a read waits for nothing when all own writes are included, and none of them may have a reaction', () => {
   const { advance, ownWrites } = openReads(10);

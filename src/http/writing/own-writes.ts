@@ -2,7 +2,6 @@ import type { Scope } from '../../domain/scope.js';
 import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
 import { elapsed } from '../../foundation/world.js';
 import { ApiError } from '../edge/api-error.js';
-import { PositionWaits } from './position-waits.js';
 import { Standstills, type Reached } from './standstills.js';
 
 /** The progress of the read models and of the policies. */
@@ -57,13 +56,12 @@ export interface Staleness {
   readonly included: Position | undefined;
 }
 
-/** How long reads wait for positions, and how many of a tenant for one that they name. */
+/** How long reads wait for positions. */
 export interface WaitLimits {
   /** For a position that the client names. */
   readonly timeoutMs: number;
   /** For writes through this service. */
   readonly ownWritesMs: number;
-  readonly perTenantMax: number;
 }
 
 interface Written {
@@ -97,7 +95,6 @@ export class OwnWrites {
   private readonly written = new Map<string, Written>();
   /** A wait for a position that the log lost would never end. */
   private readonly losses = new Set<() => void>();
-  private readonly waits: PositionWaits;
   private readonly standstills = new Standstills();
 
   constructor(
@@ -105,7 +102,6 @@ export class OwnWrites {
     private readonly progress: Progress,
     private readonly limits: WaitLimits,
   ) {
-    this.waits = new PositionWaits(limits.perTenantMax);
     log.onWentBack(() => {
       this.written.clear();
       this.standstills.clear();
@@ -149,20 +145,14 @@ export class OwnWrites {
    * Waits for the position that the client names, if any, and for own writes.
    * @returns undefined when all of it is included.
    * @throws {ApiError} POSITION_INVALID for a token of another service or beyond the log,
-   * POSITION_NOT_REACHED when the named position does not arrive in time, or at once when too many
-   * of the tenant's reads wait.
+   * POSITION_NOT_REACHED when the named position does not arrive in time.
    */
   async visible(read: ReadAt): Promise<Staleness | undefined> {
-    const { scope, atLeast } = read;
+    const { atLeast } = read;
     if (atLeast !== undefined) {
       if (!this.log.isPosition(atLeast) || (await this.isBeyondLog(atLeast)))
         throw new ApiError('POSITION_INVALID');
-      const mayWait = this.waits.enter(scope.tenant);
-      try {
-        await this.named(read, atLeast, mayWait ? this.limits.timeoutMs : 0);
-      } finally {
-        if (mayWait) this.waits.leave(scope.tenant);
-      }
+      await this.named(read, atLeast);
     }
     return this.ownShown(read);
   }
@@ -190,15 +180,15 @@ export class OwnWrites {
     }
   }
 
-  private async named(read: ReadAt, position: Position, timeoutMs: number): Promise<void> {
+  private async named(read: ReadAt, position: Position): Promise<void> {
     const { projections, departure } = read;
     const reached = await this.unlessLost(
-      this.progress.projectionsReach(position, projections, timeoutMs, departure),
+      this.progress.projectionsReach(position, projections, this.limits.timeoutMs, departure),
     );
     // The log lost its end, and the position maybe with it.
     if (reached === 'lost') {
       if (await this.isBeyondLog(position)) throw new ApiError('POSITION_INVALID');
-      return this.named(read, position, timeoutMs);
+      return this.named(read, position);
     }
     if (!reached) throw notReached();
   }
