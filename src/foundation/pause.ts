@@ -38,3 +38,9 @@ export function backOffMs(failures: number, { first, max }: BackOff): number {
   const full = Math.min(max, first * 2 ** Math.min(failures, 20));
   return full / 2 + ((anyBelow(JITTER_STEPS) / JITTER_STEPS) * full) / 2;
 }
+
+const SPREAD = 0.2;
+
+/** A fifth more or less, at random, in whole milliseconds. */
+export const spreadMs = (ms: number): number =>
+  Math.round(ms * (1 + SPREAD * ((2 * anyBelow(JITTER_STEPS + 1)) / JITTER_STEPS - 1)));

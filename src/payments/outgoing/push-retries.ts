@@ -1,10 +1,8 @@
-import { anyBelow } from '../../foundation/world.js';
+import { spreadMs } from '../../foundation/pause.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const LONGEST_MS = 60 * MINUTE;
-const JITTER = 0.2;
-const JITTER_STEPS = 2 ** 20;
 
 /** After a call without an outcome. @param failures in a row, at least 1. */
 export const retryInMs = (failures: number): number => delayMs(2 * SECOND, failures);
@@ -13,7 +11,5 @@ export const retryInMs = (failures: number): number => delayMs(2 * SECOND, failu
 export const lookAgainInMs = (looks: number): number => delayMs(MINUTE, looks);
 
 /** Doubled each time, up to an hour, a fifth more or less. */
-function delayMs(first: number, times: number): number {
-  const delay = Math.min(LONGEST_MS, first * 2 ** Math.min(times - 1, 20));
-  return Math.round(delay * (1 + JITTER * ((2 * anyBelow(JITTER_STEPS + 1)) / JITTER_STEPS - 1)));
-}
+const delayMs = (first: number, times: number): number =>
+  spreadMs(Math.min(LONGEST_MS, first * 2 ** Math.min(times - 1, 20)));

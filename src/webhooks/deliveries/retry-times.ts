@@ -1,4 +1,4 @@
-import { anyBelow } from '../../foundation/world.js';
+import { spreadMs } from '../../foundation/pause.js';
 
 /** When a failed delivery is sent again, and an endpoint that keeps failing is tried again. */
 
@@ -9,8 +9,6 @@ const DAY = 24 * HOUR;
 
 /** Behind the first, the second … failed attempt; behind later ones as behind the last. */
 const DELAYS_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR];
-const JITTER = 0.2;
-const JITTER_STEPS = 2 ** 20;
 /** How long a delivery is retried. */
 export const RETRIED_FOR_MS = 3 * DAY;
 /** A receiver that asks for more is asked again after it. */
@@ -39,8 +37,7 @@ export function retryInMs(
   retryAfterMs: number | null,
 ): number | null {
   const delay = DELAYS_MS[Math.min(attempts, DELAYS_MS.length) - 1] ?? 0;
-  const spread = 1 + JITTER * ((2 * anyBelow(JITTER_STEPS + 1)) / JITTER_STEPS - 1);
   const asked = Math.min(retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
-  const inMs = Math.max(Math.round(delay * spread), asked);
+  const inMs = Math.max(spreadMs(delay), asked);
   return forMs + inMs > RETRIED_FOR_MS ? null : inMs;
 }
