@@ -7,6 +7,7 @@ import {
 import type { EventLog } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
+import { WorkLoop } from '../../foundation/work-loop.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
@@ -45,7 +46,6 @@ export interface SeenExport {
   readonly ms: number;
 }
 
-const POLL_MS = 250;
 const RETRY = { first: 100, max: 5_000 };
 const FAILURES_MAX = 3;
 /** A request that is not recorded yet is looked at again. */
@@ -55,6 +55,7 @@ const AGAIN_AFTER_MS = 1_000;
 const FORGETTING_WITHIN_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const EXPIRE_EVERY_MS = 30_000;
+const LOOK_FOR_SWEEPS_MS = 5_000;
 
 /**
  * Writes the exports that wait, one at a time for each tenant and mode in all processes together. A
@@ -63,56 +64,48 @@ const EXPIRE_EVERY_MS = 30_000;
  */
 export class ExportJobs {
   private readonly stopping = new AbortController();
-  private running: Promise<unknown> | undefined;
+  private readonly loop: WorkLoop;
   private readonly underWay = new Map<string, Promise<void>>();
   /** When an export of a tenant began last: who waited longest goes first. */
   private readonly began = new Map<string, number>();
-  private sweepNow = new AbortController();
-  private wake = new AbortController();
+  private sweepAt = -Infinity;
 
   constructor(private readonly parts: ExportJobsParts) {
-    parts.log.onWentBack(() => this.sweepNow.abort());
+    parts.log.onWentBack(() => (this.sweepAt = -Infinity));
+    this.loop = new WorkLoop({
+      take: () => this.beginNext(),
+      beside: [
+        { work: () => this.sweep(), everyMs: LOOK_FOR_SWEEPS_MS },
+        { work: () => this.expire(), everyMs: EXPIRE_EVERY_MS },
+      ],
+      describe: describeFailure,
+    });
   }
 
   start(): void {
-    this.running ??= Promise.all([this.work(), this.sweep(), this.expire()]);
+    this.loop.start();
   }
 
   /** What is under way is left to other processes, or to the next start. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.wake.abort();
-    this.sweepNow.abort();
-    await this.running;
+    await this.loop.stop();
     await Promise.all(this.underWay.values());
-  }
-
-  private async work(): Promise<void> {
-    const { signal } = this.stopping;
-    for (let failures = 0; !signal.aborted;) {
-      try {
-        this.wake = new AbortController();
-        if (this.hasRoom) await this.beginNext();
-        failures = 0;
-        await pause(POLL_MS, this.wake.signal);
-      } catch {
-        await pause(backOffMs(failures++, RETRY), signal);
-      }
-    }
   }
 
   private get hasRoom(): boolean {
     return this.underWay.size < this.parts.atOnce;
   }
 
-  private async beginNext(): Promise<void> {
+  private async beginNext(): Promise<number> {
+    if (!this.hasRoom) return 0;
     const waiting = (await waitingExports(this.parts.pool)).filter(
       ({ exportId }) => !this.underWay.has(exportId),
     );
     const lastOf = ({ scope }: ExportName): number => this.began.get(scope.tenant) ?? -Infinity;
     const inTurn = waiting.toSorted((a, b) => lastOf(a) - lastOf(b) || 0);
     for (const name of inTurn) {
-      if (this.stopping.signal.aborted || !this.hasRoom) return;
+      if (this.stopping.signal.aborted || !this.hasRoom) return 0;
       this.began.delete(name.scope.tenant);
       this.began.set(name.scope.tenant, elapsed());
       this.forgetOldest();
@@ -124,10 +117,11 @@ export class ExportJobs {
         })
         .finally(() => {
           this.underWay.delete(name.exportId);
-          this.wake.abort();
+          this.loop.look();
         });
       this.underWay.set(name.exportId, work);
     }
+    return 0;
   }
 
   private forgetOldest(): void {
@@ -275,28 +269,20 @@ export class ExportJobs {
   }
 
   /** Settles what streams and rows say differently: at the start, every hour, and after a loss. */
-  private async sweep(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      this.sweepNow = new AbortController();
-      const isDone = await this.parts.sweep.all(signal).then(
-        () => true,
-        () => false,
-      );
-      await pause(isDone ? SWEEP_EVERY_MS : RETRY.max, this.sweepNow.signal);
+  private async sweep(): Promise<number> {
+    if (elapsed() < this.sweepAt) return 0;
+    this.sweepAt = elapsed() + SWEEP_EVERY_MS;
+    try {
+      await this.parts.sweep.all(this.stopping.signal);
+    } catch {
+      this.sweepAt = -Infinity;
     }
+    return 0;
   }
 
-  private async expire(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      try {
-        for (const name of await expiredFiles(this.parts.pool, timeNow()))
-          await this.parts.exports.expire(name, 'AGE');
-      } catch {
-        // The next round tries again.
-      }
-      await pause(EXPIRE_EVERY_MS, signal);
-    }
+  private async expire(): Promise<number> {
+    const expired = await expiredFiles(this.parts.pool, timeNow());
+    for (const name of expired) await this.parts.exports.expire(name, 'AGE');
+    return 0;
   }
 }
