@@ -1,5 +1,6 @@
 import { Map } from 'immutable';
 import type { Decision } from '../decision.js';
+import { withClaim } from '../reservation/reservation.decider.js';
 import type { AccountRef } from '../scope.js';
 
 /**
@@ -68,12 +69,6 @@ export const initialState: TankCodesState = {
   freed: 0,
 };
 
-/**
- * Claims of crashed commands stay. Above this number, a release no longer frees the code, only a
- * lapse does.
- */
-const CLAIMS_MAX = 16;
-
 export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesState {
   const { code, holder } = event;
   switch (event.type) {
@@ -113,14 +108,6 @@ export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesSt
       };
     }
   }
-}
-
-function withClaim(
-  claims: readonly (string | null)[],
-  claim: string | null,
-): readonly (string | null)[] {
-  const added = claims.length < CLAIMS_MAX ? claim : null;
-  return claims.includes(added) ? claims : [...claims, added];
 }
 
 export type TankCodeCommand =

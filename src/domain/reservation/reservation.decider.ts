@@ -94,7 +94,8 @@ export function evolve(state: ReservationState, event: ReservationEvent): Reserv
   }
 }
 
-function withClaim(
+/** With a command's claim, once. */
+export function withClaim(
   claims: readonly (string | null)[],
   claim: string | null,
 ): readonly (string | null)[] {

@@ -43,17 +43,3 @@ export class ExportListResponse {
   @ApiProperty({ type: [ExportResponse] })
   data: ExportResponse[];
 }
-
-export const exportJson = (shown: ShownExport): ExportResponse => ({
-  id: shown.id,
-  type: shown.type,
-  format: shown.format,
-  name: shown.name,
-  requester: shown.requester,
-  params: shown.params,
-  status: shown.status,
-  dateCreated: shown.dateCreated,
-  dateCompleted: shown.dateCompleted,
-  dateExpires: shown.dateExpires,
-  stats: shown.stats,
-});

@@ -25,7 +25,7 @@ import { CommandGateway } from '../writing/command-gateway.js';
 import { refusalAnswer } from '../writing/refusal-answers.js';
 import { isNamedBy, rangeOf } from './byte-range.js';
 import { ExportRequest } from './export.request.js';
-import { exportJson, ExportListResponse, ExportResponse } from './export.response.js';
+import { ExportListResponse, ExportResponse } from './export.response.js';
 import { contentTypeOf, FileDownloads } from './file-downloads.js';
 import { attachmentNamed, fileNameOf } from './file-name.js';
 
@@ -51,7 +51,7 @@ export class ExportsController {
       const requested = await this.exports.request(meta, { exportType, format, texts });
       if ('refused' in requested) throw refusalAnswer(requested.refused, requested.details);
       const { state, position, replayed } = requested;
-      const answer = exportJson(shownExport(state, undefined, timeNow()));
+      const answer = shownExport(state, undefined, timeNow());
       return { status: 201, body: answer, position, triggersPolicy: false, replayed };
     });
   }
@@ -67,9 +67,7 @@ export class ExportsController {
     const pending = items.filter(({ status }) => status === 'PENDING');
     const progress = await this.exports.progressOf(pending.map(({ export_id: id }) => id));
     const now = timeNow();
-    const data = items.map((row) =>
-      exportJson(shownExport(stateOfRow(row), progress.get(row.export_id), now)),
-    );
+    const data = items.map((row) => shownExport(stateOfRow(row), progress.get(row.export_id), now));
     return { count: data.length, totalCount, data };
   }
 
@@ -79,7 +77,7 @@ export class ExportsController {
   @Fails('EXPORT_NOT_FOUND')
   async one(@Call() call: Call, @Param('exportId') exportId: string) {
     const { state, progress } = await this.known(call, exportId);
-    return exportJson(shownExport(state, progress, timeNow()));
+    return shownExport(state, progress, timeNow());
   }
 
   @Get('export/:exportId/download')

@@ -1,59 +1,38 @@
 import type { Refusal } from '../../domain/refusal.js';
 import { ApiError, type ApiErrorCode } from '../edge/api-error.js';
 
+type Renamed = Exclude<Refusal, ApiErrorCode>;
+
 /**
- * The answer to each refusal. A record over the union: a new refusal does not compile until it is
- * mapped.
+ * The answers to refusals that are no code of an answer themselves. A record over them: a new
+ * refusal does not compile until it is mapped.
  */
-const ANSWERS: Readonly<Record<Refusal, ApiErrorCode>> = {
-  ACCOUNT_NOT_FOUND: 'ACCOUNT_NOT_FOUND',
-  USER_NOT_FOUND: 'USER_NOT_FOUND',
-  REFERRAL_CODE_NOT_FOUND: 'REFERRAL_CODE_NOT_FOUND',
-  REWARD_NOT_FOUND: 'REWARD_NOT_FOUND',
-  SELF_REFERRAL: 'SELF_REFERRAL',
-  ALREADY_REFERRED: 'ALREADY_REFERRED',
-  NOT_ATTRIBUTABLE: 'NOT_ATTRIBUTABLE',
-  NOT_REFERABLE: 'NOT_REFERABLE',
-  REFERRAL_CODE_TAKEN: 'REFERRAL_CODE_TAKEN',
+const ANSWERS: Readonly<Record<Renamed, ApiErrorCode>> = {
   RESERVED_BY_ANOTHER: 'REFERRAL_CODE_TAKEN',
-  EVENTS_ALREADY_RECEIVED: 'EVENTS_ALREADY_RECEIVED',
-  IDEMPOTENCY_KEY_REUSED: 'IDEMPOTENCY_KEY_REUSED',
   REWARD_EXISTS: 'IDEMPOTENCY_KEY_REUSED',
   PROGRAM_UNKNOWN: 'BAD_REQUEST',
   CODE_PROGRAM_CONFLICT: 'BAD_REQUEST',
-  TOO_MANY_USERS: 'TOO_MANY_USERS',
-  USER_EXISTS: 'USER_EXISTS',
   FIELD_NOT_GRANTED: 'FORBIDDEN',
-  DO_NOT_TRACK: 'DO_NOT_TRACK',
-  PAYMENT_PROVIDER_ID_SET: 'PAYMENT_PROVIDER_ID_SET',
-  PAYMENT_PROVIDER_ID_USED: 'PAYMENT_PROVIDER_ID_USED',
-  USER_ALREADY_BLOCKED: 'USER_ALREADY_BLOCKED',
-  USER_NOT_BLOCKED: 'USER_NOT_BLOCKED',
   REDEMPTION_NOT_POSSIBLE: 'INVALD_REWARD_REDEMPTION',
-  REWARD_NOT_CANCELLABLE: 'REWARD_NOT_CANCELLABLE',
   REWARD_DATES_INVALID: 'BAD_REQUEST',
-  AMOUNT_TOO_LARGE: 'AMOUNT_TOO_LARGE',
   CURRENCY_DIFFERS: 'BAD_REQUEST',
-  MODERATION_NOT_POSSIBLE: 'MODERATION_NOT_POSSIBLE',
   TENANT_EXISTS: 'BAD_REQUEST',
-  TENANT_NOT_FOUND: 'TENANT_NOT_FOUND',
   CHANGED_MEANWHILE: 'BAD_REQUEST',
-  SUBSCRIPTION_NOT_FOUND: 'SUBSCRIPTION_NOT_FOUND',
   TOO_MANY_ENDPOINTS: 'BAD_REQUEST',
   PERIOD_NOT_OVER: 'BAD_REQUEST',
   PERIOD_ALREADY_CLOSED: 'BAD_REQUEST',
   PERIOD_NOT_CLOSED: 'BAD_REQUEST',
-  EXPORT_NOT_FOUND: 'EXPORT_NOT_FOUND',
   EXPORT_IS_OVER: 'BAD_REQUEST',
   TOO_MANY_EXPORTS: 'BAD_REQUEST',
   TOO_MANY_PROPOSALS: 'BAD_REQUEST',
-  THEME_NOT_FOUND: 'THEME_NOT_FOUND',
   THEME_VERSION_NOT_FOUND: 'THEME_NOT_FOUND',
   THEME_INVALID: 'VALIDATION_FAILED',
   THEME_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
   THEME_CHANGED_TOO_MUCH: 'RATE_LIMITED',
   RECORD_TOO_LARGE: 'BAD_REQUEST',
 };
+
+const isRenamed = (refusal: Refusal): refusal is Renamed => Object.hasOwn(ANSWERS, refusal);
 
 const LISTS_DETAILS: ReadonlySet<ApiErrorCode> = new Set([
   'BAD_REQUEST',
@@ -63,7 +42,7 @@ const LISTS_DETAILS: ReadonlySet<ApiErrorCode> = new Set([
 
 /** `details`: the decision's reasons, one line each. */
 export function refusalAnswer(refusal: Refusal, details: readonly string[] = []): ApiError {
-  const code = ANSWERS[refusal];
+  const code = isRenamed(refusal) ? ANSWERS[refusal] : refusal;
   if (LISTS_DETAILS.has(code)) return new ApiError(code, { validationErrors: details });
   return new ApiError(code, details.length > 0 ? { message: details.join('; ') } : {});
 }
