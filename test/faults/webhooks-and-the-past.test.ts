@@ -7,7 +7,6 @@ import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-r
 
 /** Endpoints receive no replayed events, and none from before their subscription. */
 
-const WITHIN_MS = 60_000;
 jest.setTimeout(180_000);
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
@@ -41,10 +40,7 @@ async function aUser(): Promise<string> {
   const id = personal('user');
   const accountId = personal('acc');
   const path = `/open/account/${accountId}/user/${id}`;
-  await eventually(
-    async () => (await tenant.live.put(path, { id, accountId })).status === 200,
-    WITHIN_MS,
-  );
+  await eventually(async () => (await tenant.live.put(path, { id, accountId })).status === 200);
   return id;
 }
 

@@ -48,13 +48,6 @@ const connecting = (more: Readonly<Record<string, string>> = {}): Promise<Page> 
     ...more,
   });
 
-test('a tenant of no provider is told where to switch it on', async () => {
-  const other = await running.service.createTenant();
-  const page = await get('sam', `/console/tenants/${other.alias}/live/payments`);
-  expect(page).toMatchObject({ status: 200 });
-  expect(page.text).toContain('Support says so in the settings');
-});
-
 test('a refused connection says why, keeps the address, and never shows a secret', async () => {
   const refused = await connecting({ secretKey: 'sk_test_other1' });
   expect(refused.status).toBe(400);

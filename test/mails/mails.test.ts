@@ -493,10 +493,7 @@ it('health and metrics show what came of mails, what waits, and a sender that ca
   } finally {
     await pool.query('alter table ledger.mails_away rename to mail_deliveries');
   }
-  await eventually(
-    async () => (await check())?.['ok'] === true && (await scrape()).still < 1,
-    40_000,
-  );
+  await eventually(async () => (await check())?.['ok'] === true && (await scrape()).still < 1);
 });
 
 it('what fails is tried for two days with growing delay and then dead, and delays nothing else', async () => {

@@ -29,7 +29,6 @@ import { adjustLedger, copyWholeLog, done } from '../support/operations.js';
 
 const logger = pino({ level: 'silent' });
 /** A machine that does much else starts services slowly. */
-const READY_MS = 60_000;
 const PAID = { status: 'PAID', value: 10, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
 
 let store: EventStoreUnderTest;
@@ -371,12 +370,10 @@ test('a database with its own log is not started on another one, with the reason
   const { tenant, answered } = await stoppedLedger();
 
   const astray = await start(onEventStore());
-  await eventually(
-    async () =>
-      String((await logCheck(astray))['problem']).includes(
-        'this database follows another log than this one',
-      ),
-    READY_MS,
+  await eventually(async () =>
+    String((await logCheck(astray))['problem']).includes(
+      'this database follows another log than this one',
+    ),
   );
   expect(await isReady(astray)).toBe(false);
   // What is known is shown; nothing is added to it.

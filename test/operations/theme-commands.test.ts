@@ -12,7 +12,7 @@ import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { FOREIGN_THEME } from '../themes/foreign-theme.js';
 import { runHere, type Ran } from '../support/command-line.js';
-import { makeOperators, outcome, useService, type TestTenant } from '../support/running-service.js';
+import { useService, type TestTenant } from '../support/running-service.js';
 
 /** `theme …` beside a running service, and the same over HTTP. */
 
@@ -106,14 +106,6 @@ test('a theme of another service is published; its preview names what a mail lea
     /^The mail leaves out unknown names: format-reward, assets, [^\n]+\n$/,
   );
   expect(await document('preview', alias, '--type', 'WELCOME')).toMatchObject({ type: 'WELCOME' });
-  const { sam } = await makeOperators(running.stores, { sam: ['support'] });
-  const published = await running.service
-    .operator(sam)
-    .put(`/themes/${alias}`, { ...FOREIGN_THEME, page: { logoUrl: "{{assets 'logo.png'}}" } });
-  expect(outcome(published)).toEqual({
-    status: 200,
-    body: { locale: null, version: 2, changed: true },
-  });
 });
 
 test('bad input is one clear line and exit 1, and changes nothing', async () => {
