@@ -1,9 +1,13 @@
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import { storedBytes } from '../event-log/event-pages.js';
-import { lagAfter, stillSeconds } from '../event-log/lag.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import { atMost } from '../foundation/in-time.js';
-import type { Follower } from '../following/follower.js';
+import {
+  handlerStatus,
+  standing,
+  type HandlerStatus,
+  type Progress,
+} from '../following/handler-status.js';
 import type { FollowedPage, Handler, HandlerTurn } from '../following/handler.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
@@ -21,18 +25,6 @@ export interface ChainSealerOptions {
    * events.
    */
   readonly everyMs?: number;
-}
-
-export interface SealerStatus {
-  readonly role: 'leader' | 'standby';
-  readonly position: Position | null;
-  /** Events after the position, counted up to a bound. */
-  readonly lagEvents: number;
-  /** Age of the oldest event that is not sealed; 0 at the head. */
-  readonly lagSeconds: number;
-  /** How long it has stood still although there are events. */
-  readonly stillSeconds: number;
-  readonly lastError: string | null;
 }
 
 const LOCK = 'chain-sealer';
@@ -118,19 +110,13 @@ export class ChainSealer<Page extends StoredPage = StoredPage> implements Handle
   }
 
   /** @throws when the database or the log is away. */
-  async status(
-    now: number,
-    follower: Pick<Follower<Page>, 'leads' | 'problemOf'>,
-  ): Promise<SealerStatus> {
+  async status(now: number, follower: Progress): Promise<HandlerStatus> {
     const { seals, log } = this.options;
-    const { position, movedAt } = await seals(await log.id()).checkpoint();
-    const lag = await lagAfter(log, position, await log.head(), now);
+    const known = standing(follower, LOCK);
     return {
-      role: follower.leads(LOCK) ? 'leader' : 'standby',
-      position: position ?? null,
-      ...lag,
-      stillSeconds: stillSeconds(lag, movedAt, now),
-      lastError: follower.problemOf(LOCK) ?? this.obstacle,
+      ...known,
+      ...(await handlerStatus({ log, now }, await seals(await log.id()).checkpoint())),
+      lastError: known.lastError ?? this.obstacle,
     };
   }
 

@@ -42,19 +42,19 @@ export class AccountCommands {
 
   /** @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again. */
   async execute(envelope: AccountCommandEnvelope): Promise<AccountOutcome> {
-    const { meta, account, request } = envelope;
+    const { meta, account, command } = envelope;
     const outcome = await this.decided(envelope);
-    return outcome.kind === 'accepted' ? this.followUp(meta, account, request, outcome) : outcome;
+    return outcome.kind === 'accepted' ? this.followUp(meta, account, command, outcome) : outcome;
   }
 
   private async decided(envelope: AccountCommandEnvelope): Promise<AccountOutcome> {
-    const { meta, account, request } = envelope;
+    const { meta, account, command } = envelope;
     const { streams, sources, moderations } = this.parts;
     const stream = this.names.accountStream(meta.scope, account);
     const needs = new NeedResolver(sources, meta, account);
     const decideNow = this.decisionOf(envelope, needs);
     const wait = moderations.waitAt(account, meta);
-    const options = { goesFirst: false, type: request.type };
+    const options = { goesFirst: false, type: command.type };
     try {
       for (;;) {
         const outcome = await streams.accounts.handle(stream, meta, decideNow, options);
@@ -82,7 +82,7 @@ export class AccountCommands {
    * the request's arrival.
    */
   private decisionOf(
-    { meta, account, request }: AccountCommandEnvelope,
+    { meta, account, command }: AccountCommandEnvelope,
     needs: NeedResolver,
   ): Decide<AccountState, AccountEvent> {
     const { commandId } = meta;
@@ -91,7 +91,7 @@ export class AccountCommands {
       const tenant = await this.tenant(meta.scope);
       return needs.decide((provided) => {
         const now = this.parts.sources.clock();
-        return decide(state, request, { now, account, tenant, provided, commandId, ids });
+        return decide(state, command, { now, account, tenant, provided, commandId, ids });
       });
     };
   }

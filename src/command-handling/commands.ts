@@ -42,7 +42,7 @@ export class AccountCommandEnvelope extends CommandOf<AccountOutcome> {
   constructor(
     readonly meta: CommandMeta,
     readonly account: AccountRef,
-    readonly request: AccountCommand,
+    readonly command: AccountCommand,
   ) {
     super();
   }

@@ -44,7 +44,6 @@ const TOO_LARGE = {
   kind: 'refused',
   refused: 'RECORD_TOO_LARGE',
   details: ['the events of this request exceed the size of one append'],
-  position: null,
 } as const;
 
 /** The loop of every command. Only this class handles revisions. */

@@ -23,7 +23,8 @@ export type Outcome<S, E> =
       readonly kind: 'refused';
       readonly refused: Refusal;
       readonly details: readonly string[];
-      readonly position: Position | null;
+      /** Of the stream that was decided on. */
+      readonly position?: Position | null;
     }
   | { readonly kind: 'held'; readonly heldBy: string }
   | { readonly kind: 'in-need'; readonly needs: readonly Need[] };

@@ -127,6 +127,12 @@ export class Follower<Page extends FollowedPage> {
     return this.turn?.handlers.has(name) ?? false;
   }
 
+  /** Whether the handler has left the common tail, and catches up by itself. */
+  isDetached(name: string): boolean {
+    const handler = this.turn?.handlers.get(name);
+    return handler !== undefined && this.turn?.joined.has(handler) === false;
+  }
+
   /** Why the handler does not continue in this process; null: it does. */
   problemOf(name: string): string | null {
     return this.errors.get(name) ?? this.interruption;

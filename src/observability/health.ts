@@ -13,6 +13,7 @@ import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
 import type { Follower } from '../following/follower.js';
 import type { Projections } from '../projecting/following/projections.js';
 import type { Page } from '../projecting/page.js';
+import type { HandlerStatus, Progress } from '../following/handler-status.js';
 import type { AnnouncementsHandler } from '../webhooks/deliveries/announcements-handler.js';
 import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
@@ -182,9 +183,9 @@ export class ServiceReadiness implements ReadinessProbe {
 
   async check(): Promise<Readiness> {
     if (!this.generations.areShown) this.catchUpAgain();
-    const { mails, payments } = this.followers;
+    const { policies, sealer, webhooks, mails, payments } = this.followers;
     const newest = this.core.log.check();
-    const [postgres, log, clock, projected, policies, chain, webhooks, mailCheck, paying] =
+    const [postgres, log, clock, projected, reactions, chain, announced, mailCheck, paying] =
       await Promise.all([
         this.guarded(async () => {
           await this.writes.check();
@@ -196,32 +197,19 @@ export class ServiceReadiness implements ReadinessProbe {
         }),
         this.guarded(async () => clockHealth(await newest)),
         this.projectionChecks(),
-        this.guarded(async () => {
-          const status = await this.followers.policies.status(Date.now(), this.followers.follower);
-          return { ok: status.lastError === null, ...status };
-        }),
-        this.guarded(async () => {
-          const status = await this.followers.sealer.status(Date.now(), this.followers.follower);
-          return { ok: status.lastError === null, ...status };
-        }),
-        this.guarded(async () => {
-          const status = await this.followers.webhooks.follower.status(
-            Date.now(),
-            this.followers.follower,
-          );
-          const isSent = status.unsentSeconds < STILL_SECONDS_DEGRADED;
-          return { ok: status.lastError === null && isSent, ...status };
-        }),
+        this.handlerCheck(policies),
+        this.handlerCheck(sealer),
+        this.handlerCheck(webhooks.follower),
         mails && this.guarded(() => mailHealth(mails)),
         this.guarded(() => paymentsHealth(payments)),
       ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
-    const sender = this.followers.webhooks.sender.status();
+    const sender = webhooks.sender.status();
     const followers = {
       ...projections,
-      policies,
+      policies: reactions,
       chain,
-      webhooks,
+      webhooks: announced,
       'webhook sender': { ok: sender.lastError === null, ...sender },
       ...(mailCheck && { mails: mailCheck }),
       payments: paying,
@@ -232,6 +220,19 @@ export class ServiceReadiness implements ReadinessProbe {
     return { ready, degraded, checks };
   }
 
+  private handlerCheck(handler: {
+    status(
+      now: number,
+      follower: Progress,
+    ): Promise<HandlerStatus & { readonly unsentSeconds?: number }>;
+  }): Promise<HealthCheck> {
+    return this.guarded(async () => {
+      const status = await handler.status(Date.now(), this.followers.follower);
+      const isSent = (status.unsentSeconds ?? 0) < STILL_SECONDS_DEGRADED;
+      return { ok: status.lastError === null && isSent, ...status };
+    });
+  }
+
   private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {
     try {
       const status = await inTime(
@@ -239,37 +240,14 @@ export class ServiceReadiness implements ReadinessProbe {
         ANSWER_WITHIN_MS,
       );
       return Object.fromEntries(
-        status.map(
-          ({
-            projection,
-            generation,
-            position,
-            lagEvents,
-            lagSeconds,
-            stillSeconds,
-            parkedStreams,
-            unreadableStreams,
-            skippedStreams: skipped,
-            parkedBecause,
-            lastError,
-            role,
-          }) => [
-            `projection ${projection}`,
-            {
-              ok: lastError === null && stillSeconds < STILL_SECONDS_DEGRADED,
-              role,
-              generation,
-              position,
-              lagEvents,
-              lagSeconds,
-              stillSeconds,
-              parkedStreams,
-              unreadableStreams,
-              skipped,
-              lastError: lastError ?? parkedBecause,
-            },
-          ],
-        ),
+        status.map(({ projection, parkedBecause, head: _, updatedAt: __, ...row }) => [
+          `projection ${projection}`,
+          {
+            ...row,
+            ok: row.lastError === null && row.stillSeconds < STILL_SECONDS_DEGRADED,
+            lastError: row.lastError ?? parkedBecause,
+          },
+        ]),
       );
     } catch {
       return undefined;

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ChainSealer, SealerStatus } from '../chain/chain-sealer.js';
+import type { ChainSealer } from '../chain/chain-sealer.js';
+import type { HandlerStatus } from '../following/handler-status.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { timeNow } from '../foundation/world.js';
 import type { MailSenderStatus } from '../mails/deliveries/mail-sender.js';
@@ -107,7 +108,7 @@ interface FollowersRead {
   readonly clockAheadSeconds: number;
   readonly projections: Awaited<ReturnType<Projections['status']>> | undefined;
   readonly policies: PolicyStatus | undefined;
-  readonly chain: SealerStatus | undefined;
+  readonly chain: HandlerStatus | undefined;
   readonly webhooks: WebhooksStatus | undefined;
   readonly sender: SenderStatus;
   readonly mails: WaitingMails | undefined;
@@ -165,34 +166,16 @@ const ofProjections =
   (gauge, { projections = [] }) =>
     projections.forEach((row) => gauge.set({ projection: row.projection }, row[member]));
 
-const ofPolicies =
-  (
-    member: 'lagEvents' | 'lagSeconds' | 'parked' | 'heldBack' | 'oldestSeconds',
+type Row<Part extends keyof FollowersRead> = NonNullable<FollowersRead[Part]>;
+
+/** A gauge of a figure of one part. */
+const of =
+  <Part extends 'policies' | 'chain' | 'webhooks' | 'mails' | 'payments'>(
+    part: Part,
+    figure: (row: Row<Part>) => number,
   ): FollowerGauge['set'] =>
-  (gauge, { policies }) =>
-    policies && gauge.set(policies[member]);
-
-const ofChain =
-  (member: 'lagEvents' | 'lagSeconds'): FollowerGauge['set'] =>
-  (gauge, { chain }) =>
-    chain && gauge.set(chain[member]);
-
-const ofWebhooks =
-  (
-    member: 'lagSeconds' | 'waiting' | 'oldestWaitingSeconds' | 'unsentSeconds',
-  ): FollowerGauge['set'] =>
-  (gauge, { webhooks }) =>
-    webhooks && gauge.set(webhooks[member]);
-
-const ofMails =
-  (member: keyof WaitingMails): FollowerGauge['set'] =>
-  (gauge, { mails }) =>
-    mails && gauge.set(mails[member]);
-
-const ofPayments =
-  (member: Exclude<keyof PaymentFigures, 'parkedBecause'>): FollowerGauge['set'] =>
-  (gauge, { payments }) =>
-    payments && gauge.set(payments[member]);
+  (gauge, { [part]: row }) =>
+    row && gauge.set(figure(row));
 
 const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
@@ -239,42 +222,42 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
     name: 'ledger_policies_lag_events',
     help: 'Events that policies have not reacted to, counted up to a bound',
-    set: ofPolicies('lagEvents'),
+    set: of('policies', (row) => row.lagEvents),
   },
   {
     name: 'ledger_policies_lag_seconds',
     help: 'Age of the oldest event that policies have not reacted to',
-    set: ofPolicies('lagSeconds'),
+    set: of('policies', (row) => row.lagSeconds),
   },
   {
     name: 'ledger_parked_reactions',
     help: 'Reactions that failed again and again and are tried again by and by',
-    set: ofPolicies('parked'),
+    set: of('policies', (row) => row.parked),
   },
   {
     name: 'ledger_held_back_streams',
     help: 'Streams whose events policies cannot read',
-    set: ofPolicies('heldBack'),
+    set: of('policies', (row) => row.heldBack),
   },
   {
     name: 'ledger_parked_reactions_oldest_seconds',
     help: 'How long the oldest parked reaction or stream that is held back stands still',
-    set: ofPolicies('oldestSeconds'),
+    set: of('policies', (row) => row.oldestSeconds),
   },
   {
     name: 'ledger_chain_lag_events',
     help: 'Events not sealed yet, counted up to a bound',
-    set: ofChain('lagEvents'),
+    set: of('chain', (row) => row.lagEvents),
   },
   {
     name: 'ledger_chain_lag_seconds',
     help: 'Age of the oldest event not sealed',
-    set: ofChain('lagSeconds'),
+    set: of('chain', (row) => row.lagSeconds),
   },
   {
     name: 'ledger_webhooks_lag_seconds',
     help: 'Age of the oldest event of which webhooks know nothing yet',
-    set: ofWebhooks('lagSeconds'),
+    set: of('webhooks', (row) => row.lagSeconds),
   },
   {
     name: 'ledger_webhook_sender_still_seconds',
@@ -284,17 +267,17 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
     name: 'ledger_webhooks_waiting',
     help: 'Webhooks on their way, counted up to a bound; none of disabled endpoints',
-    set: ofWebhooks('waiting'),
+    set: of('webhooks', (row) => row.waiting),
   },
   {
     name: 'ledger_webhooks_waiting_oldest_seconds',
     help: 'Age of the oldest webhook on its way',
-    set: ofWebhooks('oldestWaitingSeconds'),
+    set: of('webhooks', (row) => row.oldestWaitingSeconds),
   },
   {
     name: 'ledger_webhooks_unsent_seconds',
     help: 'How long a webhook that may be sent has found no place, or nobody who sends',
-    set: ofWebhooks('unsentSeconds'),
+    set: of('webhooks', (row) => row.unsentSeconds),
   },
   {
     name: 'ledger_mail_sender_still_seconds',
@@ -304,17 +287,17 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
     name: 'ledger_mails_waiting',
     help: 'Mails that are due, tried again or being sent, counted up to a bound',
-    set: ofMails('waiting'),
+    set: of('mails', (row) => row.waiting),
   },
   {
     name: 'ledger_mails_waiting_oldest_seconds',
     help: 'Since the oldest waiting mail was due, or failed first',
-    set: ofMails('oldestWaitingSeconds'),
+    set: of('mails', (row) => row.oldestWaitingSeconds),
   },
   {
     name: 'ledger_mails_unsent_seconds',
     help: 'How long a mail has been due while nobody sends any',
-    set: ofMails('unsentSeconds'),
+    set: of('mails', (row) => row.unsentSeconds),
   },
   {
     name: 'ledger_payment_pusher_still_seconds',
@@ -329,26 +312,26 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
     name: 'ledger_payment_events_waiting',
     help: 'Events of customers of payment providers that no account has, counted up to a bound',
-    set: ofPayments('waitingEvents'),
+    set: of('payments', (row) => row.waitingEvents),
   },
   {
     name: 'ledger_payment_pushes_waiting',
     help: 'Accounts with rewards that a payment provider is to pay now, counted up to a bound',
-    set: ofPayments('waitingPushes'),
+    set: of('payments', (row) => row.waitingPushes),
   },
   {
     name: 'ledger_payment_pushes_waiting_oldest_seconds',
     help: 'Since the oldest of them was due',
-    set: ofPayments('oldestWaitingPushSeconds'),
+    set: of('payments', (row) => row.oldestWaitingPushSeconds),
   },
   {
     name: 'ledger_payment_pushes_parked',
     help: 'Rewards that a payment provider refused, counted up to a bound',
-    set: ofPayments('parkedPushes'),
+    set: of('payments', (row) => row.parkedPushes),
   },
   {
     name: 'ledger_payment_syncs_late_seconds',
     help: 'How long a daily walk of a payment provider has been due without its end',
-    set: ofPayments('lateSyncSeconds'),
+    set: of('payments', (row) => row.lateSyncSeconds),
   },
 ];

@@ -1,14 +1,18 @@
 import type { Scope } from '../domain/scope.js';
 import { checkClock } from '../event-log/clock.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
-import type { Follower } from '../following/follower.js';
 import { CheckpointMoved, type Handler, type HandlerTurn } from '../following/handler.js';
-import { lagAfter, stillSeconds, type Lag } from '../event-log/lag.js';
 import { inTime } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
 import { after, elapsed } from '../foundation/world.js';
 import type { Page } from '../projecting/page.js';
+import {
+  handlerStatus,
+  standing,
+  type HandlerStatus,
+  type Progress,
+} from '../following/handler-status.js';
 import { PositionWaiters } from '../following/position-waiters.js';
 import { describeFailure } from './describe-failure.js';
 import { EventReactions } from './event-reactions.js';
@@ -36,19 +40,8 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   readonly outageMs?: number;
 }
 
-/** The state of the policies, for the health page and the metrics. */
-export interface PolicyStatus extends Lag, ParkedCounts {
-  readonly role: 'leader' | 'standby';
-  /** What their reactions have reached; null: nothing yet. */
-  readonly position: Position | null;
-  /** How long they have stood still although there are events. */
-  readonly stillSeconds: number;
-  /** Why all reactions are stopped; null: they are not. */
-  readonly lastError: string | null;
-}
-
-/** What the follower knows of its handlers. */
-type Progress = Pick<Follower<Page>, 'leads' | 'problemOf'>;
+/** `lastError`: why all reactions are stopped. */
+export interface PolicyStatus extends HandlerStatus, ParkedCounts {}
 
 const POLL_MS = 15;
 /**
@@ -221,20 +214,13 @@ export class PolicyRunner implements Handler<Page> {
   /** @throws when the database or the log is unavailable. */
   async status(now: number, follower: Progress): Promise<PolicyStatus> {
     const { log, stores } = this.options;
-    const [checkpoint, head, parked] = await Promise.all([
-      stores.checkpoints.load(),
-      log.head(),
-      this.parkedCounts(),
-    ]);
-    const position = checkpoint?.position ?? null;
-    const lag = await lagAfter(log, position ?? undefined, head, now);
+    const { position, movedAt } = (await stores.checkpoints.load()) ?? {};
+    const known = standing(follower, POLICIES_HANDLER);
     return {
-      role: follower.leads(POLICIES_HANDLER) ? 'leader' : 'standby',
-      position,
-      ...lag,
-      stillSeconds: stillSeconds(lag, checkpoint?.movedAt, now),
-      ...parked,
-      lastError: this.waitingBecause ?? follower.problemOf(POLICIES_HANDLER),
+      ...known,
+      ...(await handlerStatus({ log, now }, { position: position ?? undefined, movedAt })),
+      ...(await this.parkedCounts()),
+      lastError: this.waitingBecause ?? known.lastError,
     };
   }
 

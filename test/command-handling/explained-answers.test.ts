@@ -198,7 +198,7 @@ async function explain(log: FaultyLog, answered: readonly Answered[], faults: re
     }
     // Without effect: so it is at a place of the log that was its end at some time of the call.
     const { position } = outcome as Extract<Given, { kind: 'refused' | 'accepted' }>;
-    const at = numberOf(position);
+    const at = numberOf(position ?? null);
     expect(at).toBeGreaterThanOrEqual(headBefore);
     expect(at).toBeLessThanOrEqual(headAtAnswer);
     const again = decide(states[at]!, wish);

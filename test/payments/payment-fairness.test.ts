@@ -73,7 +73,7 @@ function start(
   const stateAt = (at: string): AccountState => states.get(at) ?? fold(ACCOUNT);
   const commands: Commands = {
     execute: (command) => {
-      const { request, account, meta } = command as unknown as AccountCommandEnvelope;
+      const { command: request, account, meta } = command as unknown as AccountCommandEnvelope;
       const at = place({ ...meta.scope, account });
       const now = Date.now();
       const decision =

@@ -157,7 +157,7 @@ const diesBeforeItRecords =
   ({ commands }: RewardPusherParts): Partial<RewardPusherParts> => ({
     commands: {
       execute: async (command) => {
-        const { request, account } = command as unknown as AccountCommandEnvelope;
+        const { command: request, account } = command as unknown as AccountCommandEnvelope;
         if (request.type === 'StartRewardPush') return commands.execute(command);
         reached(account);
         return FOR_EVER;

@@ -201,7 +201,7 @@ test('A skipped event stays left out in repairs of any stream, and the next gene
   await reached(runner, await given(hit, 5, 13, 7));
   const state = async () => {
     const status = (await runner.status()).find(({ projection }) => projection === BALANCES);
-    return [await available(hit), status?.parkedStreams, status?.skippedStreams];
+    return [await available(hit), status?.parkedStreams, status?.skipped];
   };
   expect(await state()).toEqual([5, 1, 0]);
   const { rows } = await projected.pool.query<{ position: string }>(

@@ -286,7 +286,7 @@ class Course {
 
   private readonly commands: Commands = {
     execute: (command) => {
-      const { request } = command as unknown as AccountCommandEnvelope;
+      const { command: request } = command as unknown as AccountCommandEnvelope;
       const firstPaid = pictureOf(this.customer, LINK).firstPaid;
       if (request.type === 'StartRewardPush') {
         const decision = decide(this.state, { ...request, firstPaid, now: this.now });

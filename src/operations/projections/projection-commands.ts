@@ -65,22 +65,8 @@ export async function showStatus({
   for (const projector of projectors) {
     const row = rows.find(({ projection }) => projection === projector.name);
     if (!row) continue;
-    const {
-      generation,
-      position,
-      head,
-      lagEvents,
-      lagSeconds,
-      parkedStreams: parked,
-      skippedStreams: skipped,
-      lastError,
-      parkedBecause,
-    } = row;
+    const { generation, position, head, lagEvents, lagSeconds, skipped } = row;
     const generations = generationsOf.get(projector.name);
-    const others = {
-      ready: generations?.ready?.generation ?? null,
-      previous: generations?.previous?.generation ?? null,
-    };
     shown.push({
       name: projector.name,
       generation,
@@ -88,10 +74,11 @@ export async function showStatus({
       head,
       lagEvents,
       lagSeconds,
-      parked,
+      parked: row.parkedStreams,
       skipped,
-      lastError: lastError ?? parkedBecause,
-      ...others,
+      lastError: row.lastError ?? row.parkedBecause,
+      ready: generations?.ready?.generation ?? null,
+      previous: generations?.previous?.generation ?? null,
     });
   }
   return shown;

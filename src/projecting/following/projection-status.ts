@@ -17,7 +17,7 @@ export interface ProjectionStatus extends Lag {
   /** Those of them with an event that could not be decoded. */
   readonly unreadableStreams: number;
   /** Streams that continue without an event that an operator skipped. */
-  readonly skippedStreams: number;
+  readonly skipped: number;
   /** Why the stream that was parked last is; null: none is parked. */
   readonly parkedBecause: string | null;
   readonly lastError: string | null;
@@ -59,7 +59,7 @@ export async function projectionStatus(
         head: head ?? null,
         ...lag,
         ...(parked.get(`${projection} ${generation}`) ?? NONE_PARKED),
-        skippedStreams: skipped.get(`${projection} ${generation}`) ?? 0,
+        skipped: skipped.get(`${projection} ${generation}`) ?? 0,
         lastError,
         updatedAt,
         stillSeconds: stillSeconds(lag, updatedAt, now),

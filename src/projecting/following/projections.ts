@@ -1,6 +1,7 @@
 import type { EventLog } from '../../event-log/event-log.js';
 import { Follower, type FollowerOptions } from '../../following/follower.js';
 import type { StoredPosition } from '../../following/handler.js';
+import { standing, type Progress, type Standing } from '../../following/handler-status.js';
 import type { Logger } from '../../foundation/logger.js';
 import { timeNow } from '../../foundation/world.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
@@ -57,19 +58,16 @@ export class Projections {
    * All projections, in their order, with their roles in the process of this follower. @throws when
    * the database or the log is unavailable.
    */
-  async status(
-    follower: Pick<Follower<Page>, 'leads' | 'problemOf'>,
-  ): Promise<(ProjectionStatus & { readonly role: 'leader' | 'standby' })[]> {
+  async status(follower: Progress): Promise<(ProjectionStatus & Standing)[]> {
     const { stores, log } = this.options;
     const rows = await stores.status(log, timeNow());
     const ordered = this.names.flatMap((name) =>
       rows.filter(({ projection }) => projection === name),
     );
-    return ordered.map((row) => ({
-      ...row,
-      lastError: follower.problemOf(row.projection) ?? row.lastError,
-      role: follower.leads(row.projection) ? 'leader' : 'standby',
-    }));
+    return ordered.map((row) => {
+      const known = standing(follower, row.projection);
+      return { ...row, ...known, lastError: known.lastError ?? row.lastError };
+    });
   }
 
   private async stored(names: readonly string[]): Promise<ReadonlyMap<string, StoredPosition>> {

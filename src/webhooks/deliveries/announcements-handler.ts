@@ -3,11 +3,15 @@ import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { DomainEvent } from '../../domain/events.js';
 import type { TenantEvent } from '../../domain/tenant/tenant.decider.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
-import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
 import type { Logger } from '../../foundation/logger.js';
 import { after, elapsed, timeNow } from '../../foundation/world.js';
 import { scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
-import type { Follower } from '../../following/follower.js';
+import {
+  handlerStatus,
+  standing,
+  type HandlerStatus,
+  type Progress,
+} from '../../following/handler-status.js';
 import { CheckpointMoved, type Handler, type HandlerTurn } from '../../following/handler.js';
 import type { Page, PageEvent } from '../../projecting/page.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
@@ -45,18 +49,13 @@ export interface AnnouncementsHandlerOptions {
 }
 
 /** For the health page and the metrics. */
-export interface WebhooksStatus extends Lag {
-  readonly role: 'leader' | 'standby';
-  readonly position: Position | null;
-  /** How long it has stood still although there are events. */
-  readonly stillSeconds: number;
+export interface WebhooksStatus extends HandlerStatus {
   /** Deliveries on their way, counted up to a bound. */
   readonly waiting: number;
   /** Age of the oldest of them; 0: there is none. */
   readonly oldestWaitingSeconds: number;
   /** How long something that may be sent has found no place, or nobody who sends. */
   readonly unsentSeconds: number;
-  readonly lastError: string | null;
   /** Why the oldest event that no release could read waits; null: none does. */
   readonly parkedBecause: string | null;
 }
@@ -100,27 +99,19 @@ export class AnnouncementsHandler implements Handler<Page> {
   }
 
   /** @throws when the database or the log is unavailable. */
-  async status(
-    now: number,
-    follower: Pick<Follower<Page>, 'leads' | 'problemOf'>,
-  ): Promise<WebhooksStatus> {
+  async status(now: number, follower: Progress): Promise<WebhooksStatus> {
     const { store, log } = this.options;
     const known = await store.checkpoint();
-    const head = await log.head();
     // Before the first start there is nothing to follow.
-    const position = known === undefined ? (head ?? null) : known.position;
-    const lag = await lagAfter(log, position ?? undefined, head, now);
+    const position = known === undefined ? await log.head() : (known.position ?? undefined);
     const { waiting, oldest, unsentSeconds } = await store.waiting();
     const [unread] = await store.unreadEvents(1);
     return {
-      role: follower.leads(WEBHOOKS_HANDLER) ? 'leader' : 'standby',
-      position,
-      ...lag,
-      stillSeconds: stillSeconds(lag, known?.movedAt, now),
+      ...standing(follower, WEBHOOKS_HANDLER),
+      ...(await handlerStatus({ log, now }, { position, movedAt: known?.movedAt })),
       waiting,
       oldestWaitingSeconds: oldest === undefined ? 0 : Math.max(0, now - oldest) / 1_000,
       unsentSeconds,
-      lastError: follower.problemOf(WEBHOOKS_HANDLER),
       parkedBecause: unread?.reason ?? null,
     };
   }
