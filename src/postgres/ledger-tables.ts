@@ -29,7 +29,6 @@ export interface LedgerTables {
   'ledger.mail_deliveries': MailDeliveries;
   'ledger.operation_runs': OperationRuns;
   'ledger.operator_sessions': OperatorSessions;
-  'ledger.parked_events': ParkedEvents;
   'ledger.parked_reactions': ParkedReactions;
   'ledger.parked_streams': ParkedStreams;
   'ledger.payment_tenants': PaymentTenants;
@@ -265,16 +264,6 @@ interface OperatorSessions {
   ends: Date;
 }
 
-interface ParkedEvents {
-  projection: string;
-  generation: number;
-  stream: string;
-  revision: Int8;
-  position: string;
-  reason: string;
-  parked_at: Generated<Date>;
-}
-
 interface ParkedReactions {
   id: GeneratedAlways<bigint>;
   event_id: string;
@@ -295,6 +284,7 @@ interface ParkedStreams {
   projection: string;
   generation: number;
   stream: string;
+  revision: bigint | null;
   position: string;
   reason: string;
   parked_at: Generated<Date>;

@@ -131,19 +131,12 @@ export async function unreadableStreams(
   return fetchRows(
     pool,
     tables
-      .selectFrom('ledger.parked_streams as s')
-      .innerJoin('ledger.parked_events as e', (join) =>
-        join
-          .onRef('e.projection', '=', 's.projection')
-          .onRef('e.generation', '=', 's.generation')
-          .onRef('e.stream', '=', 's.stream')
-          .onRef('e.position', '=', 's.position'),
-      )
-      .select(['s.stream', 'e.revision'])
-      .where((eb) => eb.and({ 's.projection': projection, 's.generation': generation }))
-      .where('s.reason', 'like', `${UNREADABLE}%`)
-      .where('s.stream', '>', after)
-      .orderBy('s.stream')
+      .selectFrom('ledger.parked_streams')
+      .select(['stream', sql<bigint>`coalesce(revision, 0)`.as('revision')])
+      .where((eb) => eb.and({ projection, generation }))
+      .where('reason', 'like', `${UNREADABLE}%`)
+      .where('stream', '>', after)
+      .orderBy('stream')
       .limit(limit),
   );
 }
@@ -176,8 +169,10 @@ export interface ParkedStream {
   readonly position: Position;
   /** Names the place of an error, and no person. */
   readonly reason: string;
-  /** Number of events that wait, with that one. */
-  readonly events: number;
+  /** Of that event in its stream. */
+  readonly revision: bigint;
+  /** Where the read model is. */
+  readonly reached: Position | null;
   /** Epoch milliseconds. */
   readonly since: number;
 }
@@ -198,14 +193,16 @@ export async function listParkedStreams(
       .innerJoin('ledger.projection_generations as g', (join) =>
         join.onRef('g.projection', '=', 's.projection').onRef('g.generation', '=', 's.generation'),
       )
+      .innerJoin('ledger.projection_checkpoints as c', (join) =>
+        join.onRef('c.projection', '=', 's.projection').onRef('c.generation', '=', 's.generation'),
+      )
       .select((eb) => [
         's.projection',
         's.stream',
         's.position',
         's.reason',
-        sql<number>`(select count(*)::int from ${sql.table('ledger.parked_events')} e
-          where e.projection = s.projection and e.generation = s.generation
-            and e.stream = s.stream)`.as('events'),
+        sql<bigint>`coalesce(s.revision, 0)`.as('revision'),
+        'c.position as reached',
         epochMs(eb.ref('s.parked_at')).as('since'),
       ])
       .where(isFollowedBy(readModels))

@@ -10,10 +10,9 @@ export function logParked(
   { projection, generation }: { readonly projection: string; readonly generation: number },
   parked: readonly ParkedEvent[],
 ): void {
-  for (const { first, position, reason } of parked)
-    if (first)
-      logger?.error(
-        { projection, generation, position, error: reason },
-        'an event cannot be applied: its stream is parked for this read model',
-      );
+  for (const { position, reason } of parked)
+    logger?.error(
+      { projection, generation, position, error: reason },
+      'an event cannot be applied: its stream is parked for this read model',
+    );
 }

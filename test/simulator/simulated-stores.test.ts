@@ -317,7 +317,7 @@ function someBatch(version: string): BatchToWrite {
   return {
     changes: isChanged ? [{ table: things, upserts: [...named.values()], deletes }] : [],
     parked: isParked
-      ? [{ stream, revision: BigInt(random.below(5)), position, reason: 'why', first: true }]
+      ? [{ stream, revision: BigInt(random.below(5)), position, reason: 'why' }]
       : [],
     position,
     eventId: random.onceIn(5) ? undefined : random.uuid(),

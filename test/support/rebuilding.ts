@@ -115,10 +115,10 @@ export class Rebuilding {
     return Object.fromEntries(await Promise.all(tables));
   }
 
-  /** The parked streams and events of a generation. */
+  /** The parked streams of a generation. */
   async parkedOf(projection: string, generation: number): Promise<readonly object[]> {
     const { rows } = await this.parts.pool.query<object>(
-      `select stream, revision::text, position, reason from ledger.parked_events where projection = $1 and generation = $2 order by stream, parked_events.revision`,
+      `select stream, revision::text, position, reason from ledger.parked_streams where projection = $1 and generation = $2 order by stream`,
       [projection, generation],
     );
     return rows;

@@ -269,7 +269,9 @@ function ended({ switched, heldMs }: Awaited<ReturnType<typeof swap>>): Operatio
 }
 
 /** A stream that an event holds back from a read model. Times are ISO 8601. */
-export interface ShownParkedStream extends Omit<ParkedStream, 'since'> {
+export interface ShownParkedStream extends Omit<ParkedStream, 'since' | 'revision' | 'reached'> {
+  /** Number of events that wait, with that one. */
+  readonly events: number;
   readonly since: string;
   /** Null: the name of the stream contains none. */
   readonly tenant: string | null;
@@ -292,16 +294,35 @@ export async function showParkedStreams(
   const accounts = new Map<string, string | null>();
   for (const { stream } of parked)
     if (!accounts.has(stream)) accounts.set(stream, await accountOf(parts, stream));
-  return parked.map(({ since, ...one }) => {
+  const shown: ShownParkedStream[] = [];
+  for (const { since, revision, reached, ...one } of parked) {
     const scope = scopeOfStream(one.stream);
-    return {
+    shown.push({
       ...one,
+      events: await countWaiting(parts, { ...one, revision, reached }),
       since: new Date(since).toISOString(),
       tenant: scope?.tenant ?? null,
       mode: scope?.mode ?? null,
       account: accounts.get(one.stream) ?? null,
-    };
-  });
+    });
+  }
+  return shown;
+}
+
+/** Events of the stream from that one on, as far as the read model is, of types that it handles. */
+async function countWaiting(
+  { log, projectors }: Pick<GenerationParts, 'log' | 'projectors'>,
+  { projection, stream, revision, reached }: Omit<ParkedStream, 'since' | 'reason' | 'position'>,
+): Promise<number> {
+  const handles: ReadonlySet<string> | undefined = projectors.find(
+    ({ name }) => name === projection,
+  )?.handles;
+  let events = 0;
+  for await (const { type, position, revision: at } of log.readStream(stream, { from: revision })) {
+    if (log.compare(position, reached ?? undefined) > 0) break;
+    if (at === revision || handles?.has(type)) events += 1;
+  }
+  return events;
 }
 
 /** The account of a stream, from its first event: operators repair and support by its id. */

@@ -25,8 +25,6 @@ import { FIRST_PIECE, findPiece, type FoundPiece } from './erasure-pieces.js';
 import type { NextPiece } from './next-piece.js';
 import type { GenerationRows } from './projection-stores.js';
 
-export const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
-
 /** A piece blocks other events for as long as a small batch takes. */
 const PIECE_ROWS_MAX = 100;
 
@@ -238,15 +236,9 @@ export class ProjectionTrack {
     const parkedNow = new Set<string>();
     const isParked = (event: ReadEvent): boolean =>
       this.parked.has(event.stream) || parkedNow.has(event.stream);
-    const park = (event: ReadEvent, reason: string): void => {
-      parked.push({
-        stream: event.stream,
-        revision: event.revision,
-        position: event.position,
-        reason,
-        first: !isParked(event),
-      });
-      parkedNow.add(event.stream);
+    const park = ({ stream, revision, position: at }: ReadEvent, reason: string): void => {
+      parked.push({ stream, revision, position: at, reason });
+      parkedNow.add(stream);
     };
 
     const begun = refused === undefined ? await this.beginToForget(rows, events) : undefined;
@@ -263,20 +255,23 @@ export class ProjectionTrack {
           )
         : new Map<LedgerEvent, string>();
     for (const event of events) {
+      const isErasure = event === begun?.event;
+      if (isParked(event)) {
+        // An erasure does not wait until the stream is repaired.
+        if (isErasure) rows.attempt(() => apply(event), { allowsDamage: true });
+        continue;
+      }
       if ('undecodable' in event) {
-        park(event, isParked(event) ? BEHIND_A_PARKED_EVENT : unreadableBecause(event));
+        park(event, unreadableBecause(event));
         continue;
       }
       const reason = refused ?? unreadable.get(event);
-      if (isParked(event)) {
-        park(event, BEHIND_A_PARKED_EVENT);
-        // An erasure does not wait until the stream is repaired.
-        if (event === begun?.event) rows.attempt(() => apply(event), { allowsDamage: true });
-      } else if (reason !== undefined) park(event, reason);
-      else {
-        const failure = rows.attempt(() => apply(event), { allowsDamage: event === begun?.event });
-        if (failure) park(event, describeError(failure.failed));
-      }
+      const failure =
+        reason === undefined
+          ? rows.attempt(() => apply(event), { allowsDamage: isErasure })
+          : undefined;
+      if (reason !== undefined) park(event, reason);
+      else if (failure) park(event, describeError(failure.failed));
     }
     await this.put(rows, {
       parked,

@@ -206,36 +206,24 @@ export async function changeState(
     );
 }
 
-/** The events that are parked for a generation, in the order of their streams' revisions. */
+/** The events at which streams are parked for a generation. */
 export async function parkedEvents(
   db: Pool | PoolClient,
   projection: string,
   generation: number,
 ): Promise<ParkedEvent[]> {
-  return fetchRows(
+  const rows = await fetchRows(
     db,
     tables
-      .selectFrom('ledger.parked_events as e')
-      .innerJoin('ledger.parked_streams as s', (join) =>
-        join
-          .onRef('s.projection', '=', 'e.projection')
-          .onRef('s.generation', '=', 'e.generation')
-          .onRef('s.stream', '=', 'e.stream'),
-      )
-      .select((eb) => [
-        'e.stream',
-        'e.revision',
-        'e.position',
-        'e.reason',
-        eb('s.position', '=', eb.ref('e.position')).$castTo<boolean>().as('first'),
-      ])
-      .where((eb) => eb.and({ 'e.projection': projection, 'e.generation': generation }))
-      .orderBy('e.stream')
-      .orderBy('e.revision'),
+      .selectFrom('ledger.parked_streams')
+      .select(['stream', 'revision', 'position', 'reason'])
+      .where((eb) => eb.and({ projection, generation }))
+      .orderBy('stream'),
   );
+  return rows.map((row) => ({ ...row, revision: row.revision ?? 0n }));
 }
 
-/** Records parked events, within the caller's transaction. Raw SQL: one statement for all. */
+/** Records parked streams, within the caller's transaction. Raw SQL: one statement for all. */
 export async function recordParked(
   client: PoolClient,
   projection: string,
@@ -246,16 +234,10 @@ export async function recordParked(
   const events = JSON.stringify(
     parked.map((event) => ({ ...event, revision: String(event.revision) })),
   );
-  const from =
-    'from json_to_recordset($3::json) as r (stream text, revision bigint, "position" text, reason text, first boolean)';
   await client.query(
-    `insert into ledger.parked_streams (projection, generation, stream, "position", reason)
-     select $1, $2, r.stream, r."position", r.reason ${from} where r.first on conflict do nothing`,
-    [projection, generation, events],
-  );
-  await client.query(
-    `insert into ledger.parked_events (projection, generation, stream, revision, "position", reason)
-     select $1, $2, r.stream, r.revision, r."position", r.reason ${from} on conflict do nothing`,
+    `insert into ledger.parked_streams (projection, generation, stream, revision, "position", reason)
+     select $1, $2, r.* from json_to_recordset($3::json) as r (stream text, revision bigint, "position" text, reason text)
+     on conflict do nothing`,
     [projection, generation, events],
   );
 }

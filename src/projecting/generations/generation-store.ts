@@ -11,14 +11,12 @@ import type { Forgotten, Lookup, Projector, ReadModelTable, Row } from '../proje
 const ALONG_THE_INDEX =
   'set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off';
 
-/** An event that is held back because its stream is parked. */
+/** An event that cannot be applied: its stream waits from it on. */
 export interface ParkedEvent {
   readonly stream: string;
   readonly revision: bigint;
   readonly position: Position;
   readonly reason: string;
-  /** True for the event that parked its stream, false for later ones. */
-  readonly first: boolean;
 }
 
 export interface BatchToWrite {
@@ -233,15 +231,12 @@ export class GenerationStore {
   private parking(parked: readonly ParkedEvent[], parameter: (value: unknown) => string): string[] {
     if (parked.length === 0) return [];
     const events = parked.map((event) => ({ ...event, revision: String(event.revision) }));
-    const record = 'r (stream text, revision bigint, "position" text, reason text, first boolean)';
-    const from = `from moved, json_to_recordset(${parameter(JSON.stringify(events))}::json) as ${record}`;
     return [
       `parked_streams as (
-        insert into ledger.parked_streams (projection, generation, stream, "position", reason)
-        select moved.projection, moved.generation, r.stream, r."position", r.reason ${from} where r.first on conflict do nothing)`,
-      `parked_events as (
-        insert into ledger.parked_events (projection, generation, stream, revision, "position", reason)
-        select moved.projection, moved.generation, r.stream, r.revision, r."position", r.reason ${from} on conflict do nothing)`,
+        insert into ledger.parked_streams (projection, generation, stream, revision, "position", reason)
+        select moved.projection, moved.generation, r.* from moved,
+          json_to_recordset(${parameter(JSON.stringify(events))}::json) as r (stream text, revision bigint, "position" text, reason text)
+        on conflict do nothing)`,
     ];
   }
 

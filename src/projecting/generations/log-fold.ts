@@ -1,5 +1,4 @@
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
-import { BEHIND_A_PARKED_EVENT } from '../following/projection-track.js';
 import {
   describeError,
   parksItsStream,
@@ -39,15 +38,13 @@ export class ProjectionFold {
 
   apply(event: LedgerEvent): void {
     if (!this.projector.handles.has(event.event.type)) return;
-    const waits = this.parkedStreams.has(event.stream);
-    if (waits || this.skipped.has(event.position)) {
-      if (waits) this.park(event, BEHIND_A_PARKED_EVENT, false);
+    if (this.parkedStreams.has(event.stream) || this.skipped.has(event.position)) {
       // An erasure does not wait until the stream is repaired.
       if (forgottenBy(event)) this.rows.attempt(this.projector, event);
       return;
     }
     const failure = this.rows.attempt(this.projector, event);
-    if (failure) this.park(event, describeError(failure.failed), true);
+    if (failure) this.park(event, describeError(failure.failed));
   }
 
   /**
@@ -58,8 +55,7 @@ export class ProjectionFold {
     if (this.skipped.has(event.position)) return;
     if (!parksItsStream(type, this.parkedStreams.size))
       throw new StoppedAtUndecodable(event.position, event.undecodable);
-    const isFirst = !this.parkedStreams.has(event.stream);
-    this.park(event, isFirst ? unreadableBecause(event) : BEHIND_A_PARKED_EVENT, isFirst);
+    if (!this.parkedStreams.has(event.stream)) this.park(event, unreadableBecause(event));
   }
 
   /** Continues an earlier fold. */
@@ -80,9 +76,8 @@ export class ProjectionFold {
   private park(
     { stream, revision, position }: Pick<LedgerEvent, 'stream' | 'revision' | 'position'>,
     reason: string,
-    first: boolean,
   ): void {
-    this.parked.push({ stream, revision, position, reason, first });
+    this.parked.push({ stream, revision, position, reason });
     this.parkedStreams.add(stream);
   }
 }

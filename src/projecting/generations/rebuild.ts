@@ -294,14 +294,13 @@ async function finish(
     const parked = await parkedEvents(client, projection, generation);
     await changeState(client, record, ['building'], 'ready');
     const position = follower.track.position ?? null;
-    const streams = new Set(parked.map(({ stream }) => stream)).size;
     return {
       projection,
       generation,
       liveGeneration: live.generation,
       position,
       rows,
-      parked: streams,
+      parked: parked.length,
       differences,
     };
   });

@@ -316,7 +316,7 @@ async function parkAnew(
   const before = new Set(ofScope);
   return {
     parkedBefore: before.size,
-    parked: new Set(still.map(({ stream }) => stream)).size,
+    parked: still.length,
     newlyParked: still.filter(({ stream }) => !before.has(stream)),
   };
 }

@@ -226,9 +226,9 @@ export class ReplayRun {
 
   /** Events that contradict the rows: the read model has stopped there. */
   private parkedBy({ projector, parked }: ProjectionFold): Finding[] {
-    return parked.flatMap(({ stream, revision, first }): Finding[] => {
+    return parked.flatMap(({ stream, revision }): Finding[] => {
       const account = this.accountOf(stream);
-      if (!first || account === undefined || !this.accounts.folded.has(account)) return [];
+      if (account === undefined || !this.accounts.folded.has(account)) return [];
       const row = eventName(revision);
       const { present: ledger, missing: live } = PRESENCE;
       return [{ account, isOfAccount: true, readModel: projector.name, row, ledger, live }];
