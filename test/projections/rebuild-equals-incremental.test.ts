@@ -15,8 +15,8 @@ import { Rebuilding } from '../support/rebuilding.js';
 import { runs } from '../support/property-runs.js';
 
 /**
- * A rebuild folds the log in memory, event by event, and writes the result at once: it must be the
- * rows that the live runner made in batches. Keys, loading, folding and writing all take part.
+ * A rebuild applies the log in pages of its own size: the rows must be those that the live runner
+ * made in other batches. Keys, loading, applying and writing all take part.
  */
 
 const ALL = accountProjectors.map(({ name }) => name);
@@ -65,8 +65,7 @@ test('any history: a rebuild leaves the rows, the parked events and the position
       fc.asyncProperty(
         fc.array(historyStepWithErasures, { minLength: 30, maxLength: 120 }),
         fc.constantFrom(1, 5, 2_000),
-        fc.constantFrom(40, 2_000_000),
-        async (steps, pageSize, rowsMax) => {
+        async (steps, pageSize) => {
           const history = new AccountHistory(`h${(run += 1)}`);
           for (const step of steps) {
             const happened = history.next(step);
@@ -75,7 +74,7 @@ test('any history: a rebuild leaves the rows, the parked events and the position
           const head = await projected.log.head();
           expect(await runner.waitFor(head ?? '', ALL, 10_000)).toBe(true);
           await expectSumsToAgree(rebuilding);
-          const built = await rebuilding.rebuild(ALL, { pageSize, rowsMax });
+          const built = await rebuilding.rebuild(ALL, { pageSize });
           expect(
             built.map(({ projection, position, differences }) => ({
               projection,

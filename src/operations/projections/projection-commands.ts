@@ -131,7 +131,7 @@ export async function rebuildProjections(
       ...options,
       signal,
       onProgress: (progress) => {
-        if (progress.phase === 'folding') ({ events } = progress);
+        if (progress.phase === 'reading') ({ events } = progress);
         options.onProgress?.(progress);
       },
     });

@@ -9,7 +9,6 @@ import {
   GenerationRefused,
   NothingToResume,
 } from '../../projecting/generations/generation-records.js';
-import { UnstorableText } from '../../projecting/generations/copy-rows.js';
 import { ensureLiveGenerations } from '../../projecting/generations/generations.js';
 import {
   recordBegun,
@@ -104,8 +103,7 @@ function refusalBelow(error: unknown): OperationRefusal | undefined {
   if (error instanceof GenerationsBusy) return { code: 'GENERATIONS_BUSY', reason: error.message };
   if (error instanceof NothingToResume)
     return { code: 'NOTHING_TO_RESUME', projection: error.projection };
-  if (isDataError(error) || error instanceof UnstorableText)
-    return { code: 'ROWS_REFUSED', reason: describeError(error) };
+  if (isDataError(error)) return { code: 'ROWS_REFUSED', reason: describeError(error) };
   if (error instanceof GenerationRefused)
     return { code: 'GENERATION_REFUSED', reason: error.message };
   return undefined;

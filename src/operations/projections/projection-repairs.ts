@@ -2,7 +2,6 @@ import { MODES, type Mode } from '../../domain/scope.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { parkedStreams } from '../../projecting/checkpoints.js';
 import type { GenerationParts } from '../../projecting/generations/catch-up.js';
-import { UnstorableText } from '../../projecting/generations/copy-rows.js';
 import { GenerationsOf } from '../../projecting/generations/generation-records.js';
 import type { OperationEnd } from '../../projecting/generations/projection-history.js';
 import {
@@ -169,7 +168,7 @@ async function released(
     const [repaired] = await again(streams);
     return repaired ?? { parkedBefore: 0, parked: 0 };
   } catch (error) {
-    if (!isDataError(error) && !(error instanceof UnstorableText)) throw error;
+    if (!isDataError(error)) throw error;
     if (streams.length === 1) return { parkedBefore: 1, parked: 1 };
     const middle = streams.length >> 1;
     const first = await released(streams.slice(0, middle), again);

@@ -63,7 +63,7 @@ export const rebuildRun = (
 
 /** Events to read, from how far the log was read; undefined: not known. */
 function totalOf({ parts: { log } }: ProjectionOperator, progress: RebuildProgress) {
-  if (progress.phase !== 'folding') return undefined;
+  if (progress.phase !== 'reading') return undefined;
   const fraction = log.fraction(progress.last, progress.until);
   return fraction > 0 ? Math.round(progress.events / Math.min(1, fraction)) : undefined;
 }

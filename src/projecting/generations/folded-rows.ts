@@ -70,10 +70,6 @@ export class FoldedRows implements Rows {
     return this.set(folded, textOf(keyOf(folded.table, row)), undefined);
   }
 
-  sizeOf(table: string): number {
-    return this.of(table).rows.size;
-  }
-
   get(table: string, key: readonly string[]): Row | undefined {
     return this.of(table).rows.get(textOf(key));
   }

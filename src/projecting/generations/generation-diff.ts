@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { beginSnapshot, endSnapshot } from '../../postgres/transaction.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable, Row } from '../projector.js';
-import { placeOf } from './bulk-load.js';
+import { placeOf } from './generations.js';
 
 /** A row in which two generations differ. Undefined: there is none. */
 export interface RowDifference {

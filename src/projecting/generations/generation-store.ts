@@ -299,6 +299,6 @@ function behind(
 }
 
 /** `text not null default ''` → `text`. */
-function bareType(column: string): string {
+export function bareType(column: string): string {
   return column.replace(/\s+(not null|null|default|check|collate|generated)\b.*$/i, '');
 }

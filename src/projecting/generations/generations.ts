@@ -264,36 +264,13 @@ export async function createGeneration(
   generation: number,
   state: GenerationState,
 ): Promise<void> {
-  await createTables(client, projector, generation);
-  await findExtensions(client);
-  for (const table of projector.tables)
-    for (const statement of indexStatements(schemaOf(projector.name, generation), table))
-      await client.query(statement);
-  await recordGeneration(client, projector, generation, state);
-}
-
-/**
- * Creates the schema and its tables, without their indexes. @param withKeys false: without the
- * primary keys, too.
- */
-export async function createTables(
-  client: PoolClient,
-  projector: Projector,
-  generation: number,
-  withKeys = true,
-): Promise<void> {
   const schema = schemaOf(projector.name, generation);
   await client.query(`create schema ${quoted(schema)}`);
-  for (const table of projector.tables) await client.query(tableStatement(schema, table, withKeys));
-}
-
-/** Creates the records of an empty generation. */
-export async function recordGeneration(
-  client: PoolClient,
-  projector: Projector,
-  generation: number,
-  state: GenerationState,
-): Promise<void> {
+  await findExtensions(client);
+  for (const table of projector.tables) {
+    await client.query(tableStatement(schema, table));
+    for (const statement of indexStatements(schema, table)) await client.query(statement);
+  }
   const key = { projection: projector.name, generation };
   const definition = definitionOf(projector);
   const lock_name = await lockNameFor(client, projector.name, definition);
@@ -332,13 +309,17 @@ export async function leaderLocksOf(
   return new Map(rows.map(({ projection, lock_name }) => [projection, lock_name ?? projection]));
 }
 
-function tableStatement(schema: string, table: ReadModelTable, withKey: boolean): string {
+function tableStatement(schema: string, table: ReadModelTable): string {
   const columns = Object.entries(table.columns).map(([name, type]) => `${quoted(name)} ${type}`);
-  const parts = withKey ? [...columns, primaryKeyOf(table)] : columns;
+  const parts = [...columns, primaryKeyOf(table)];
   // Rows are rewritten as a whole; free space in the page lets Postgres keep those that change no
   // indexed column in place (HOT).
-  return `create table ${quoted(schema)}.${quoted(table.name)} (${parts.join(', ')}) with (fillfactor = 85)`;
+  return `create table ${placeOf(schema, table)} (${parts.join(', ')}) with (fillfactor = 85)`;
 }
+
+/** The SQL name of a table. */
+export const placeOf = (schema: string, table: ReadModelTable): string =>
+  `${quoted(schema)}.${quoted(table.name)}`;
 
 /** `primary key ("account_ref")` */
 export function primaryKeyOf(table: ReadModelTable): string {
@@ -349,7 +330,7 @@ export function primaryKeyOf(table: ReadModelTable): string {
  * Lets indexes name what extensions provide, until the end of the transaction: their schemas may be
  * on no search path.
  */
-export async function findExtensions(client: PoolClient): Promise<void> {
+async function findExtensions(client: PoolClient): Promise<void> {
   await client.query(
     `select set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), quote_ident(n.nspname)), true)
      from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_trgm'`,
@@ -360,6 +341,6 @@ export async function findExtensions(client: PoolClient): Promise<void> {
 export function indexStatements(schema: string, table: ReadModelTable): string[] {
   return Object.entries(table.indexes).map(
     ([suffix, { definition, unique }]) =>
-      `create ${unique ? 'unique ' : ''}index ${quoted(`${table.name}_${suffix}`)} on ${quoted(schema)}.${quoted(table.name)} ${definition}`,
+      `create ${unique ? 'unique ' : ''}index ${quoted(`${table.name}_${suffix}`)} on ${placeOf(schema, table)} ${definition}`,
   );
 }

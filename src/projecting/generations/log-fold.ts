@@ -22,7 +22,6 @@ export class ProjectionFold {
   readonly rows: FoldedRows;
   readonly parked: ParkedEvent[] = [];
   private readonly parkedStreams = new Set<string>();
-  private resumed = 0;
   /** The last event that is in the rows or did not affect them; undefined: none. */
   position: Position | undefined;
 
@@ -58,21 +57,6 @@ export class ProjectionFold {
     if (!this.parkedStreams.has(event.stream)) this.park(event, unreadableBecause(event));
   }
 
-  /** Continues an earlier fold. */
-  resume(position: Position, parked: readonly ParkedEvent[]): void {
-    this.position = position;
-    for (const event of parked) {
-      this.parked.push(event);
-      this.parkedStreams.add(event.stream);
-    }
-    this.resumed = this.parked.length;
-  }
-
-  /** Those that an earlier fold had not parked already. */
-  get parkedHere(): readonly ParkedEvent[] {
-    return this.parked.slice(this.resumed);
-  }
-
   private park(
     { stream, revision, position }: Pick<LedgerEvent, 'stream' | 'revision' | 'position'>,
     reason: string,
@@ -91,8 +75,6 @@ export interface FoldOptions {
   readonly signal: AbortSignal;
   /** Events that need not be decoded; default: all are decoded. */
   readonly wants?: (event: RecordedEvent) => boolean;
-  /** Limit of rows in memory; the fold ends early beyond it. */
-  readonly rowsMax?: number;
   readonly pageSize?: number;
   /** Called before each event that one of them takes. */
   readonly onEvent?: (event: LedgerEvent) => void;
@@ -104,14 +86,13 @@ const PAGE = 2_000;
 
 /**
  * Folds the log into all of these at once, each up to its own end, from their current positions.
- * Reads ahead while it folds. Ends early when aborted or above the limit of rows: each fold's
- * `position` is its progress.
+ * Reads ahead while it folds. Ends early when aborted: each fold's `position` is its progress.
  * @throws {StoppedAtUndecodable} when an event that one of them must read can neither be decoded
  * nor parked with its stream.
  * @throws the log's errors while it is unavailable.
  */
 export async function foldLog(options: FoldOptions): Promise<void> {
-  const { log, folds, signal, rowsMax = Infinity, pageSize = PAGE } = options;
+  const { log, folds, signal, pageSize = PAGE } = options;
   const unfinished = (): ProjectionFold[] =>
     folds.filter(({ position, until }) => log.compare(position, until) < 0);
   const [first, ...others] = unfinished();
@@ -129,8 +110,7 @@ export async function foldLog(options: FoldOptions): Promise<void> {
     next?.catch(() => undefined);
     await foldPage(page, unfinished(), options);
     options.onPage?.(page.length, last);
-    const held = folds.reduce((sum, { rows }) => sum + rows.size, 0);
-    if (next === undefined || signal.aborted || held > rowsMax) return;
+    if (next === undefined || signal.aborted) return;
     page = await next;
   }
 }

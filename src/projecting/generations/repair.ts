@@ -7,13 +7,12 @@ import { tryInTransactionOf } from '../../postgres/transaction.js';
 import { parkedStreams, skippedEvents, type SkippedEvent } from '../checkpoints.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable, Row } from '../projector.js';
-import { placeOf } from './bulk-load.js';
 import { holdLive, Interrupted, knownTypesOf, type GenerationParts } from './catch-up.js';
-import { copyRows } from './copy-rows.js';
 import { differ } from './generation-diff.js';
 import { GenerationsOf, recordParked, type GenerationRecord } from './generation-records.js';
-import type { ParkedEvent } from './generation-store.js';
 import type { RowObserver } from './folded-rows.js';
+import { bareType, type ParkedEvent } from './generation-store.js';
+import { placeOf, primaryKeyOf } from './generations.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
 import { logParked } from '../log-parked.js';
 
@@ -63,6 +62,7 @@ interface Repair {
 
 /** Events that are folded while the live generation is held. */
 const HELD_EVENTS_MAX = 2_000;
+const ROWS_AT_ONCE = 5_000;
 
 /**
  * Rebuilds a part of the live generations in place: folds it in memory until close behind them,
@@ -180,15 +180,10 @@ async function repairPart(
   for (const table of projector.tables) {
     const place = placeOf(schemaOf(name, live.generation), table);
     await client.query(`create temp table fresh (like ${place} including defaults) on commit drop`);
-    await copyRows(
-      client,
-      'fresh',
-      table,
-      rowsInScope(fold, table, touched?.get(table.name), accounts),
-    );
-    await client.query(
-      `alter table fresh add primary key (${table.primaryKey.map(quoted).join(', ')})`,
-    );
+    const rows = [...rowsInScope(fold, table, touched?.get(table.name), accounts)];
+    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
+      await insertFresh(client, table, rows.slice(from, from + ROWS_AT_ONCE));
+    await client.query(`alter table fresh add ${primaryKeyOf(table)}`);
     done.removed += await removeOthers(client, { place, table }, scope.part, {
       touched: [...(touched?.get(table.name)?.values() ?? [])],
       accounts,
@@ -217,6 +212,20 @@ async function repairPart(
     ...done,
     ...parked,
   };
+}
+
+async function insertFresh(
+  client: PoolClient,
+  table: ReadModelTable,
+  rows: readonly Row[],
+): Promise<void> {
+  const columns = Object.entries(table.columns);
+  const names = columns.map(([name]) => quoted(name)).join(', ');
+  const record = columns.map(([name, type]) => `${quoted(name)} ${bareType(type)}`).join(', ');
+  await client.query(
+    `insert into fresh (${names}) select ${names} from json_to_recordset($1::json) as r (${record})`,
+    [JSON.stringify(rows)],
+  );
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Scope } from '../../../domain/scope.js';
 import { beginSnapshot, endSnapshot } from '../../../postgres/transaction.js';
 import { liveCheckpoints, type Checkpoint } from '../../../projecting/checkpoints.js';
 import { countUnfinishedErasures } from '../../../projecting/following/erasure-pieces.js';
-import { placeOf } from '../../../projecting/generations/bulk-load.js';
+import { placeOf } from '../../../projecting/generations/generations.js';
 import { followedGenerations } from '../../../projecting/generations/live-generations.js';
 import { quoted, schemaOf } from '../../../projecting/identifiers.js';
 import type { ReadModelTable, Row } from '../../../projecting/projector.js';
