@@ -14,7 +14,7 @@ import { eventRewardId } from './event-reward-id.js';
 import { NeedResolver, type NeedSources } from './needs/need-resolver.js';
 import { TooBusy } from './stream-queues.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
-import type { ModerationProcess } from './processes/moderation-process.js';
+import type { HeldOutcome, ModerationProcess } from './processes/moderation-process.js';
 import type { Decide } from './outcome.js';
 import type { Streams } from './streams.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
@@ -53,27 +53,27 @@ export class AccountCommands {
     const stream = this.names.accountStream(meta.scope, account);
     const needs = new NeedResolver(sources, meta, account);
     const decideNow = this.decisionOf(envelope, needs);
-    const wait = moderations.waitAt(account, meta);
-    const options = { goesFirst: false, type: command.type };
-    try {
+    // Again after a hold: before the commands that arrived while it waited.
+    const attempt = async (goesFirst: boolean): Promise<AccountOutcome | HeldOutcome> => {
       for (;;) {
+        const options = { goesFirst, type: command.type };
         const outcome = await streams.accounts.handle(stream, meta, decideNow, options);
-        if (outcome.kind === 'in-need') await needs.resolve(outcome.needs);
-        else if (outcome.kind === 'held') {
-          await wait.pass(outcome.heldBy);
-          // Before the commands that arrived while it waited.
-          options.goesFirst = true;
-        } else {
-          await needs.settle(outcome.kind === 'accepted' ? outcome.events : []);
-          return outcome;
-        }
+        if (outcome.kind !== 'in-need') return outcome;
+        await needs.resolve(outcome.needs);
       }
+    };
+    try {
+      const first = await attempt(false);
+      const outcome =
+        first.kind === 'held'
+          ? await moderations.afterHolds(stream, meta, () => attempt(true))
+          : first;
+      await needs.settle(outcome.kind === 'accepted' ? outcome.events : []);
+      return outcome;
     } catch (error) {
       // Nothing was recorded. After an outage it may have been: reservations expire then.
       if (error instanceof TooBusy) await needs.settle([]);
       throw error;
-    } finally {
-      wait.leave();
     }
   }
 

@@ -23,16 +23,21 @@ import type { Refusal } from '../../domain/refusal.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { LogWentBack, type Position } from '../../event-log/event-log.js';
-import { newId, timeNow } from '../../foundation/world.js';
+import { inTime } from '../../foundation/in-time.js';
+import { Turns } from '../../foundation/turns.js';
+import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { accountOfId, idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
+import type { AccountOutcome } from '../commands.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Outcome } from '../outcome.js';
 import { REPLAYED_MS } from '../handled-commands.js';
 import { NeedResolver, type NeedSources } from '../needs/need-resolver.js';
 import type { Streams } from '../streams.js';
-import { HoldLines, WaitsInCircle, type HoldWait } from './hold-lines.js';
+import { TooBusy } from '../stream-queues.js';
 
 const UNDER_WAY = 'another moderation of it is under way';
+/** Longest wait of a command, or of a step of a moderation, over all holds that it meets. */
+const WAIT_MS_MAX = 20_000;
 
 /** A step of one account in a moderation, without its needs. */
 type AccountStep = PrepareModeration | Omit<ApplyModeration, 'provided'> | ReleaseModeration;
@@ -63,25 +68,22 @@ export interface RequestLocation {
   readonly holds: 'nothing' | 'this-request' | 'another-request';
 }
 
+export type HeldOutcome = Extract<Outcome<never, never>, { readonly kind: 'held' }>;
+
+/** Two moderations wait for each other: this one yields. */
+class WaitsInCircle extends TooBusy {
+  constructor() {
+    super('two moderations wait for each other');
+  }
+}
+
 /** One pass over a moderation, on what one log says. */
 interface Run {
   readonly meta: CommandMeta;
   readonly moderationId: string;
   readonly now: number;
-  readonly wait: HoldWait;
   /** Called before each decision: its append then shows that no loss lies between. */
   readonly sameLog: () => void;
-}
-
-interface WaitAtAccount {
-  /**
-   * Waits for its turn, or in its turn for the end of this moderation. The command then tries
-   * again.
-   * @throws {EventLogUnavailable} {TooBusy}
-   */
-  readonly pass: (heldBy: string) => Promise<void>;
-  /** Called in a `finally`. */
-  readonly leave: () => void;
 }
 
 /** `absent`: the moderation is not recorded: not yet, or the log lost it. */
@@ -90,13 +92,15 @@ export type RunOutcome = ModerationResult | 'absent';
 /**
  * Completes a recorded moderation. The request starts it; a command that meets the hold, or a job
  * after a crash, resumes it. Accounts are prepared in one fixed order, so that two moderations that
- * share accounts rarely wait for each other; the one that would close the circle gives way. At each
- * account they wait in order of arrival.
+ * share accounts rarely wait for each other; the one that would close the circle gives way.
  */
 export class ModerationProcess {
   /** The runs in progress, by moderation: a command that meets the hold waits for the one there. */
   private readonly running = new Map<string, Promise<RunOutcome>>();
-  private readonly lines = new HoldLines();
+  /** Commands that met a hold: at each account one after the other, in order of arrival. */
+  private readonly turns = new Turns();
+  /** The moderation that a run waits for. */
+  private readonly awaited = new Map<string, string>();
 
   constructor(
     private readonly streams: Streams,
@@ -174,20 +178,30 @@ export class ModerationProcess {
     return this.running.get(key) ?? this.start(key, meta, moderationId);
   }
 
-  /** The wait of a command of an account for the moderations that hold what it touches. */
-  waitAt(account: AccountRef, meta: CommandMeta): WaitAtAccount {
-    const stream = this.names.accountStream(meta.scope, account);
-    const wait = this.lines.begin();
-    let leave: (() => void) | undefined;
-    return {
-      pass: async (heldBy) => {
-        // The hold may be over by its turn: it tries once more before it waits for the end.
-        if (leave === undefined) leave = await wait.enter(stream);
-        else
-          await wait.await(keyOf(meta.scope, heldBy), () => this.drive(meta.scope, heldBy, meta));
-      },
-      leave: () => leave?.(),
-    };
+  /**
+   * Completes each moderation that holds what a command of an account touches, and tries the
+   * command again, until nothing holds it. The first hold may be over by the command's turn.
+   * @throws {TooBusy} after 20 s. {EventLogUnavailable}
+   */
+  afterHolds(
+    stream: string,
+    meta: CommandMeta,
+    tryAgain: () => Promise<AccountOutcome | HeldOutcome>,
+  ): Promise<AccountOutcome> {
+    const until = elapsed() + WAIT_MS_MAX;
+    return this.turns.take(stream, async () => {
+      for (;;) {
+        const outcome = await tryAgain();
+        if (outcome.kind !== 'held') return outcome;
+        await this.completed(meta, outcome.heldBy, until);
+      }
+    });
+  }
+
+  private async completed(meta: CommandMeta, heldBy: string, until: number): Promise<void> {
+    const left = Math.max(0, until - elapsed());
+    const tooLong = (): Error => new TooBusy('the moderations of an account last too long');
+    await inTime(this.drive(meta.scope, heldBy, meta), left, tooLong);
   }
 
   private start(key: string, meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
@@ -214,8 +228,7 @@ export class ModerationProcess {
     const stream = this.names.moderationStream(meta.scope, moderationId);
     let { state, position } = await this.streams.moderations.load(stream);
     if (state.status === 'absent') return 'absent';
-    const wait = this.lines.begin(keyOf(meta.scope, moderationId));
-    const run: Run = { meta, moderationId, now, wait, sameLog };
+    const run: Run = { meta, moderationId, now, sameLog };
     const parts = partsOf(state.items);
     if (state.status === 'requested') {
       const reasons = await this.prepare(run, parts);
@@ -253,48 +266,18 @@ export class ModerationProcess {
     };
   }
 
-  /** Both sides of an account in one turn. A circle of waits is a reason. */
+  /** A circle of waits is a reason. */
   private async prepare(run: Run, parts: readonly Part[]): Promise<string[]> {
     const reasons = new Set<string>();
-    for (const [account, sides] of byAccount(parts)) {
+    for (const part of parts) {
       try {
-        for (const reason of await this.prepareInTurn(run, account, sides)) reasons.add(reason);
+        for (const reason of await this.prepareSide(run, part)) reasons.add(reason);
       } catch (error) {
         if (!(error instanceof WaitsInCircle)) throw error;
-        for (const { changes } of sides)
-          for (const { referralId } of changes) reasons.add(`${referralId}: ${UNDER_WAY}`);
+        for (const { referralId } of part.changes) reasons.add(`${referralId}: ${UNDER_WAY}`);
       }
     }
     return [...reasons];
-  }
-
-  /** @throws {WaitsInCircle} {TooBusy} */
-  private async prepareInTurn(
-    run: Run,
-    account: AccountRef,
-    sides: readonly Part[],
-  ): Promise<readonly string[]> {
-    const endTurn = await this.turnAt(run, account);
-    try {
-      const reasons: string[] = [];
-      for (const side of sides) reasons.push(...(await this.prepareSide(run, side)));
-      return reasons;
-    } finally {
-      endTurn();
-    }
-  }
-
-  /** None is needed at an account that it holds already: those in the line wait for it. */
-  private async turnAt(
-    { meta, moderationId, wait }: Run,
-    account: AccountRef,
-  ): Promise<() => void> {
-    const stream = this.names.accountStream(meta.scope, account);
-    if (!this.lines.isFree(stream)) {
-      const { state } = await this.streams.accounts.load(stream);
-      if (isHeldBy(state, moderationId)) return () => undefined;
-    }
-    return wait.enter(stream);
   }
 
   private async prepareSide(
@@ -352,7 +335,7 @@ export class ModerationProcess {
 
   /** Sends one command to one account; a moderation that holds the account is completed first. */
   private async send(
-    { meta, wait, sameLog }: Run,
+    { meta, moderationId, sameLog }: Run,
     account: AccountRef,
     command: AccountStep,
   ): Promise<Outcome<AccountState, AccountEvent>> {
@@ -365,19 +348,42 @@ export class ModerationProcess {
     };
     // Others wait for the hold that this step ends.
     let goesFirst = command.type !== 'PrepareModeration';
+    const until = elapsed() + WAIT_MS_MAX;
     for (;;) {
       const outcome = await this.streams.accounts.handle(stream, accountMeta, decideNow, {
         goesFirst,
       });
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
       else if (outcome.kind === 'held') {
-        const { heldBy } = outcome;
-        await wait.await(keyOf(meta.scope, heldBy), () => this.drive(meta.scope, heldBy, meta));
+        await this.awaitOther(meta, moderationId, outcome.heldBy, until);
         goesFirst = true;
       } else {
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
         return outcome;
       }
+    }
+  }
+
+  /**
+   * An account that was absent or refused when it was prepared is not held, and another moderation
+   * can hold it before the run is repeated: then the two hold each other's accounts.
+   * @throws {WaitsInCircle} {TooBusy}
+   */
+  private async awaitOther(
+    meta: CommandMeta,
+    moderationId: string,
+    heldBy: string,
+    until: number,
+  ): Promise<void> {
+    const own = keyOf(meta.scope, moderationId);
+    const other = keyOf(meta.scope, heldBy);
+    for (let next: string | undefined = other; next !== undefined; next = this.awaited.get(next))
+      if (next === own) throw new WaitsInCircle();
+    this.awaited.set(own, other);
+    try {
+      await this.completed(meta, heldBy, until);
+    } finally {
+      this.awaited.delete(own);
     }
   }
 
@@ -489,11 +495,4 @@ function partsOf(items: readonly ModerationItem[]): Part[] {
     if (item.referrer !== undefined) add(item.referrerAccount, 'referrer', item);
   }
   return [...parts.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part);
-}
-
-/** The sides of each account, in the order of the parts. */
-function byAccount(parts: readonly Part[]): ReadonlyMap<AccountRef, readonly Part[]> {
-  const sides = new Map<AccountRef, Part[]>();
-  for (const part of parts) sides.set(part.account, [...(sides.get(part.account) ?? []), part]);
-  return sides;
 }
