@@ -11,6 +11,7 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -30,7 +31,6 @@ import {
   makeSocketFolder,
   refuseOpenFolder,
   removeStaleSocket,
-  removeTemporaryFolder,
   SOCKET_PORT,
 } from './socket-folder.js';
 
@@ -181,7 +181,8 @@ class Member implements EmbeddedPostgres {
       );
       return;
     }
-    await removeTemporaryFolder(this.dataDir);
+    if (server.socketFolder.startsWith(tmpdir()))
+      await rm(server.socketFolder, { recursive: true, force: true });
   }
 
   private async takeLock(): Promise<FileLock> {
@@ -241,13 +242,9 @@ class Member implements EmbeddedPostgres {
       if (!server || !(await isServerOf(this.pgdata, server.pid))) return false;
       // A server on its way up (recovery after a crash) or down is waited for.
       if (server.status === 'ready') {
-        if (server.socketFolder === '')
-          throw new EmbeddedPostgresError(
-            `the Postgres of an older release runs on ${this.pgdata} (pid ${server.pid}): stop that release, or, if it was killed, kill -INT ${server.pid}`,
-          );
         try {
           await refuseOpenFolder(server.socketFolder);
-          await this.join(server.socketFolder, false);
+          await this.join(server.socketFolder);
           return true;
         } catch (error) {
           if (error instanceof EmbeddedPostgresError) throw error;
@@ -273,7 +270,7 @@ class Member implements EmbeddedPostgres {
     const deadline = performance.now() + READY_WAIT_MS;
     for (;;) {
       if (await this.launchIn(folder, account)) {
-        await this.join(folder, true);
+        await this.join(folder);
         return;
       }
       // Without a lock another process may have started a server first.
@@ -409,12 +406,8 @@ class Member implements EmbeddedPostgres {
     }
   }
 
-  /**
-   * Connects, checks that the server is the one of this data folder, and becomes a member.
-   * @param launched this process started the server: a release that made objects as superuser may
-   *   have run before.
-   */
-  private async join(folder: string, launched: boolean): Promise<void> {
+  /** Connects, checks that the server is the one of this data folder, and becomes a member. */
+  private async join(folder: string): Promise<void> {
     const superuser: pg.ClientConfig = {
       host: folder,
       port: SOCKET_PORT,
@@ -443,7 +436,7 @@ class Member implements EmbeddedPostgres {
         LOCKS['use embedded Postgres'],
       ]);
       if (server.owner === null) await makeDatabase(connection);
-      if (launched || server.owner !== SERVICE_ROLE)
+      if (server.owner !== SERVICE_ROLE)
         await provisionServiceRole(
           { ...superuser, database: DATABASE },
           servicePassword(this.password),

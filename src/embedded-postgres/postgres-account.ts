@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
-import { type PostgresBinaries, copiedBinaries, packagedBinaries } from './postgres-binaries.js';
+import { type PostgresBinaries, packagedBinaries } from './postgres-binaries.js';
 
 /** How the programs of Postgres are run: the prefix of their command line, and which binaries. */
 export interface PostgresAccount {
@@ -39,9 +39,7 @@ export async function choosePostgresAccount(
 ): Promise<PostgresAccount> {
   const owner = await ownerOf(pgdata);
   const ways = await waysFor(owner);
-  const found =
-    (await firstWorking(ways, dataDir, await packagedBinaries())) ??
-    (await withCopies(ways, dataDir));
+  const found = await firstWorking(ways, dataDir, await packagedBinaries());
   if (found) {
     if (owner !== undefined && owner !== found.way.owner) await handOver(pgdata, found.way.owner);
     return { prefix: found.way.prefix, binaries: found.binaries, version: found.version };
@@ -49,7 +47,7 @@ export async function choosePostgresAccount(
   throw new EmbeddedPostgresError(
     process.getuid?.() === 0
       ? 'Postgres does not run as root, and neither unshare (user namespaces) nor setpriv works here: start as another user or set DATABASE_URL'
-      : `the embedded Postgres cannot be run on ${dataDir}: the folder must be writable and the binaries must run on this system; or set DATABASE_URL`,
+      : `the embedded Postgres cannot be run on ${dataDir}: the folder must be writable, and the binaries in node_modules complete (npm rebuild) and able to run on this system; or set DATABASE_URL`,
   );
 }
 
@@ -75,18 +73,6 @@ async function firstWorking(
     ]);
     const version = said && /^VERSION=(\S+)/m.exec(said)?.[1];
     if (version) return { way, binaries, version };
-  }
-  return undefined;
-}
-
-/**
- * For binaries that the other user cannot read; not tried where the way itself does not work, since
- * a copy takes a second and 60 MB.
- */
-async function withCopies(ways: readonly Way[], dataDir: string): Promise<Working | undefined> {
-  for (const way of ways) {
-    if ((await tryOut(way, dataDir, ['true'])) !== undefined)
-      return firstWorking(ways, dataDir, await copiedBinaries(dataDir));
   }
   return undefined;
 }

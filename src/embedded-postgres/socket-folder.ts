@@ -1,4 +1,4 @@
-import { lstat, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage, hasCode } from '../foundation/error-code.js';
@@ -10,32 +10,26 @@ const SOCKET_FILE = `.s.PGSQL.${SOCKET_PORT}`;
 /** The system's limit for the path of a socket, in bytes, without the closing NUL. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107;
 
-/** In the data folder: the socket's folder, or the file that names where it is. */
-const FOLDER = 'socket';
-const NAMING_FILE = 'socket-folder';
-
 /**
  * The folder of the server's socket, made when missing, for its owner only: inside the data folder,
- * or, where the socket's path would be too long, in the system's temporary directory. A file in the
- * data folder then names it, for the processes that attach.
+ * or, where the socket's path would be too long, in the system's temporary directory. The server
+ * names it in its own file, for the processes that attach.
  * @param dataDir absolute, without symbolic links.
  * @throws {EmbeddedPostgresError} when there is no place for it, or others can get into it.
  */
 export async function makeSocketFolder(dataDir: string): Promise<string> {
-  const inside = join(dataDir, FOLDER);
+  const inside = join(dataDir, 'socket');
   try {
-    if (isShortEnough(inside)) {
-      await mkdir(inside, { mode: 0o700 }).catch((error: unknown) => {
-        if (!hasCode(error, 'EEXIST')) throw error;
-      });
-      await refuseOpenFolder(inside);
-      return inside;
-    }
-    return (await namedFolder(dataDir)) ?? (await makeTemporaryFolder(dataDir));
+    if (!isShortEnough(inside)) return await makeTemporaryFolder();
+    await mkdir(inside, { mode: 0o700 }).catch((error: unknown) => {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    });
   } catch (error) {
     if (error instanceof EmbeddedPostgresError) throw error;
     throw new EmbeddedPostgresError(`cannot make the folder of the socket: ${errorMessage(error)}`);
   }
+  await refuseOpenFolder(inside);
+  return inside;
 }
 
 /**
@@ -61,47 +55,14 @@ export async function removeStaleSocket(folder: string): Promise<void> {
     await rm(join(folder, name), { force: true });
 }
 
-/** Removes the folder in the temporary directory, if there is one. Only after the server's end. */
-export async function removeTemporaryFolder(dataDir: string): Promise<void> {
-  const folder = await namedFolder(dataDir).catch(() => undefined);
-  if (folder === undefined) return;
-  await rm(folder, { recursive: true, force: true });
-  await rm(join(dataDir, NAMING_FILE), { force: true });
-}
-
 const isShortEnough = (folder: string): boolean =>
   Buffer.byteLength(join(folder, SOCKET_FILE)) <= SOCKET_PATH_BYTES_MAX;
 
-/**
- * The folder that the file names; undefined when it is gone, or belongs to the data folder of which
- * this one is a copy.
- */
-async function namedFolder(dataDir: string): Promise<string | undefined> {
-  const text = await readFile(join(dataDir, NAMING_FILE), 'utf8').catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return '';
-    throw error;
-  });
-  const [folder = '', of = ''] = text.split('\n');
-  if (folder === '' || of !== dataDir) return undefined;
-  try {
-    await refuseOpenFolder(folder);
-    return folder;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT') || error instanceof EmbeddedPostgresError) return undefined;
-    throw error;
-  }
-}
-
-async function makeTemporaryFolder(dataDir: string): Promise<string> {
+async function makeTemporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-'));
-  if (!isShortEnough(folder)) {
-    await rm(folder, { recursive: true });
-    throw new EmbeddedPostgresError(
-      `the paths of DATA_DIR and of the temporary directory (TMPDIR) are both too long for a socket: at most ${SOCKET_PATH_BYTES_MAX} bytes with its name`,
-    );
-  }
-  const path = join(dataDir, NAMING_FILE);
-  await writeFile(`${path}.new`, `${folder}\n${dataDir}\n`, { mode: 0o600, flush: true });
-  await rename(`${path}.new`, path);
-  return folder;
+  if (isShortEnough(folder)) return folder;
+  await rm(folder, { recursive: true });
+  throw new EmbeddedPostgresError(
+    `the paths of DATA_DIR and of the temporary directory (TMPDIR) are both too long for a socket: at most ${SOCKET_PATH_BYTES_MAX} bytes with its name`,
+  );
 }
