@@ -39,7 +39,6 @@ export class OutgoingEvents {
       this.end();
       return false;
     }
-    if (this.node.faults.strike('deaf', this.incoming)) return true;
     return this.send(encodedEvent(event));
   }
 
