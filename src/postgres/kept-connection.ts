@@ -35,6 +35,11 @@ export class KeptConnection {
     this.running = this.keep(first);
   }
 
+  /** Opens it as soon as the database answers. */
+  startSoon(): void {
+    this.running ??= this.keep(undefined);
+  }
+
   async stop(): Promise<void> {
     this.stopping.abort();
     this.client?.release(true);
@@ -65,8 +70,8 @@ export class KeptConnection {
     return { lost };
   }
 
-  private async keep(first: Kept): Promise<void> {
-    let kept: Kept | undefined = first;
+  private async keep(first: Kept | undefined): Promise<void> {
+    let kept = first;
     while (!this.stopping.signal.aborted) {
       await kept?.lost;
       if (this.stopping.signal.aborted) return;

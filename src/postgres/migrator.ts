@@ -48,7 +48,6 @@ import * as parkStreams from '../../migrations/0102_park_streams_by_their_first_
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
-import { watchLockWait, type LockWait } from './lock-wait.js';
 import { LOCKS } from './locks.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
@@ -132,7 +131,7 @@ export class MigrationBlocked extends Error {
 }
 
 export interface MigrateOptions {
-  /** Called with one line, at once and every 30 seconds, while a migration waits for a lock. */
+  /** Called with one line, immediately and every 30 seconds, while a migration waits for a lock. */
   readonly onWait?: (line: string) => void;
   /**
    * Longest wait for one lock: statements of others queue behind it. The attempt is then rolled
@@ -141,7 +140,7 @@ export interface MigrateOptions {
   readonly lockTimeoutMs?: number;
   /** Pause between two attempts, in which the others run. Default 1 000. */
   readonly retryMs?: number;
-  /** From when on an attempt that waits in vain is the last one. Default 300 000. */
+  /** From when on an attempt that finds no lock is the last one. Default 300 000. */
   readonly patienceMs?: number;
 }
 
@@ -178,52 +177,38 @@ async function migrate(
   const since = performance.now();
   let saidAt = -Infinity;
   for (;;) {
-    const wait = watchLockWait(pool);
     try {
-      return await attempt(pool, migrations, { lockTimeoutMs, wait });
+      return await attempt(pool, migrations, lockTimeoutMs);
     } catch (error) {
       if (!BLOCKED.has(errorCode(error) ?? '')) throw error;
-      const line = wait.line() ?? 'a migration waits for a lock';
       if (performance.now() - since > patienceMs)
-        throw new MigrationBlocked(`${line}: end what holds it, and start again`);
+        throw new MigrationBlocked(`${WAITS}: end that session, and start again`);
       if (performance.now() - saidAt > SAY_AGAIN_MS) {
-        onWait?.(line);
+        onWait?.(WAITS);
         saidAt = performance.now();
       }
-    } finally {
-      await wait.stop();
     }
-    await pause(retryMs, new AbortController().signal);
+    await pause(retryMs);
   }
-}
-
-interface Attempt {
-  readonly lockTimeoutMs: number;
-  readonly wait: LockWait;
 }
 
 /** @throws SQLSTATE 55P03 when a lock is not free in time; nothing was changed then. */
 function attempt(
   pool: pg.Pool,
   migrations: Migrations,
-  { lockTimeoutMs, wait }: Attempt,
+  lockTimeoutMs: number,
 ): Promise<readonly string[]> {
   return kyselyOver<unknown>(pool)
     .transaction()
     .execute(async (transaction) => {
-      const { rows } = await sql<{ pid: number }>`
-        select pg_backend_pid() as pid, set_config('lock_timeout', ${`${lockTimeoutMs}ms`}, true)`.execute(
+      await sql`select set_config('lock_timeout', ${`${lockTimeoutMs}ms`}, true)`.execute(
         transaction,
       );
-      wait.of(rows[0]?.pid, 'the migration of the schema');
       await sql`select pg_advisory_xact_lock(${LOCKS.migrate}::bigint)`.execute(transaction);
       await createOwnTables(transaction);
       const applied = await namesIn(transaction);
       const missing = missingFrom(applied, migrations);
-      for (const name of missing) {
-        wait.of(rows[0]?.pid, `migration ${name}`);
-        await migrations[name]?.up(transaction);
-      }
+      for (const name of missing) await migrations[name]?.up(transaction);
       // What no other release has used yet has nobody to go back to.
       const table = applied.confirmed.length === 0 ? CONFIRMED : UNCONFIRMED;
       for (const name of missing)
@@ -312,5 +297,7 @@ async function createOwnTables(db: Kysely<unknown>): Promise<void> {
 }
 
 const SAY_AGAIN_MS = 30_000;
+const WAITS =
+  'a migration waits for a lock that another session holds (pg_blocking_pids in pg_stat_activity)';
 /** No lock in time, and a deadlock. */
 const BLOCKED: ReadonlySet<string> = new Set(['55P03', '40P01']);

@@ -14,7 +14,7 @@ import type { RewardPayments } from '../payments/outgoing/reward-payments.js';
 import { RewardPusher } from '../payments/outgoing/reward-pusher.js';
 import { paymentFigures, type PaymentFigures } from '../payments/payment-figures.js';
 import type { PaymentProvider } from '../payments/payment-provider.js';
-import { announceErasure } from '../postgres/erasure-announcements.js';
+import { announceErasure } from '../postgres/announcements.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import { LiveGenerations } from '../projecting/generations/live-generations.js';
 import type { PaymentsObserver, PaymentsWork } from '../payments/payments-work.js';

@@ -10,9 +10,8 @@ import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import type { SeenEvent } from '../event-log/event-log.js';
 import { atMost } from '../foundation/in-time.js';
 import { openPool } from '../postgres/database.js';
-import { listenForErasures } from '../postgres/erasure-announcements.js';
+import { listenForAnnouncements } from '../postgres/announcements.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
-import { listenForTenants } from '../postgres/tenant-announcements.js';
 import { ensureOwnGenerations } from '../projecting/generations/generations.js';
 import { LiveGenerations } from '../projecting/generations/live-generations.js';
 import { recordMasterKeyOf, retireOldKeys } from '../privacy/key-rotation.js';
@@ -124,25 +123,17 @@ export function startClockWatch({ core }: Stores, { logger }: ServiceOptions): S
   return { part: clock, undo: () => clock.stop() };
 }
 
-export async function startTenantListener({
+export async function startAnnouncements({
   core,
   background,
 }: Stores): Promise<Started<undefined>> {
   const { tenants } = core;
-  const announcements = listenForTenants(background, (alias) =>
-    alias === undefined ? tenants.distrust() : tenants.forget(alias),
-  );
+  const announcements = listenForAnnouncements(background, {
+    onErased: (subjects) => core.forget(subjects),
+    onTenantChanged: (alias) => (alias === undefined ? tenants.distrust() : tenants.forget(alias)),
+  });
   await announcements.start();
   return { part: undefined, undo: () => announcements.stop() };
-}
-
-export async function startErasureListener({
-  core,
-  background,
-}: Stores): Promise<Started<undefined>> {
-  const erased = listenForErasures(background, (subjects) => core.forget(subjects));
-  await erased.start();
-  return { part: undefined, undo: () => erased.stop() };
 }
 
 /** Before the first request: queries need the tables. */

@@ -143,22 +143,6 @@ export function eventLogContract(
         });
       });
 
-      it('counts the events between two positions where it numbers them without gaps', async () => {
-        const first = stored(await log.append('a', 'no-stream', [event(), event()])).position;
-        const second = stored(
-          await log.append('b', 'no-stream', [event(), event(), event()]),
-        ).position;
-        const between = [
-          [undefined, undefined],
-          [undefined, first],
-          [first, second],
-          [second, first],
-        ].map(([after, upTo]) => log.eventsBetween?.(after, upTo));
-        expect(between).toEqual(
-          subject.ordinal === undefined ? Array(4).fill(undefined) : [0, 2, 3, -3],
-        );
-      });
-
       it('numbers revisions within the stream and orders positions over all streams', async () => {
         const before = Date.now();
         const results: Stored[] = [];

@@ -8,7 +8,6 @@ import {
   PostgresEventLog,
   type PostgresEventLogOptions,
 } from '../../src/event-log/postgres/postgres-event-log.js';
-import { PostgresListener } from '../../src/event-log/postgres/postgres-listener.js';
 import { Doorbell } from '../../src/event-log/doorbell.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { createTestDatabase } from '../support/database.js';
@@ -311,7 +310,7 @@ describe('the log on postgres', () => {
       ending.abort();
     });
 
-    it('listens as long as there is a tail, and closes the connection with the last one', async () => {
+    it('listens for all tails on one connection, until it is closed', async () => {
       const followed = await subject.open({ pollIntervalMs: 600_000 });
       const listeners = async () => {
         const { rows } = await subject.sql.query<{ pid: number }>(
@@ -335,15 +334,7 @@ describe('the log on postgres', () => {
       expect((await next)?.value).toHaveLength(1);
       expect(await listeners()).toEqual([pid]);
       await second?.pages.return?.();
-      await eventually(async () => (await listeners()).length === 0);
-      // A tail after that listens anew.
-      for await (const page of followed.follow(undefined, {
-        signal: new AbortController().signal,
-      })) {
-        expect(page).toHaveLength(2);
-        await backend(subject.sql, 'ledger-log-listener');
-        break;
-      }
+      await followed.close();
       await eventually(async () => (await listeners()).length === 0);
     });
 
@@ -508,33 +499,4 @@ describe('the log on postgres', () => {
     await expect(opening).rejects.not.toThrow(EventLogUnavailable);
     await empty.drop();
   });
-});
-
-it('a listener whose connection has fallen silent listens again, and wakes all tails', async () => {
-  const database = await createTestDatabase();
-  const { proxy, url } = await startPostgresProxy(database.url);
-  const doorbell = new Doorbell();
-  let woken = 0;
-  jest.spyOn(doorbell, 'wakeAll').mockImplementation(() => void (woken += 1));
-  const listener = new PostgresListener(
-    doorbell,
-    {
-      url: () => url,
-      applicationName: 'test',
-      connectTimeoutMs: 2_000,
-      statementTimeoutMs: 2_000,
-    },
-    { everyMs: 20, withinMs: 100 },
-  );
-  const release = listener.hold();
-  try {
-    await eventually(async () => woken >= 1);
-    proxy.forget();
-    await eventually(async () => woken >= 2);
-  } finally {
-    release();
-    await listener.close();
-    await proxy.close();
-    await database.drop();
-  }
 });

@@ -1,7 +1,7 @@
 import Stripe from 'stripe';
 import { providerRows } from '../../src/payments/incoming/payment-rows.js';
 import { endWaitedKeys } from '../../src/payments/incoming/waited-keys.js';
-import { announceErasure } from '../../src/postgres/erasure-announcements.js';
+import { announceErasure } from '../../src/postgres/announcements.js';
 import type { Json } from '../support/api-client.js';
 import { StripeDouble } from '../harness/stripe-double.js';
 import {

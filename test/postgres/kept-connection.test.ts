@@ -1,8 +1,11 @@
 import type { Pool } from 'pg';
 import { openPool } from '../../src/postgres/database.js';
-import { announceErasure, listenForErasures } from '../../src/postgres/erasure-announcements.js';
+import {
+  announceErasure,
+  announceTenant,
+  listenForAnnouncements,
+} from '../../src/postgres/announcements.js';
 import { KeptConnection } from '../../src/postgres/kept-connection.js';
-import { announceTenant, listenForTenants } from '../../src/postgres/tenant-announcements.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { END_SESSIONS } from '../support/ended-sessions.js';
@@ -68,42 +71,51 @@ it('is opened again when the line has fallen silent, without an error from eithe
   }
 });
 
-describe('announcements', () => {
-  const BACKENDS = `${END_SESSIONS} and application_name = 'listening'`;
-
-  it.each([
-    {
-      what: 'erasures',
-      listen: listenForErasures,
-      announce: (pool: Pool) => announceErasure(pool, ['ann', 'bob']),
-      heard: ['ann', 'bob'],
-    },
-    {
-      what: 'changed tenants',
-      listen: listenForTenants,
-      announce: (pool: Pool) => announceTenant(pool, 'shop'),
-      heard: 'shop',
-    },
-  ])('of $what arrive, and a new connection means all of them', async (announcements) => {
-    const listening = openPool({ url: database.url, max: 1, applicationName: 'listening' });
-    const pool = openPool({ url: database.url, max: 1, applicationName: 'announcing' });
-    const heard: unknown[] = [];
-    const kept = announcements.listen(listening, (about) => heard.push(about));
-    try {
-      await kept.start();
-      expect(heard).toEqual([undefined]);
-      await announcements.announce(pool);
-      await eventually(async () => heard.length > 1);
-      expect(heard).toEqual([undefined, announcements.heard]);
-      await pool.query(BACKENDS);
-      await eventually(async () => heard.length > 2);
-      await announcements.announce(pool);
-      await eventually(async () => heard.length > 3);
-      expect(heard.slice(2)).toEqual([undefined, announcements.heard]);
-    } finally {
-      await kept.stop();
-      await listening.end();
-      await pool.end();
-    }
+it('announcements arrive, and a new connection means all of them', async () => {
+  const listening = openPool({ url: database.url, max: 1, applicationName: 'listening' });
+  const pool = openPool({ url: database.url, max: 1, applicationName: 'announcing' });
+  const erased: unknown[] = [];
+  const changed: unknown[] = [];
+  const kept = listenForAnnouncements(listening, {
+    onErased: (subjects) => erased.push(subjects),
+    onTenantChanged: (alias) => changed.push(alias),
   });
+  const announce = async (): Promise<void> => {
+    await announceErasure(pool, ['ann', 'bob']);
+    await announceTenant(pool, 'shop');
+  };
+  try {
+    await kept.start();
+    await announce();
+    await eventually(async () => changed.length > 1);
+    await pool.query(`${END_SESSIONS} and application_name = 'listening'`);
+    await eventually(async () => changed.length > 2);
+    await announce();
+    await eventually(async () => changed.length > 3);
+    expect(erased).toEqual([undefined, ['ann', 'bob'], undefined, ['ann', 'bob']]);
+    expect(changed).toEqual([undefined, 'shop', undefined, 'shop']);
+  } finally {
+    await kept.stop();
+    await listening.end();
+    await pool.end();
+  }
+});
+
+it('a connection that is started soon is opened once the database answers', async () => {
+  const { proxy, url } = await startPostgresProxy(database.url);
+  const pool = openPool({ url, max: 1, applicationName: 'kept' });
+  let opened = 0;
+  const kept = new KeptConnection(pool, async () => void (opened += 1), {
+    everyMs: 20,
+    withinMs: 100,
+  });
+  proxy.forget();
+  kept.startSoon();
+  try {
+    await eventually(async () => opened > 0);
+  } finally {
+    await kept.stop();
+    await pool.end();
+    await proxy.close();
+  }
 });

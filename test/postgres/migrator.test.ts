@@ -145,9 +145,7 @@ describe('while another session holds a table', () => {
     });
     await waited;
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(
-      /^migration 0002_change_first waits for table ledger\.first \(AccessExclusiveLock\), held by process \d+ of Postgres \(a long report, idle in transaction, in its transaction for \d+ s\)$/,
-    );
+    expect(lines[0]).toMatch(/^a migration waits for a lock that another session holds/);
     // Without a limit a read would queue behind the migration for as long as that waits.
     const reader = new pg.Client(database.url);
     await reader.connect();
@@ -164,9 +162,7 @@ describe('while another session holds a table', () => {
       patienceMs: 0,
     });
     await expect(refusal).rejects.toThrow(MigrationBlocked);
-    await expect(refusal).rejects.toThrow(
-      /^migration 0002_change_first waits for table ledger\.first/,
-    );
+    await expect(refusal).rejects.toThrow(/^a migration waits .*: end that session/);
     expect(await applied()).toEqual({ confirmed: ['0001_first'], unconfirmed: [] });
   });
 });

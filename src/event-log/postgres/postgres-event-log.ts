@@ -1,5 +1,8 @@
+import type { Pool } from 'pg';
 import { errorCode } from '../../foundation/error-code.js';
-import { takesNoWrites } from '../../postgres/database.js';
+import { atMost } from '../../foundation/in-time.js';
+import { openPool, takesNoWrites } from '../../postgres/database.js';
+import { KeptConnection } from '../../postgres/kept-connection.js';
 import { checkAppend } from '../append-checks.js';
 import { LogAheadOfClock } from '../clock.js';
 import { Doorbell } from '../doorbell.js';
@@ -23,7 +26,6 @@ import { attemptTimeout, GroupCommit, type BatchStore } from './group-commit.js'
 import { findContradiction } from './postgres-contradiction.js';
 import { PostgresEventReader } from './postgres-event-reader.js';
 import { asUnavailable, isTransient } from './postgres-failures.js';
-import { PostgresListener } from './postgres-listener.js';
 import { PostgresPositions } from './postgres-positions.js';
 import { PostgresReadPool } from './postgres-read-pool.js';
 import { SeenComparison } from './postgres-seen.js';
@@ -53,6 +55,8 @@ export interface PostgresEventLogOptions {
 }
 
 const FOLLOW_PAGE = 1_000;
+/** How long closing waits for a server that does not answer. */
+const CLOSE_MS = 1_000;
 
 interface PostgresEventLogParts {
   readonly logId: string;
@@ -60,7 +64,6 @@ interface PostgresEventLogParts {
   readonly reads: PostgresReadPool;
   readonly commits: GroupCommit;
   readonly doorbell: Doorbell;
-  readonly listener: PostgresListener;
   readonly seen: NewestSeen;
   readonly closing: AbortController;
   readonly readTimeoutMs: number;
@@ -78,6 +81,7 @@ export class PostgresEventLog implements EventLog {
   private readonly positions: PostgresPositions;
   private readonly events: PostgresEventReader;
   private readonly comparison: SeenComparison;
+  private readonly listening: ListeningConnection;
   private closed: Promise<void> | undefined;
 
   private constructor(private readonly parts: PostgresEventLogParts) {
@@ -88,6 +92,7 @@ export class PostgresEventLog implements EventLog {
       (query) => parts.reads.read(query),
       parts.closing.signal,
     );
+    this.listening = listenForAppends(parts, this.comparison);
   }
 
   /**
@@ -134,17 +139,12 @@ export class PostgresEventLog implements EventLog {
       openWriter(writer, logId, seen),
     );
     const doorbell = new Doorbell();
-    const listener = new PostgresListener(doorbell, {
-      ...connection,
-      applicationName: 'ledger-log-listener',
-    });
     return new PostgresEventLog({
       logId,
       url,
       reads,
       commits,
       doorbell,
-      listener,
       seen,
       closing,
       readTimeoutMs,
@@ -219,11 +219,6 @@ export class PostgresEventLog implements EventLog {
     }
   }
 
-  /** @throws {TypeError} for a position of another log. */
-  eventsBetween(after: Position | undefined, upTo: Position | undefined): number {
-    return Number(this.positions.number(upTo) - this.positions.number(after));
-  }
-
   readStream(
     stream: string,
     options?: ReadStreamOptions,
@@ -244,19 +239,15 @@ export class PostgresEventLog implements EventLog {
       pageSize = FOLLOW_PAGE,
     }: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
-    const release = this.parts.listener.hold((position) => this.comparison.heard(position));
-    try {
-      yield* followPages({
-        start: this.positions.number(after),
-        read: this.events.tail(pageSize),
-        ordinal: (cursor: bigint) => cursor,
-        doorbell: this.parts.doorbell,
-        pollIntervalMs: this.parts.pollIntervalMs,
-        endings: [signal, this.parts.closing.signal],
-      });
-    } finally {
-      release();
-    }
+    this.listening.kept.startSoon();
+    yield* followPages({
+      start: this.positions.number(after),
+      read: this.events.tail(pageSize),
+      ordinal: (cursor: bigint) => cursor,
+      doorbell: this.parts.doorbell,
+      pollIntervalMs: this.parts.pollIntervalMs,
+      endings: [signal, this.parts.closing.signal],
+    });
   }
 
   /** @throws {EventLogUnavailable} */
@@ -298,7 +289,11 @@ export class PostgresEventLog implements EventLog {
     this.parts.closing.abort();
     this.closed ??= (async () => {
       await this.parts.commits.close();
-      await this.parts.listener.close();
+      // A server that does not answer never closes its connections.
+      await atMost(
+        CLOSE_MS,
+        this.listening.kept.stop().then(() => this.listening.pool.end()),
+      );
       await this.parts.reads.close();
     })();
     return this.closed;
@@ -326,6 +321,33 @@ export class PostgresEventLog implements EventLog {
       ? { store, head: undefined, recordedAt: undefined }
       : { store, head: this.positions.token(position), recordedAt };
   }
+}
+
+interface ListeningConnection {
+  readonly pool: Pool;
+  readonly kept: KeptConnection;
+}
+
+/**
+ * Rings the doorbell for appends of all processes. Each time the connection is opened every reader
+ * reads, for notifications in between are gone. Its absence costs latency only: readers poll as
+ * well, and report what is wrong.
+ */
+function listenForAppends(
+  { url, doorbell }: Pick<PostgresEventLogParts, 'url' | 'doorbell'>,
+  comparison: SeenComparison,
+): ListeningConnection {
+  const pool = openPool({ url, max: 1, applicationName: 'ledger-log-listener' });
+  const kept = new KeptConnection(pool, async (client) => {
+    client.on('notification', ({ payload = '' }) => {
+      if (!/^\d{1,19}$/.test(payload)) return;
+      doorbell.ring(BigInt(payload));
+      comparison.heard(BigInt(payload));
+    });
+    await client.query('listen ledger_events');
+    doorbell.wakeAll();
+  });
+  return { pool, kept };
 }
 
 function groupCommit(

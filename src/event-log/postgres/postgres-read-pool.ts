@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { atMost } from '../../foundation/in-time.js';
+import { atMost, inTime } from '../../foundation/in-time.js';
 import { openPool } from '../../postgres/database.js';
 import type { PoolUse } from '../event-log-observer.js';
 import { EventLogUnavailable } from '../event-log.js';
@@ -61,44 +61,22 @@ export class PostgresReadPool {
    */
   async read<R extends unknown[]>(query: pg.QueryArrayConfig<unknown[]>): Promise<readonly R[]> {
     if (this.options.closing.aborted) throw new EventLogUnavailable('the event log is closed');
-    let giveUp: () => void = () => undefined;
-    const late = new Promise<never>((_, reject) => {
-      const timer = setTimeout(
-        () => reject(new EventLogUnavailable(`no answer within ${this.options.timeoutMs} ms`)),
-        this.options.timeoutMs,
-      );
-      giveUp = () => clearTimeout(timer);
-    });
+    const { timeoutMs } = this.options;
+    const late = (): Error => new EventLogUnavailable(`no answer within ${timeoutMs} ms`);
     try {
-      return await this.readOnConnection<R>(query, late);
+      return await inTime(this.readOnConnection<R>(query), timeoutMs, late);
     } catch (error) {
       throw asUnavailable(error);
-    } finally {
-      giveUp();
     }
   }
 
-  /** `late` rejects when the time is over. */
   private async readOnConnection<R extends unknown[]>(
     query: pg.QueryArrayConfig<unknown[]>,
-    late: Promise<never>,
   ): Promise<readonly R[]> {
-    const connecting = this.pool.connect();
-    let client: pg.PoolClient;
-    try {
-      client = await Promise.race([connecting, late]);
-    } catch (error) {
-      // A connection that arrives after its caller gave up is for the next reader.
-      connecting.then(
-        (unused) => unused.release(),
-        () => undefined,
-      );
-      throw error;
-    }
+    const client = await this.pool.connect();
     let broken = true;
     try {
-      const answer = this.ask<R>(client, query);
-      const rows = await Promise.race([answer, late]);
+      const rows = await this.ask<R>(client, query);
       broken = false;
       return rows;
     } finally {
