@@ -357,8 +357,7 @@ const VARIABLES = {
   CONNECTIONS_MAX: {
     schema: wholeNumber(CLIENTS_MIN, 100_000).default(4096),
     default: '`4096`',
-    meaning:
-      'Connections of clients to this process; more are closed without an answer. Fewer where the limit on open files of the process is below that number and 256.',
+    meaning: 'Connections of clients to this process; more are closed without an answer.',
   },
   CONNECTIONS_PER_ADDRESS_MAX: {
     schema: wholeNumber(1, 100_000).default(256),
@@ -399,38 +398,12 @@ export const SETTINGS: readonly Setting[] = Object.entries(VARIABLES).map(
   }),
 );
 
-const environmentSchema = z.object({
-  DATA_DIR: VARIABLES.DATA_DIR.schema,
-  HOST: VARIABLES.HOST.schema,
-  PORT: VARIABLES.PORT.schema,
-  OPERATIONS_PORT: VARIABLES.OPERATIONS_PORT.schema,
-  DATABASE_URL: VARIABLES.DATABASE_URL.schema,
-  EVENT_STORE_URL: VARIABLES.EVENT_STORE_URL.schema,
-  EVENT_STORE_NAMESPACE: VARIABLES.EVENT_STORE_NAMESPACE.schema,
-  MASTER_KEY_FILE: VARIABLES.MASTER_KEY_FILE.schema,
-  OPERATORS_FILE: VARIABLES.OPERATORS_FILE.schema,
-  CONSOLE_PATTERNS: VARIABLES.CONSOLE_PATTERNS.schema,
-  PUBLIC_URL: VARIABLES.PUBLIC_URL.schema,
-  ROLES: VARIABLES.ROLES.schema,
-  LOG_LEVEL: VARIABLES.LOG_LEVEL.schema,
-  LOG_FORMAT: VARIABLES.LOG_FORMAT.schema,
-  LOG_ADDRESSES: VARIABLES.LOG_ADDRESSES.schema,
-  WEBHOOK_ALLOW_CIDRS: VARIABLES.WEBHOOK_ALLOW_CIDRS.schema,
-  SMTP_URL: VARIABLES.SMTP_URL.schema,
-  MAIL_FROM: VARIABLES.MAIL_FROM.schema,
-  TRUSTED_PROXIES: VARIABLES.TRUSTED_PROXIES.schema,
-  DATABASE_CONNECTIONS_MAX: VARIABLES.DATABASE_CONNECTIONS_MAX.schema,
-  EXPORTS_STORED_MB: VARIABLES.EXPORTS_STORED_MB.schema,
-  STATEMENT_TIMEOUT_MS: VARIABLES.STATEMENT_TIMEOUT_MS.schema,
-  REMEMBERED_STREAMS_MB: VARIABLES.REMEMBERED_STREAMS_MB.schema,
-  REQUESTS_IN_FLIGHT_MAX: VARIABLES.REQUESTS_IN_FLIGHT_MAX.schema,
-  CONNECTIONS_MAX: VARIABLES.CONNECTIONS_MAX.schema,
-  CONNECTIONS_PER_ADDRESS_MAX: VARIABLES.CONNECTIONS_PER_ADDRESS_MAX.schema,
-  FAILED_CREDENTIALS_PER_MINUTE: VARIABLES.FAILED_CREDENTIALS_PER_MINUTE.schema,
-  POSITION_WAIT_MS: VARIABLES.POSITION_WAIT_MS.schema,
-  OWN_WRITES_WAIT_MS: VARIABLES.OWN_WRITES_WAIT_MS.schema,
-  SHUTDOWN_GRACE_MS: VARIABLES.SHUTDOWN_GRACE_MS.schema,
-} satisfies Record<keyof typeof VARIABLES, z.ZodType>);
+type Schemas = { readonly [N in keyof typeof VARIABLES]: (typeof VARIABLES)[N]['schema'] };
+const environmentSchema = z.object(
+  Object.fromEntries(
+    Object.entries(VARIABLES).map(([name, { schema }]) => [name, schema]),
+  ) as unknown as Schemas,
+);
 
 /**
  * Parses the environment. An empty variable counts as unset; unknown variables are ignored.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open, rename, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import { open, rename, writeFile, type FileHandle } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { errorCode, hasCode } from '../foundation/error-code.js';
 import { ConfigError, type OperatorsFilePath } from './config.js';
@@ -12,33 +12,20 @@ import {
 } from './operators.js';
 import { fileText } from '../foundation/outside-text.js';
 
-/**
- * A change this young may be followed by another one with the same time of change: file systems
- * count in steps. Until then the file is read for each call.
- */
-const SETTLED_MS = 2_000;
 /** A list of some ten thousand operators; a longer file is refused unread. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** What distinguishes two states of the file without reading it. */
-interface Snapshot {
-  readonly mark: string;
-  readonly changedMs: number;
-}
-
-const NO_FILE: Snapshot = { mark: 'no file', changedMs: 0 };
-
 /**
  * The operators in OPERATORS_FILE, as the file is at the moment of a call. While it cannot be used
- * no key counts, and the log says why, once for each change.
+ * no key counts, and the log says why, once for each reason.
  */
 export class OperatorsFile implements CurrentOperators {
+  private problem: string | undefined;
+
   private constructor(
     private readonly file: OperatorsFilePath,
     private readonly logger: Pick<Logger, 'info' | 'error'>,
-    private seen: Snapshot,
-    private operators: Operators,
   ) {}
 
   /**
@@ -50,31 +37,21 @@ export class OperatorsFile implements CurrentOperators {
     logger: Pick<Logger, 'info' | 'error'>,
   ): Promise<CurrentOperators> {
     if (file === undefined) return NO_OPERATORS;
-    const seen = await snapshotOf(file.path);
-    return new OperatorsFile(file, logger, seen, new Operators(await readOperators(file)));
+    await readOperators(file);
+    return new OperatorsFile(file, logger);
   }
 
   async now(): Promise<Operators> {
-    const found = await snapshotOf(this.file.path);
-    const isSettled = Date.now() - found.changedMs > SETTLED_MS;
-    if (found.mark === this.seen.mark && isSettled) return this.operators;
-    const isChange = found.mark !== this.seen.mark;
-    const operators = await this.readAgain(isChange);
-    this.operators = operators;
-    // A call beside this one may have seen a later state: the next call compares again.
-    this.seen = found;
-    return operators;
-  }
-
-  private async readAgain(isChange: boolean): Promise<Operators> {
     try {
       const operators = new Operators(await readOperators(this.file));
-      if (isChange) this.logger.info({}, 'OPERATORS_FILE was read again');
+      if (this.problem !== undefined) this.logger.info({}, 'OPERATORS_FILE can be used again');
+      this.problem = undefined;
       return operators;
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       const [problem = ''] = error.problems;
-      if (isChange) this.logger.error({ problem }, 'no key of an operator counts');
+      if (problem !== this.problem) this.logger.error({ problem }, 'no key of an operator counts');
+      this.problem = problem;
       return new Operators();
     }
   }
@@ -122,14 +99,4 @@ async function contentOf(opened: FileHandle): Promise<string> {
 
 function cannotBeRead(error: unknown): never {
   throw new ConfigError([`OPERATORS_FILE cannot be read: ${errorCode(error) ?? 'unknown error'}`]);
-}
-
-async function snapshotOf(path: string): Promise<Snapshot> {
-  try {
-    const { dev, ino, size, mode, mtimeNs, ctimeNs, ctimeMs } = await stat(path, { bigint: true });
-    const mark = [dev, ino, size, mode, mtimeNs, ctimeNs].join(' ');
-    return { mark, changedMs: Number(ctimeMs) };
-  } catch {
-    return NO_FILE;
-  }
 }

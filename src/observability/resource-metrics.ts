@@ -16,15 +16,7 @@ import type { Projections } from '../projecting/following/projections.js';
 import type { Page } from '../projecting/page.js';
 import type { PaymentsObserver } from '../payments/payments-work.js';
 
-type PoolName =
-  | 'requests'
-  | 'background'
-  | 'jobs'
-  | 'operations'
-  | 'exports'
-  | 'export-snapshots'
-  | 'log-readers'
-  | 'slow-reads';
+type PoolName = 'requests' | 'background' | 'jobs' | 'operations' | 'log-readers';
 
 interface WatchedRunners {
   readonly follower: Pick<Follower<Page>, 'leads' | 'waiting'>;

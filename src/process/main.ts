@@ -7,7 +7,7 @@ import { isStoreAway } from '../stores/core.js';
 import { errorName } from '../foundation/describe-error.js';
 import { firstSteps } from './first-start.js';
 import { helpText } from './help.js';
-import { lineFormat, linesOfATurn } from './log-lines.js';
+import { lineFormat } from './log-lines.js';
 import { startService, type Service } from './service.js';
 import { startFailure } from './start-failure.js';
 import { endAtUnknownErrors } from './unknown-errors.js';
@@ -17,11 +17,10 @@ const LATER_MS = 1_000;
 /** Starts the service and stops it on SIGTERM or SIGINT. */
 async function main(config: Config): Promise<void> {
   const format = await lineFormat(config.logFormat, process.stdout.isTTY);
-  const { lines, close } = linesOfATurn(1, format);
-  process.on('exit', close);
+  const stdout = pino.destination({ fd: 1, sync: true });
   const logger = pino(
     { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    lines,
+    { write: (line) => stdout.write(format(line)) },
   );
   endAtUnknownErrors(logger);
   const version = ownVersion();
@@ -34,7 +33,6 @@ async function main(config: Config): Promise<void> {
       logger.info({ ...at, version, roles: [...config.roles] }, 'listening');
       const printed = async (): Promise<void> => {
         const text = await firstSteps(core, config, at, logger);
-        close();
         process.stdout.write(text ?? '');
       };
       await printed().catch((error: unknown) => {

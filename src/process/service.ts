@@ -16,7 +16,8 @@ import type { PolicyRunner } from '../reacting/policy-runner.js';
 import { queueDepth } from '../work-queue/queue-depth.js';
 import type { Follower } from '../following/follower.js';
 import type { Page } from '../projecting/page.js';
-import type { SlowReads } from '../projecting/following/slow-reads.js';
+import { connectionBudget } from '../config/connection-budget.js';
+import { SlowReads } from '../projecting/following/slow-reads.js';
 import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { ServiceReadiness } from '../observability/health.js';
 import { LedgerMetrics } from '../observability/metrics.js';
@@ -36,7 +37,7 @@ import {
   startWebhooks,
   startUnreadableRetries,
 } from './start-followers.js';
-import { startExports, startExportsPools, type ExportsPools } from './start-exports.js';
+import { startExports } from './start-exports.js';
 import { startTracing } from './start-tracing.js';
 import {
   configureApplication,
@@ -45,7 +46,6 @@ import {
   startOperationRuns,
   startOperationsListener,
   startOperationsPool,
-  startSlowReads,
   startVisits,
   type Application,
 } from './start-http.js';
@@ -62,8 +62,7 @@ import {
   startBackgroundPool,
   startClockWatch,
   startCore,
-  startErasureListener,
-  startTenantListener,
+  startAnnouncements,
   startLogWatch,
   startPresence,
   type Stores,
@@ -93,8 +92,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const answerRows = new PostgresAnswerRows(core.pool, presence);
     const answers = new KeptAnswers(answerRows, core.answerSealer, core.keys);
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
-    const pools = await startPools(start, core, options, resources);
-    const { jobsPool, operationsPool, exportsPools, slowReads } = pools;
+    const { jobsPool, operationsPool } = await startPools(start, core, options, resources);
+    const slowReads = new SlowReads(core.pool, Math.ceil(connectionBudget(config).requests / 4));
     const runs = await start(startOperationRuns(stores, options));
     const visits = await start(startVisits(core, options));
     const { jobs: observeJobs, webhooks: observeWebhooks, mails: observeMails } = resources;
@@ -126,7 +125,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startWebhooks(followers));
     await start(startMails(followers));
     const isBusy = (): boolean => application.edge.isBusy;
-    const exporting = { stores, watched, followers, exportsPools, address, resources, isBusy };
+    const exporting = { stores, watched, followers, operationsPool, address, resources, isBusy };
     await start(startExports(exporting, options));
     await start(startPaymentsWork(paymentsWork, followers.payments, options));
     await start(startFollowing(followers, core, options));
@@ -178,8 +177,6 @@ interface PaymentParts {
 interface Pools {
   readonly jobsPool: Pool;
   readonly operationsPool: Pool;
-  readonly exportsPools: ExportsPools;
-  readonly slowReads: SlowReads;
 }
 
 interface Observers {
@@ -198,14 +195,7 @@ async function startPools(
   resources.watchPool('jobs', jobsPool);
   const operationsPool = await start(startOperationsPool(core, options));
   resources.watchPool('operations', operationsPool);
-  const { slowReads, pool } = await start(startSlowReads(core, options));
-  if (pool !== core.pool) resources.watchPool('slow-reads', pool);
-  const exportsPools = await start(startExportsPools(core, options, operationsPool));
-  if (exportsPools.snapshots !== operationsPool) {
-    resources.watchPool('exports', exportsPools.pool);
-    resources.watchPool('export-snapshots', exportsPools.snapshots);
-  }
-  return { jobsPool, operationsPool, exportsPools, slowReads };
+  return { jobsPool, operationsPool };
 }
 
 async function startStores(
@@ -227,8 +217,7 @@ async function startStores(
   await core.followedLog.confirm();
   const watched = await start(startLogWatch(stores, options));
   const clock = await start(startClockWatch(stores, options));
-  await start(startTenantListener(stores));
-  await start(startErasureListener(stores));
+  await start(startAnnouncements(stores));
   await prepareReadModels(stores, watched, options);
   return { stores, watched, clock };
 }

@@ -15,14 +15,11 @@ import { OperationRuns } from '../http/operations/operation-runs.js';
 import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
 import { defaultFrom } from '../mails/mails.js';
 import { SmtpSender, type SmtpTimes } from '../mails/sending/smtp-sender.js';
-import { openPool } from '../postgres/database.js';
 import { RecordedRuns } from '../runs/recorded-runs.js';
-import { SlowReads } from '../projecting/following/slow-reads.js';
 import { serveReference } from '../http/reference/reference-pages.js';
 import { serveStartPage } from '../http/start-page/start-page.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { AppModule, type ModuleParts } from './app.module.js';
-import { connectionsMax } from '../observability/open-files.js';
 import {
   databaseAnswersIn,
   storesAnswerIn,
@@ -41,25 +38,6 @@ import { refuseWhenStoresHang } from '../http/writing/write-deadline.js';
 export function startOperationsPool(core: Core, { config }: ServiceOptions): Started<Pool> {
   const pool = openOperationsPool(core, connectionBudget(config).operations);
   return { part: pool, undo: () => pool.end() };
-}
-
-/** Few connections for the reads that take long. */
-export function startSlowReads(
-  core: Core,
-  { config }: ServiceOptions,
-): Started<{ readonly slowReads: SlowReads; readonly pool: Pool }> {
-  const max = connectionBudget(config).slowReads;
-  if (max === 0) {
-    const part = { slowReads: new SlowReads(core.pool, 1), pool: core.pool };
-    return { part, undo: () => Promise.resolve() };
-  }
-  const pool = openPool({
-    url: core.databaseUrl,
-    max,
-    applicationName: 'ledger-slow-reads',
-    statementTimeoutMs: config.statementTimeoutMs,
-  });
-  return { part: { slowReads: new SlowReads(pool, max), pool }, undo: () => pool.end() };
 }
 
 export function startOperationRuns(
@@ -122,7 +100,7 @@ export async function startApplication(
 ): Promise<Started<Application>> {
   const { follower, policies } = parts.followers;
   const publicUrl = (): string => config.publicUrl ?? parts.address.url;
-  const connections = await connectionsMax(config, logger);
+  const connections = config.connectionsMax;
   const edge = new HttpEdge({
     logger,
     limits: {

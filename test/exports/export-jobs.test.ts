@@ -12,7 +12,6 @@ import {
 import { digestOf } from '../../src/exports/storage/people-in-file.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { startExportsPools } from '../../src/process/start-exports.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { basic, type ApiClient, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
@@ -423,20 +422,6 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
     await jobs.stop();
     await presence.stop();
     await jobsPool.end();
-  }
-});
-
-test('statements next to the writing are limited in time, those of a snapshot are not', async () => {
-  const config = loadConfig({});
-  const { core } = api.service;
-  const { part, undo } = startExportsPools(core, { config }, pool);
-  const limitOf = async (of: typeof pool) =>
-    (await of.query<{ limit: string }>(`select current_setting('statement_timeout') as limit`))
-      .rows[0]?.limit;
-  try {
-    expect([await limitOf(part.pool), await limitOf(part.snapshots)]).toEqual(['30s', '0']);
-  } finally {
-    await undo();
   }
 });
 

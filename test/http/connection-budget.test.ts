@@ -25,13 +25,11 @@ it('the shares add up to the maximum', () => {
     expect(shares.reduce((all, share) => all + share, 3)).toBe(max);
   }
   expect(connectionBudget({ databaseConnectionsMax: 40 })).toEqual({
-    requests: 9,
-    background: 12,
+    requests: 16,
+    background: 9,
     jobs: 4,
     logReaders: 3,
-    operations: 3,
-    exports: 4,
-    slowReads: 2,
+    operations: 5,
   });
 });
 

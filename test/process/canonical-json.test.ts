@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { canonicalJson, digestInTurns, digestOf } from '../../src/foundation/canonical-json.js';
+import { canonicalJson, digestOf } from '../../src/foundation/canonical-json.js';
 import { runs } from '../support/property-runs.js';
 
 /** By definition: every object with its members in order, those that are undefined left out. */
@@ -39,11 +39,3 @@ test.each([
   [{ b: undefined, a: undefined, c: 'x"' }, '{"c":"x\\""}'],
   [[undefined, null], '[null,null]'],
 ])('%j is %s', (value, text) => expect(canonicalJson(value)).toBe(text));
-
-test('a list longer than what is hashed at once has the digest of its text', async () => {
-  const rows = Array.from({ length: 5_000 }, (_, at) => ({ b: `row ${at}`, a: at, c: [at] }));
-  let turns = 0;
-  const digest = await digestInTurns({ rows, name: 'x' }, async () => void (turns += 1));
-  expect(digest).toBe(digestOf({ name: 'x', rows }));
-  expect(turns).toBe(5);
-});

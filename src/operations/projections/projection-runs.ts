@@ -51,11 +51,7 @@ export const rebuildRun = (
               const { phase } = progress;
               const done = 'events' in progress ? progress.events : 0;
               const of = 'projection' in progress ? ` ${progress.projection}` : '';
-              onProgress(
-                phase === 'folding' ? 'reading' : phase + of,
-                done,
-                totalOf(projections, progress),
-              );
+              onProgress(phase + of, done, totalOf(projections, progress));
             },
           }),
     ),

@@ -10,19 +10,18 @@ const WAITING_MAX = 100;
 const ONE_PROCESS = 'set local max_parallel_workers_per_gather = 0';
 
 /**
- * Reads that take the longer the more rows a tenant has: a few at a time, on connections of their
- * own, so that they hold none that other requests need. While other tenants wait, a tenant has a
- * third of the connections.
+ * Reads that take the longer the more rows a tenant has: a few at a time, so that they leave
+ * connections to other requests. While other tenants wait, a tenant has a third of these places.
  */
 export class SlowReads {
   private readonly bulkhead: Bulkhead;
 
-  /** @param connections of the pool. */
+  /** @param atWorkMax connections of the pool that they may hold. */
   constructor(
     private readonly pool: Pool,
-    connections: number,
+    atWorkMax: number,
   ) {
-    this.bulkhead = new Bulkhead({ atWorkMax: connections, waitingMax: WAITING_MAX });
+    this.bulkhead = new Bulkhead({ atWorkMax, waitingMax: WAITING_MAX });
   }
 
   /** @throws {DatabaseUnavailable} when too many wait, and the database's errors. */
