@@ -100,11 +100,6 @@ export class SimulatedEventLog implements EventLog {
     return { kind: 'appended', position, revision };
   }
 
-  eventsBetween(after: Position | undefined, upTo: Position | undefined): number {
-    const { positions } = this.store;
-    return Number(positions.number(upTo) - positions.number(after));
-  }
-
   async *readStream(
     stream: string,
     { from = 0n, end, limit = Infinity }: ReadStreamOptions = {},

@@ -1,6 +1,6 @@
 import { operatorOf } from '../domain/account/rewards/adjustment.js';
 import type { Position } from '../event-log/event-log.js';
-import { digestInTurns } from '../foundation/canonical-json.js';
+import { digestOf } from '../foundation/canonical-json.js';
 import { PeriodPostings } from './period-postings.js';
 import { type Entry, type LedgerAccount, type Posting, type PostingType } from './postings.js';
 
@@ -101,7 +101,7 @@ export async function statementOf(
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, spelled]) => shown.unit(key, spelled));
   const document = { account, position, units, ...(paid.length > 0 && { rewards: paid }) };
-  return { ...document, digest: await digestInTurns(document, turn) };
+  return { ...document, digest: digestOf(document) };
 }
 
 const ENTRIES_IN_A_TURN = 250;

@@ -1,34 +1,38 @@
-import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { CommandBus, CommandHandler, type ICommand, type ICommandHandler } from '@nestjs/cqrs';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { AccountCommands } from './account-commands.js';
 import {
-  AuditCommandHandler,
-  CountVisitsHandler,
-  ExportCommandHandler,
+  changePeriod,
+  changeWebhooks,
+  countVisits,
   ModerationCommandHandler,
-  OperationCommandHandler,
-  PeriodCommandHandler,
   ProposalCommandHandler,
   ProviderEventHandler,
-  RepeatErasureHandler,
+  recordLook,
+  recordOperation,
+  recordThemeChange,
+  repeatErasure,
+  stepExport,
   TenantCommandHandler,
-  ThemeCommandHandler,
-  WebhookCommandHandler,
+  type HandlerParts,
 } from './command-handlers.js';
-import { AccountCommandEnvelope } from './commands.js';
-import type { ErasureProcess } from './processes/erasure-process.js';
+import {
+  AccountCommandEnvelope,
+  AuditCommandEnvelope,
+  CountVisitsEnvelope,
+  ExportCommandEnvelope,
+  OperationCommandEnvelope,
+  PeriodCommandEnvelope,
+  RepeatErasureEnvelope,
+  ThemeCommandEnvelope,
+  WebhookCommandEnvelope,
+} from './commands.js';
 import type { ModerationProcess } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 
-/** What the handlers are made of. */
-export interface CommandBusParts {
-  readonly streams: Streams;
-  readonly names: KeyedNames;
+export interface CommandBusParts extends HandlerParts {
   readonly accounts: AccountCommands;
   readonly moderations: ModerationProcess;
-  readonly erasures: ErasureProcess;
-  /** Tells every process that a tenant has changed. */
-  readonly announceTenant: (alias: string) => Promise<void>;
 }
 
 /**
@@ -36,21 +40,21 @@ export interface CommandBusParts {
  * command line and the benchmarks send their commands through the same one.
  */
 export function openCommandBus(parts: CommandBusParts): CommandBus {
-  const { streams, names, accounts, moderations, erasures, announceTenant } = parts;
+  const { streams, names, accounts, moderations, announceTenant } = parts;
   const handlers: readonly ICommandHandler[] = [
     accounts,
-    new AuditCommandHandler(streams, names),
-    new CountVisitsHandler(streams, names),
-    new ExportCommandHandler(streams, names),
     new ModerationCommandHandler(moderations, streams, names),
-    new OperationCommandHandler(streams, names),
-    new PeriodCommandHandler(streams, names),
     new ProposalCommandHandler(streams, names),
     new ProviderEventHandler(streams, names),
-    new RepeatErasureHandler(erasures),
     new TenantCommandHandler(streams, names, announceTenant),
-    new ThemeCommandHandler(streams, names),
-    new WebhookCommandHandler(streams, names, announceTenant),
+    handlerOf(AuditCommandEnvelope, recordLook(parts)),
+    handlerOf(CountVisitsEnvelope, countVisits(parts)),
+    handlerOf(ExportCommandEnvelope, stepExport(parts)),
+    handlerOf(OperationCommandEnvelope, recordOperation(parts)),
+    handlerOf(PeriodCommandEnvelope, changePeriod(parts)),
+    handlerOf(RepeatErasureEnvelope, repeatErasure(parts)),
+    handlerOf(ThemeCommandEnvelope, recordThemeChange(parts)),
+    handlerOf(WebhookCommandEnvelope, changeWebhooks(parts)),
   ];
   // The bus asks for modules only for handlers made per request, of which there are none.
   const bus = new CommandBus(undefined as unknown as ConstructorParameters<typeof CommandBus>[0]);
@@ -60,6 +64,18 @@ export function openCommandBus(parts: CommandBusParts): CommandBus {
 
 // Applied here and not above the classes: opening a core loads those, and not the framework.
 CommandHandler(AccountCommandEnvelope)(AccountCommands);
+
+/** A function as the bus takes it: the command of a handler is named at its class. */
+function handlerOf<C extends ICommand>(
+  command: new (...parts: never[]) => C,
+  execute: (command: C) => Promise<unknown>,
+): ICommandHandler {
+  class Handler {
+    readonly execute = execute;
+  }
+  CommandHandler(command)(Handler);
+  return new Handler() as ICommandHandler;
+}
 
 type Registered = NonNullable<Parameters<CommandBus['register']>[0]>[number];
 

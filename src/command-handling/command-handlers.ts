@@ -57,22 +57,25 @@ import type { Decide } from './outcome.js';
 import type { Streams } from './streams.js';
 import { isInUse } from '../domain/reservation/reservation.decider.js';
 
+/** What the handlers are made of. */
+export interface HandlerParts {
+  readonly streams: Streams;
+  readonly names: KeyedNames;
+  readonly erasures: ErasureProcess;
+  /** Notifies every process that a tenant has changed. */
+  readonly announceTenant: (alias: string) => Promise<void>;
+}
+
 /** One handler for each command of commands.ts; AccountCommands is that of an account. */
 
-@CommandHandler(CountVisitsEnvelope)
-export class CountVisitsHandler implements ICommandHandler<CountVisitsEnvelope> {
-  constructor(
-    private readonly streams: Pick<Streams, 'shareLinks'>,
-    private readonly names: KeyedNames,
-  ) {}
-
-  async execute({ meta, code, day, counted }: CountVisitsEnvelope): Promise<void> {
-    const stream = this.names.shareLinkStream(meta.scope, code, day);
-    await this.streams.shareLinks.handle(stream, meta, () =>
+export const countVisits =
+  ({ streams, names }: HandlerParts) =>
+  async ({ meta, code, day, counted }: CountVisitsEnvelope): Promise<void> => {
+    const stream = names.shareLinkStream(meta.scope, code, day);
+    await streams.shareLinks.handle(stream, meta, () =>
       decideVisits({ ...counted, now: timeNow() }),
     );
-  }
-}
+  };
 
 /**
  * A request names up to a hundred referrals; their accounts are loaded in parallel, up to this
@@ -91,7 +94,7 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
   async execute({ meta, actions }: ModerationCommandEnvelope): Promise<ModerationOutcome> {
     const asked = requestedSides(actions);
     // Before the referrals are looked up: those that the first attempt changed may be gone by now.
-    const { moderationId, holds } = await this.process.locate(meta, asked);
+    const { moderationId, holds } = await this.process.locate(meta);
     if (holds === 'another-request')
       return { refused: 'IDEMPOTENCY_KEY_REUSED', reasons: [], position: null, replayed: false };
     if (holds === 'this-request') {
@@ -144,22 +147,16 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
   }
 }
 
-@CommandHandler(AuditCommandEnvelope)
-export class AuditCommandHandler implements ICommandHandler<AuditCommandEnvelope> {
-  constructor(
-    private readonly streams: Pick<Streams, 'audits'>,
-    private readonly names: KeyedNames,
-  ) {}
-
-  async execute({ meta, account, person }: AuditCommandEnvelope): Promise<Position | null> {
-    const outcome = await this.streams.audits.handle(
-      this.names.auditStream(meta.scope, account),
+export const recordLook =
+  ({ streams, names }: HandlerParts) =>
+  async ({ meta, account, person }: AuditCommandEnvelope): Promise<Position | null> => {
+    const outcome = await streams.audits.handle(
+      names.auditStream(meta.scope, account),
       meta,
       (state) => decideAudit(state, { type: 'RecordLook', account, person, now: timeNow() }),
     );
     return outcome.kind === 'accepted' ? outcome.position : null;
-  }
-}
+  };
 
 @CommandHandler(TenantCommandEnvelope)
 export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelope> {
@@ -196,44 +193,32 @@ export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelo
   }
 }
 
-@CommandHandler(WebhookCommandEnvelope)
-export class WebhookCommandHandler implements ICommandHandler<WebhookCommandEnvelope> {
-  constructor(
-    private readonly streams: Pick<Streams, 'tenants'>,
-    private readonly names: KeyedNames,
-    private readonly announce: (alias: string) => Promise<void>,
-  ) {}
-
-  async execute({ meta, command }: WebhookCommandEnvelope): Promise<WebhookOutcome> {
+export const changeWebhooks =
+  ({ streams, names, announceTenant }: HandlerParts) =>
+  async ({ meta, command }: WebhookCommandEnvelope): Promise<WebhookOutcome> => {
     const { tenant: alias, mode } = meta.scope;
     const { idempotency } = meta;
     // The stream is that of both modes, and a key belongs to one of them.
     const ofMode = idempotency && { ...idempotency, key: `${mode} ${idempotency.key}` };
-    const outcome = await this.streams.tenants.handle(
-      this.names.tenantStream(alias),
+    const outcome = await streams.tenants.handle(
+      names.tenantStream(alias),
       { ...meta, idempotency: ofMode },
       (state) => decideTenant(state, command),
       { type: command.type },
     );
     if (outcome.kind === 'refused') return { refused: outcome.refused, details: outcome.details };
-    await this.announce(alias).catch(() => undefined);
+    await announceTenant(alias).catch(() => undefined);
     if (outcome.kind !== 'accepted' || outcome.state.status === 'absent')
       throw new Error('a changed tenant is missing');
     const { state: tenant, position, replayed } = outcome;
     return { tenant, position, replayed };
-  }
-}
+  };
 
-@CommandHandler(PeriodCommandEnvelope)
-export class PeriodCommandHandler implements ICommandHandler<PeriodCommandEnvelope> {
-  constructor(
-    private readonly streams: Pick<Streams, 'periods'>,
-    private readonly names: KeyedNames,
-  ) {}
-
-  async execute({ meta, command }: PeriodCommandEnvelope): Promise<PeriodOutcome> {
-    const stream = this.names.periodsStream(meta.scope);
-    const outcome = await this.streams.periods.handle(
+export const changePeriod =
+  ({ streams, names }: HandlerParts) =>
+  async ({ meta, command }: PeriodCommandEnvelope): Promise<PeriodOutcome> => {
+    const stream = names.periodsStream(meta.scope);
+    const outcome = await streams.periods.handle(
       stream,
       meta,
       (state) => decidePeriod(state, command),
@@ -243,24 +228,13 @@ export class PeriodCommandHandler implements ICommandHandler<PeriodCommandEnvelo
     if (outcome.kind !== 'accepted')
       throw new Error('a period command was neither accepted nor refused');
     return { position: outcome.position };
-  }
-}
+  };
 
-@CommandHandler(ExportCommandEnvelope)
-export class ExportCommandHandler implements ICommandHandler<ExportCommandEnvelope> {
-  constructor(
-    private readonly streams: Pick<Streams, 'exports'>,
-    private readonly names: KeyedNames,
-  ) {}
-
-  async execute({
-    meta,
-    exportId,
-    command,
-    reserve,
-  }: ExportCommandEnvelope): Promise<ExportOutcome> {
-    const stream = this.names.exportStream(meta.scope, exportId);
-    const outcome = await this.streams.exports.handle(stream, meta, async (state) => {
+export const stepExport =
+  ({ streams, names }: HandlerParts) =>
+  async ({ meta, exportId, command, reserve }: ExportCommandEnvelope): Promise<ExportOutcome> => {
+    const stream = names.exportStream(meta.scope, exportId);
+    const outcome = await streams.exports.handle(stream, meta, async (state) => {
       if (command.type !== 'RequestExport' || state.status !== 'absent')
         return decideExport(state, command);
       return decideExport(state, { ...command, hasRoom: await reserve() });
@@ -270,44 +244,29 @@ export class ExportCommandHandler implements ICommandHandler<ExportCommandEnvelo
       throw new Error('a step of an export was neither accepted nor refused');
     const { state, position, events, replayed } = outcome;
     return { state, position, changed: events.length > 0, replayed };
-  }
-}
+  };
 
-@CommandHandler(OperationCommandEnvelope)
-export class OperationCommandHandler implements ICommandHandler<OperationCommandEnvelope> {
-  constructor(
-    private readonly streams: Pick<Streams, 'operations'>,
-    private readonly names: KeyedNames,
-  ) {}
-
-  async execute({ meta, operation }: OperationCommandEnvelope): Promise<Position | null> {
+export const recordOperation =
+  ({ streams, names }: HandlerParts) =>
+  async ({ meta, operation }: OperationCommandEnvelope): Promise<Position | null> => {
     const day = new Date(operation.now).toISOString().slice(0, 10);
-    const stream = this.names.operationsStream(meta.scope, day);
-    const outcome = await this.streams.operations.handle(stream, meta, () =>
-      decideOperation(operation),
-    );
+    const stream = names.operationsStream(meta.scope, day);
+    const outcome = await streams.operations.handle(stream, meta, () => decideOperation(operation));
     return outcome.kind === 'accepted' ? outcome.position : null;
-  }
-}
+  };
 
-@CommandHandler(ThemeCommandEnvelope)
-export class ThemeCommandHandler implements ICommandHandler<ThemeCommandEnvelope> {
-  constructor(
-    private readonly streams: Pick<Streams, 'themes'>,
-    private readonly names: KeyedNames,
-  ) {}
-
-  async execute({ meta, event }: ThemeCommandEnvelope): Promise<Position> {
+export const recordThemeChange =
+  ({ streams, names }: HandlerParts) =>
+  async ({ meta, event }: ThemeCommandEnvelope): Promise<Position> => {
     const day = new Date(event.at).toISOString().slice(0, 10);
-    const stream = this.names.themeStream(meta.scope, day);
-    const outcome = await this.streams.themes.handle(stream, meta, (recorded) =>
+    const stream = names.themeStream(meta.scope, day);
+    const outcome = await streams.themes.handle(stream, meta, (recorded) =>
       recordTheme(recorded, event),
     );
     if (outcome.kind !== 'accepted' || outcome.position === null)
       throw new Error('a change of a theme was not recorded');
     return outcome.position;
-  }
-}
+  };
 
 @CommandHandler(ProposalCommandEnvelope)
 export class ProposalCommandHandler implements ICommandHandler<ProposalCommandEnvelope> {
@@ -412,14 +371,10 @@ export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelo
   }
 }
 
-@CommandHandler(RepeatErasureEnvelope)
-export class RepeatErasureHandler implements ICommandHandler<RepeatErasureEnvelope> {
-  constructor(private readonly erasures: ErasureProcess) {}
-
-  execute({ cause, erasure, customerStream }: RepeatErasureEnvelope): Promise<void> {
-    return this.erasures.repeat(erasure, customerStream, cause);
-  }
-}
+export const repeatErasure =
+  ({ erasures }: HandlerParts) =>
+  ({ cause, erasure, customerStream }: RepeatErasureEnvelope): Promise<void> =>
+    erasures.repeat(erasure, customerStream, cause);
 
 function requestedSides(actions: ModerationCommandEnvelope['actions']): RequestedSides {
   const asked = new Map<string, Pick<ModerationItem, 'referred' | 'referrer' | 'seen'>>();

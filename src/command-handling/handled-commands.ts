@@ -17,12 +17,6 @@ export interface HandledCommand {
   readonly recordedAt: number;
 }
 
-/** The commands, oldest first, and each key with its command. */
-export type HandledCommandEntries = readonly [
-  commands: readonly HandledCommand[],
-  keys: readonly (readonly [key: string, command: HandledCommand])[],
-];
-
 /** The command itself, another request under the same key, or nothing. */
 export type EarlierCommand = HandledCommand | 'another-request' | undefined;
 
@@ -36,19 +30,6 @@ export class HandledCommands {
   /** Oldest first. */
   private readonly byCommand = new Map<string, HandledCommand>();
   private readonly byKey = new Map<string, HandledCommand>();
-
-  static of([commands, keys]: HandledCommandEntries): HandledCommands {
-    const handled = new HandledCommands();
-    for (const command of commands) handled.byCommand.set(command.commandId, command);
-    for (const [key, command] of keys)
-      handled.byKey.set(key, handled.byCommand.get(command.commandId) ?? command);
-    return handled;
-  }
-
-  /** As `of` takes them; a copy. */
-  entries(): HandledCommandEntries {
-    return [[...this.byCommand.values()], [...this.byKey]];
-  }
 
   get size(): number {
     return this.byCommand.size;

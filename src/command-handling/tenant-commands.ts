@@ -34,6 +34,18 @@ export interface NewTenant {
   readonly program: ProgramDocument;
 }
 
+/** Plain secrets by mode. */
+type IssuedSecrets = Readonly<Partial<Record<Mode, string>>>;
+interface Issued {
+  readonly mode: Mode;
+  readonly plain: string;
+}
+interface Issue {
+  readonly modes: readonly Mode[];
+  readonly kind: 'key' | 'secret';
+  readonly unless: TenantCheck | undefined;
+}
+
 /** Creates and changes tenants: issues keys and secrets, and sends the commands. */
 export class TenantCommands {
   constructor(
@@ -73,48 +85,49 @@ export class TenantCommands {
    * Issues new keys for the modes and returns them by mode. The old keys stay valid for the grace
    * period.
    */
-  async rotateKeys(
+  rotateKeys(
     alias: string,
     modes: readonly Mode[],
     graceMs: number,
     unless?: TenantCheck,
-  ): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
-    const issued = modes.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
-    const keys = await Promise.all(
-      issued.map(({ mode, plain }) => this.sealKey(alias, mode, plain)),
-    );
-    const changed = await this.execute(
-      alias,
-      { type: 'RotateKeys', keys, graceMs, now: timeNow() },
-      unless,
-    );
-    return 'refused' in changed
-      ? changed
-      : Object.fromEntries(issued.map(({ mode, plain }) => [mode, plain]));
+  ): Promise<IssuedSecrets | Refused> {
+    return this.issue(alias, { modes, kind: 'key', unless }, async (issued) => ({
+      type: 'RotateKeys',
+      keys: await Promise.all(issued.map(({ mode, plain }) => this.sealKey(alias, mode, plain))),
+      graceMs,
+      now: timeNow(),
+    }));
   }
 
   /** The same for signing secrets: tokens of the old ones verify for the grace period. */
-  async rotateSigningSecrets(
+  rotateSigningSecrets(
     alias: string,
     modes: readonly Mode[],
     graceMs: number,
     unless?: TenantCheck,
-  ): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
-    const issued = modes.map((mode) => ({ mode, plain: newSecret(mode, 'secret') }));
-    const secrets = await Promise.all(
-      issued.map(async ({ mode, plain }) => {
-        const secretId = `signing-${mode}-${newBytes(4).toString('hex')}`;
-        return { secretId, ...(await this.sealSecret(alias, { secretId, mode }, plain)) };
-      }),
-    );
-    const changed = await this.execute(
-      alias,
-      { type: 'RotateSigningSecrets', secrets, graceMs, now: timeNow() },
-      unless,
-    );
-    return 'refused' in changed
-      ? changed
-      : Object.fromEntries(issued.map(({ mode, plain }) => [mode, plain]));
+  ): Promise<IssuedSecrets | Refused> {
+    return this.issue(alias, { modes, kind: 'secret', unless }, async (issued) => ({
+      type: 'RotateSigningSecrets',
+      secrets: await Promise.all(
+        issued.map(async ({ mode, plain }) => {
+          const secretId = `signing-${mode}-${newBytes(4).toString('hex')}`;
+          return { secretId, ...(await this.sealSecret(alias, { secretId, mode }, plain)) };
+        }),
+      ),
+      graceMs,
+      now: timeNow(),
+    }));
+  }
+
+  private async issue(
+    alias: string,
+    { modes, kind, unless }: Issue,
+    commandFor: (issued: readonly Issued[]) => Promise<TenantCommand>,
+  ): Promise<IssuedSecrets | Refused> {
+    const issued = modes.map((mode) => ({ mode, plain: newSecret(mode, kind) }));
+    const changed = await this.execute(alias, await commandFor(issued), unless);
+    if ('refused' in changed) return changed;
+    return Object.fromEntries(issued.map(({ mode, plain }) => [mode, plain]));
   }
 
   /** All tenants, oldest first. */
@@ -151,7 +164,7 @@ export class TenantCommands {
 
   private async sealKey(alias: string, mode: Mode, plain: string): Promise<ApiKey> {
     const keyId = `${mode}-${newBytes(4).toString('hex')}`;
-    const sealed = await this.sealer.seal(Buffer.from(plain), ...apiKeyContexts(alias, keyId));
+    const sealed = await this.sealer.seal(Buffer.from(plain), apiKeyContexts(alias, keyId)[0]);
     return { keyId, mode, hash: hashOfKey(plain), sealed: sealed.toString('base64') };
   }
 
@@ -160,8 +173,8 @@ export class TenantCommands {
     secret: { readonly secretId?: string; readonly mode: Mode },
     plain: string,
   ): Promise<Omit<SigningSecret, 'secretId'>> {
-    const contexts = signingSecretContexts(alias, { ...secret, secretId: secretIdOf(secret) });
-    const sealed = await this.sealer.seal(Buffer.from(plain), ...contexts);
+    const [context] = signingSecretContexts(alias, { ...secret, secretId: secretIdOf(secret) });
+    const sealed = await this.sealer.seal(Buffer.from(plain), context);
     return { mode: secret.mode, sealed: sealed.toString('base64') };
   }
 }

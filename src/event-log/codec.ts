@@ -28,23 +28,12 @@ export interface Decoded {
   readonly recorded: RecordedEvent;
 }
 
-export interface CodecOptions {
-  /**
-   * Whether a personal value is bound to its event and field, as well as to the person; what older
-   * releases wrote, and read, is bound to the person alone.
-   */
-  readonly bindsPlaces: () => boolean;
-}
-
 /**
  * Converts between facts in memory and bytes in the log: versions, envelope, encryption of personal
  * values.
  */
 export class EventCodec {
-  constructor(
-    private readonly keys: SubjectKeys,
-    private readonly options: CodecOptions = { bindsPlaces: () => true },
-  ) {}
+  constructor(private readonly keys: SubjectKeys) {}
 
   /** @param ids one per event, in order. Creates the keys of new people before it returns. */
   async encode(
@@ -55,7 +44,6 @@ export class EventCodec {
     const subjects = subjectsIn(events);
     const keys =
       subjects.size > 0 ? await this.keys.loadOrCreate(subjects) : new Map<string, Buffer>();
-    const bindsPlaces = this.options.bindsPlaces();
     return events.map((event, step) => {
       const { type, at, ...data } = event;
       const id = ids[step];
@@ -63,7 +51,7 @@ export class EventCodec {
       return {
         id,
         type,
-        data: JSON.stringify(sealValues(data, keys, bindsPlaces ? holderOf(id) : undefined)),
+        data: JSON.stringify(sealValues(data, keys, holderOf(id))),
         metadata: JSON.stringify(toMetadata(envelope, CURRENT_VERSIONS[type], at)),
       };
     });

@@ -123,13 +123,6 @@ export interface EventLog {
   ): Promise<AppendResult>;
 
   /**
-   * The number of events behind the first position up to the second one, without a call to the
-   * store; negative where the first one is later. Missing for a store that does not number its
-   * events without gaps.
-   */
-  eventsBetween?(after: Position | undefined, upTo: Position | undefined): number;
-
-  /**
    * Events of one stream in order, from revision `from` on (default 0), or those behind `end`. A
    * stream that does not exist is empty.
    * @throws {LogWentBack} when the stream no longer has the event of `end` in its place, or lost

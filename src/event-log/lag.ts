@@ -1,4 +1,4 @@
-import type { EventLog, Position, RecordedEvent } from './event-log.js';
+import type { EventLog, Position } from './event-log.js';
 import { logPages } from './event-pages.js';
 
 export const LAG_EVENTS_MAX = 1_000;
@@ -36,42 +36,16 @@ export async function lagAfter(
   head: Position | undefined,
   now: number,
 ): Promise<Lag> {
-  if (log.compare(position, head) >= 0) return AT_HEAD;
-  const between = log.eventsBetween?.(position, head);
-  if (between === undefined) return lagByPages(log, { after: position, upTo: head }, now);
-  let behind = await log.readAll(position, 1);
-  if (behind.length === 0) return AT_HEAD;
-  // Recorded under a clock that was ahead: it shows nothing, and those after it do.
-  if (behind.some(({ recordedAt }) => recordedAt > now))
-    behind = await log.readAll(position, LAG_EVENTS_MAX);
-  return {
-    lagEvents: Math.min(LAG_EVENTS_MAX, between),
-    lagSeconds: secondsSince(oldestOf(behind), now),
-  };
-}
-
-const AT_HEAD: Lag = { lagEvents: 0, lagSeconds: 0 };
-
-const oldestOf = (events: readonly RecordedEvent[]): number =>
-  events.reduce((oldest, { recordedAt }) => Math.min(oldest, recordedAt), Infinity);
-
-const secondsSince = (recordedAt: number, now: number): number =>
-  Math.max(0, now - recordedAt) / 1_000;
-
-async function lagByPages(
-  log: EventLog,
-  range: { readonly after: Position | undefined; readonly upTo: Position | undefined },
-  now: number,
-): Promise<Lag> {
   let lagEvents = 0;
   let oldest = Infinity;
+  const range = { after: position, upTo: head };
   for await (const page of logPages(log, { ...range, limit: LAG_EVENTS_MAX })) {
-    oldest = Math.min(oldest, oldestOf(page));
     lagEvents += page.length;
+    for (const { recordedAt } of page) oldest = Math.min(oldest, recordedAt);
     if (lagEvents >= LAG_EVENTS_MAX) break;
   }
   return {
     lagEvents: Math.min(LAG_EVENTS_MAX, lagEvents),
-    lagSeconds: secondsSince(oldest, now),
+    lagSeconds: Math.max(0, now - oldest) / 1_000,
   };
 }

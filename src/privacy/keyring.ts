@@ -1,22 +1,9 @@
 import { elapsed } from '../foundation/world.js';
 import type { FixedPurpose, KeyPurpose, RotatedPurpose } from './master-key.js';
-import {
-  generationIn,
-  openBytes,
-  openNamed,
-  sealBytes,
-  sealWith,
-  type Sealer,
-} from './sealed-bytes.js';
+import { generationIn, openBytes, openNamed, sealWith, type Sealer } from './sealed-bytes.js';
 
 /** The keys of each purpose, by generation from 1. */
 export type ServiceKeys = ReadonlyMap<KeyPurpose, readonly Buffer[]>;
-
-export interface ReadKeys {
-  readonly keys: ServiceKeys;
-  /** No older release runs here any more: it could not read bytes that name their key. */
-  readonly confirmed: boolean;
-}
 
 /** How old the known keys may be when a value is sealed: after a rotation the new one is used. */
 export const KEYS_FRESH_MS = 2_000;
@@ -36,14 +23,9 @@ export class Keyring {
 
   /** @param read the keys that this process's master key opens. */
   constructor(
-    private known: ReadKeys,
-    private readonly read: () => Promise<ReadKeys>,
+    private known: ServiceKeys,
+    private readonly read: () => Promise<ServiceKeys>,
   ) {}
-
-  /** Whether values are written that older releases cannot read. */
-  get namesKeys(): boolean {
-    return this.known.confirmed;
-  }
 
   /** The one key of a purpose whose key is never replaced. */
   fixed(purpose: FixedPurpose): Buffer {
@@ -52,19 +34,16 @@ export class Keyring {
 
   /** How many keys the purpose has had; the newest seals. */
   generation(purpose: RotatedPurpose): number {
-    return this.known.keys.get(purpose)?.length ?? 0;
+    return this.known.get(purpose)?.length ?? 0;
   }
 
   sealer(purpose: RotatedPurpose): Sealer {
     return {
-      seal: async (plain, context, contextBefore = context) => {
+      seal: async (plain, context) => {
         // While the database is away, the known key is as good: it is re-wrapped later.
         if (elapsed() - this.readAt > KEYS_FRESH_MS) await this.refresh().catch(() => undefined);
         const generation = this.generation(purpose);
-        const key = this.key(purpose, generation);
-        return generation > 1 || this.namesKeys
-          ? sealWith(key, generation, plain, context)
-          : sealBytes(key, plain, contextBefore);
+        return sealWith(this.key(purpose, generation), generation, plain, context);
       },
       open: async (sealed, context, contextBefore = context) => {
         const generation = generationIn(sealed);
@@ -83,14 +62,14 @@ export class Keyring {
 
   private async readAgain(): Promise<void> {
     const began = elapsed();
-    const { keys, confirmed } = await this.read();
+    const keys = await this.read();
     // None when the master key was replaced meanwhile: what is known stays good.
-    this.known = { keys: keys.size === 0 ? this.known.keys : keys, confirmed };
+    if (keys.size > 0) this.known = keys;
     this.readAt = began;
   }
 
   private key(purpose: KeyPurpose, generation: number): Buffer {
-    const key = this.known.keys.get(purpose)?.[generation - 1];
+    const key = this.known.get(purpose)?.[generation - 1];
     if (key === undefined) throw new UnknownKey();
     return key;
   }

@@ -24,12 +24,12 @@ export function openBytes(key: Buffer, sealed: Buffer, context: string): Buffer 
 
 /** Encrypts for one purpose. The keys of a purpose replace each other; sealed bytes name theirs. */
 export interface Sealer {
+  /** @param context what the value belongs to; it cannot be opened elsewhere. */
+  seal(plain: Buffer, context: string): Promise<Buffer>;
   /**
-   * @param context what the value belongs to; it cannot be opened elsewhere.
-   * @param contextBefore what releases bound that did not name keys. Default: the same.
+   * @param contextBefore what was bound before keys had names. Default: the same.
+   * @throws when the bytes were changed, or belong elsewhere.
    */
-  seal(plain: Buffer, context: string, contextBefore?: string): Promise<Buffer>;
-  /** @throws when the bytes were changed, or belong elsewhere. */
   open(sealed: Buffer, context: string, contextBefore?: string): Promise<Buffer>;
 }
 

@@ -4,7 +4,7 @@ import type { Pool, PoolClient } from 'pg';
 import { fetchRow, fetchRows, run, tables, type Connection } from '../postgres/statements.js';
 import { withLock } from '../postgres/locks.js';
 import { KeyedNames } from './keyed-names.js';
-import { Keyring, type ReadKeys } from './keyring.js';
+import { Keyring, type ServiceKeys } from './keyring.js';
 import {
   KEY_PURPOSES,
   masterKeyId,
@@ -18,9 +18,6 @@ import { openBytes, sealBytes } from './sealed-bytes.js';
 export class WrongMasterKey extends Error {
   override readonly name = 'WrongMasterKey';
 }
-
-/** The migration that names keys: while it is not confirmed, an older release may start again. */
-const NAMING_MIGRATION = '0044_name_keys';
 
 /** A copy of one of the service's keys, for one master key. */
 export interface ServiceKey {
@@ -51,7 +48,7 @@ export async function openServiceKeys(pool: Pool, masterKey: Buffer): Promise<Ke
       'the master key is not the one that this database was made with: restore the file from its backup',
     );
   await storeKeysOfNewPurposes(pool, masterKey);
-  const read = (): Promise<ReadKeys> => readKeys(pool, masterKey);
+  const read = (): Promise<ServiceKeys> => readKeys(pool, masterKey);
   const keyring = new Keyring(await read(), read);
   await checkNames(pool, keyring.fixed('stream-names'));
   return keyring;
@@ -108,25 +105,13 @@ export async function keysOf(db: Connection, masterKey: Buffer): Promise<readonl
   });
 }
 
-/** Whether the migration that names keys is confirmed: no older release runs here any more. */
-export async function namesAreConfirmed(db: Connection): Promise<boolean> {
-  const row = await fetchRow(
-    db,
-    sql<{
-      confirmed: boolean;
-    }>`select exists (select from ledger.migration where name = ${NAMING_MIGRATION}) as confirmed`,
-  );
-  return row?.confirmed ?? false;
-}
-
-async function readKeys(pool: Pool, masterKey: Buffer): Promise<ReadKeys> {
-  const confirmed = await namesAreConfirmed(pool);
+async function readKeys(pool: Pool, masterKey: Buffer): Promise<ServiceKeys> {
   const keys = new Map<KeyPurpose, Buffer[]>();
   for (const { purpose: name, key } of await keysOf(pool, masterKey)) {
     const purpose = KEY_PURPOSES.find((known) => known === name);
     if (purpose !== undefined) keys.set(purpose, [...(keys.get(purpose) ?? []), key]);
   }
-  return { keys, confirmed };
+  return keys;
 }
 
 /** Several first processes store the same: the keys are derived. */

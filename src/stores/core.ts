@@ -29,8 +29,7 @@ import { ExportDownloads } from '../exports/export-downloads.js';
 import { Exports } from '../exports/exports.js';
 import { ExportChunks } from '../exports/storage/export-chunks.js';
 import { isUnavailable } from '../postgres/database.js';
-import { announceErasure } from '../postgres/erasure-announcements.js';
-import { announceTenant } from '../postgres/tenant-announcements.js';
+import { announceErasure, announceTenant } from '../postgres/announcements.js';
 import { replayErasures, SubjectKeysAfterReplay } from './erasure-replay.js';
 import { TestAddresses } from '../mails/settings/test-addresses.js';
 import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
@@ -236,7 +235,7 @@ interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
 function wire({ pool, log, names, keyring, actor, logger, config }: Foundations): Wired {
   const vault = new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
-  const codec = new EventCodec(keys, { bindsPlaces: () => keyring.namesKeys });
+  const codec = new EventCodec(keys);
   const streams = openStreams(log, codec, rememberedIn(config));
   const forget = forgetting(keys, streams);
   const announce = async (subjects: readonly SubjectId[]): Promise<void> => {

@@ -39,15 +39,14 @@ export class TokenSecrets {
   >();
 
   constructor(
-    private readonly tenants: Pick<TenantDirectory, 'find' | 'readForRefusal'>,
+    private readonly tenants: Pick<TenantDirectory, 'find' | 'read'>,
     private readonly sealer: Sealer,
     private readonly clock: () => number = timeNow,
   ) {}
 
   /**
    * The result of `verify` on the cached tenant and its secrets. A failure is verified again on the
-   * tenant as the log has it, unless the cached one was read just now: a new key is valid at once,
-   * and every failure takes the same path.
+   * tenant as the log has it: a new key is valid immediately.
    */
   async verify<T>(
     alias: string,
@@ -56,7 +55,7 @@ export class TokenSecrets {
     const known = await this.tenants.find(alias);
     const verified = known && (await verify(await this.of(known), known));
     if (verified !== undefined) return verified;
-    const now = await this.tenants.readForRefusal(alias);
+    const now = await this.tenants.read(alias);
     return now && verify(await this.of(now), now);
   }
 

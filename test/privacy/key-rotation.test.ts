@@ -255,16 +255,6 @@ test('a rotation is refused to the key in use, to one from before, by one that i
   await unchanged(() => rotateMasterKey(pool, third, first), /before/);
 });
 
-test('a rotation is refused while an older release may start; what is sealed then is what that release reads', async () => {
-  await pool.query(`delete from ledger.migration where name = '0044_name_keys'`);
-  const keyring = await openServiceKeys(pool, first);
-  expect(keyring.namesKeys).toBe(false);
-  const sealed = await keyring.sealer('api-keys').seal(Buffer.from('x'), 'now', 'before');
-  expect(generationIn(sealed)).toBeUndefined();
-  expect((await keyring.sealer('api-keys').open(sealed, 'now', 'before')).toString()).toBe('x');
-  await unchanged(() => rotateMasterKey(pool, first, second), /older release/);
-});
-
 const PURPOSE = 'webhook-answers';
 const forgetPurpose = (master?: Buffer) =>
   pool.query(

@@ -19,8 +19,6 @@ import type { Streams } from '../streams.js';
 const UNRECORDED_MS = 120_000;
 const CODE_LENGTH_MAX = 15;
 const CANDIDATES_MAX = 60;
-/** After the first two candidates, this many are read in parallel. */
-const CANDIDATES_AT_ONCE = 8;
 
 /** A reservation to make. */
 interface ReservationRequest {
@@ -93,20 +91,11 @@ export class Reservations {
       .replace(/[^0-9A-Za-z]/g, '')
       .slice(0, CODE_LENGTH_MAX)
       .toUpperCase();
-    for (let step = 0; step < CANDIDATES_MAX;) {
-      // The first two are often free: reading more of them would be wasted.
-      const count = step < 2 ? 1 : CANDIDATES_AT_ONCE;
-      const candidates = Array.from({ length: count }, (_, index) => candidate(base, step + index));
-      step += count;
-      for (const code of count === 1
-        ? candidates
-        : await this.freeOf(meta, candidates, { account, person })) {
-        const reserved = await this.claim(
-          meta,
-          this.codeReservation(meta, account, { code, person, programId }),
-        );
-        if (!('refused' in reserved)) return { ...reserved, code };
-      }
+    for (let step = 0; step < CANDIDATES_MAX; step += 1) {
+      const code = candidate(base, step);
+      const reservation = this.codeReservation(meta, account, { code, person, programId });
+      const reserved = await this.claim(meta, reservation);
+      if (!('refused' in reserved)) return { ...reserved, code };
     }
     throw new Error('no free referral code was found');
   }
@@ -116,24 +105,6 @@ export class Reservations {
     await this.streams.reservations.handle(stream, asNewCommand(meta), (state) =>
       decide(state, { type: 'Release', claim, now }),
     );
-  }
-
-  /** The codes that were free a moment ago, in the same order. */
-  private async freeOf(
-    meta: CommandMeta,
-    codes: readonly string[],
-    { account, person }: Holder,
-  ): Promise<string[]> {
-    const states = await Promise.all(
-      codes.map((code) => this.streams.reservations.load(this.names.codeStream(meta.scope, code))),
-    );
-    return codes.filter((_, index) => {
-      const state = states[index]?.state;
-      return (
-        state?.status !== 'held' ||
-        (state.holder.account === account && state.holder.person === person)
-      );
-    });
   }
 
   private codeReservation(

@@ -30,7 +30,6 @@ import { accountOfId, idWithin, type KeyedNames } from '../../privacy/keyed-name
 import type { AccountOutcome } from '../commands.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Outcome } from '../outcome.js';
-import { REPLAYED_MS } from '../handled-commands.js';
 import { NeedResolver, type NeedSources } from '../needs/need-resolver.js';
 import type { Streams } from '../streams.js';
 import { TooBusy } from '../stream-queues.js';
@@ -112,7 +111,7 @@ export class ModerationProcess {
    * A moderation has a stream of its own, named after the idempotency key. When the effect of a key
    * has expired, the next request with that key is another moderation, in the key's next stream.
    */
-  async locate(meta: CommandMeta, asked: RequestedSides): Promise<RequestLocation> {
+  async locate(meta: CommandMeta): Promise<RequestLocation> {
     // Its id is new.
     if (meta.idempotency === null)
       return { moderationId: moderationIdOf(meta, 0), holds: 'nothing' };
@@ -126,12 +125,6 @@ export class ModerationProcess {
       const known = handled.find(asStep);
       if (known === 'another-request') return { moderationId, holds: 'another-request' };
       if (known) return { moderationId, holds: 'this-request' };
-      // Recorded by a release that did not store the key with the event.
-      if (handled.size === 0 && state.requestedAt > (meta.askedAt ?? timeNow()) - REPLAYED_MS)
-        return {
-          moderationId,
-          holds: isOf(state.items, asked) ? 'this-request' : 'another-request',
-        };
     }
   }
 
@@ -463,13 +456,6 @@ export function moderationIdOf(
 
 const keyOf = ({ tenant, mode }: Scope, moderationId: string): string =>
   `${tenant}/${mode}/${moderationId}`;
-
-const isOf = (items: readonly ModerationItem[], asked: RequestedSides): boolean =>
-  items.length === asked.size &&
-  items.every(({ referralId, referred, referrer }) => {
-    const sides = asked.get(referralId);
-    return sides?.referred === referred && sides?.referrer === referrer && asked.has(referralId);
-  });
 
 /**
  * The work of each account, in the same order for all moderations. The referrer's account is

@@ -71,7 +71,7 @@ export class PaymentEventsController {
     const received = await check(await this.tenants.find(alias));
     if (received !== 'not-connected' && received !== 'not-signed') return received;
     // A connection that was just made, or rotated, counts at once.
-    const newest = await this.tenants.readForRefusal(alias);
+    const newest = await this.tenants.read(alias);
     return newest === undefined ? received : check(newest);
   }
 }

@@ -218,21 +218,11 @@ export async function nextGeneration(client: PoolClient, projection: string): Pr
   return 1 + Math.max(present?.used ?? 0, recorded?.used ?? 0);
 }
 
-const digests = new WeakMap<readonly ReadModelTable[], string>();
-
 /**
  * A digest of a projection's declared tables. A release with another one builds a generation of its
- * own beside the live one: only members that make the tables count.
+ * own next to the live one: only members that make the tables count.
  */
 export function definitionOf({ tables: declared }: Pick<ReadModel, 'tables'>): string {
-  const known = digests.get(declared);
-  if (known !== undefined) return known;
-  const digest = digestOf(declared);
-  digests.set(declared, digest);
-  return digest;
-}
-
-function digestOf(declared: readonly ReadModelTable[]): string {
   const made = declared.map(({ name, columns, primaryKey, indexes }) => ({
     name,
     columns,
