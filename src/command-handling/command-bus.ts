@@ -1,5 +1,4 @@
 import { CommandBus, CommandHandler, type ICommand, type ICommandHandler } from '@nestjs/cqrs';
-import type { KeyedNames } from '../privacy/keyed-names.js';
 import { AccountCommands } from './account-commands.js';
 import {
   changePeriod,
@@ -28,7 +27,6 @@ import {
   WebhookCommandEnvelope,
 } from './commands.js';
 import type { ModerationProcess } from './processes/moderation-process.js';
-import type { Streams } from './streams.js';
 
 export interface CommandBusParts extends HandlerParts {
   readonly accounts: AccountCommands;
@@ -74,7 +72,7 @@ function handlerOf<C extends ICommand>(
     readonly execute = execute;
   }
   CommandHandler(command)(Handler);
-  return new Handler() as ICommandHandler;
+  return new Handler();
 }
 
 type Registered = NonNullable<Parameters<CommandBus['register']>[0]>[number];

@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto';
-import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { fetchRow, fetchRows, run, tables, type Connection } from '../postgres/statements.js';
 import { withLock } from '../postgres/locks.js';

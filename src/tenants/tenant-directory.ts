@@ -33,8 +33,9 @@ interface Reading {
 
 /**
  * The tenants, cached for every request. Of a tenant at most one reading is under way, and all who
- * need one share it; after an announced change the next one begins anew. Changes are announced and take effect at the next request. While the log is unavailable, the
- * cached tenant stays valid, so that projections can be read: an unavailable log does not change.
+ * need one share it; after an announced change the next one begins anew. Changes are announced and
+ * take effect at the next request. While the log is unavailable, the cached tenant stays valid, so
+ * that projections can be read: an unavailable log does not change.
  */
 export class TenantDirectory {
   private readonly known = new Map<string, Known>();

@@ -8,7 +8,6 @@ import {
   PostgresEventLog,
   type PostgresEventLogOptions,
 } from '../../src/event-log/postgres/postgres-event-log.js';
-import { Doorbell } from '../../src/event-log/doorbell.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { createTestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';

@@ -1,7 +1,6 @@
 // Over 5 s: a process that writes exports is started for each test.
 import { randomUUID } from 'node:crypto';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import { loadConfig } from '../../src/config/config.js';
 import { exportJobsOn } from '../../src/stores/export-jobs-on.js';
 import {
   claimExport,

@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import { openPool } from '../../src/postgres/database.js';
 import {
   announceErasure,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { canonicalJson, digestOf } from '../../src/foundation/canonical-json.js';
+import { canonicalJson } from '../../src/foundation/canonical-json.js';
 import { runs } from '../support/property-runs.js';
 
 /** By definition: every object with its members in order, those that are undefined left out. */

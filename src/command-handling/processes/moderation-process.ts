@@ -3,7 +3,6 @@ import type { AccountState } from '../../domain/account/account.state.js';
 import { referralOf } from '../../domain/account/referral/former-referrals.js';
 import {
   applyModeration,
-  isHeldBy,
   prepareModeration,
   releaseModeration,
   type ApplyModeration,
