@@ -6,6 +6,7 @@ import { fileText, NOT_STORABLE, unstorablePath } from '../foundation/outside-te
 import { firstLine } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
 import { durationMs } from '../foundation/duration.js';
+import { coloured } from './colours.js';
 import { CommandError } from './command-error.js';
 import { CommandPresence } from '../postgres/process-presence.js';
 import { tableLines, tabLines, type Column } from './table.js';
@@ -95,8 +96,10 @@ export function printTable(columns: readonly Column[], rows: readonly (readonly 
     ? tableLines(columns, rows, width, () => (isShortened = true))
     : tabLines(columns, rows);
   let piece = '';
+  let isHead = true;
   for (const line of lines) {
-    piece += line;
+    isHead &&= !line.startsWith('─');
+    piece += isHead ? coloured(process.stdout, 'bold', line) : line;
     if (piece.length < PIECE_CHARACTERS) continue;
     process.stdout.write(piece);
     piece = '';

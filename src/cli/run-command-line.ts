@@ -1,9 +1,12 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config.js';
 import { GROUPS } from '../operations/registry/registry.js';
+import { coloured } from './colours.js';
 import { CommandError } from './command-error.js';
+import { addCompletion } from './completion.js';
 import { examplesText } from './examples.js';
 import { addOperation } from './operation-commands.js';
+import { ownVersion } from '../foundation/own-version.js';
 import { isStorable, NOT_STORABLE } from '../foundation/outside-text.js';
 
 /** Operations that use parts of the command line, by their groups. */
@@ -58,9 +61,10 @@ async function ledgerCommands(): Promise<AddCommands> {
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   const cli = await commandsFor(words[0]);
   applyToAll(cli, (command) =>
-    command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false),
+    command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(true),
   );
   addWide(cli);
+  addCompletion(cli, commandsFor);
   // A reader such as `head` may close the pipe: that is not an error of the command.
   process.stdout.on('error', () => undefined);
   try {
@@ -69,19 +73,30 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
-    for (const line of linesOf(error)) process.stderr.write(`${line}\n`);
+    for (const line of linesOf(error))
+      process.stderr.write(`${coloured(process.stderr, 'red', line)}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
   }
 }
 
 /** The commands of the group with this name, or of all groups. */
 export async function commandsFor(group?: string): Promise<Command> {
-  const cli = new Command('cli').description('Operates the referral ledger service').exitOverride();
+  const cli = new Command('referral-ledger')
+    .description('Operates the referral ledger service')
+    .version(ownVersion(), '--version', 'the version')
+    .enablePositionalOptions()
+    .exitOverride();
   // Before the commands are added, which take it over.
   cli.configureOutput({
     // The help after an error is cut to its first line, the usage.
     writeErr: (text) => void process.stderr.write(`${text.split('\n')[0] ?? ''}\n`),
-    outputError: (text, write) => write(text.replace(/^error: /, '')),
+    outputError: (text) => {
+      const line = text
+        .trim()
+        .replace(/^error: /, '')
+        .replace(/\s+\(Did you mean (.+)\?\)$/, ': did you mean $1?');
+      process.stderr.write(`${coloured(process.stderr, 'red', line)}\n`);
+    },
   });
   const named = BY_HAND.get(group ?? '');
   const isKnown = BY_HAND.has(group ?? '') || OPERATIONS.some(({ name }) => name === group);

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import 'reflect-metadata';
 import { pino, type Logger } from 'pino';
 import { ConfigError, loadConfig, type Config } from '../config/config.js';
 import { isStoreAway } from '../stores/core.js';
+import { ownVersion } from '../foundation/own-version.js';
 import { errorName } from '../foundation/describe-error.js';
 import { firstSteps } from './first-start.js';
 import { helpText } from './help.js';
@@ -45,16 +45,6 @@ async function main(config: Config): Promise<void> {
   stopOnSignals(starting, config, logger);
   await starting;
   await late;
-}
-
-/** From the nearest package.json above this file; the bundle is in another folder. */
-function ownVersion(): string {
-  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
-    const description = new URL('package.json', folder);
-    if (existsSync(description))
-      return (JSON.parse(readFileSync(description, 'utf8')) as { version: string }).version;
-    if (folder.pathname === '/') throw new Error('package.json is missing');
-  }
 }
 
 async function untilStoresAnswer(work: () => Promise<void>): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { EXAMPLES as WRITTEN } from '../../src/cli/examples.js';
-import { commandsFor, OPERATIONS } from '../../src/cli/run-command-line.js';
+import { execFileSync } from 'node:child_process';
+import { commandsFor, OPERATIONS, runCommandLine } from '../../src/cli/run-command-line.js';
 
 /** By command: those of the registry, and those written by hand. */
 const examplesOf = async (): Promise<ReadonlyMap<string, readonly string[]>> =>
@@ -48,4 +49,48 @@ test('every example is understood', async () => {
       await cli.parseAsync(wordsOf(line), { from: 'user' });
       expect({ line, called }).toEqual({ line, called: [path] });
     }
+});
+
+test('an unknown command is answered with the closest known one, in one line', async () => {
+  for (const [words, line] of [
+    [['ledgr'], "unknown command 'ledgr': did you mean ledger?\n"],
+    [['tenant', 'shw'], "unknown command 'shw': did you mean show?\n"],
+  ] as const) {
+    const written: string[] = [];
+    const err = jest
+      .spyOn(process.stderr, 'write')
+      .mockImplementation((text) => written.push(String(text)) > 0);
+    try {
+      expect(await runCommandLine(words)).toBe(1);
+    } finally {
+      err.mockRestore();
+    }
+    expect(written).toEqual([line]);
+  }
+});
+
+test('the completion of bash knows groups, commands and options', async () => {
+  const written: string[] = [];
+  const out = jest
+    .spyOn(process.stdout, 'write')
+    .mockImplementation((text) => written.push(String(text)) > 0);
+  try {
+    expect(await runCommandLine(['completion', 'bash'])).toBe(0);
+  } finally {
+    out.mockRestore();
+  }
+  const complete = (...words: readonly string[]): string =>
+    execFileSync(
+      'bash',
+      [
+        '-c',
+        `${written.join('')}\nCOMP_WORDS=(referral-ledger "$@"); COMP_CWORD=$#; _referral_ledger; echo "\${COMPREPLY[@]}"`,
+        'bash',
+        ...words,
+      ],
+      { encoding: 'utf8' },
+    ).trim();
+  expect(complete('pol')).toBe('policy');
+  expect(complete('policy', '')).toBe('parked retry skip');
+  expect(complete('policy', 'skip', '--rea')).toBe('--reason');
 });
