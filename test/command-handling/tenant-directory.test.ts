@@ -72,9 +72,8 @@ describe('wrong credentials', () => {
   it('share one read of the tenant', async () => {
     const first = tries(50);
     expect(answerAll(open(true))).toBe(1);
-    expect(new Set(await answered(Promise.all(first), withKey))).toEqual(
-      new Set([{ mode: 'live', keyId: 'k' }]),
-    );
+    const found = await answered(Promise.all(first), withKey);
+    expect(found).toEqual(Array(50).fill({ mode: 'live', keyId: 'k' }));
   });
 
   it('include a replaced key once its time is over', async () => {
