@@ -47,48 +47,6 @@ export const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['ledger digest', ['ledger digest acme --sign --json > digest.json']],
   ['ledger verify', ['ledger verify acme --digest digest.json']],
   ['ledger acknowledge-loss', ['ledger acknowledge-loss --reason "restored from the backup"']],
-  ['webhook list', ['webhook list acme']],
-  [
-    'webhook deliveries',
-    [
-      'webhook deliveries acme --state DEAD --since 2026-01-31',
-      'webhook deliveries acme --limit 20',
-    ],
-  ],
-  ['webhook show', ['webhook show acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11']],
-  [
-    'webhook resend',
-    [
-      'webhook resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11',
-      'webhook resend acme --endpoint https://shop.example/hooks --since 2026-01-31',
-    ],
-  ],
-  ['webhook enable', ['webhook enable acme --endpoint https://shop.example/hooks']],
-  [
-    'webhook rotate-secret',
-    ['webhook rotate-secret acme --endpoint https://shop.example/hooks --grace 24h'],
-  ],
-  ['webhook rotate-signing-key', ['webhook rotate-signing-key --grace 7d']],
-  ['webhook listen', ['webhook listen acme --mode test --forward-to http://127.0.0.1:4000/hooks']],
-  [
-    'export run',
-    [
-      'export run acme --type REWARD_BALANCE --out balances.csv',
-      'export run acme --type USER --out -',
-    ],
-  ],
-  ['export list', ['export list acme --json']],
-  ['export cancel', ['export cancel acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11']],
-  [
-    'payment connect',
-    [
-      'payment connect acme --mode test --provider stripe --secret-key-file key.txt --webhook-secret-file secret.txt',
-    ],
-  ],
-  ['payment show', ['payment show acme --account 42']],
-  ['payment sync', ['payment sync acme --since 2026-01-31']],
-  ['payment reconcile', ['payment reconcile acme --json']],
-  ['payment disconnect', ['payment disconnect acme --mode test']],
 ]);
 
 /** Text below the options of the help. */

@@ -94,11 +94,13 @@ function optionsOf(member: Member): readonly Option[] {
       ? [new Option(flag, help), new Option(`--no-${flagOf(member)}`, `not ${help}`)]
       : [new Option(flag, help)];
   const placeholder = how.placeholder ?? (how.file === undefined ? kebab(member.name) : 'file');
-  const isMany = (schema.type === 'array' && !how.hasCommas) || schema.type === 'object';
+  const isMany = schema.type === 'array' && !how.hasCommas;
   const option = new Option(
     `${flag} <${placeholder}${isMany && how.file === undefined ? '...' : ''}>`,
     help,
   );
+  if (schema.type === 'object' && how.file === undefined)
+    option.argParser((word: string, before?: readonly string[]) => [...(before ?? []), word]);
   if (schema.enum !== undefined) option.choices(schema.enum.map(String));
   return [option.makeOptionMandatory(isRequired)];
 }

@@ -34,9 +34,6 @@ type AddCommands = (cli: Command) => void;
  */
 const BY_HAND = new Map<string, () => Promise<AddCommands>>([
   ['ledger', ledgerCommands],
-  ['webhook', async () => (await import('./webhook-cli.js')).addWebhookCommands],
-  ['export', async () => (await import('./export-cli.js')).addExportCommands],
-  ['payment', async () => (await import('./payment-cli.js')).addPaymentCommands],
 ]);
 
 async function ledgerCommands(): Promise<AddCommands> {

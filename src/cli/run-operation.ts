@@ -128,7 +128,7 @@ function paymentWorld(ends: (() => Promise<void>)[]): PaymentWorld {
       ends.push(() => provider.close());
       return provider;
     },
-    guard: { check: async (...given) => (await guard()).check(...given) },
+    guard,
     publicUrl: () => {
       const config = loadConfig();
       return publicUrlAt(config, config.port);
@@ -137,11 +137,11 @@ function paymentWorld(ends: (() => Promise<void>)[]): PaymentWorld {
 }
 
 /** The reader of standard output may close it early. */
-function writeOut(text: string): Promise<void> {
+function writeOut(piece: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (): void => reject(new CommandError('standard output was closed'));
     process.stdout.once('error', failed);
-    process.stdout.write(text, (error) => {
+    process.stdout.write(piece, (error) => {
       if (error) return failed();
       process.stdout.off('error', failed);
       resolve();

@@ -117,7 +117,9 @@ type ExportRefusal =
   | { readonly code: 'EXPORT_NOT_FOUND' | 'EXPORT_IS_OVER' }
   /** One line for each reason. */
   | { readonly code: 'EXPORT_NOT_ASKED_FOR'; readonly reasons: readonly string[] }
-  | { readonly code: 'EXPORT_NOT_COMPLETED'; readonly reason: string };
+  | { readonly code: 'EXPORT_NOT_COMPLETED'; readonly reason: string }
+  /** The command stopped waiting; the export continues. */
+  | { readonly code: 'EXPORT_STOPPED'; readonly exportId: string };
 
 type ThemeRefusal =
   | { readonly code: 'LOCALE_MALFORMED'; readonly argument: Argument }

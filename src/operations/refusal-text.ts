@@ -104,6 +104,8 @@ const TEXTS: Texts = {
   ENDPOINT_REFUSED: ({ reasons }) => reasons.join('; '),
   EXPORT_NOT_ASKED_FOR: ({ reasons }) => reasons.join('; '),
   EXPORT_NOT_COMPLETED: ({ reason }) => `the export was aborted: ${reason}`,
+  EXPORT_STOPPED: ({ exportId }) =>
+    `stopped: the export ${exportId} continues; export cancel ends it`,
   LOCALE_MALFORMED: ({ argument }, wordFor) =>
     `${wordFor(argument)} takes a locale such as en or en_US`,
   THEME_REFUSED: (refusal) => themeText(refusal),

@@ -70,7 +70,6 @@ import { READINESS_PROBE, type ReadinessProbe } from '../http/health/readiness.j
 import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
 import { AdjustmentsController } from '../http/operations/adjustments.controller.js';
 import { ChainController } from '../http/operations/chain.controller.js';
-import { OperatedExportsController } from '../http/operations/exports.controller.js';
 import { LedgerChecksController } from '../http/operations/ledger-checks.controller.js';
 import { LedgerOperations } from '../http/operations/ledger-operations.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
@@ -78,7 +77,6 @@ import { OperatedPayments } from '../http/operations/operated-payments.js';
 import { OperationsCore } from '../http/operations/operations-core.js';
 import { OperationsController } from '../http/operations/operations.controller.js';
 import { PeriodsController } from '../http/operations/periods.controller.js';
-import { PaymentsController } from '../http/operations/payments.controller.js';
 import { operationRoutes } from '../http/operations/operation-routes.js';
 import { allOperations } from '../operations/registry/registry.js';
 import { ProposalsController } from '../http/operations/proposals.controller.js';
@@ -89,8 +87,6 @@ import { ReferralCodesController } from '../http/referral-codes/referral-codes.c
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
 import { SubscriptionsController } from '../http/webhooks/subscriptions.controller.js';
-import { WebhookKeysController } from '../http/operations/webhook-keys.controller.js';
-import { WebhooksController } from '../http/operations/webhooks.controller.js';
 import { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
@@ -187,11 +183,7 @@ const TENANT_CONTROLLERS = [
 ];
 
 const OPERATOR_CONTROLLERS = [
-  WebhookKeysController,
-  WebhooksController,
-  OperatedExportsController,
   OperationsController,
-  PaymentsController,
   StatementsController,
   LedgerChecksController,
   PeriodsController,

@@ -31,6 +31,7 @@ const STORY = `
   unsubscribeFromMails getUserRecord getOperator getStatement getTenantStatement replayLedger
   reconcileLedger closePeriod reopenPeriod adjustBalance proposeCorrection listProposals
   approveCorrection createDigest verifyLedger listRuns getRun cancelRun listEndpoints
+  addEndpoint removeEndpoint
   listDeliveries getDelivery resendDeliveries enableEndpoint rotateEndpointSecret rotateSigningKey
   listMails resendMail listTenantExports cancelExport showTheme publishTheme listThemeVersions
   rollBackTheme listProjections listParkedStreams listProjectionHistory rebuildProjections

@@ -261,8 +261,8 @@ test('a failed delivery is sent again with the same id and body, and its attempt
       { status: 200, answer: null, reason: null },
     ],
   });
-  expect(await resendDeliveries(core(), scope(), { id: delivery?.id ?? '' })).toEqual({
-    resent: 1,
+  expect(await resendDeliveries(core(), scope(), { delivery: delivery?.id ?? '' })).toMatchObject({
+    result: { resent: 1 },
   });
   const [, , third] = await receiver.requests(path, 3);
   expect(third?.headers['webhook-id']).toBe(first?.headers['webhook-id']);

@@ -110,7 +110,7 @@ describe('payment connect', () => {
         refusedWith(/must begin with https: http is for this machine/),
       ]);
     expect(await connecting(tenant.alias, 'key', '--provider', 'other')).toEqual(
-      refusedWith(/must be stripe/),
+      refusedWith(/Allowed choices are stripe/),
     );
     expect(await show()).toEqual({ ...connected(), ...QUIET });
   });

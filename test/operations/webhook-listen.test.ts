@@ -129,9 +129,7 @@ test('each event from now on is a line, of the mode and the types that are asked
     ['coupon.created', false],
   ]);
   expect(some.lines).toEqual([
-    expect.stringMatching(
-      new RegExp(`^\\d{4}-\\S+Z coupon\\.created ${all.envelopes[1]?.id} \\{"code":.*\\}$`),
-    ),
+    expect.stringMatching(new RegExp(`^\\d{4}-\\S+Z coupon\\.created ${all.envelopes[1]?.id}$`)),
   ]);
   expect(await Promise.all([all.end(), some.end('SIGTERM'), ofTest.end()])).toEqual([0, 0, 0]);
   expect([all.lines.length, some.lines.length, ofTest.lines.length]).toEqual([2, 1, 2]);
@@ -198,7 +196,7 @@ test.each([
   ['a name that looks like it', ['--forward-to', 'http://127.0.0.1.example.com/'], /must lead to/],
   ['no URL', ['--forward-to', 'here'], /--forward-to must be an absolute URL/],
   ['an unknown type', ['--types', 'user.created,user.gone'], /--types takes some of/],
-  ['an unknown mode', ['--mode', 'prod'], /--mode must be one of/],
+  ['an unknown mode', ['--mode', 'prod'], /--mode <mode>/],
 ])('%s ends with one line and exit 1', async (_, options, line) => {
   const refused = await runHere(running.stores, ['webhook', 'listen', tenant.alias, ...options]);
   expect(refused).toMatchObject({ code: 1, out: '' });

@@ -21,6 +21,8 @@ export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> 
   'GET /operations/themes/{tenant}/history': ['support'],
   'POST /operations/themes/{tenant}/rollback': ['support'],
   'GET /operations/webhooks/{tenant}': ['support'],
+  'POST /operations/webhooks/{tenant}': ['support'],
+  'DELETE /operations/webhooks/{tenant}': ['support'],
   'GET /operations/webhooks/{tenant}/deliveries': ['support'],
   'GET /operations/webhooks/{tenant}/deliveries/{delivery}': ['support'],
   'POST /operations/webhooks/rotate-signing-key': ['support'],

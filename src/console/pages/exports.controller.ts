@@ -4,11 +4,10 @@ import { accountProjectors } from '../../../projections/account-projectors.js';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { ShownExport } from '../../exports/shown-export.js';
-import { OPERATOR } from '../../operations/audit.js';
 import {
-  cancelOnRecord,
+  cancelExport,
   listExports,
-  requestOnRecord,
+  requestExport,
   showExport,
 } from '../../operations/exports/export-commands.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
@@ -99,14 +98,14 @@ export class ConsoleExportsController {
       params: filters.length === 0 ? null : Object.fromEntries(filters),
     };
     return this.pages.recorded(call, [scope, 'export run'], (core) =>
-      requestOnRecord(core, scope, { exportType, format, texts }),
+      requestExport(core, scope, { exportType, format, texts }),
     );
   }
 
   private cancel(call: ConsoleCall, scope: Scope) {
     const id = call.form.text('export');
     return this.pages.recorded(call, [scope, 'export cancel'], (core) =>
-      cancelOnRecord(core, scope, id, OPERATOR),
+      cancelExport(core, scope, id),
     );
   }
 

@@ -2,7 +2,7 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { OperatorRole } from '../../config/operators.js';
 import type { Scope } from '../../domain/scope.js';
-import { OPERATOR } from '../../operations/audit.js';
+import type { Done } from '../../operations/audited.js';
 import { timeNow } from '../../foundation/world.js';
 import { timeOf } from '../../operations/ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
@@ -10,18 +10,19 @@ import {
   connectPayments,
   disconnectPayments,
   showPayments,
+  syncTenantPayments,
   type ShownConnection,
   type ShownPayments,
 } from '../../operations/payments/payment-commands.js';
-import type {
-  PaymentDifference,
-  PaymentReconciliation,
+import {
+  reconcilePayments,
+  type PaymentDifference,
+  type PaymentReconciliation,
 } from '../../operations/payments/payment-reconciliation.js';
 import type { Synced } from '../../payments/incoming/payment-sync.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import { OperatedPayments } from '../../http/operations/operated-payments.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
-import { paymentReconciliationRun, syncRun } from '../../http/operations/payment-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults, type FieldNames } from '../view/faults.js';
@@ -165,14 +166,15 @@ export class ConsolePaymentsController {
       const since = call.form.text('since') || undefined;
       const from = timeOf('since', since, timeNow());
       if (from instanceof NotDone) return this.shown(call, scope, { faults: faultsOf(from) });
-      const asked =
-        action === 'sync'
-          ? syncRun(this.payments, scope, since)
-          : paymentReconciliationRun(this.payments, scope);
-      return redirected(
-        call,
-        path + queryOf({ run: await this.pages.started(call, scope, asked) }),
-      );
+      const run = await this.pages.started(call, scope, {
+        operation: `payment ${action}`,
+        parameters: action === 'sync' ? { since } : {},
+        work: (core, watched): Promise<Outcome<Done<unknown>>> =>
+          action === 'sync'
+            ? syncTenantPayments(core, this.payments, scope, { since, ...watched })
+            : reconcilePayments(core, this.payments, scope, watched),
+      });
+      return redirected(call, path + queryOf({ run }));
     }
     if (action === 'disconnect' && call.form.text('confirmed') !== 'stripe')
       return this.shown(call, scope, {
@@ -190,20 +192,16 @@ export class ConsolePaymentsController {
     action: string,
   ): Promise<Outcome<ShownConnection>> {
     const { form } = call;
-    return this.pages.recorded(call, [scope, `payment ${action}`], async (core) => {
-      const result =
-        action === 'disconnect'
-          ? await disconnectPayments(core, this.payments, scope, OPERATOR)
-          : await connectPayments(core, this.payments, scope, {
-              actor: OPERATOR,
-              provider: 'stripe',
-              secretKey: form.text('secretKey'),
-              webhookSecret: form.text('webhookSecret'),
-              apiBase: form.text('apiBase') || undefined,
-            });
-      if (result instanceof NotDone) return result;
-      return { result, parameters: {}, completed: `the payment provider is ${action}ed` };
-    });
+    return this.pages.recorded(call, [scope, `payment ${action}`], (core) =>
+      action === 'disconnect'
+        ? disconnectPayments(core, this.payments, scope)
+        : connectPayments(core, this.payments, scope, {
+            provider: 'stripe',
+            secretKey: form.text('secretKey'),
+            webhookSecret: form.text('webhookSecret'),
+            apiBase: form.text('apiBase') || undefined,
+          }),
+    );
   }
 
   private async shown(

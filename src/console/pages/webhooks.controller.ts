@@ -2,21 +2,20 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
-import { OPERATOR } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import {
-  changeTypesOnRecord,
-  enableOnRecord,
+  addNewEndpoint,
+  changeEndpointTypes,
+  enableEndpoint,
   endpointsToChange,
   isIssuedSecret,
-  resendOnRecord,
-  rotateSecretOnRecord,
+  queueEndpointTest,
+  removeEndpoint,
+  resendDeliveries,
+  rotateEndpointSecret,
   showDeliveries,
   showDelivery,
-  subscribeOnRecord,
-  testOnRecord,
-  unsubscribeOnRecord,
   type EndpointToChange,
   type IssuedSecret,
   type ShownDelivery,
@@ -121,7 +120,6 @@ const typesForm = `<details><summary>${TEXTS.webhooks.changeTypes}</summary><for
 
 const content = template<
   WithForms & {
-    notices: readonly string[];
     endpoints: readonly EndpointRow[];
     endpointHeads: readonly HeadView[];
     deliveries: readonly ShownDelivery[];
@@ -135,7 +133,6 @@ const content = template<
     boxes: ReturnType<typeof boxesOf>;
   }
 >(`
-{{> problems problems=notices}}
 {{#if issued}}<div class="done" role="status"><p>${TEXTS.webhooks.issued('{{issued.endpointUrl}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
 <h2>${TEXTS.webhooks.endpoints}</h2>
 {{#if endpoints.length}}<div class="scroll" tabindex="0"><table>
@@ -229,38 +226,37 @@ export class ConsoleWebhooksController {
     switch (action) {
       case 'add':
         return recorded('subscribe', (core) =>
-          subscribeOnRecord(core, scope, {
-            endpoint,
-            name: form.text('name') || null,
+          addNewEndpoint(core, this.guard, scope, {
+            endpointUrl: endpoint,
+            name: form.text('name') || undefined,
             types: form.all('types'),
-            guard: this.guard,
           }),
         );
       case 'types':
         return recorded('change-types', (core) =>
-          changeTypesOnRecord(core, scope, { endpoint, types: form.all('types') }),
+          changeEndpointTypes(core, scope, { endpoint, types: form.all('types') }),
         );
       case 'remove':
-        return recorded('unsubscribe', (core) => unsubscribeOnRecord(core, scope, endpoint));
+        return recorded('unsubscribe', (core) => removeEndpoint(core, scope, endpoint));
       case 'test':
-        return recorded('test', (core) => testOnRecord(core, scope, endpoint, this.tests));
+        return recorded('test', (core) => queueEndpointTest(core, scope, endpoint, this.tests));
       case 'rotate':
         return recorded('rotate-secret', (core) =>
-          rotateSecretOnRecord(core, scope, {
+          rotateEndpointSecret(core, scope, {
             endpoint,
             grace: form.text('grace'),
             seen: form.text('seen') || undefined,
           }),
         );
       case 'enable':
-        return recorded('enable', (core) => enableOnRecord(core, scope, endpoint, OPERATOR));
+        return recorded('enable', (core) => enableEndpoint(core, scope, endpoint));
       case 'resend':
         return recorded('resend', (core) =>
-          resendOnRecord(core, scope, { id: form.text('delivery') }),
+          resendDeliveries(core, scope, { delivery: form.text('delivery') }),
         );
       default:
         return recorded('resend', (core) =>
-          resendOnRecord(core, scope, { endpoint, since: form.text('since') }),
+          resendDeliveries(core, scope, { endpoint, since: form.text('since') }),
         );
     }
   }
@@ -299,11 +295,9 @@ export class ConsoleWebhooksController {
     const found = deliveries instanceof NotDone ? [] : deliveries;
     const pathOf = (sorted: AskedOrder): string => queryOf({ ...asked, ...sorted });
     const { rows, heads } = inOrder(found, COLUMNS, order, pathOf);
-    const listed = endpoints instanceof NotDone ? [] : endpoints;
-    const sorted = inOrder(listed, ENDPOINT_COLUMNS, order, pathOf);
+    const sorted = inOrder(endpoints, ENDPOINT_COLUMNS, order, pathOf);
     const frame = { title: TEXTS.sections.webhooks, scope, section: '/webhooks', faults: refused };
     return pageSent(call, frame, content, {
-      notices: faultsOf(endpoints).problems,
       endpoints: sorted.rows.map((one) => endpointRow(one, typed)),
       endpointHeads: sorted.heads,
       deliveries: rows,

@@ -1,10 +1,13 @@
 import type { PaymentWorld } from '../../operations/payments/payment-commands.js';
+import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 
-/** What operations on payments over HTTP need beside the stores, as an injectable class. */
+/** What operations on payments over HTTP need apart from the stores, as an injectable class. */
 export class OperatedPayments implements PaymentWorld {
   constructor(
     readonly provider: PaymentWorld['provider'],
-    readonly guard: PaymentWorld['guard'],
+    private readonly endpointGuard: EndpointGuard,
     readonly publicUrl: () => string,
   ) {}
+
+  readonly guard = (): Promise<EndpointGuard> => Promise.resolve(this.endpointGuard);
 }

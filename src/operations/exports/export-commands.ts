@@ -1,7 +1,6 @@
 import { ExportQueries } from '../../../projections/exports/queries.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
-import type { Actor } from '../../event-log/envelope.js';
 import { problemsOfParams } from '../../exports/export-params.js';
 import type { RequestedExport } from '../../exports/exports.js';
 import { shownExport, stateOfRow, type ShownExport } from '../../exports/shown-export.js';
@@ -15,11 +14,11 @@ import type { Projector } from '../../projecting/projector.js';
 import { OPERATOR } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { metaOf, tenantMissing } from '../tenants/tenant-operation.js';
+import { metaOf } from '../tenants/tenant-operation.js';
 
 /** Operations on exports: each returns the document that `--json` prints. */
 
-type ExportCore = Pick<Core, 'exports' | 'tenants' | 'pool'>;
+type ExportCore = Pick<Core, 'exports' | 'pool'>;
 
 /** Newest first. */
 export async function listExports(
@@ -27,8 +26,6 @@ export async function listExports(
   scope: Scope,
   { projectors, limit }: { readonly projectors: readonly Projector[]; readonly limit: number },
 ): Promise<Outcome<readonly ShownExport[]>> {
-  const unknown = await tenantMissing(core, scope);
-  if (unknown) return unknown;
   const generations = new LiveGenerations(core.pool, projectors);
   const queries = new ExportQueries(new LiveReads(core.pool, generations, 'exports'));
   const found = await queries
@@ -51,36 +48,23 @@ const problemsOfName = (name: string | null): readonly string[] =>
     ? []
     : [`name must be at most ${NAME_MAX} characters without control characters`];
 
-/** It is recorded; a worker writes it. */
+/** It is recorded; a worker writes it. Dates are ISO 8601. */
 export async function requestExport(
   core: ExportCore,
   scope: Scope,
-  requested: RequestedExport,
-  actor: Actor,
-): Promise<Outcome<ShownExport>> {
-  const unknown = await tenantMissing(core, scope);
-  if (unknown) return unknown;
-  const { name, params } = requested.texts;
-  const problems = [...problemsOfName(name), ...problemsOfParams(params ?? {})];
+  { texts, ...requested }: RequestedExport,
+): Promise<Outcome<Done<ShownExport>>> {
+  const { name } = texts;
+  const params = { dates: 'ISO_8601', ...texts.params };
+  const problems = [...problemsOfName(name), ...problemsOfParams(params)];
   if (problems.length > 0) return new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons: problems });
-  const outcome = await core.exports.request(metaOf(scope, actor, 'export run'), requested);
+  const outcome = await core.exports.request(metaOf(scope, OPERATOR, 'export run'), {
+    ...requested,
+    texts: { ...texts, params },
+  });
   if ('refused' in outcome)
     return new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons: outcome.details ?? [] });
-  return shownExport(outcome.state, undefined, timeNow());
-}
-
-/** As `requestExport`, for people: dates are ISO 8601. With what its audit event contains. */
-export async function requestOnRecord(
-  core: ExportCore,
-  scope: Scope,
-  requested: RequestedExport,
-): Promise<Outcome<Done<ShownExport>>> {
-  const texts = {
-    ...requested.texts,
-    params: { dates: 'ISO_8601', ...requested.texts.params },
-  };
-  const result = await requestExport(core, scope, { ...requested, texts }, OPERATOR);
-  if (result instanceof NotDone) return result;
+  const result = shownExport(outcome.state, undefined, timeNow());
   const { id, type, format } = result;
   const parameters = { export: id, type, format };
   return { result, parameters, completed: `the export ${id} is asked for` };
@@ -102,26 +86,12 @@ export async function cancelExport(
   core: ExportCore,
   scope: Scope,
   exportId: string,
-  actor: Actor,
-): Promise<Outcome<ShownExport>> {
-  const unknown = await tenantMissing(core, scope);
-  if (unknown) return unknown;
-  const outcome = await core.exports.cancel(metaOf(scope, actor, 'export cancel'), exportId);
+): Promise<Outcome<Done<ShownExport>>> {
+  const outcome = await core.exports.cancel(metaOf(scope, OPERATOR, 'export cancel'), exportId);
   if ('refused' in outcome)
     return new NotDone({
       code: outcome.refused === 'EXPORT_IS_OVER' ? 'EXPORT_IS_OVER' : 'EXPORT_NOT_FOUND',
     });
-  return shownExport(outcome.state, undefined, timeNow());
-}
-
-/** As `cancelExport`, with what its audit event contains. */
-export async function cancelOnRecord(
-  core: ExportCore,
-  scope: Scope,
-  exportId: string,
-  actor: Actor,
-): Promise<Outcome<Done<ShownExport>>> {
-  const result = await cancelExport(core, scope, exportId, actor);
-  if (result instanceof NotDone) return result;
+  const result = shownExport(outcome.state, undefined, timeNow());
   return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
 }

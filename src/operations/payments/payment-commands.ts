@@ -8,7 +8,6 @@ import { disputesOf, pictureOf, WAITS_MS } from '../../domain/customer/customer.
 import type { Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { PaymentProviderName } from '../../domain/tenant/payment-provider-name.js';
-import type { Actor } from '../../event-log/envelope.js';
 import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
 import { figuresOf, noteSync } from '../../payments/incoming/payment-rows.js';
@@ -21,6 +20,8 @@ import { LiveGenerations } from '../../projecting/generations/live-generations.j
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { timeOf } from '../ledger/ledger-selection.js';
+import { OPERATOR } from '../audit.js';
+import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { metaOf } from '../tenants/tenant-operation.js';
 
@@ -58,7 +59,8 @@ export interface ConnectRequest {
 export interface PaymentWorld {
   /** Loaded when it is first needed. */
   readonly provider: () => Promise<PaymentProvider>;
-  readonly guard: Pick<EndpointGuard, 'check'>;
+  /** Of outgoing requests. */
+  readonly guard: () => Promise<EndpointGuard>;
   readonly publicUrl: () => string;
 }
 
@@ -72,16 +74,17 @@ export async function connectPayments(
   core: PaymentCore,
   world: PaymentWorld,
   scope: Scope,
-  { actor, ...request }: ConnectRequest & { readonly actor: Actor },
-): Promise<Outcome<ShownConnection>> {
+  request: ConnectRequest,
+): Promise<Outcome<Done<ShownConnection>>> {
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
   const credentials = await checked(world, scope, request);
   if (credentials instanceof NotDone) return credentials;
-  const meta = metaOf(scope, actor, 'payment connect');
+  const meta = metaOf(scope, OPERATOR, 'payment connect');
   const changed = await core.payments.connect(meta, credentials, GRACE_MS);
   if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
-  return shown(await core.payments.current(changed, scope.mode), world, scope);
+  const result = shown(await core.payments.current(changed, scope.mode), world, scope);
+  return { result, parameters: {}, completed: 'the payment provider is connected' };
 }
 
 export async function showPayments(
@@ -112,13 +115,13 @@ export async function disconnectPayments(
   core: PaymentCore,
   world: Pick<PaymentWorld, 'publicUrl'>,
   scope: Scope,
-  actor: Actor,
-): Promise<Outcome<ShownConnection>> {
+): Promise<Outcome<Done<ShownConnection>>> {
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
-  const changed = await core.payments.disconnect(metaOf(scope, actor, 'payment disconnect'));
+  const changed = await core.payments.disconnect(metaOf(scope, OPERATOR, 'payment disconnect'));
   if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
-  return shown(undefined, world, scope);
+  const result = shown(undefined, world, scope);
+  return { result, parameters: {}, completed: 'the payment provider is disconnected' };
 }
 
 export interface SyncRequest {
@@ -126,8 +129,8 @@ export interface SyncRequest {
   readonly since?: string | undefined;
   /** Ends it after a page; what was recorded until then stays. */
   readonly signal?: AbortSignal;
-  /** @param invoices that the provider has, so far. */
-  readonly onProgress?: (invoices: number) => void;
+  /** Of the invoices that the provider has. */
+  readonly onProgress?: (phase: string, invoices: number) => void;
 }
 
 /**
@@ -138,8 +141,8 @@ export async function syncTenantPayments(
   core: PaymentCore & Pick<Core, 'commands' | 'streams' | 'names' | 'pool'>,
   { provider }: Pick<PaymentWorld, 'provider'>,
   scope: Scope,
-  { since, ...watched }: SyncRequest = {},
-): Promise<Outcome<Synced>> {
+  { since, signal, onProgress }: SyncRequest = {},
+): Promise<Outcome<Done<Synced>>> {
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
   const from = timeOf('since', since, timeNow());
@@ -151,10 +154,14 @@ export async function syncTenantPayments(
   try {
     await askForAll(core, scope);
     const calls = (await provider()).calls(connection);
-    const walk = { calls, since: from ?? timeNow() - WAITS_MS, ...watched };
-    const synced = await syncPayments(parts, scope, walk);
+    const result = await syncPayments(parts, scope, {
+      calls,
+      since: from ?? timeNow() - WAITS_MS,
+      ...(signal && { signal }),
+      onProgress: (invoices) => onProgress?.('walking', invoices),
+    });
     await noteSync(core.pool, scope);
-    return synced;
+    return { result, parameters: { since } };
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
     return notDone(`stopped: ${error.message}; what was recorded until then stays`);
@@ -239,8 +246,11 @@ export async function providerTenant(
 async function checked(
   { provider, guard }: PaymentWorld,
   { mode }: Scope,
-  { provider: name, secretKey, webhookSecret, ...request }: ConnectRequest,
+  { provider: name, ...request }: ConnectRequest,
 ) {
+  // A file may end with a line break.
+  const secretKey = request.secretKey.trim();
+  const webhookSecret = request.webhookSecret.trim();
   if (name !== 'stripe') return notDone('the provider must be stripe');
   const stripe = await provider();
   const modeOfKey = stripe.modeOf(secretKey);
@@ -250,7 +260,7 @@ async function checked(
   if (!stripe.isWebhookSecret(webhookSecret))
     return notDone('the webhook secret is none of Stripe (whsec_…)');
   const apiBase = request.apiBase ?? null;
-  const refused = apiBase === null ? undefined : await reasonAgainst(apiBase, guard);
+  const refused = apiBase === null ? undefined : await reasonAgainst(apiBase, await guard());
   if (refused !== undefined) return notDone(`the address of the provider ${refused}`);
   try {
     await stripe.calls({ secretKey, apiBase }).check();

@@ -6,6 +6,7 @@ import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
 import { accountsInLog } from '../ledger/ledger-entries.js';
+import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { formerRewards, type FormerRewards } from './former-rewards.js';
 import { providerTenant, type PaymentCore, type PaymentWorld } from './payment-commands.js';
@@ -56,7 +57,7 @@ class Differences {
 
 interface Watched {
   readonly signal?: AbortSignal;
-  readonly onProgress?: (accounts: number) => void;
+  readonly onProgress?: (phase: string, accounts: number) => void;
 }
 
 type ReconciledCore = PaymentCore & Pick<Core, 'log' | 'names' | 'streams' | 'codec'>;
@@ -67,7 +68,7 @@ export async function reconcilePayments(
   { provider }: Pick<PaymentWorld, 'provider'>,
   scope: Scope,
   { signal, onProgress }: Watched = {},
-): Promise<Outcome<PaymentReconciliation>> {
+): Promise<Outcome<Done<PaymentReconciliation>>> {
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
   const connection = await core.payments.current(tenant, scope.mode);
@@ -86,13 +87,13 @@ export async function reconcilePayments(
         const ofAccount = await callsOf(core, scope, state, calls);
         await compareAccount(state, state.paymentProviderId, ofAccount, differences.of(state));
       }
-      onProgress?.((accounts += 1));
+      onProgress?.('comparing', (accounts += 1));
     }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
     return stopped(`stopped: ${error.message}`);
   }
-  return differences.found();
+  return { result: differences.found(), parameters: {} };
 }
 
 const stopped = (reason: string): NotDone => new NotDone({ code: 'PAYMENT_NOT_DONE', reason });

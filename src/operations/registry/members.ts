@@ -63,6 +63,9 @@ export const wholeNumber = (max: number) =>
 export const limit = (usual: number) =>
   help(wholeNumber(10_000).default(usual), 'entries to show, up to 10000');
 
+/** Of an operation that writes its answer itself. */
+export const json = given(z.boolean().optional(), { only: 'cli', help: 'as JSON' });
+
 /** `30m`, `24h`, `7d` or `0`. */
 export const duration = z
   .string()

@@ -34,7 +34,7 @@ export interface OperationContext {
   /** Those who may approve a correction; undefined: the command line trusts its caller. */
   readonly operators?: CurrentOperators | undefined;
   /** Writes a piece of a stream to standard output. */
-  readonly write: (text: string) => Promise<void>;
+  readonly write: (piece: string | Uint8Array) => Promise<void>;
 }
 
 /** Of a tenant and mode; the tenant exists. */
@@ -58,6 +58,14 @@ export interface Printer {
   readonly table: <Row>(columns: readonly ShownColumn<Row>[], rows: readonly Row[]) => void;
   /** Standard error. */
   readonly note: (text: string) => void;
+}
+
+/** A line for each member of a document: `name: value`. */
+export function printFacts(document: object, { line }: Printer): void {
+  for (const [name, value] of Object.entries(document) as readonly [string, unknown][]) {
+    const shown = value ?? '';
+    line(`${name}: ${typeof shown === 'string' ? shown : JSON.stringify(shown)}`);
+  }
 }
 
 /** A document that is a finding: the line for people, and the exit code of the command line. */

@@ -43,6 +43,11 @@ export const GROUPS: readonly Group[] = [
     load: async () => (await import('../policies/policy.operations.js')).policyOperations,
   },
   {
+    name: 'webhook',
+    summary: 'endpoints that receive events',
+    load: async () => (await import('../webhooks/webhook.operations.js')).webhookOperations,
+  },
+  {
     name: 'mail',
     summary: 'mails to the people of a tenant',
     load: async () => (await import('../mails/mail.operations.js')).mailOperations,
@@ -51,6 +56,16 @@ export const GROUPS: readonly Group[] = [
     name: 'theme',
     summary: 'words and colours of a tenant',
     load: async () => (await import('../themes/theme.operations.js')).themeOperations,
+  },
+  {
+    name: 'export',
+    summary: 'files with the data of a tenant',
+    load: async () => (await import('../exports/export.operations.js')).exportOperations,
+  },
+  {
+    name: 'payment',
+    summary: 'the payment provider of a tenant',
+    load: async () => (await import('../payments/payment.operations.js')).paymentOperations,
   },
   {
     name: 'log',

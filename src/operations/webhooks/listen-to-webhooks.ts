@@ -14,31 +14,33 @@ import {
 } from '../../webhooks/deliveries/announcements.js';
 import type { Announced, WebhookType } from '../../webhooks/payloads/announced.js';
 import { Payloads } from '../../webhooks/payloads/payloads.js';
-import type { WebhookForwarder } from '../../webhooks/sending/webhook-forwarder.js';
+import { WebhookForwarder } from '../../webhooks/sending/webhook-forwarder.js';
 import type { Posted } from '../../webhooks/sending/webhook-post.js';
 import type { WebhookEnvelope } from '../../webhooks/signing/signed-webhook.js';
-import type { NotDone } from '../outcome.js';
-import { tenantMissing } from '../tenants/tenant-operation.js';
+import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
+import type { ScopedContext } from '../registry/operation.js';
+import { lineOf } from './webhook-line.js';
 
 export interface ListenRequest {
   /** Undefined: all types. */
   readonly types: readonly WebhookType[] | undefined;
-  /** Undefined: nothing is forwarded. */
-  readonly forwarder: Pick<WebhookForwarder, 'forward'> | undefined;
+  /** A URL of this machine; undefined: nothing is forwarded. */
+  readonly forwardTo: string | undefined;
+  /** Each line is the body of the webhook. */
+  readonly json: boolean | undefined;
+}
+
+/** What the listener works with, and reports meanwhile. */
+interface Listens {
+  readonly types: readonly WebhookType[] | undefined;
+  readonly forwarder: WebhookForwarder | undefined;
   /** The service's external address, for links. */
   readonly publicUrl: string;
   /** Ends it. */
   readonly signal: AbortSignal;
-}
-
-/** What is reported meanwhile, in this order. */
-export interface ListenReports {
-  /** What is recorded from now on is reported. */
-  readonly began: () => void;
-  readonly webhook: (envelope: WebhookEnvelope) => void;
-  readonly forwarded: (envelope: WebhookEnvelope, posted: Posted) => void;
+  readonly webhook: (envelope: WebhookEnvelope) => Promise<void>;
   /** One line. */
-  readonly problem: (line: string) => void;
+  readonly note: (line: string) => void;
 }
 
 type ListenCore = Pick<Core, 'log' | 'codec' | 'keys' | 'names' | 'tenants' | 'forget'>;
@@ -47,31 +49,47 @@ const PAGE = 500;
 const RETRY = { first: 100, max: 5_000 };
 
 /**
- * Reports what a subscription of the tenant and mode would be sent from now on, until the signal
- * aborts. It follows the log by itself and stores nothing. It waits while the stores are away.
- * @throws when they are away at the start.
+ * Prints what a subscription of the tenant and mode would be sent from now on, until the signal
+ * aborts or standard output is closed. It follows the log by itself and stores nothing. It waits
+ * while the stores are away. @throws when they are away at the start.
  */
 export async function listenToWebhooks(
-  core: ListenCore,
-  scope: Scope,
-  request: ListenRequest,
-  reports: ListenReports,
-): Promise<NotDone | undefined> {
-  const unknown = await tenantMissing(core, scope);
-  if (unknown) return unknown;
-  const listener = new Listener(core, scope, request, reports);
-  let from = await core.log.head();
-  reports.began();
-  while (!request.signal.aborted) {
-    try {
-      await listener.follow(from);
-    } catch (error) {
-      if (!(error instanceof LogWentBack)) throw error;
-      reports.problem('the log lost its end: listening from where it ends now');
-      from = await listener.whenStoresAnswer(() => core.log.head());
+  context: ScopedContext,
+  { types, forwardTo, json }: ListenRequest,
+): Promise<null> {
+  const { core, scope, note, write } = context;
+  const closed = new AbortController();
+  const signal = AbortSignal.any([context.signal, closed.signal]);
+  const keys = new SigningKeys(core.pool, core.webhookKeysSealer);
+  const forwarder = forwardTo === undefined ? undefined : new WebhookForwarder(forwardTo, keys);
+  const webhook = (envelope: WebhookEnvelope): Promise<void> =>
+    write(`${json ? JSON.stringify(envelope) : lineOf(envelope)}\n`).catch(() => closed.abort());
+  const publicUrl = context.payments.publicUrl();
+  const listener = new Listener(core, scope, {
+    types,
+    forwarder,
+    publicUrl,
+    signal,
+    webhook,
+    note,
+  });
+  try {
+    let from = await core.log.head();
+    if (forwarder) note(`forwarding to ${forwardTo}, with the secret ${forwarder.secret}`);
+    note(`listening to ${scope.tenant} (${scope.mode}) until Ctrl-C`);
+    while (!signal.aborted) {
+      try {
+        await listener.follow(from);
+      } catch (error) {
+        if (!(error instanceof LogWentBack)) throw error;
+        note('the log lost its end: listening from where it ends now');
+        from = await listener.whenStoresAnswer(() => core.log.head());
+      }
     }
+    return null;
+  } finally {
+    await forwarder?.close();
   }
-  return undefined;
 }
 
 class Listener {
@@ -80,29 +98,28 @@ class Listener {
   constructor(
     private readonly core: ListenCore,
     private readonly scope: Scope,
-    private readonly request: ListenRequest,
-    private readonly reports: ListenReports,
+    private readonly listens: Listens,
   ) {
     const { log, codec, keys, names } = core;
-    const publicUrl = (): string => request.publicUrl;
+    const publicUrl = (): string => listens.publicUrl;
     this.payloads = new Payloads({ log, codec, keys, names, publicUrl });
   }
 
   async follow(from: Position | undefined): Promise<void> {
-    const { signal } = this.request;
+    const { signal } = this.listens;
     for await (const page of this.core.log.follow(from, { signal, pageSize: PAGE }))
       await this.take(page);
   }
 
   /** Tries until the stores answer; undefined: it was ended before. */
   async whenStoresAnswer<T>(work: () => Promise<T>): Promise<T | undefined> {
-    const { signal } = this.request;
+    const { signal } = this.listens;
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
         return await work();
       } catch (error) {
         if (!isStoreAway(error)) throw error;
-        if (failures === 0) this.reports.problem('the database or the log is away: waiting for it');
+        if (failures === 0) this.listens.note('the database or the log is away: waiting for it');
         await pause(backOffMs(failures, RETRY), signal);
       }
     }
@@ -112,12 +129,12 @@ class Listener {
   private async take(page: readonly RecordedEvent[]): Promise<void> {
     const own = page.filter(({ stream }) => isAnnouncing(stream) && this.isOfScope(stream));
     if (own.length === 0) return;
-    // Nobody tells this process who was forgotten meanwhile.
+    // This process does not learn who was forgotten meanwhile.
     this.core.forget();
     const all = (await this.whenStoresAnswer(() => decodeAny(this.core.codec)(own))) ?? [];
     for (const decoded of all)
       if ('undecodable' in decoded)
-        this.reports.problem(`an event cannot be read: ${decoded.undecodable}`);
+        this.listens.note(`an event cannot be read: ${decoded.undecodable}`);
     for (const [decoded, announced] of announcements(all))
       for (const each of announced) await this.tell(decoded, each);
   }
@@ -128,14 +145,21 @@ class Listener {
   }
 
   private async tell(decoded: LedgerEvent<DomainEvent>, announced: Announced): Promise<void> {
-    const { types, forwarder, signal } = this.request;
+    const { types, forwarder, signal } = this.listens;
     if (types !== undefined && !types.includes(announced.type)) return;
     const envelope = await this.whenStoresAnswer(() => this.envelopeOf(decoded, announced));
     if (envelope === undefined || signal.aborted) return;
-    this.reports.webhook(envelope);
+    await this.listens.webhook(envelope);
     if (forwarder === undefined) return;
     const posted = await this.whenStoresAnswer(() => forwarder.forward(envelope, signal));
-    if (posted !== undefined && !signal.aborted) this.reports.forwarded(envelope, posted);
+    if (posted !== undefined && !signal.aborted) this.noteForwarded(envelope, posted);
+  }
+
+  private noteForwarded({ id, type }: WebhookEnvelope, posted: Posted): void {
+    const { note } = this.listens;
+    if (posted.kind === 'failed') note(`${type} ${id} was not forwarded: ${posted.reason}`);
+    else if (posted.status < 200 || posted.status > 299)
+      note(`${type} ${id} was answered with ${posted.status}`);
   }
 
   /** Undefined: there is nothing to tell. */
@@ -148,7 +172,7 @@ class Listener {
     const of = { tenant, mode, stream, revision, position, eventId, announced };
     const made = await this.payloads.data(of).catch((error: unknown) => {
       if (!(error instanceof UnreadableEvent)) throw error;
-      this.reports.problem(`${announced.type} cannot be made: its account has an unreadable event`);
+      this.listens.note(`${announced.type} cannot be made: its account has an unreadable event`);
       return undefined;
     });
     if (made?.kind !== 'made') return undefined;

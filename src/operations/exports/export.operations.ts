@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import { accountProjectors } from '../../../projections/account-projectors.js';
+import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
+import type { ShownExport } from '../../exports/shown-export.js';
+import { NotDone } from '../outcome.js';
+import { given, help, json, limit, text, textUpTo } from '../registry/members.js';
+import { ledgerOperation, recordedOperation, type Operation } from '../registry/operation.js';
+import { cancelExport, listExports } from './export-commands.js';
+import { runExport } from './run-export.js';
+
+const name = textUpTo(255).refine(
+  (value) => !/\p{Cc}/u.test(value),
+  'must have no control characters',
+);
+
+export const exportOperations: readonly Operation[] = [
+  ledgerOperation({
+    name: 'export run',
+    summary: 'requests an export, waits, and writes the file',
+    members: {
+      type: help(z.enum(EXPORT_TYPES), EXPORT_TYPES.join(', ')),
+      format: help(z.enum(EXPORT_FORMATS).default('CSV'), EXPORT_FORMATS.join(', ')),
+      param: given(z.record(z.string(), z.string()).optional(), {
+        placeholder: 'key=value',
+        help: 'a filter, such as createdSince=2026-01-01; may be repeated',
+      }),
+      name: help(name.optional(), 'names the export'),
+      out: given(text, { placeholder: 'file', help: 'where to; - is standard output' }),
+      json,
+    },
+    roles: ['support'],
+    isRecorded: true,
+    output: 'stream',
+    examples: [
+      'export run acme --type REWARD_BALANCE --out balances.csv',
+      'export run acme --type USER --out -',
+    ],
+    run: async (context, { type: exportType, format, param, name: own, out }) => {
+      const texts = { name: own ?? null, requester: context.by, params: param ?? null };
+      const shown = await runExport(context, { exportType, format, texts }, out);
+      if (!(shown instanceof NotDone) && out !== '-')
+        await context.write(`${JSON.stringify(shown, null, 2)}\n`);
+      return shown;
+    },
+  }),
+  ledgerOperation({
+    name: 'export list',
+    summary: 'exports, newest first',
+    members: { limit: limit(100) },
+    roles: ['support'],
+    route: { method: 'GET', path: 'exports/{tenant}' },
+    examples: ['export list acme --json'],
+    columns: [
+      ['id', 'id'],
+      ['type', 'type'],
+      ['format', 'format'],
+      ['name', 'name'],
+      ['requester', 'requester'],
+      ['status', 'status'],
+      ['created', ({ dateCreated }: ShownExport) => new Date(dateCreated).toISOString()],
+      ['rows', ({ stats }: ShownExport) => stats?.['rows'] ?? stats?.['rowsDone'], 'amount'],
+    ],
+    run: ({ core, scope }, { limit: most }) =>
+      listExports(core, scope, { projectors: accountProjectors, limit: most }),
+  }),
+  recordedOperation({
+    name: 'export cancel',
+    summary: 'cancels an export that is not over',
+    members: { exportId: given(text, { help: 'the id of the export' }) },
+    positions: ['exportId'],
+    roles: ['support'],
+    route: {
+      method: 'DELETE',
+      path: 'exports/{tenant}/{exportId}',
+      refusals: ['EXPORT_NOT_FOUND'],
+    },
+    examples: ['export cancel acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
+    record: ({ core, scope }, { exportId }) => cancelExport(core, scope, exportId),
+    said: ({ id, status }) => `${id} ${status}`,
+  }),
+];

@@ -1,0 +1,284 @@
+import * as z from 'zod';
+import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
+import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
+import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
+import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
+import {
+  duration,
+  given,
+  help,
+  json,
+  limit,
+  msOf,
+  text,
+  textUpTo,
+  time,
+} from '../registry/members.js';
+import {
+  ledgerOperation,
+  printFacts as print,
+  recordedOperation,
+  serviceOperation,
+  type Operation,
+} from '../registry/operation.js';
+import { listenToWebhooks } from './listen-to-webhooks.js';
+import {
+  addEndpoint,
+  enableEndpoint,
+  removeEndpoint,
+  resendDeliveries,
+  rotateEndpointSecret,
+  showDeliveries,
+  showDelivery,
+  showEndpoints,
+  type ShownAttempt,
+  type ShownDelivery,
+  type ShownEndpoint,
+} from './webhook-commands.js';
+
+const url = textUpTo(2_000);
+const endpoint = given(url, { placeholder: 'url', help: 'its URL' });
+const endpointUrl = given(endpoint, { option: 'endpoint' });
+const delivery = help(text, 'the id of the delivery');
+const since = given(time.optional(), {
+  placeholder: 'time',
+  help: 'of events from this time on',
+});
+const types = (usual: string) =>
+  given(z.array(z.enum(WEBHOOK_TYPES, `takes some of ${WEBHOOK_TYPES.join(',')}`)).optional(), {
+    placeholder: 'types',
+    hasCommas: true,
+    help: `some of ${WEBHOOK_TYPES.join(',')}; default: ${usual}`,
+  });
+const forwardTo = given(
+  url.refine((to) => loopbackProblem(to) === undefined, {
+    error: ({ input }) => loopbackProblem(String(input)) ?? '',
+  }),
+  { placeholder: 'url', help: 'a receiver on this machine' },
+).optional();
+
+export const webhookOperations: readonly Operation[] = [
+  ledgerOperation({
+    name: 'webhook list',
+    summary: 'endpoints: state, waiting and dead deliveries',
+    members: {},
+    roles: ['support'],
+    route: { method: 'GET', path: 'webhooks/{tenant}' },
+    examples: ['webhook list acme'],
+    columns: [
+      ['url', 'endpointUrl'],
+      ['name', 'name'],
+      ['types', ({ eventTypes }: ShownEndpoint) => eventTypes?.join(', ') ?? 'all'],
+      ['state', 'state'],
+      ['waiting', 'waiting', 'amount'],
+      ['dead', 'dead', 'amount'],
+      ['last success', 'lastSuccess'],
+    ],
+    run: ({ core, scope }) => showEndpoints(core, scope),
+  }),
+  recordedOperation({
+    name: 'webhook add',
+    summary: 'subscribes an endpoint, or changes and enables a known one',
+    members: {
+      endpointUrl,
+      name: help(textUpTo(255).optional(), 'names the endpoint'),
+      eventTypes: given(
+        z
+          .array(
+            z.enum([...WEBHOOK_TYPES, 'all'], `takes all, or some of ${WEBHOOK_TYPES.join(',')}`),
+          )
+          .min(1, 'must not be empty')
+          .optional(),
+        {
+          option: 'types',
+          placeholder: 'types',
+          hasCommas: true,
+          help: `all, or some of ${WEBHOOK_TYPES.join(',')}; default: all of a new endpoint`,
+        },
+      ),
+    },
+    roles: ['support'],
+    route: { method: 'POST', path: 'webhooks/{tenant}', status: 201 },
+    examples: ['webhook add acme --endpoint https://shop.example/hooks --types reward.created'],
+    record: ({ core, payments, scope }, { endpointUrl: to, name, eventTypes }) =>
+      payments
+        .guard()
+        .then((guard) =>
+          addEndpoint(core, guard, scope, { endpointUrl: to, name, types: eventTypes }),
+        ),
+    print,
+  }),
+  recordedOperation({
+    name: 'webhook remove',
+    summary: 'ends a subscription; its waiting deliveries are dropped',
+    members: { endpointUrl },
+    roles: ['support'],
+    route: { method: 'DELETE', path: 'webhooks/{tenant}', refusals: ['ENDPOINT_NOT_FOUND'] },
+    examples: ['webhook remove acme --endpoint https://shop.example/hooks'],
+    record: ({ core, scope }, { endpointUrl: to }) => removeEndpoint(core, scope, to),
+    said: ({ endpointUrl: to }) => `${to} is unsubscribed`,
+  }),
+  ledgerOperation({
+    name: 'webhook deliveries',
+    summary: 'deliveries, newest first',
+    members: {
+      endpoint: given(url.optional(), { placeholder: 'url', help: 'of this endpoint' }),
+      state: help(z.enum(DELIVERY_STATES).optional(), DELIVERY_STATES.join(', ')),
+      type: help(z.enum(WEBHOOK_TYPES).optional(), 'of this type of event'),
+      since,
+      limit: limit(100),
+    },
+    roles: ['support'],
+    route: { method: 'GET', path: 'webhooks/{tenant}/deliveries' },
+    examples: [
+      'webhook deliveries acme --state DEAD --since 2026-01-31',
+      'webhook deliveries acme --limit 20',
+    ],
+    columns: [
+      ['id', 'id'],
+      ['type', 'type'],
+      ['url', ({ endpointUrl: to }: ShownDelivery) => to ?? '(unsubscribed)'],
+      ['state', 'state'],
+      ['attempts', 'attempts', 'amount'],
+      ['next', 'nextAttemptAt'],
+      ['created', 'created'],
+    ],
+    run: ({ core, scope }, { endpoint: to, state, type, since: from, limit: most }) =>
+      showDeliveries(core, scope, { endpoint: to, state, type, since: from, limit: most }),
+  }),
+  ledgerOperation({
+    name: 'webhook show',
+    summary: 'a delivery with its attempts',
+    members: { delivery },
+    positions: ['delivery'],
+    roles: ['support'],
+    route: {
+      method: 'GET',
+      path: 'webhooks/{tenant}/deliveries/{delivery}',
+      refusals: ['DELIVERY_NOT_FOUND'],
+    },
+    examples: ['webhook show acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
+    run: ({ core, scope }, { delivery: id }) => showDelivery(core, scope, id),
+    print: ({ attempts, ...facts }, printer) => {
+      print(facts, printer);
+      printer.table(
+        [
+          ['attempt', 'at'],
+          ['answer', ({ status, reason }: ShownAttempt) => status ?? reason],
+          ['ms', 'ms', 'amount'],
+        ],
+        attempts,
+      );
+    },
+  }),
+  recordedOperation({
+    name: 'webhook resend',
+    summary: 'sends a delivery again, or all of an endpoint since a time, with the same ids',
+    members: {
+      delivery: delivery.optional(),
+      endpoint: given(url.optional(), {
+        placeholder: 'url',
+        help: 'all of this endpoint; with --since',
+      }),
+      since,
+    },
+    positions: ['delivery'],
+    rules: [
+      {
+        check: ({ delivery: one, endpoint: to, since: from }) => {
+          const isAll = to !== undefined && from !== undefined;
+          const isPart = to !== undefined || from !== undefined;
+          return (one === undefined ? isAll : !isPart)
+            ? undefined
+            : 'name {delivery}, or {endpoint} and {since}';
+        },
+        schema: {
+          oneOf: [
+            {
+              required: ['delivery'],
+              not: { anyOf: [{ required: ['endpoint'] }, { required: ['since'] }] },
+            },
+            { required: ['endpoint', 'since'], not: { required: ['delivery'] } },
+          ],
+        },
+      },
+    ],
+    roles: ['support'],
+    route: {
+      method: 'POST',
+      path: 'webhooks/{tenant}/resend',
+      refusals: ['ENDPOINT_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
+    },
+    examples: [
+      'webhook resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11',
+      'webhook resend acme --endpoint https://shop.example/hooks --since 2026-01-31',
+    ],
+    record: ({ core, scope }, { delivery: one, endpoint: to = '', since: from = '' }) =>
+      resendDeliveries(
+        core,
+        scope,
+        one === undefined ? { endpoint: to, since: from } : { delivery: one },
+      ),
+    said: ({ resent }) => `${resent} sent again`,
+  }),
+  recordedOperation({
+    name: 'webhook enable',
+    summary: 'deliveries to a disabled endpoint begin again',
+    members: { endpoint },
+    roles: ['support'],
+    route: {
+      method: 'POST',
+      path: 'webhooks/{tenant}/enable',
+      refusals: ['ENDPOINT_NOT_FOUND'],
+    },
+    examples: ['webhook enable acme --endpoint https://shop.example/hooks'],
+    record: ({ core, scope }, { endpoint: to }) => enableEndpoint(core, scope, to),
+  }),
+  recordedOperation({
+    name: 'webhook rotate-secret',
+    summary: 'a new secret; the one before signs for the grace',
+    members: {
+      endpoint,
+      grace: help(duration.default('24h'), 'how long the old one signs as well; 0 ends it now'),
+    },
+    roles: ['support'],
+    route: {
+      method: 'POST',
+      path: 'webhooks/{tenant}/rotate-secret',
+      refusals: ['ENDPOINT_NOT_FOUND'],
+    },
+    examples: ['webhook rotate-secret acme --endpoint https://shop.example/hooks --grace 24h'],
+    record: async (context, { endpoint: to, grace }) => {
+      const rotated = await rotateEndpointSecret(context.core, context.scope, {
+        endpoint: to,
+        grace,
+      });
+      context.note(
+        `A secret is shown once, when it is made. The one before signs as well for ${grace}.`,
+      );
+      return rotated;
+    },
+  }),
+  serviceOperation({
+    name: 'webhook rotate-signing-key',
+    summary: 'a new key for the JWS of all webhooks; the one before is served for the grace',
+    members: { grace: help(duration.default('7d'), 'how long the key before is served') },
+    roles: ['support'],
+    isRecorded: true,
+    route: { method: 'POST', path: 'webhooks/rotate-signing-key' },
+    examples: ['webhook rotate-signing-key --grace 7d'],
+    run: ({ core, by }, { grace }) =>
+      new SigningKeys(core.pool, core.webhookKeysSealer).rotate(msOf(grace), by),
+    said: ({ kid }) => `webhooks are signed with the key ${kid} from now on`,
+  }),
+  ledgerOperation({
+    name: 'webhook listen',
+    summary: 'a line for each event from now on, and a signed POST, until Ctrl-C',
+    members: { forwardTo, types: types('all'), json },
+    roles: ['support'],
+    output: 'stream',
+    examples: ['webhook listen acme --mode test --forward-to http://127.0.0.1:4000/hooks'],
+    run: (context, { forwardTo: to, types: some, json: isJson }) =>
+      listenToWebhooks(context, { types: some, forwardTo: to, json: isJson }),
+  }),
+];
