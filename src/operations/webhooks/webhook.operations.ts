@@ -57,6 +57,12 @@ const forwardTo = given(
   { placeholder: 'url', help: 'a receiver on this machine' },
 ).optional();
 
+/** The JSON Schema of a request with these members. */
+const having = (...members: readonly string[]) => ({
+  required: members,
+  properties: Object.fromEntries(members.map((name) => [name, {}])),
+});
+
 export const webhookOperations: readonly Operation[] = [
   ledgerOperation({
     name: 'webhook list',
@@ -194,11 +200,8 @@ export const webhookOperations: readonly Operation[] = [
         },
         schema: {
           oneOf: [
-            {
-              required: ['delivery'],
-              not: { anyOf: [{ required: ['endpoint'] }, { required: ['since'] }] },
-            },
-            { required: ['endpoint', 'since'], not: { required: ['delivery'] } },
+            { ...having('delivery'), not: { anyOf: [having('endpoint'), having('since')] } },
+            { ...having('endpoint', 'since'), not: having('delivery') },
           ],
         },
       },
