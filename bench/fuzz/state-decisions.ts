@@ -40,6 +40,7 @@ const BY_MESSAGE: readonly (readonly [message: RegExp, why: string])[] = [
     /there is no (?:new|earlier) generation|there is nothing of .* to resume/,
     'the generations of the read model',
   ],
+  [/there is no such parked stream/, 'the parked streams'],
   [/names a program that the tenant does not have/, 'the programs of the tenant'],
   [/approvedBy must be another operator/, 'who calls'],
   [/Stripe-Signature is missing, wrong/, 'the secret of the provider'],
