@@ -1,7 +1,11 @@
 import type { Command } from 'commander';
 import { EXAMPLES as WRITTEN } from '../../src/cli/examples.js';
 import { execFileSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { commandReference } from '../../src/cli/command-reference.js';
 import { commandsFor, OPERATIONS, runCommandLine } from '../../src/cli/run-command-line.js';
+
+const COMMANDS = 'docs/generated/commands.md';
 
 /** By command: those of the registry, and those written by hand. */
 const examplesOf = async (): Promise<ReadonlyMap<string, readonly string[]>> =>
@@ -49,6 +53,12 @@ test('every example is understood', async () => {
       await cli.parseAsync(wordsOf(line), { from: 'user' });
       expect({ line, called }).toEqual({ line, called: [path] });
     }
+});
+
+test('the list of commands in the documentation is that of the command line', async () => {
+  const made = commandReference(await commandsFor());
+  if (process.env['UPDATE'] !== undefined) await writeFile(COMMANDS, made);
+  expect(await readFile(COMMANDS, 'utf8')).toBe(made);
 });
 
 test('an unknown command is answered with the closest known one, in one line', async () => {
