@@ -260,14 +260,7 @@ export const projectionOperations: readonly Operation[] = [
     positions: ['projection'],
     rules: [
       {
-        check: ({ tenant: of, account: one, stream }) =>
-          stream === undefined
-            ? of === undefined || one === undefined
-              ? 'takes {tenant} and {account}, or {stream}'
-              : undefined
-            : of !== undefined || one !== undefined
-              ? 'takes {tenant} and {account}, or {stream}'
-              : undefined,
+        check: () => undefined,
         schema: {
           oneOf: [{ required: ['tenant', 'account'] }, { required: ['stream'] }],
           dependentRequired: { tenant: ['account'], account: ['tenant'] },
