@@ -1,5 +1,5 @@
 import { LEDGER_ACCOUNTS, type LedgerAccount, type Posting } from './postings.js';
-import { effectOnAvailable } from './statement.js';
+import { effectOn } from './statement.js';
 
 /**
  * All accounts' credit in one unit over a period: opening + issued − redeemed − expired − cancelled
@@ -64,7 +64,7 @@ const ADDS: Readonly<Record<Movement, boolean>> = {
 export function movementOf(
   posting: Posting,
 ): { readonly movement: Movement; readonly amount: number } | undefined {
-  const effect = effectOnAvailable(posting);
+  const effect = effectOn('available', posting);
   return effect === 0 ? undefined : movedBy(posting, effect);
 }
 
@@ -99,7 +99,7 @@ export class RollForwardSums {
     const amount = BigInt(posting.amount);
     sums.debit[posting.debit] += amount;
     sums.credit[posting.credit] += amount;
-    const effect = effectOnAvailable(posting);
+    const effect = effectOn('available', posting);
     if (!inPeriod) {
       sums.opening += BigInt(effect);
       return;

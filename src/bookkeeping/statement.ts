@@ -48,6 +48,10 @@ export interface StatementLine {
   /** The change of the balance; 0 for scheduled credit. */
   readonly amount: number;
   readonly balance: number;
+  /** Of a correction; null: forgotten. */
+  readonly reason?: string | null;
+  readonly proposedBy?: string | null;
+  readonly approvedBy?: string | null;
 }
 
 export interface StatementOf {
@@ -81,7 +85,7 @@ export async function statementOf(
   const period = new PeriodPostings(span, (posted, isWithin) => {
     for (const posting of posted) {
       const { unitKey } = posting;
-      if (!isWithin) opening.set(unitKey, (opening.get(unitKey) ?? 0) + effectOnAvailable(posting));
+      if (!isWithin) opening.set(unitKey, (opening.get(unitKey) ?? 0) + effectOn('available', posting));
       else if (wanted === undefined || unitKey === wanted) within.push(posting);
     }
   });
@@ -124,7 +128,7 @@ class StatementLines {
   add(posting: Posting): void {
     if (!isShown(posting)) return;
     const { unitKey: key } = posting;
-    const amount = effectOnAvailable(posting);
+    const amount = effectOn('available', posting);
     const balance = (this.balances.get(key) ?? 0) + amount;
     this.balances.set(key, balance);
     const line = lineOf(posting, amount, balance);
@@ -146,9 +150,9 @@ const isShown = ({ debit, credit }: Posting): boolean => isOwners(debit) || isOw
 const isOwners = (account: LedgerAccount): boolean =>
   account === 'available' || account === 'scheduled';
 
-export function effectOnAvailable({ debit, credit, amount }: Posting): number {
-  if (credit === 'available') return amount;
-  return debit === 'available' ? -amount : 0;
+export function effectOn(account: LedgerAccount, { debit, credit, amount }: Posting): number {
+  if (credit === account) return amount;
+  return debit === account ? -amount : 0;
 }
 
 function lineOf(
@@ -168,6 +172,11 @@ function lineOf(
     rewardId,
     amount,
     balance,
+    ...(adjustment && {
+      reason: adjustment.reason.value,
+      proposedBy: adjustment.by.value,
+      approvedBy: adjustment.approvedBy.value,
+    }),
   };
 }
 

@@ -2,10 +2,10 @@ import { Option, type Command } from 'commander';
 import * as z from 'zod';
 import { brokenRule, membersIn, type Operation } from '../operations/registry/operation.js';
 import { channels, type ChannelMember } from '../operations/registry/members.js';
-import { checkedActor } from './arguments.js';
+import { checkedActor, checkedKey } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { readJsonFile, readTextFile } from './command-line.js';
-import { printDocument } from './print-document.js';
+import { printDocument, type Format } from './print-document.js';
 import { runOperation } from './run-operation.js';
 
 /** The commands of operations: their options, help and output follow from the registry. */
@@ -21,12 +21,13 @@ interface Member {
 /** Options of every command, which are no members of its request. */
 interface OwnOptions {
   readonly json?: boolean;
+  readonly format?: Format;
   readonly by?: string;
   readonly idempotencyKey?: string;
 }
 
 export function addOperation(group: Command, operation: Operation): void {
-  const { name, summary, positions, isRecorded, isKeyed, examples, output } = operation;
+  const { name, summary, positions, isRecorded, isKeyed, examples, csv } = operation;
   const members = membersOf(operation);
   const command = group.command(name.slice(group.name().length + 1)).description(summary);
   const byName = new Map(members.map((member) => [member.name, member]));
@@ -42,7 +43,11 @@ export function addOperation(group: Command, operation: Operation): void {
   if (isKeyed) command.option('--idempotency-key <key>', 'the same key again has no second effect');
   if (isRecorded)
     command.option('--by <name>', 'who runs it; default: the user of the operating system');
-  if (output !== 'stream') command.option('--json', 'one JSON document');
+  if (csv !== undefined)
+    command.addOption(
+      new Option('--format <format>', 'the output format').choices(['table', 'csv', 'json']),
+    );
+  command.option('--json', 'one JSON document');
   command.addHelpText('after', examplesText(examples));
   command.action(async (...given: unknown[]) => {
     const options = command.opts<Record<string, unknown> & OwnOptions>();
@@ -54,9 +59,14 @@ export function addOperation(group: Command, operation: Operation): void {
     const request = requestOf(operation, values);
     const document = await runOperation(operation, request, {
       by: checkedActor(options.by),
-      key: options.idempotencyKey,
+      key: checkedKey(options.idempotencyKey),
     });
-    printDocument(operation, document, request, options.json ?? false);
+    printDocument(
+      operation,
+      document,
+      request,
+      options.json ? 'json' : (options.format ?? 'table'),
+    );
   });
 }
 

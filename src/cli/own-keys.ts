@@ -8,15 +8,8 @@ import { PostgresAnswerRows } from '../idempotency/answer-rows.js';
 import { KeptAnswers } from '../idempotency/kept-answers.js';
 import { CommandError } from './command-error.js';
 import type { KeyedBy } from '../operations/operator-keys.js';
-import { NotDone, type Outcome } from '../operations/outcome.js';
+import type { Outcome } from '../operations/outcome.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
-import { note } from './command-line.js';
-
-type KeyedWork = 'correction' | 'proposal';
-const PAST: Readonly<Record<KeyedWork, string>> = {
-  correction: 'corrected',
-  proposal: 'proposed',
-};
 
 /**
  * Runs a command's work with its idempotency key, or with a new one: when the answer of an effect
@@ -26,36 +19,26 @@ const PAST: Readonly<Record<KeyedWork, string>> = {
  */
 export async function withOwnKeys<T>(
   core: Core,
-  given: string | undefined,
+  {
+    key = randomUUID(),
+    onReplayed,
+  }: { readonly key: string | undefined } & Pick<KeyedBy, 'onReplayed'>,
   work: (keyed: KeyedBy) => Promise<Outcome<T>>,
-  kind: KeyedWork = 'correction',
 ): Promise<Outcome<T>> {
-  const key = given ?? randomUUID();
   const presence = new ProcessPresence(core.pool, releaseOf(accountProjectors));
   await presence.start();
-  let repeated = false;
   try {
-    const answers = new KeptAnswers(
-      new PostgresAnswerRows(core.pool, presence),
-      core.answerSealer,
-      core.keys,
-    );
-    const result = await work({ key, answers, onReplayed: () => (repeated = true) });
-    if (repeated && !(result instanceof NotDone))
-      note(`a repetition: nothing was ${PAST[kind]} a second time`);
-    return result;
+    const rows = new PostgresAnswerRows(core.pool, presence);
+    const answers = new KeptAnswers(rows, core.answerSealer, core.keys);
+    return await work({ key, answers, onReplayed });
   } catch (error) {
-    throw mayStand(error, key, kind);
+    // The log stored nothing.
+    if (error instanceof LogAheadOfClock) throw new CommandError(firstLine(error));
+    // After a refusal nothing changed; after any other error the effect may be in the log.
+    throw new CommandError(
+      `${firstLine(error)}: the change may stand; the same operator repeats the command with --idempotency-key ${key} without a second effect`,
+    );
   } finally {
     await presence.stop().catch(() => undefined);
   }
-}
-
-/** After a refusal nothing changed; after any other error the effect may be in the log. */
-function mayStand(error: unknown, key: string, kind: KeyedWork): CommandError {
-  // The log stored nothing.
-  if (error instanceof LogAheadOfClock) return new CommandError(firstLine(error));
-  return new CommandError(
-    `${firstLine(error)}: the ${kind} may stand; the same operator repeats the command with --idempotency-key ${key} without a second effect`,
-  );
 }

@@ -2,25 +2,29 @@ import type { Operation, Printer, ShownColumn } from '../operations/registry/ope
 import { CommandError } from './command-error.js';
 import { note, printJson, printTable } from './command-line.js';
 
+export type Format = 'table' | 'csv' | 'json';
+
 /**
- * Prints the document of an operation: as JSON, or as its table or line for people.
+ * Prints the document of an operation: as JSON, as CSV, or as its table or line for people.
  * @throws {CommandError} of exit 2 or 3 for a finding, after it is printed.
  */
 export function printDocument(
   operation: Operation,
   document: unknown,
   request: unknown,
-  isJson: boolean,
+  format: Format,
 ): void {
-  const { output, print, columns, said, ending } = operation;
+  const { output, print, columns, said, ending, csv } = operation;
   if (output === 'stream') return;
-  if (isJson) printJson(document);
+  const isForPeople = format === 'table';
+  if (format === 'json') printJson(document);
+  else if (format === 'csv') process.stdout.write(csv?.(document) ?? '');
   else if (print !== undefined) print(document, printer, request as never);
   else if (columns !== undefined) printRows(operation, document, request);
   else if (output === 'lists') printLists(document as object, operation.empty);
   else if (said === undefined) printJson(document);
   const end = ending?.(document, request as never);
-  if (!isJson && said !== undefined && end === undefined)
+  if (isForPeople && said !== undefined && end === undefined)
     printer.line(said(document, request as never));
   if (end !== undefined) throw new CommandError(end.line, end.exitCode);
 }

@@ -4,7 +4,6 @@ import { GROUPS } from '../operations/registry/registry.js';
 import { coloured } from './colours.js';
 import { CommandError } from './command-error.js';
 import { addCompletion } from './completion.js';
-import { examplesText } from './examples.js';
 import { addOperation } from './operation-commands.js';
 import { ownVersion } from '../foundation/own-version.js';
 import { isStorable, NOT_STORABLE } from '../foundation/outside-text.js';
@@ -25,29 +24,6 @@ const OWN_OPERATIONS: typeof GROUPS = [
 
 /** The groups whose commands follow from the registry. */
 export const OPERATIONS = [...GROUPS, ...OWN_OPERATIONS];
-
-type AddCommands = (cli: Command) => void;
-
-/**
- * The groups of commands, in the order of the help. Only the code of the command's own group is
- * loaded, which makes it start twice as fast.
- */
-const BY_HAND = new Map<string, () => Promise<AddCommands>>([
-  ['ledger', ledgerCommands],
-]);
-
-async function ledgerCommands(): Promise<AddCommands> {
-  const { addLedgerCommands } = await import('./ledger-cli.js');
-  const { addLedgerChecks } = await import('./ledger-checks-cli.js');
-  const { addProposalCommands } = await import('./ledger-proposals-cli.js');
-  const { addChainCommands } = await import('./ledger-chain-cli.js');
-  return (cli) => {
-    addLedgerCommands(cli);
-    addProposalCommands(cli);
-    addLedgerChecks(cli);
-    addChainCommands(cli);
-  };
-}
 
 /**
  * The command line for operators. Returns the exit code: 0 fine, 1 error (one clear line on
@@ -95,19 +71,12 @@ export async function commandsFor(group?: string): Promise<Command> {
       process.stderr.write(`${coloured(process.stderr, 'red', line)}\n`);
     },
   });
-  const named = BY_HAND.get(group ?? '');
-  const isKnown = BY_HAND.has(group ?? '') || OPERATIONS.some(({ name }) => name === group);
-  for (const load of named !== undefined ? [named] : isKnown ? [] : BY_HAND.values())
-    (await load())(cli);
+  const isKnown = OPERATIONS.some(({ name }) => name === group);
   for (const { name, summary, load } of OPERATIONS)
     if (!isKnown || name === group) {
-      const own =
-        cli.commands.find((one) => one.name() === name) ?? cli.command(name).description(summary);
+      const own = cli.command(name).description(summary);
       for (const operation of await load()) addOperation(own, operation);
     }
-  for (const each of cli.commands)
-    for (const command of each.commands)
-      command.addHelpText('after', examplesText(`${each.name()} ${command.name()}`));
   return cli;
 }
 

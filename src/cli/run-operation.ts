@@ -39,6 +39,7 @@ export async function runOperation(
   const progress = new ProgressLine(process.stderr);
   process.on('SIGINT', stop).on('SIGTERM', stop);
   const ends: (() => Promise<void>)[] = [];
+  let isRepetition = false;
   const context = {
     by,
     channel: 'cli' as const,
@@ -51,6 +52,9 @@ export async function runOperation(
     },
     warn: note,
     write: writeOut,
+    onReplayed: () => {
+      isRepetition = true;
+    },
   };
   try {
     if (operation.of === 'machine')
@@ -67,7 +71,9 @@ export async function runOperation(
         };
         const opened = { ...context, core, operationsPool, payments: paymentWorld(ends) };
         try {
-          return done(await ran(core, operation, request, { opened, key, stop }));
+          const document = done(await ran(core, operation, request, { opened, key, stop }));
+          if (isRepetition) context.note('a repetition: nothing changed a second time');
+          return document;
         } finally {
           for (const end of ends) await end();
         }
@@ -94,7 +100,9 @@ function ran(
   { opened, key, stop }: Opened,
 ): Promise<Outcome<unknown>> {
   if (operation.isKeyed)
-    return withOwnKeys(core, key, (keyed) => operation.run({ ...opened, keyed }, request));
+    return withOwnKeys(core, { key, onReplayed: opened.onReplayed }, (keyed) =>
+      operation.run({ ...opened, keyed }, request),
+    );
   if (!operation.isLong) return operation.run(opened, request);
   const { name } = operation;
   const { tenant, mode } = request as Partial<Scope>;

@@ -10,17 +10,6 @@ export const CELL_CHARACTERS_MAX = 500;
 /** Most lines of a cell. */
 export const CELL_LINES_MAX = 12;
 
-/** Items of a list that a cell names. */
-const NAMED_MAX = 5;
-
-/** The first items of a list, a line each, and the number of the others. */
-export function firstOf(items: readonly string[]): string {
-  const more = items.length - NAMED_MAX;
-  return more > 0
-    ? [...items.slice(0, NAMED_MAX), `and ${more} more`].join('\n')
-    : items.join('\n');
-}
-
 /** A column by its name. Amounts stand right-aligned, with their thousands apart. */
 export type Column = string | { readonly amount: string };
 

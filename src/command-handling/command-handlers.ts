@@ -13,7 +13,7 @@ import { decide as decideExport } from '../domain/export/export.decider.js';
 import { sidesOf, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import { decide as decideOperation } from '../domain/operation/operation.decider.js';
 import { decide as decidePeriod } from '../domain/period/period.decider.js';
-import { propose } from '../domain/proposal/proposal.decider.js';
+import { endProposal, propose } from '../domain/proposal/proposal.decider.js';
 import { personal, type SubjectId } from '../domain/personal.js';
 import { refused, type Refused } from '../domain/refusal.js';
 import { decide as decideVisits } from '../domain/share-link/share-link.decider.js';
@@ -36,6 +36,7 @@ import {
   ModerationCommandEnvelope,
   OperationCommandEnvelope,
   PeriodCommandEnvelope,
+  EndProposalEnvelope,
   ProposalCommandEnvelope,
   ProviderEventEnvelope,
   type RecordedEvent,
@@ -292,7 +293,7 @@ export class ProposalCommandHandler implements ICommandHandler<ProposalCommandEn
     );
     if (outcome.kind === 'refused') return { refused: outcome.refused, details: outcome.details };
     const [proposal] = outcome.kind === 'accepted' ? outcome.events : [];
-    if (outcome.kind !== 'accepted' || !proposal) throw new Error('a proposal was not recorded');
+    if (outcome.kind !== 'accepted' || proposal?.type !== 'CorrectionProposed') throw new Error('a proposal was not recorded');
     return { proposal, day, position: outcome.position, replayed: outcome.replayed };
   }
 
@@ -308,6 +309,16 @@ export class ProposalCommandHandler implements ICommandHandler<ProposalCommandEn
     return today;
   }
 }
+
+export const recordEndOfProposal =
+  ({ streams, names }: HandlerParts) =>
+  async ({ meta, day, event }: EndProposalEnvelope): Promise<boolean> => {
+    const stream = names.proposalsStream(meta.scope, day);
+    const outcome = await streams.proposals.handle(stream, meta, (state) =>
+      endProposal(state, event),
+    );
+    return outcome.kind === 'accepted';
+  };
 
 @CommandHandler(ProviderEventEnvelope)
 export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelope> {

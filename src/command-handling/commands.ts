@@ -8,7 +8,11 @@ import type { SeenSides } from '../domain/account/moderation/moderation-of-accou
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { RecordOperation } from '../domain/operation/operation.decider.js';
 import type { ChangePeriod } from '../domain/period/period.decider.js';
-import type { ProposalEvent, ProposeCorrection } from '../domain/proposal/proposal.decider.js';
+import type {
+  CorrectionProposed,
+  ProposalEnded,
+  ProposeCorrection,
+} from '../domain/proposal/proposal.decider.js';
 import type { Refusal, Refused } from '../domain/refusal.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { CountedVisits } from '../domain/share-link/share-link.decider.js';
@@ -185,7 +189,7 @@ export class OperationCommandEnvelope extends CommandOf<Position | null> {
 
 export type ProposalOutcome =
   | {
-      readonly proposal: ProposalEvent;
+      readonly proposal: CorrectionProposed;
       /** `YYYY-MM-DD`, in UTC: names its stream. */
       readonly day: string;
       readonly position: Position | null;
@@ -199,6 +203,18 @@ export class ProposalCommandEnvelope extends CommandOf<ProposalOutcome> {
   constructor(
     readonly meta: CommandMeta,
     readonly correction: Omit<ProposeCorrection, 'proposalId' | 'account' | 'now'>,
+  ) {
+    super();
+  }
+}
+
+/** Rejects or withdraws a proposal of a day; false: it had ended. */
+export class EndProposalEnvelope extends CommandOf<boolean> {
+  constructor(
+    readonly meta: CommandMeta,
+    /** `YYYY-MM-DD`, in UTC: names its stream. */
+    readonly day: string,
+    readonly event: ProposalEnded,
   ) {
     super();
   }

@@ -116,7 +116,8 @@ function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
   if (state.attribution) yield state.attribution.codeSubject;
 }
 
-function* subjectsOfProposals({ proposals }: ProposalsState): Iterable<SubjectId> {
+function* subjectsOfProposals({ proposals, ended }: ProposalsState): Iterable<SubjectId> {
+  for (const { by } of ended.values()) yield by.subject;
   for (const { person, accountId, by } of proposals.values()) {
     yield person;
     yield accountId.subject;

@@ -50,6 +50,7 @@ export type Refusal =
   | 'EXPORT_IS_OVER'
   | 'TOO_MANY_EXPORTS'
   | 'TOO_MANY_PROPOSALS'
+  | 'PROPOSAL_ENDED'
   /** The locale has no values of its own. */
   | 'THEME_NOT_FOUND'
   | 'THEME_VERSION_NOT_FOUND'

@@ -91,6 +91,8 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ExportExpired: 1,
   ExportDownloaded: 1,
   CorrectionProposed: 1,
+  CorrectionRejected: 1,
+  CorrectionWithdrawn: 1,
   ThemePublished: 2,
   ThemeRemoved: 2,
 };

@@ -6,8 +6,7 @@ export type Argument = string;
 
 /**
  * Why an operation was refused; nothing changed. A closed set: each code has its line in
- * refusal-text.ts, its exit code in src/cli/outcomes.ts and its answer in
- * src/http/operations/refusals.ts.
+ * refusal-text.ts and its answer in src/http/operations/refusals.ts.
  */
 export type OperationRefusal =
   | { readonly code: 'TENANT_NOT_FOUND'; readonly tenant: string }
@@ -61,13 +60,27 @@ type AdjustmentRefusal =
     }
   /** A request with the same key was refused before, for this reason. */
   | { readonly code: 'REFUSED_BEFORE'; readonly reason: string; readonly refused?: string }
-  | { readonly code: 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS' };
+  | { readonly code: 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS' }
+  /** Over HTTP, another operator with the role finance approves. */
+  | { readonly code: 'APPROVER_REFUSED' };
 
-type ProposalRefusal = {
+type ProposalRefusal =
+  | {
+      readonly code: 'PROPOSAL_ENDED';
+      /** `approved`, `rejected`, `withdrawn` or `lapsed`. */
+      readonly state: string;
+    }
+  /** The prefix of an id, of several ids. */
+  | { readonly code: 'ID_AMBIGUOUS'; readonly id: string; readonly count: number }
+  | SimpleProposalRefusal;
+
+type SimpleProposalRefusal = {
   readonly code:
     | 'PROPOSAL_NOT_FOUND'
-    /** Its proposer approves it. */
+    /** Its proposer approves or rejects it. */
     | 'PROPOSAL_IS_OWN'
+    /** Another operator withdraws it. */
+    | 'PROPOSAL_OF_OTHERS'
     | 'PROPOSAL_EXPIRED'
     | 'PROPOSAL_APPROVED'
     /** The user was forgotten. */
@@ -79,8 +92,7 @@ type BalancesRefusal =
   | {
       readonly code: 'BALANCES_NOT_CSV' | 'BALANCE_MALFORMED' | 'BALANCE_REPEATED';
       readonly source: string;
-      /** The header is the first record. */
-      readonly record: number;
+      readonly line: number;
     };
 
 type ReplayRefusal =
@@ -96,6 +108,8 @@ type ReplayRefusal =
     };
 
 type ChainRefusal =
+  /** The digest belongs to another chain. */
+  | ({ readonly code: 'DIGEST_OF_OTHERS' } & Scope)
   | { readonly code: 'CHAIN_EMPTY'; readonly scope: Scope }
   /** A digest on top of it would vouch for unverified events. */
   | { readonly code: 'SEAL_NOT_SIGNED_HERE' }

@@ -54,19 +54,25 @@ const TEXTS: Texts = {
   REFUSED_BEFORE: ({ reason }) => reason,
   IDEMPOTENCY_KEY_REUSED: () => 'the idempotency key was used for another correction',
   REQUEST_IN_PROGRESS: () => 'a correction with this idempotency key is still under way',
+  APPROVER_REFUSED: (_, wordFor) =>
+    `${wordFor('approvedBy')} must be another operator than the caller, with the role finance`,
 
   PROPOSAL_NOT_FOUND: () => 'there is no such proposal',
-  PROPOSAL_IS_OWN: () => 'a proposal is approved by another operator than the one who made it',
+  PROPOSAL_IS_OWN: () =>
+    'a proposal is approved or rejected by another operator than the one who made it',
+  PROPOSAL_OF_OTHERS: () => 'a proposal is withdrawn by the operator who made it',
+  PROPOSAL_ENDED: ({ state }) => `the proposal has ended: it is ${state}`,
+  ID_AMBIGUOUS: ({ id, count }) => `${quoted(id)} begins ${count} ids: write more of it`,
   PROPOSAL_EXPIRED: () => 'the proposal was not approved within seven days: propose it again',
   PROPOSAL_APPROVED: () => 'another operator has approved the proposal already',
   PROPOSAL_WITHOUT_USER: () => 'the user of the proposal is forgotten',
 
   BALANCES_WITHOUT_HEAD: ({ source, head }) => `${source} must begin with the line ${head}`,
-  BALANCES_NOT_CSV: ({ source, record }) => `${source}: record ${record} is no CSV`,
-  BALANCE_MALFORMED: ({ source, record }) =>
-    `${source}: record ${record} is no account, unit and whole number`,
-  BALANCE_REPEATED: ({ source, record }) =>
-    `${source}: record ${record} names an account and unit a second time`,
+  BALANCES_NOT_CSV: ({ source, line }) => `${source}: line ${line} is no CSV`,
+  BALANCE_MALFORMED: ({ source, line }) =>
+    `${source}: line ${line} is no account, unit and balance; a balance is a whole number such as 1250, or 12.50 for CENTS, without a separator of thousands`,
+  BALANCE_REPEATED: ({ source, line }) =>
+    `${source}: line ${line} names an account and unit a second time`,
 
   NO_READ_MODELS: () => 'there are no read models yet: start the service once',
   READ_MODELS_BEING_REBUILT: () =>
@@ -80,6 +86,8 @@ const TEXTS: Texts = {
       : `${found}; continue with ${wordFor('resumeFrom')} ${resumeFrom}`;
   },
 
+  DIGEST_OF_OTHERS: ({ tenant, mode }, wordFor) =>
+    `${wordFor('digest')} is of ${tenant} in ${mode} mode`,
   CHAIN_EMPTY: ({ scope: { tenant, mode } }) =>
     `the chain of ${tenant} has no events in ${mode} mode`,
   SEAL_NOT_SIGNED_HERE: () =>

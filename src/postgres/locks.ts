@@ -13,6 +13,8 @@ export const LOCKS = {
   'settle a lost log': 7_202_514n,
   /** Shared by the processes that use an embedded Postgres; alone for the one that stops it. */
   'use embedded Postgres': 7_203_114n,
+  /** An approval, a rejection and a withdrawal of a proposal exclude each other. */
+  'end a proposal': 7_202_515n,
   'change master keys': -1_426_729_567n,
   'start operation runs': -1_066_180_052n,
   'provision service role': -906_341_756n,
@@ -33,6 +35,19 @@ export const LOCK_CLASSES = {
   /** Hash of a tenant whose waiting exports are counted. */
   'exports of a tenant': 720_256,
 } as const;
+
+/** As `withLock`, without waiting: `locked` when another process has the lock. */
+export function tryLock<T>(
+  pool: Pool,
+  lock: keyof typeof LOCKS,
+  work: () => Promise<T>,
+): Promise<T | 'locked'> {
+  return inTransaction(pool, async (client) => {
+    const text = 'select pg_try_advisory_xact_lock($1) as locked';
+    const { rows } = await client.query<{ locked: boolean }>(text, [LOCKS[lock]]);
+    return rows[0]?.locked ? work() : 'locked';
+  });
+}
 
 /** One transaction that waits for the lock and holds it until its end. */
 export function withLock<T>(

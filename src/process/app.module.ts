@@ -68,19 +68,14 @@ import { ExportsController } from '../http/exports/exports.controller.js';
 import { HealthController } from '../http/health/health.controller.js';
 import { READINESS_PROBE, type ReadinessProbe } from '../http/health/readiness.js';
 import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
-import { AdjustmentsController } from '../http/operations/adjustments.controller.js';
-import { ChainController } from '../http/operations/chain.controller.js';
-import { LedgerChecksController } from '../http/operations/ledger-checks.controller.js';
 import { LedgerOperations } from '../http/operations/ledger-operations.js';
+import { OperationCalls } from '../http/operations/operation-calls.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { OperatedPayments } from '../http/operations/operated-payments.js';
 import { OperationsCore } from '../http/operations/operations-core.js';
 import { OperationsController } from '../http/operations/operations.controller.js';
-import { PeriodsController } from '../http/operations/periods.controller.js';
 import { operationRoutes } from '../http/operations/operation-routes.js';
 import { allOperations } from '../operations/registry/registry.js';
-import { ProposalsController } from '../http/operations/proposals.controller.js';
-import { StatementsController } from '../http/operations/statements.controller.js';
 import { PersonalDataController } from '../http/personal-data/personal-data.controller.js';
 import { CodeLookUps } from '../http/referral-codes/code-look-ups.js';
 import { ReferralCodesController } from '../http/referral-codes/referral-codes.controller.js';
@@ -182,15 +177,7 @@ const TENANT_CONTROLLERS = [
   PaymentEventsController,
 ];
 
-const OPERATOR_CONTROLLERS = [
-  OperationsController,
-  StatementsController,
-  LedgerChecksController,
-  PeriodsController,
-  AdjustmentsController,
-  ProposalsController,
-  ChainController,
-];
+const OPERATOR_CONTROLLERS = [OperationsController];
 
 const CONSOLE_CONTROLLERS = [
   ConsoleAssetsController,
@@ -270,7 +257,9 @@ function http(parts: ModuleParts): Provider[] {
     parts.operators,
   );
   const ledgerOperations = new LedgerOperations(operations, parts.runs);
-  const pages = new TenantPages(ledgerOperations, parts.runs);
+  const payments = new OperatedPayments(parts.payments.provider, parts.webhooks.guard, publicUrl);
+  const calls = new OperationCalls(operations, parts.runs, payments);
+  const pages = new TenantPages(ledgerOperations, calls);
   return [
     value(KeyedNames, core.names),
     value(UnsubscribedAddresses, new UnsubscribedAddresses(core.pool, core.names)),
@@ -283,10 +272,8 @@ function http(parts: ModuleParts): Provider[] {
     value(EndpointGuard, parts.webhooks.guard),
     value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
     value(PaymentEvents, parts.payments.events),
-    value(
-      OperatedPayments,
-      new OperatedPayments(parts.payments.provider, parts.webhooks.guard, publicUrl),
-    ),
+    value(OperatedPayments, payments),
+    value(OperationCalls, calls),
     value(TenantDirectory, core.tenants),
     value(FailedCredentials, parts.failedCredentials),
     value(CodeOwners, core.owners),

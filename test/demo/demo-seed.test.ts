@@ -5,7 +5,7 @@ import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/stores/core.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { closedPeriods } from '../../src/operations/ledger/ledger-periods.js';
-import { waitingProposals } from '../../src/operations/ledger/ledger-proposals.js';
+import { listProposals } from '../../src/operations/ledger/ledger-proposals.js';
 import { replayLedger } from '../support/operations.js';
 import { createStores, RunningService, type TestStores } from '../support/running-service.js';
 
@@ -70,7 +70,7 @@ test('it has of everything that the console shows', async () => {
   expect(wanted.split(' ').filter((type) => !types.has(type))).toEqual([]);
   const closed = await closedPeriods(core, scopeOf('demo'));
   expect(closed.map(({ period }) => period)).toEqual([seeded.closed]);
-  const waiting = await waitingProposals(core, scopeOf('demo'), { limit: 10, now });
+  const waiting = await listProposals(core, scopeOf('demo'), { state: 'waiting', limit: 10, now });
   expect(waiting).toMatchObject([{ amount: 300, proposedBy: 'fay' }]);
 });
 

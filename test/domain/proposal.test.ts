@@ -1,9 +1,11 @@
 import {
+  endProposal,
   evolve,
   initialState,
   propose,
   PROPOSALS_A_DAY_MAX,
-  type ProposalEvent,
+  type CorrectionProposed,
+  type ProposalEnded,
   type ProposeCorrection,
 } from '../../src/domain/proposal/proposal.decider.js';
 import { personal } from '../../src/domain/personal.js';
@@ -32,7 +34,7 @@ const proposal = (over: Partial<ProposeCorrection> = {}): ProposeCorrection => (
   ...over,
 });
 
-const proposed: ProposalEvent = {
+const proposed: CorrectionProposed = {
   type: 'CorrectionProposed',
   at: NOW,
   proposalId: 'p1',
@@ -80,4 +82,25 @@ it(`there are ${PROPOSALS_A_DAY_MAX} a day, in their order`, () => {
   expect(propose(full, ACCOUNT, proposal({ proposalId: 'p2' }))).toStrictEqual({
     refused: 'TOO_MANY_PROPOSALS',
   });
+});
+
+const rejected: ProposalEnded = {
+  type: 'CorrectionRejected',
+  at: NOW,
+  proposalId: 'p1',
+  by: BY,
+  reason: personal('staff', 'charged once'),
+};
+const withdrawn: ProposalEnded = { type: 'CorrectionWithdrawn', at: NOW, proposalId: 'p1', by: BY };
+
+it('a proposal ends once, and no other one does', () => {
+  const waiting = evolve(initialState, proposed);
+  for (const end of [rejected, withdrawn]) {
+    expect(endProposal(waiting, end)).toEqual({ events: [end] });
+    expect(endProposal(evolve(waiting, rejected), end)).toEqual({ refused: 'PROPOSAL_ENDED' });
+    expect(endProposal(initialState, end)).toEqual({ refused: 'PROPOSAL_ENDED' });
+  }
+  const ended = evolve(evolve(waiting, rejected), withdrawn);
+  expect(ended.ended.get('p1')).toEqual(rejected);
+  expect(ended.proposals.get('p1')).toEqual(proposed);
 });

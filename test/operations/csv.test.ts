@@ -87,6 +87,12 @@ describe('a balance file', () => {
     ['carriage returns before them', 'account,unit,balance\r\na,CENTS,5\r\nb,CENTS,-7\r\n'],
     ['a byte order mark', `\uFEFF${HEAD}a,CENTS,5\nb,CENTS,-7\n`],
     ['quotes', '"account",Unit,"BALANCE"\n"a","CENTS","5"\nb,CENTS, -7 \n'],
+    ['semicolons', 'account;unit;balance\na;CENTS;5\nb;CENTS;-7\n'],
+    ['amounts in the currency', 'account;unit;balance\na;CENTS;0,05\nb;CENTS;-0.07\n'],
+    [
+      'columns of an export',
+      'userId,accountId,type,amount,unit,pending\nu,a,CREDIT,2,CENTS,0\nv,a,CREDIT,3,cents,0\nw,b,CREDIT,-7,CENTS,9\nw,b,PCT_DISCOUNT,10,,\n',
+    ],
     ['empty lines', `\n${HEAD}\r\n\na,CENTS,5\n""\nb,CENTS,-7\n\n`],
   ])('is read with %s', async (_what, text) => {
     expect(await balancesIn(text)).toEqual([
@@ -95,17 +101,29 @@ describe('a balance file', () => {
     ]);
   });
 
+  test('takes every balance of a unit as an amount in the currency when one has decimals', async () => {
+    expect(await balancesIn('account;unit;balance\na;CENTS;12,50\nb;CENTS;8\nb;POINTS;8\n')).toEqual([
+      ['a', 'CENTS', 1_250],
+      ['b', 'CENTS', 800],
+      ['b', 'POINTS', 8],
+    ]);
+    expect(await balancesIn(`${HEAD}'=1+1,CENTS,1\n`)).toEqual([['=1+1', 'CENTS', 1]]);
+  });
+
   test('keeps commas, quotes and line breaks in quotes, and blanks', async () => {
     expect(await balancesIn(`${HEAD}"a,""b""\r\nc", u ,1\n`)).toEqual([['a,"b"\r\nc', ' u ', 1]]);
   });
 
   test.each([
-    ['account,unit,balance\na"b,CENTS,1\n', 'f: record 2 is no CSV'],
-    ['account,unit,balance\n"a,CENTS,1\n', 'f: record 2 is no CSV'],
-    ['account,unit,balance\n"a"b,CENTS,1\n', 'f: record 2 is no CSV'],
+    ['account,unit,balance\na"b,CENTS,1\n', 'f: line 2 is no CSV'],
+    ['account,unit,balance\n"a,CENTS,1\n', 'f: line 2 is no CSV'],
+    ['account,unit,balance\n"a"b,CENTS,1\n', 'f: line 2 is no CSV'],
     ['account,unit,balance\ra,CENTS,1\r', 'f must begin with the line account,unit,balance'],
-    ['account,unit,balance\na,CENTS,1,2\n', 'f: record 2 is no account, unit and whole number'],
-    ['account,unit,balance\na,CENTS,\n', 'f: record 2 is no account, unit and whole number'],
+    ['account,unit,balance\na,CENTS,1,2\n', 'f: line 2 is no account, unit and balance'],
+    ['account;unit;balance\na;CENTS;1.234,50\n', 'f: line 2 is no account, unit and balance'],
+    ['account;unit;balance\na;CENTS;1,5\nb;CENTS;1,234\n', 'f: line 3 is no account, unit'],
+    ['account;unit;balance\na;POINTS;1,5\n', 'f: line 2 is no account, unit and balance'],
+    ['account,unit,balance\na,CENTS,\n', 'f: line 2 is no account, unit and balance'],
   ])('is refused: %j', async (text, message) => {
     await expect(parseBalances(text, 'f').then(done)).rejects.toThrow(message);
   });

@@ -3,7 +3,7 @@ import { ProposalCommandEnvelope } from '../../src/command-handling/commands.js'
 import { PROPOSAL_LIFE_MS } from '../../src/domain/proposal/proposal.decider.js';
 import type { Scope } from '../../src/domain/scope.js';
 import { memberOfStaff, operatorMeta } from '../../src/operations/audit.js';
-import { approveOnRecord, waitingProposals } from '../../src/operations/ledger/ledger-proposals.js';
+import { approveOnRecord, listProposals } from '../../src/operations/ledger/ledger-proposals.js';
 import { proposalNameOf } from '../../src/operations/ledger/proposal-id.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
@@ -72,7 +72,7 @@ const approve = ({ scope }: Ledger, id: string, as: Operator = 'gil'): Promise<A
   ask(as, `${scope.tenant}/proposals/${id}/approval`, {});
 
 const waiting = async ({ scope }: Ledger): Promise<unknown> =>
-  (await ask('gil', `${scope.tenant}/proposals?mode=${scope.mode}`)).body;
+  (await ask('gil', `${scope.tenant}/proposals?mode=${scope.mode}&state=waiting`)).body;
 
 async function closingOf({ scope, account }: Ledger): Promise<number | undefined> {
   const route = `${scope.tenant}/statement?account=${account}&mode=${scope.mode}`;
@@ -106,6 +106,10 @@ test('a correction that one operator proposes waits until another one approves i
       proposedBy: 'fay',
       proposedAt: expect.any(String) as unknown,
       expiresAt: expect.any(String) as unknown,
+      state: 'waiting',
+      endedBy: null,
+      endedAt: null,
+      endReason: null,
     },
   ]);
   expect(await approve(ledger, id)).toMatchObject({
@@ -152,7 +156,7 @@ test('the correction names both, and each step is on record', async () => {
 test('an operator does not approve the own proposal, in whatever spelling of the name', async () => {
   const ledger = await ledgerWithCredit();
   const id = await proposedId(ledger, 5);
-  const line = 'a proposal is approved by another operator than the one who made it';
+  const line = 'a proposal is approved or rejected by another operator than the one who made it';
   const head = await running.service.head();
   expect(await approve(ledger, id, 'fay')).toEqual(refusedWith(403, line));
   for (const name of ['fay', 'Fay', ' fay '])
@@ -205,6 +209,93 @@ test('an approval is decided on the balance of its moment, and a refused one lea
   expect(await closingOf(ledger)).toBe(0);
 });
 
+const end = (
+  { scope }: Ledger,
+  id: string,
+  how: 'rejection' | 'withdrawal',
+  as: Operator = 'gil',
+): Promise<Answer<unknown>> =>
+  ask(
+    as,
+    `${scope.tenant}/proposals/${id}/${how}`,
+    how === 'rejection' ? { reason: 'charged once' } : {},
+  );
+
+const proposalsOf = async ({ scope }: Ledger, state = ''): Promise<unknown> =>
+  (await ask('gil', `${scope.tenant}/proposals?state=${state}`)).body;
+
+test('a proposal that another operator rejects, or its proposer withdraws, has ended', async () => {
+  const ledger = await ledgerWithCredit();
+  const [rejected, withdrawn, approved] = [
+    await proposedId(ledger, 5),
+    await proposedId(ledger, 6),
+    await proposedId(ledger, 7),
+  ];
+  const head = await running.service.head();
+  expect(await end(ledger, rejected, 'rejection', 'fay')).toMatchObject({ status: 403 });
+  expect(await end(ledger, withdrawn, 'withdrawal', 'gil')).toMatchObject({ status: 403 });
+  const unknown = rejected.replace(/[^.]+$/, 'f'.repeat(32));
+  for (const how of ['rejection', 'withdrawal'] as const)
+    expect(await end(ledger, unknown, how)).toMatchObject({ status: 404 });
+  expect(await running.service.head()).toBe(head);
+
+  const reject = { state: 'rejected', endedBy: 'gil', endReason: 'charged once' };
+  const withdraw = { state: 'withdrawn', endedBy: 'fay', endReason: null };
+  expect(await end(ledger, rejected, 'rejection')).toMatchObject({ status: 200, body: reject });
+  expect(await end(ledger, withdrawn, 'withdrawal', 'fay')).toMatchObject({ body: withdraw });
+  expect(await approve(ledger, approved)).toMatchObject({ status: 200 });
+  for (const [id, state] of [
+    [rejected, 'rejected'],
+    [withdrawn, 'withdrawn'],
+    [approved, 'approved'],
+  ] as const) {
+    const line = `the proposal has ended: it is ${state}`;
+    expect(await end(ledger, id, 'rejection', 'hal')).toEqual(refusedWith(400, line));
+    expect(await end(ledger, id, 'withdrawal', 'fay')).toEqual(refusedWith(400, line));
+    if (state !== 'approved')
+      expect(await approve(ledger, id, 'hal')).toEqual(refusedWith(400, line));
+  }
+  const approval = { state: 'approved', endedBy: 'gil', endReason: null };
+  expect(await proposalsOf(ledger)).toMatchObject([
+    { id: approved, ...approval, endedAt: expect.any(String) as unknown },
+    { id: withdrawn, ...withdraw },
+    { id: rejected, ...reject },
+  ]);
+  expect(await proposalsOf(ledger, 'rejected')).toMatchObject([{ id: rejected }]);
+  expect(await closingOf(ledger)).toBe(707);
+});
+
+test('of a rejection and an approval at the same time one counts', async () => {
+  const ledger = await ledgerWithCredit();
+  const id = await proposedId(ledger, 5);
+  const answers = await Promise.all([
+    approve(ledger, id, 'gil'),
+    end(ledger, id, 'rejection', 'hal'),
+    end(ledger, id, 'withdrawal', 'fay'),
+  ]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
+});
+
+test('the command line takes the beginning of an id, from 8 characters on', async () => {
+  const ledger = await ledgerWithCredit();
+  const [id] = [await proposedId(ledger, 5), await proposedId(ledger, 6)];
+  const day = id.slice(0, -32);
+  expect(await typed('ledger', 'reject', day, '--reason', 'r', '--by', 'gil')).toMatchObject({
+    code: 1,
+    err: `"${day}" begins 2 ids: write more of it\n`,
+  });
+  const short = id.slice(0, -24);
+  expect(await typed('ledger', 'reject', short, '--reason', 'r', '--by', 'gil')).toMatchObject({
+    code: 0,
+    out: `rejected ${id}\n`,
+  });
+  expect(await end(ledger, short, 'rejection')).toMatchObject({ status: 404 });
+  expect(await typed('ledger', 'withdraw', id.slice(0, 7))).toMatchObject({
+    code: 1,
+    err: 'there is no such proposal\n',
+  });
+});
+
 test('a proposal that is repeated with its key is one, and another one with the key is refused', async () => {
   const ledger = await ledgerWithCredit();
   const key = 'ticket';
@@ -247,9 +338,11 @@ test('a proposal lapses after seven days', async () => {
   const approved = await approveOnRecord(core, { name, by: 'gil', now: late });
   expect(approved instanceof NotDone && approved.because).toEqual({ code: 'PROPOSAL_EXPIRED' });
   expect(await running.service.head()).toBe(head);
-  expect(await waitingProposals(core, ledger.scope, { limit, now: late })).toEqual([]);
+  expect(await listProposals(core, ledger.scope, { limit, now: late })).toMatchObject([
+    { id, state: 'lapsed', endedBy: null },
+  ]);
   const inTime = Date.now() + PROPOSAL_LIFE_MS - 60 * 60 * 1_000;
-  expect(await waitingProposals(core, ledger.scope, { limit, now: inTime })).toMatchObject([
+  expect(await listProposals(core, ledger.scope, { state: 'waiting', limit, now: inTime })).toMatchObject([
     { id },
   ]);
   expect(await approveOnRecord(core, { name, by: 'gil', now: inTime })).toMatchObject({
@@ -310,12 +403,12 @@ test('on the command line --by tells the two apart; both sides see the same prop
   expect([approved.code, approved.err]).toEqual([0, '']);
   const again = await typed('ledger', 'approve', id, '--by', 'gil', '--json');
   expect([again.code, JSON.parse(again.out)]).toEqual([0, JSON.parse(approved.out)]);
-  expect(again.err).toContain('a repetition: nothing was corrected a second time');
+  expect(again.err).toContain('a repetition: nothing changed a second time');
   expect(await approve(ledger, id, 'hal')).toMatchObject({ status: 400 });
   expect((await approve(ledger, id, 'gil')).body).toEqual(JSON.parse(approved.out));
   expect(await closingOf(ledger)).toBe(705);
   expect(await typed('ledger', 'approve', 'nothing')).toMatchObject({
     code: 1,
-    err: '"nothing" is no id of a proposal\n',
+    err: 'there is no such proposal\n',
   });
 });

@@ -79,14 +79,23 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
     'ledger statement acme a --position BEYOND',
     'the position BEYOND is beyond the head of the log',
   ],
-  ['ledger statement acme a --by _', '--by must be 1 to 1000 characters'],
-  ['ledger statement acme a --mode tset', '--mode must be one of live, test'],
+  [
+    'ledger statement acme a --by _',
+    '--by takes a name of 1 to 100 letters, digits, spaces or . _ @ -',
+  ],
+  [
+    'ledger statement acme a --mode tset',
+    "option '--mode <mode>' argument 'tset' is invalid. Allowed choices are live, test.",
+  ],
   ['ledger statement acme nobody', 'there is no account nobody in acme (live)'],
   ['ledger statement none a', 'there is no tenant none'],
-  ['ledger statement NONE! a', '"NONE!" is no alias: 1 to 64 of a to z, 0 to 9, _ and -'],
+  [
+    'ledger statement NONE! a',
+    '<tenant> must be an alias: 1 to 64 of a to z, 0 to 9, _ and -',
+  ],
   ['ledger close acme --period 2999-01 --comment c', 'the period 2999-01 is not over yet'],
   ['ledger close acme --period May --comment c', '--period takes a month such as 2026-10'],
-  ['ledger close acme --period 2020-01 --comment _', '--comment must be 1 to 1000 characters'],
+  ['ledger close acme --period 2020-01 --comment _', '--comment must not be empty'],
   ['ledger reopen acme --period 2020-02 --comment c', 'the period 2020-02 is not closed'],
   [
     'ledger adjust acme a --user u --unit CENTS --amount -5000 --reason r --approved-by b',
@@ -107,7 +116,7 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
   ],
   [
     'ledger reconcile acme --against DIR/no-head.csv',
-    'DIR/no-head.csv must begin with the line account,unit,balance',
+    '--against must begin with the line account,unit,balance',
   ],
   ['ledger acknowledge-loss --reason r', 'nothing was lost: there is nothing to acknowledge'],
   ['projection rebuild', 'name one projection, or say --all'],

@@ -1,10 +1,10 @@
 import {
   CELL_CHARACTERS_MAX,
   CELL_LINES_MAX,
-  firstOf,
   tableLines,
   tabLines,
 } from '../../src/cli/table.js';
+import { firstOf } from '../../src/operations/ledger/ledger-tables.js';
 
 const textOf = (...table: Parameters<typeof tableLines>): string =>
   [...tableLines(...table)].join('');

@@ -42,6 +42,7 @@ export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> 
   'POST /operations/projections/{projection}/skip': ['support'],
   'GET /operations/ledger/{tenant}/statement': ['finance', 'viewer'],
   'GET /operations/ledger/{tenant}/tenant-statement': ['finance', 'viewer'],
+  'GET /operations/ledger/{tenant}/balances': ['finance', 'support'],
   'POST /operations/ledger/{tenant}/replay': ['finance'],
   'POST /operations/ledger/{tenant}/reconciliation': ['finance'],
   'POST /operations/ledger/{tenant}/close': ['finance'],
@@ -50,6 +51,8 @@ export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> 
   'GET /operations/ledger/{tenant}/proposals': ['finance'],
   'POST /operations/ledger/{tenant}/proposals': ['finance'],
   'POST /operations/ledger/{tenant}/proposals/{proposal}/approval': ['finance'],
+  'POST /operations/ledger/{tenant}/proposals/{proposal}/rejection': ['finance'],
+  'POST /operations/ledger/{tenant}/proposals/{proposal}/withdrawal': ['finance'],
   'POST /operations/ledger/{tenant}/digest': ['finance'],
   'POST /operations/ledger/{tenant}/verification': ['finance'],
 };

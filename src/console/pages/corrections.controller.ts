@@ -3,17 +3,16 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../domain/scope.js';
 import {
-  approveOnRecord,
-  proposeOnRecord,
-  waitingProposals,
-  type WaitingProposal,
-} from '../../operations/ledger/ledger-proposals.js';
+  approve,
+  propose,
+  proposalRequest,
+} from '../../operations/ledger/correction.operations.js';
+import { listProposals, type ShownProposal as Proposal } from '../../operations/ledger/ledger-proposals.js';
 import { proposalNameOf } from '../../operations/ledger/proposal-id.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { pause } from '../../foundation/pause.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
-import { proposalRequest } from '../../http/operations/proposal.request.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultsIn, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
@@ -39,7 +38,7 @@ const BY_LINES = Object.fromEntries(FIELDS.map((name) => [`${name}:`, name]));
 type Typed = Readonly<Record<(typeof FIELDS)[number] | 'key', string>>;
 const SHOWN_MAX = 200;
 
-type ShownProposal = WaitingProposal & { readonly isOwn: boolean };
+type ShownProposal = Proposal & { readonly isOwn: boolean };
 
 const COLUMNS: readonly Column<ShownProposal>[] = [
   { label: TEXTS.corrections.proposed, key: 'proposed', value: ({ proposedAt }) => proposedAt },
@@ -124,18 +123,14 @@ export class ConsoleCorrectionsController {
   }
 
   private async propose(call: ConsoleCall, scope: Scope): Promise<string> {
-    const { form, operator } = call;
+    const { form } = call;
     const typed = Object.fromEntries(
       [...FIELDS, 'key' as const].map((name) => [name, form.text(name)]),
     ) as Typed;
-    const { key, account: accountId, user: userId, unit, reason } = typed;
+    const { key, amount, ...correction } = typed;
     const asked = proposalRequest.safeParse({
-      mode: scope.mode,
-      account: accountId,
-      user: userId,
-      unit,
-      reason,
-      amount: /^[+-]?\d+$/.test(typed.amount) ? Number(typed.amount) : NaN,
+      ...correction,
+      amount: /^[+-]?\d+$/.test(amount) ? Number(amount) : NaN,
     });
     if (!asked.success)
       return this.shown(call, scope, {
@@ -145,13 +140,9 @@ export class ConsoleCorrectionsController {
         ),
         typed,
       });
-    const { amount } = asked.data;
-    const request = { accountId, userId, unit, reason, amount, by: operator.name };
-    const { answers } = this.operations;
-    const outcome = await this.pages.recorded(call, [scope, 'ledger propose'], (core) =>
-      afterTheFirst(() =>
-        proposeOnRecord(core, scope, request, key === '' ? undefined : { key, answers }),
-      ),
+    const request = { ...scope, ...asked.data };
+    const outcome = await afterTheFirst(() =>
+      this.pages.called(call, propose, request, key === '' ? undefined : key),
     );
     if (outcome instanceof NotDone)
       return this.shown(call, scope, { faults: faultsOf(outcome), typed });
@@ -159,13 +150,11 @@ export class ConsoleCorrectionsController {
   }
 
   private async approve(call: ConsoleCall, scope: Scope): Promise<string> {
-    const name = proposalNameOf(call.form.text('proposal'));
+    const proposal = call.form.text('proposal');
+    const name = proposalNameOf(proposal);
     if (name?.scope.tenant !== scope.tenant || name.scope.mode !== scope.mode)
       throw new ApiError('FORBIDDEN', { message: TEXTS.corrections.ofOthers });
-    const request = { name, by: call.operator.name, now: Date.now() };
-    const outcome = await this.pages.recorded(call, [scope, 'ledger approve'], (core) =>
-      approveOnRecord(core, request),
-    );
+    const outcome = await this.pages.called(call, approve, { proposal });
     if (!(outcome instanceof NotDone))
       return redirected(call, `${tenantPath(scope)}/corrections`, 'approved');
     if (outcome.because.code === 'PROPOSAL_IS_OWN')
@@ -187,7 +176,8 @@ export class ConsoleCorrectionsController {
     },
   ): Promise<string> {
     const waiting = await this.pages.recorded(call, [scope, 'ledger proposals'], async (core) => {
-      const result = await waitingProposals(core, scope, { limit: SHOWN_MAX, now: Date.now() });
+      const selection = { state: 'waiting', limit: SHOWN_MAX, now: Date.now() } as const;
+      const result = await listProposals(core, scope, selection);
       return { result, parameters: { limit: SHOWN_MAX } };
     });
     if (waiting instanceof NotDone) throw new Error('proposals are never refused');

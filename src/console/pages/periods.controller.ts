@@ -2,11 +2,8 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../domain/scope.js';
 import { entriesAfterPeriod, laterText } from '../../operations/ledger/later-entries.js';
-import {
-  changePeriodOnRecord,
-  closedPeriods,
-  type ClosedPeriod,
-} from '../../operations/ledger/ledger-periods.js';
+import { closedPeriods, type ClosedPeriod } from '../../operations/ledger/ledger-periods.js';
+import { close, reopen } from '../../operations/ledger/statement.operations.js';
 import { NotDone } from '../../operations/outcome.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
@@ -126,14 +123,8 @@ export class ConsolePeriodsController {
       this.shown(call, scope, { faults, typed, order: AS_LISTED });
     if (given.comment === '' || given.comment.length > 1_000)
       return refused(faultAt(comment, TEXTS.periods.commentLength));
-    const operation = isClosing ? 'ledger close' : 'ledger reopen';
-    const by = call.operator.name;
-    const outcome = await this.pages.recorded(call, [scope, operation], (core) =>
-      changePeriodOnRecord(core, scope, isClosing ? 'ClosePeriod' : 'ReopenPeriod', {
-        ...given,
-        by,
-      }),
-    );
+    const operation = isClosing ? close : reopen;
+    const outcome = await this.pages.called(call, operation, { ...scope, ...given });
     if (outcome instanceof NotDone)
       return refused(faultsOf(outcome, isClosing ? {} : { period: comment }));
     const page = `${tenantPath(scope)}/periods`;

@@ -6,7 +6,7 @@ import { timeNow } from '../../foundation/world.js';
 import { entriesAfterPeriod, laterText } from '../../operations/ledger/later-entries.js';
 import { spanOf, type Reconciliation } from '../../operations/ledger/ledger-reconciliation.js';
 import { NotDone } from '../../operations/outcome.js';
-import { reconciliationRun } from '../../http/operations/ledger-runs.js';
+import { reconcile } from '../../operations/ledger/ledger-check.operations.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
@@ -123,10 +123,8 @@ export class ConsoleReconcileController {
           faults: faultsOf(faulty, { period: 'month' }),
           order: AS_LISTED,
         });
-    const file = against instanceof NotDone ? undefined : against;
     const period = month === '' ? undefined : month;
-    const asked = reconciliationRun(scope, { period, against: file });
-    const run = await this.pages.started(call, scope, asked);
+    const run = await this.pages.startedRun(call, reconcile, { ...scope, period, balances: books });
     return redirected(call, `${tenantPath(scope)}/reconcile${queryOf({ run, month })}`);
   }
 

@@ -6,7 +6,7 @@ import { selectReplayed } from '../../operations/ledger/ledger-replay.js';
 import type { Replay } from '../../operations/ledger/replay/replay-run.js';
 import { NotDone } from '../../operations/outcome.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
-import { replayRun } from '../../http/operations/ledger-runs.js';
+import { replay } from '../../operations/ledger/ledger-check.operations.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
 import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
@@ -156,7 +156,7 @@ export class ConsoleReplayController {
         order: AS_LISTED,
         faults: faultsOf(replayed),
       });
-    const run = await this.pages.started(call, scope, replayRun(scope, request));
+    const run = await this.pages.startedRun(call, replay, { ...scope, ...filledIn(asked) });
     return redirected(call, `${tenantPath(scope)}/replay${queryOf({ run, ...asked })}`);
   }
 }

@@ -6,9 +6,10 @@ import type { GivingWay } from '../../foundation/giving-way.js';
 import { timeNow } from '../../foundation/world.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { ApiError, unavailable } from '../../http/edge/api-error.js';
-import type { LedgerOperations } from '../../http/operations/ledger-operations.js';
-import type { LedgerRun } from '../../http/operations/ledger-runs.js';
-import type { OperationRuns, ShownRun } from '../../http/operations/operation-runs.js';
+import type { LedgerOperations, LedgerRun } from '../../http/operations/ledger-operations.js';
+import type { OperationCalls } from '../../http/operations/operation-calls.js';
+import type { ShownRun } from '../../http/operations/operation-runs.js';
+import type { Operation } from '../../operations/registry/operation.js';
 import type { ConsoleCall } from '../console-call.js';
 import type { Frame } from '../view/layout.js';
 import { progressText, runView, type RunView } from '../view/run-view.js';
@@ -99,7 +100,7 @@ export const notOfThisTenant = (): ApiError =>
 export class TenantPages {
   constructor(
     private readonly ledger: LedgerOperations,
-    private readonly runs: OperationRuns,
+    private readonly calls: OperationCalls,
   ) {}
 
   /** @throws {ApiError} TENANT_NOT_FOUND, also for another mode than live and test. */
@@ -132,6 +133,30 @@ export class TenantPages {
   }
 
   /**
+   * Runs an operation of the registry with a checked request; a refused one is a value.
+   * @throws {ApiError} FORBIDDEN for an id that the tenant does not have.
+   */
+  async called<T>(
+    { operator }: Pick<ConsoleCall, 'operator'>,
+    operation: Operation,
+    request: object,
+    key?: string,
+  ): Promise<Outcome<T>> {
+    const outcome = await this.calls.run(operation, request, { by: operator.name, key });
+    return ofThisTenant(outcome as Outcome<T>);
+  }
+
+  /**
+   * Starts an operation of the registry with a checked request. @returns the id of its run.
+   * @throws {ApiError} UNAVAILABLE when too many are not over yet.
+   */
+  async startedRun(call: ConsoleCall, operation: Operation, request: object): Promise<string> {
+    const run = await this.calls.start(operation, request, { by: call.operator.name });
+    if (run === undefined) throw unavailable();
+    return run.id;
+  }
+
+  /**
    * What a page shows of the run that its address names.
    * @param id empty: the address names none.
    * @param scope of the page; null: it is of no tenant, and shows runs of all.
@@ -159,18 +184,18 @@ export class TenantPages {
     { operator }: Pick<ConsoleCall, 'operator'>,
     id: string,
   ): Promise<ShownRun | undefined> {
-    const run = await this.runs.find(id);
+    const run = await this.calls.runs.find(id);
     return run?.by === operator.name ? run : undefined;
   }
 
   /** Runs of this operator, the newest first. */
   runsOf({ operator }: Pick<ConsoleCall, 'operator'>): Promise<readonly ShownRun[]> {
-    return this.runs.list(operator.name);
+    return this.calls.runs.list(operator.name);
   }
 
   /** Runs of everybody that are about this tenant and mode, or about all, and are not over. */
   async running({ tenant, mode }: Scope): Promise<readonly RunningOperation[]> {
-    const runs = await this.runs.unfinished();
+    const runs = await this.calls.runs.unfinished();
     return runs
       .filter((run) => run.tenant === null || (run.tenant === tenant && run.mode === mode))
       .map(({ operation, by, startedAt, ...run }) => ({
@@ -183,11 +208,11 @@ export class TenantPages {
 
   /** For long work of a request: other requests come first. */
   givingWay(signal: AbortSignal): GivingWay {
-    return this.runs.givingWay(signal);
+    return this.calls.runs.givingWay(signal);
   }
 
   /** Stops a run of this operator. */
   async cancel(call: Pick<ConsoleCall, 'operator'>, id: string): Promise<void> {
-    if ((await this.run(call, id)) !== undefined) await this.runs.cancel(id);
+    if ((await this.run(call, id)) !== undefined) await this.calls.runs.cancel(id);
   }
 }

@@ -4,7 +4,7 @@ import { breakInWords } from '../../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../../chain/digest-document.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Verification } from '../../operations/ledger/ledger-verification.js';
-import { digestRun, verificationRun } from '../../http/operations/ledger-runs.js';
+import { digest, verify } from '../../operations/ledger/ledger-check.operations.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultAt, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
@@ -100,12 +100,12 @@ export class ConsoleVerifyController {
         id: '',
         faults: faultAt('digest', TEXTS.verify.digestOfOthers(outside.tenant, outside.mode)),
       });
-    const run = await this.pages.started(call, scope, verificationRun(scope, outside));
+    const run = await this.pages.startedRun(call, verify, { ...scope, digest: outside });
     return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
   }
 
   private async startDigest(call: ConsoleCall, scope: Scope): Promise<string> {
-    const run = await this.pages.started(call, scope, digestRun(scope, true));
+    const run = await this.pages.startedRun(call, digest, { ...scope, sign: true });
     return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
   }
 

@@ -1,4 +1,4 @@
-import { OrderedMap } from 'immutable';
+import { Map as ImmutableMap, OrderedMap } from 'immutable';
 import type { PersonId } from '../account/account.events.js';
 import type { AccountState } from '../account/account.state.js';
 import { adjustCredit } from '../account/rewards/adjustment.js';
@@ -12,7 +12,7 @@ import type { AccountRef } from '../scope.js';
  * an approval here: the correction in the account's stream is the approval, made by a command whose
  * id follows from the proposal's.
  */
-export interface ProposalEvent {
+export interface CorrectionProposed {
   readonly type: 'CorrectionProposed';
   readonly at: number;
   readonly proposalId: string;
@@ -29,16 +29,47 @@ export interface ProposalEvent {
   readonly by: Personal<string>;
 }
 
+/** The end of a proposal without a correction. */
+export type ProposalEnded = {
+  readonly at: number;
+  readonly proposalId: string;
+  readonly by: Personal<string>;
+} & (
+  | { readonly type: 'CorrectionRejected'; readonly reason: Personal<string> }
+  | { readonly type: 'CorrectionWithdrawn' }
+);
+
+export type ProposalEvent = CorrectionProposed | ProposalEnded;
+
 export interface ProposalsState {
   /** The proposals of one tenant, mode and day, by id; oldest first. */
-  readonly proposals: OrderedMap<string, ProposalEvent>;
+  readonly proposals: OrderedMap<string, CorrectionProposed>;
+  /** Those that were rejected or withdrawn, by id. */
+  readonly ended: ImmutableMap<string, ProposalEnded>;
 }
 
-export const initialState: ProposalsState = { proposals: OrderedMap() };
+export const initialState: ProposalsState = { proposals: OrderedMap(), ended: ImmutableMap() };
 
-export const evolve = ({ proposals }: ProposalsState, event: ProposalEvent): ProposalsState => ({
-  proposals: proposals.set(event.proposalId, event),
-});
+export function evolve(state: ProposalsState, event: ProposalEvent): ProposalsState {
+  const { proposals, ended } = state;
+  const { proposalId } = event;
+  switch (event.type) {
+    case 'CorrectionProposed':
+      return { ...state, proposals: proposals.set(proposalId, event) };
+    case 'CorrectionRejected':
+    case 'CorrectionWithdrawn':
+      return { ...state, ended: ended.has(proposalId) ? ended : ended.set(proposalId, event) };
+  }
+}
+
+/** Ends a proposal of the state that waits. */
+export const endProposal = (
+  { proposals, ended }: ProposalsState,
+  event: ProposalEnded,
+): Decision<ProposalEnded> =>
+  proposals.has(event.proposalId) && !ended.has(event.proposalId)
+    ? { events: [event] }
+    : refused('PROPOSAL_ENDED');
 
 /** Bounds what a script can leave behind for those who approve: a tenant, mode and day. */
 export const PROPOSALS_A_DAY_MAX = 500;
@@ -76,7 +107,7 @@ export function propose(
     now: at,
     ...command
   }: ProposeCorrection,
-): Decision<ProposalEvent> {
+): Decision<CorrectionProposed> {
   if (proposals.size >= PROPOSALS_A_DAY_MAX) return refused('TOO_MANY_PROPOSALS');
   if (account.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
   const person = account.personsByUserId.get(userId);

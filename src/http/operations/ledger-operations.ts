@@ -5,10 +5,8 @@ import { auditedOn, type AuditFrame, type Done } from '../../operations/audited.
 import type { Outcome } from '../../operations/outcome.js';
 import { ApiError } from '../edge/api-error.js';
 import type { OperatorCall } from '../credentials/call.js';
-import type { LedgerRun } from './ledger-runs.js';
-import type { OperationRuns, Run } from './operation-runs.js';
+import type { OperationRuns, Run, RunContext } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';
-import { answered, answerWithRun } from './operator-answers.js';
 
 /** An operation on the ledger of one tenant and mode, as an operator called it. */
 export interface CalledOperation {
@@ -16,6 +14,15 @@ export interface CalledOperation {
   readonly operation: string;
   readonly call: Pick<OperatorCall, 'operator'>;
   readonly scope: Scope;
+}
+
+/** An operation on a tenant's ledger that may take long, the same over HTTP and in the console. */
+export interface LedgerRun {
+  /** The command's name on the command line: `ledger replay`. */
+  readonly operation: string;
+  /** Shown with the run: its arguments, without files. */
+  readonly parameters: object;
+  readonly work: (core: Core, context: RunContext) => Promise<Outcome<Done<unknown>>>;
 }
 
 /** Runs operations on a tenant's ledger, each with its audit event. */
@@ -32,15 +39,7 @@ export class LedgerOperations {
     return { tenant, mode };
   }
 
-  /** Answers when the operation is done and recorded. */
-  onRecord<T>(
-    called: CalledOperation,
-    work: (core: Core) => Promise<Outcome<Done<T>>>,
-  ): Promise<T> {
-    return answered(this.outcome(called, work));
-  }
-
-  /** As `onRecord`, with a refusal as a value. */
+  /** Runs and records an operation; a refusal is a value. */
   outcome<T>(
     called: CalledOperation,
     work: (core: Core) => Promise<Outcome<Done<T>>>,
@@ -60,14 +59,6 @@ export class LedgerOperations {
     return this.runs.start({ operation, by: call.operator.name, scope, parameters }, (context) =>
       this.outcome({ operation, call, scope }, (core) => work(core, context)),
     );
-  }
-
-  /**
-   * Answers with the result when the operation is done and recorded in time, and otherwise with the
-   * run.
-   */
-  async run(call: OperatorCall, scope: Scope, run: LedgerRun): Promise<unknown> {
-    return answerWithRun(this.runs, call.reply, await this.start(call, scope, run));
   }
 
   private frame({ operation, call, scope }: CalledOperation): AuditFrame {

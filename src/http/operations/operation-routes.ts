@@ -14,12 +14,9 @@ import {
 } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiCreatedResponse, ApiHeader, ApiOkResponse } from '@nestjs/swagger';
 import * as z from 'zod';
-import type { Scope } from '../../domain/scope.js';
 import {
   brokenRule,
   membersIn,
-  scopeOf,
-  shownParameters,
   type Operation,
   type OperationRoute,
 } from '../../operations/registry/operation.js';
@@ -29,9 +26,7 @@ import { badRequest } from '../edge/api-error.js';
 import { Fails, KEY_HEADER } from '../shapes/openapi.js';
 import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { idempotencyKeyOf } from './idempotency-header.js';
-import { OperatedPayments } from './operated-payments.js';
-import { OperationRuns, type RunContext } from './operation-runs.js';
-import { OperationsCore } from './operations-core.js';
+import { OperationCalls } from './operation-calls.js';
 import { answerWithRun } from './operator-answers.js';
 import { parsed, queryTexts } from './operator-request.js';
 import { codesOf, done } from './refusals.js';
@@ -47,17 +42,9 @@ const METHODS = { GET: Get, POST: Post, PUT: Put, DELETE: Delete } as const;
 export function operationRoutes(operations: readonly Operation[]): Type {
   @Controller('operations')
   class OperationRoutes {
-    constructor(
-      readonly operations: OperationsCore,
-      readonly runs: OperationRuns,
-      readonly payments: OperatedPayments,
-    ) {}
+    constructor(readonly calls: OperationCalls) {}
   }
-  Reflect.defineMetadata(
-    'design:paramtypes',
-    [OperationsCore, OperationRuns, OperatedPayments],
-    OperationRoutes,
-  );
+  Reflect.defineMetadata('design:paramtypes', [OperationCalls], OperationRoutes);
   for (const operation of operations)
     if (operation.route !== undefined) addRoute(OperationRoutes.prototype, operation as Routed);
   return OperationRoutes;
@@ -67,9 +54,7 @@ export function operationRoutes(operations: readonly Operation[]): Type {
 type Given = readonly [OperatorCall, unknown, unknown, string | undefined, ...string[]];
 
 interface Parts {
-  readonly operations: OperationsCore;
-  readonly runs: OperationRuns;
-  readonly payments: OperatedPayments;
+  readonly calls: OperationCalls;
 }
 
 function addRoute(prototype: object, operation: Routed): void {
@@ -86,7 +71,7 @@ function addRoute(prototype: object, operation: Routed): void {
     };
     const broken = brokenRule(operation, request, (member) => member);
     if (broken !== undefined) throw badRequest(broken);
-    return answer(this, { caller, key }, operation, request);
+    return answer(this.calls, { caller, key }, operation, request);
   };
   const name = operation.name.replaceAll(/\W(\w)/g, (_, letter: string) => letter.toUpperCase());
   const parameters = [OperatorCall(), QueryParameters(), Body(), Headers('idempotency-key')];
@@ -143,44 +128,16 @@ function described(operation: Routed, shape: z.ZodObject): MethodDecorator {
 
 /** Answers with the document or, when a long operation takes longer, with its run. */
 async function answer(
-  { operations, runs, payments }: Parts,
+  calls: OperationCalls,
   { caller: { operator, reply }, key }: { caller: OperatorCall; key: string | undefined },
   operation: Operation,
   request: object,
 ): Promise<unknown> {
-  const { core, pool, warn, answers } = operations;
-  const keyed = operation.isKeyed ? idempotencyKeyOf(key) : undefined;
-  const by = operator.name;
-  const context = {
-    core,
-    operationsPool: () => pool,
-    payments,
-    by,
-    channel: 'http' as const,
-    operators: operations.operators,
-    note: () => undefined,
-    warn,
-    write: () => Promise.resolve(),
-    keyed:
-      keyed === undefined
-        ? undefined
-        : { key: keyed, answers, onReplayed: () => reply.header('Idempotency-Replayed', 'true') },
+  const caller = {
+    by: operator.name,
+    key: operation.isKeyed ? idempotencyKeyOf(key) : undefined,
+    onReplayed: () => void reply.header('Idempotency-Replayed', 'true'),
   };
-  if (!operation.isLong) return done(await operation.run({ ...context, ...ATTENDED }, request));
-  const { name, of } = operation;
-  if (of === 'ledger') done(await scopeOf(core, request));
-  const { tenant, mode } = request as Partial<Scope>;
-  const scope = tenant !== undefined && mode !== undefined && { scope: { tenant, mode } };
-  const asked = { operation: name, by, parameters: shownParameters(operation, request), ...scope };
-  const run = await runs.start(asked, (running: RunContext) =>
-    operation.run({ ...context, ...running }, request),
-  );
-  return answerWithRun(runs, reply, run);
+  if (!operation.isLong) return done(await calls.run(operation, request, caller));
+  return answerWithRun(calls.runs, reply, await calls.start(operation, request, caller));
 }
-
-/** Of work that its caller waits for. */
-const ATTENDED = {
-  signal: new AbortController().signal,
-  onProgress: () => undefined,
-  giveWay: () => Promise.resolve(),
-};

@@ -6,7 +6,7 @@ import {
   type Entry,
   type LedgerAccount,
 } from '../../bookkeeping/postings.js';
-import { effectOnAvailable } from '../../bookkeeping/statement.js';
+import { effectOn } from '../../bookkeeping/statement.js';
 import type { Decoded } from '../../event-log/codec.js';
 import { LogWentBack, type StreamEnd } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
@@ -67,7 +67,7 @@ export class CreditFold {
     for (const posting of postings) {
       const spelled = this.postings.units.get(posting.unitKey) ?? posting.unitKey;
       this.sums.addPosting(posting, spelled, true);
-      const effect = effectOnAvailable(posting);
+      const effect = effectOn('available', posting);
       if (effect === 0) continue;
       const points = this.points.get(posting.unitKey) ?? [];
       points.push({ at, balance: (points.at(-1)?.balance ?? 0) + effect });

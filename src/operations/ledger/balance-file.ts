@@ -15,50 +15,132 @@ interface Balance {
 }
 
 const HEAD = 'account,unit,balance';
+/** Columns of a `REWARD_BALANCE` export, of which the rows of `CREDIT` count. */
+const EXPORTED = { account: 'accountid', unit: 'unit', balance: 'amount', type: 'type' } as const;
 /** What is parsed between two turns of other work: about a millisecond. */
 const PIECE_BYTES = 4_096;
+/** Decimal digits of an amount in the currency of a unit. */
+const digitsOf = (unitKey: string): number => (unitKey === 'cents' ? 2 : 0);
+
+/** Places of the columns. */
+interface Columns {
+  readonly account: number;
+  readonly unit: number;
+  readonly balance: number;
+  /** Of an export, whose balances are in the unit and add up. */
+  readonly type: number | undefined;
+  readonly count: number;
+}
+
+interface Row {
+  readonly account: string;
+  readonly unit: string;
+  readonly balance: string;
+  readonly line: number;
+}
 
 /**
- * Parses a CSV file (RFC 4180) with the header `account,unit,balance`, in turns with other work.
+ * Parses a CSV file (RFC 4180, also with semicolons) with the columns `account,unit,balance`, or a
+ * `REWARD_BALANCE` export, in turns with other work. Balances with a decimal part are amounts in
+ * the currency, as are all others of their unit.
  * @param source the file's name in refusals.
  */
 export async function parseBalances(text: string, source: string): Promise<Outcome<BalanceFile>> {
-  const accounts = new Map<string, Map<string, Balance>>();
-  const withoutHead = new NotDone({ code: 'BALANCES_WITHOUT_HEAD', source, head: HEAD });
-  let record = 0;
+  const rows: Row[] = [];
+  let columns: Columns | undefined;
   try {
-    for await (const row of recordsOf(text)) {
-      if (row.length === 1 && row[0] === '') continue;
-      record += 1;
-      if (record === 1) {
-        if (!isHead(row)) return withoutHead;
+    for await (const { record, info } of recordsOf(text)) {
+      if (record.length === 1 && record[0] === '') continue;
+      const { lines: line } = info;
+      if (columns === undefined) {
+        columns = columnsOf(record);
+        if (columns === undefined) break;
         continue;
       }
-      const [account = '', unit = '', amount = ''] = row;
-      const balance = /^-?\d{1,16}$/.test(amount.trim()) ? Number(amount) : NaN;
-      if (row.length !== 3 || account === '' || unit === '' || !Number.isSafeInteger(balance))
-        return new NotDone({ code: 'BALANCE_MALFORMED', source, record });
-      const units = accounts.get(account) ?? new Map<string, Balance>();
-      if (units.has(unit.toLowerCase()))
-        return new NotDone({ code: 'BALANCE_REPEATED', source, record });
-      accounts.set(account, units.set(unit.toLowerCase(), { unit, balance }));
+      if (record.length !== columns.count)
+        return new NotDone({ code: 'BALANCE_MALFORMED', source, line });
+      if (columns.type !== undefined && record[columns.type] !== 'CREDIT') continue;
+      const [account = '', unit = '', balance = ''] = [
+        record[columns.account],
+        record[columns.unit],
+        record[columns.balance],
+      ];
+      rows.push({ account: unescaped(account), unit: unescaped(unit), balance, line });
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    // The records before the one that failed.
-    const before = Number(error['records']);
-    return new NotDone({ code: 'BALANCES_NOT_CSV', source, record: before + 1 });
+    return new NotDone({ code: 'BALANCES_NOT_CSV', source, line: Number(error['lines']) });
   }
-  return record === 0 ? withoutHead : { accounts, text };
+  if (columns === undefined) return new NotDone({ code: 'BALANCES_WITHOUT_HEAD', source, head: HEAD });
+  const accounts = added(rows, columns.type !== undefined, source);
+  return accounts instanceof NotDone ? accounts : { accounts, text };
 }
 
-const isHead = (row: readonly string[]): boolean =>
-  row.length === 3 && row.map((name) => name.trim().toLowerCase()).join() === HEAD;
+function columnsOf(head: readonly string[]): Columns | undefined {
+  const names = head.map((name) => name.trim().toLowerCase());
+  const count = names.length;
+  if (names.join() === HEAD) return { account: 0, unit: 1, balance: 2, type: undefined, count };
+  const place = (name: keyof typeof EXPORTED): number => names.indexOf(EXPORTED[name]);
+  const [account, unit, balance, type] = [
+    place('account'),
+    place('unit'),
+    place('balance'),
+    place('type'),
+  ];
+  return Math.min(account, unit, balance, type) < 0
+    ? undefined
+    : { account, unit, balance, type, count };
+}
+
+/** Without the apostrophe that CSV files put before what a spreadsheet would run. */
+const unescaped = (cell: string): string => cell.replace(/^'(?=[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20])/, '');
+
+/** By account and unit; the balances of an export are added up. */
+function added(
+  rows: readonly Row[],
+  isExport: boolean,
+  source: string,
+): Outcome<BalanceFile['accounts']> {
+  const inCurrency = new Set(
+    rows.filter(({ balance }) => /[.,]/.test(balance)).map(({ unit }) => unit.toLowerCase()),
+  );
+  const accounts = new Map<string, Map<string, Balance>>();
+  for (const { account, unit, balance: amount, line } of rows) {
+    const key = unit.toLowerCase();
+    const digits = inCurrency.has(key) && !isExport ? digitsOf(key) : 0;
+    const balance = amountIn(amount.trim(), digits);
+    if (account === '' || unit === '' || balance === undefined)
+      return new NotDone({ code: 'BALANCE_MALFORMED', source, line });
+    const units = accounts.get(account) ?? new Map<string, Balance>();
+    const before = units.get(key);
+    if (before !== undefined && !isExport)
+      return new NotDone({ code: 'BALANCE_REPEATED', source, line });
+    const sum = { unit: before?.unit ?? unit, balance: (before?.balance ?? 0) + balance };
+    accounts.set(account, units.set(key, sum));
+  }
+  return accounts;
+}
+
+/** An integer in the unit; undefined: no amount, or one with more decimal digits. */
+function amountIn(text: string, digits: number): number | undefined {
+  const [, sign = '', whole = '', part = ''] = /^(-?)(\d{1,16})(?:[.,](\d+))?$/.exec(text) ?? [];
+  const amount = Number(`${sign}${whole}${part.padEnd(digits, '0')}`);
+  const isRead = whole !== '' && part.length <= digits && Number.isSafeInteger(amount);
+  return isRead ? amount + 0 : undefined;
+}
+
+interface CsvRecord {
+  readonly record: readonly string[];
+  readonly info: { readonly lines: number };
+}
 
 /** Its rows, read in pieces. @throws {CsvError} in the iteration. */
-function recordsOf(text: string): AsyncIterable<readonly string[]> {
+function recordsOf(text: string): AsyncIterable<CsvRecord> {
+  const [head = ''] = text.trimStart().split(/[\r\n]/, 1);
   const parser = parse({
     bom: true,
+    delimiter: head.includes(';') ? ';' : ',',
+    info: true,
     record_delimiter: ['\r\n', '\n'],
     relax_column_count: true,
     skip_empty_lines: true,

@@ -1,24 +1,33 @@
 import { deterministicId } from '../../command-handling/deterministic-id.js';
 import {
   AccountCommandEnvelope,
+  EndProposalEnvelope,
   ProposalCommandEnvelope,
 } from '../../command-handling/commands.js';
 import { proposalDays } from '../../command-handling/proposal-days.js';
 import type { Core } from '../../stores/core.js';
 import type { Personal } from '../../domain/personal.js';
-import { PROPOSAL_LIFE_MS, type ProposalEvent } from '../../domain/proposal/proposal.decider.js';
-import type { Scope } from '../../domain/scope.js';
+import {
+  PROPOSAL_LIFE_MS,
+  type CorrectionProposed,
+  type ProposalEnded,
+} from '../../domain/proposal/proposal.decider.js';
+import { MODES, type Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
-import { memberOfStaff, operatorMeta, personNamed } from '../audit.js';
+import { pages } from '../../event-log/event-pages.js';
+import { pause } from '../../foundation/pause.js';
+import { tryLock } from '../../postgres/locks.js';
+import { memberOfStaff, operatorMeta, personNamed, staffSays } from '../audit.js';
 import type { Done } from '../audited.js';
 import { onceByKey, type Keyed, type KeyedBy } from '../operator-keys.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { appendCorrection, type Adjusted, type AdjustmentRequest } from './ledger-adjustment.js';
+import { decodeTypes } from './ledger-entries.js';
 import { proposalIdOf, type ProposalName } from './proposal-id.js';
 
 /**
- * `ledger propose`, `ledger approve` and `ledger proposals`: a correction in two steps by two
- * operators. The second one appends it.
+ * Corrections in two steps by two operators, of which the second one appends it, rejects it, or the
+ * first one withdraws it.
  */
 export type ProposalRequest = Omit<AdjustmentRequest, 'approvedBy'>;
 
@@ -104,57 +113,133 @@ export interface ApprovalRequest {
   readonly onReplayed?: () => unknown;
 }
 
+type ProposalCore = Pick<Core, 'commands' | 'names' | 'streams' | 'pool'>;
+
 /**
  * Appends the proposed correction, decided on the account as it is now, with its audit event. A
  * refused one leaves the proposal as it was.
  */
-export async function approveOnRecord(
-  core: Pick<Core, 'commands' | 'names' | 'streams'>,
+export const approveOnRecord = (
+  core: ProposalCore,
   { name, by, now, onReplayed }: ApprovalRequest,
-): Promise<Outcome<Done<Adjusted>>> {
-  const { names } = core;
-  const { scope } = name;
-  const { state } = await core.streams.proposals.load(names.proposalsStream(scope, name.day));
-  const proposal = state.proposals.get(name.proposalId);
-  if (proposal === undefined) return new NotDone({ code: 'PROPOSAL_NOT_FOUND' });
-  const approvedBy = memberOfStaff(names, scope, by);
-  if (isSamePerson(proposal.by, approvedBy)) return new NotDone({ code: 'PROPOSAL_IS_OWN' });
-  if (now > proposal.at + PROPOSAL_LIFE_MS) return new NotDone({ code: 'PROPOSAL_EXPIRED' });
-  const { account, person, unit, amount } = proposal;
-  const [accountId, userId, reason] = [
-    proposal.accountId.value,
-    proposal.userId.value,
-    proposal.reason.value,
-  ];
-  if (accountId === null || userId === null || reason === null)
-    return new NotDone({ code: 'PROPOSAL_WITHOUT_USER' });
-  const request = { type: 'AdjustCredit', userId, person, unit, amount, reason } as const;
-  const appended = await appendCorrection(
-    core,
-    new AccountCommandEnvelope(approvalMeta(core, name), account, {
-      ...request,
-      approvedBy,
-      by: proposal.by,
-    }),
-    { accountId, userId },
-  );
-  if (appended instanceof NotDone) return appended;
-  const { done, replayed } = appended;
-  if (replayed && appended.approvedBy?.subject !== approvedBy.subject)
-    return new NotDone({ code: 'PROPOSAL_APPROVED' });
-  if (replayed) onReplayed?.();
-  const user = names.userRef(scope, account, userId);
-  const repeated = replayed ? true : undefined;
-  const id = proposalIdOf(name);
-  return {
-    result: done,
-    parameters: { proposal: id, account, user, unit, amount, repeated },
-    completed: 'the correction stands',
-  };
+): Promise<Outcome<Done<Adjusted>>> =>
+  onlyEndOf(core, name, async ({ proposal, ended }) => {
+    const { names } = core;
+    const { scope } = name;
+    const approvedBy = memberOfStaff(names, scope, by);
+    if (isSamePerson(proposal.by, approvedBy)) return new NotDone({ code: 'PROPOSAL_IS_OWN' });
+    if (ended !== undefined) return new NotDone({ code: 'PROPOSAL_ENDED', state: stateOf(ended) });
+    if (now > proposal.at + PROPOSAL_LIFE_MS) return new NotDone({ code: 'PROPOSAL_EXPIRED' });
+    const { account, person, unit, amount } = proposal;
+    const [accountId, userId, reason] = [
+      proposal.accountId.value,
+      proposal.userId.value,
+      proposal.reason.value,
+    ];
+    if (accountId === null || userId === null || reason === null)
+      return new NotDone({ code: 'PROPOSAL_WITHOUT_USER' });
+    const request = { type: 'AdjustCredit', userId, person, unit, amount, reason } as const;
+    const appended = await appendCorrection(
+      core,
+      new AccountCommandEnvelope(approvalMeta(core, name), account, {
+        ...request,
+        approvedBy,
+        by: proposal.by,
+      }),
+      { accountId, userId },
+    );
+    if (appended instanceof NotDone) return appended;
+    const { done, replayed } = appended;
+    if (replayed && appended.approvedBy?.subject !== approvedBy.subject)
+      return new NotDone({ code: 'PROPOSAL_APPROVED' });
+    if (replayed) onReplayed?.();
+    const user = names.userRef(scope, account, userId);
+    const repeated = replayed ? true : undefined;
+    const id = proposalIdOf(name);
+    return {
+      result: done,
+      parameters: { proposal: id, account, user, unit, amount, repeated },
+      completed: 'the correction stands',
+    };
+  });
+
+export interface EndRequest {
+  readonly name: ProposalName;
+  readonly by: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Why it is rejected; undefined: its proposer withdraws it. */
+  readonly reason?: string;
 }
 
-/** A proposal that waits for its approval. */
-export interface WaitingProposal {
+/** Rejects or withdraws a proposal that waits, with its audit event. */
+export const endOnRecord = (
+  core: ProposalCore & Pick<Core, 'log' | 'codec'>,
+  { name, by, now, reason }: EndRequest,
+): Promise<Outcome<Done<ShownProposal>>> =>
+  onlyEndOf(core, name, async (proposal) => {
+    const { scope, proposalId, day } = name;
+    const staff = memberOfStaff(core.names, scope, by);
+    const isOwn = isSamePerson(proposal.proposal.by, staff);
+    if (reason === undefined && !isOwn) return new NotDone({ code: 'PROPOSAL_OF_OTHERS' });
+    if (reason !== undefined && isOwn) return new NotDone({ code: 'PROPOSAL_IS_OWN' });
+    const { state } = await shownProposal(core, proposal, now);
+    if (state !== 'waiting') return new NotDone({ code: 'PROPOSAL_ENDED', state });
+    const end = { at: now, proposalId, by: staff };
+    const event: ProposalEnded =
+      reason === undefined
+        ? { ...end, type: 'CorrectionWithdrawn' }
+        : { ...end, type: 'CorrectionRejected', reason: staffSays(core.names, scope, by, reason) };
+    await core.commands.execute(
+      new EndProposalEnvelope(operatorMeta(scope, event.type), day, event),
+    );
+    const id = proposalIdOf(name);
+    return {
+      result: await shownProposal(core, { ...proposal, ended: event }, now),
+      parameters: { proposal: id },
+      completed: `the proposal ${id} is ${stateOf(event)}`,
+    };
+  });
+
+/**
+ * Runs work that may end a proposal while no other process does. Nothing holds a connection while
+ * it waits: the work needs further ones.
+ */
+async function onlyEndOf<T>(
+  core: ProposalCore,
+  name: ProposalName,
+  work: (found: NamedProposal) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  for (;;) {
+    const outcome = await tryLock(core.pool, 'end a proposal', async () => {
+      const found = await proposalNamed(core, name);
+      return found === undefined ? new NotDone({ code: 'PROPOSAL_NOT_FOUND' }) : work(found);
+    });
+    if (outcome !== 'locked') return outcome;
+    await pause(20);
+  }
+}
+
+async function proposalNamed(
+  { names, streams }: Pick<Core, 'names' | 'streams'>,
+  name: ProposalName,
+): Promise<NamedProposal | undefined> {
+  const { state } = await streams.proposals.load(names.proposalsStream(name.scope, name.day));
+  const proposal = state.proposals.get(name.proposalId);
+  return proposal && { name, proposal, ended: state.ended.get(name.proposalId) };
+}
+
+export const PROPOSAL_STATES = [
+  'waiting',
+  'approved',
+  'rejected',
+  'withdrawn',
+  'lapsed',
+] as const;
+export type ProposalState = (typeof PROPOSAL_STATES)[number];
+
+/** Times are ISO 8601. A text is null when it is forgotten, or when there is none. */
+export interface ShownProposal {
   readonly id: string;
   readonly account: string | null;
   readonly user: string | null;
@@ -162,9 +247,12 @@ export interface WaitingProposal {
   readonly amount: number;
   readonly reason: string | null;
   readonly proposedBy: string | null;
-  /** ISO 8601. */
   readonly proposedAt: string;
   readonly expiresAt: string;
+  readonly state: ProposalState;
+  readonly endedBy: string | null;
+  readonly endedAt: string | null;
+  readonly endReason: string | null;
 }
 
 /** Accounts are loaded in parallel, up to this many. */
@@ -172,58 +260,91 @@ const LOADS_AT_ONCE = 8;
 
 interface NamedProposal {
   readonly name: ProposalName;
-  readonly proposal: ProposalEvent;
+  readonly proposal: CorrectionProposed;
+  readonly ended: ProposalEnded | undefined;
 }
 
-/**
- * The newest ones that wait for their approval, newest first. Accounts are loaded until there are
- * `limit` of them.
- */
-export async function waitingProposals(
-  core: Pick<Core, 'names' | 'streams'>,
+export interface ProposalSelection {
+  /** Undefined: of all states. */
+  readonly state?: ProposalState | undefined;
+  readonly limit: number;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+type ListCore = Pick<Core, 'names' | 'streams' | 'log' | 'codec'>;
+
+/** Proposals, newest first. Accounts are loaded until there are `limit` of them. */
+export async function listProposals(
+  core: ListCore,
   scope: Scope,
-  { limit, now }: { readonly limit: number; readonly now: number },
-): Promise<readonly WaitingProposal[]> {
-  const waiting: NamedProposal[] = [];
-  for await (const some of newestProposals(core, scope, now)) {
-    if (waiting.length >= limit) break;
-    const waits = await Promise.all(some.map((one) => isWaiting(core, one)));
-    waiting.push(...some.filter((_, place) => waits[place]));
+  { state, limit, now }: ProposalSelection,
+): Promise<readonly ShownProposal[]> {
+  const shown: ShownProposal[] = [];
+  const days = state === 'waiting' ? proposalDays(now) : await allDays(core, now);
+  for await (const some of newestProposals(core, scope, days)) {
+    if (shown.length >= limit) break;
+    const each = await Promise.all(some.map((one) => shownProposal(core, one, now)));
+    shown.push(...each.filter((one) => state === undefined || one.state === state));
   }
-  return waiting.slice(0, limit).map(shownProposal);
+  return shown.slice(0, limit);
 }
 
-/** Those that have not expired, newest first, a few at a time. */
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The days of the log (`YYYY-MM-DD`, UTC), newest first. */
+async function allDays({ log }: Pick<Core, 'log'>, now: number): Promise<readonly string[]> {
+  const [first] = await log.readAll(undefined, 1);
+  const count = Math.floor(now / DAY_MS) - Math.floor((first?.recordedAt ?? now) / DAY_MS) + 1;
+  return Array.from({ length: Math.max(1, count) }, (_, back) =>
+    new Date(now - back * DAY_MS).toISOString().slice(0, 10),
+  );
+}
+
+/** Those of the days, a few at a time. */
 async function* newestProposals(
   { names, streams }: Pick<Core, 'names' | 'streams'>,
   scope: Scope,
-  now: number,
+  days: readonly string[],
 ): AsyncIterable<readonly NamedProposal[]> {
-  for (const day of proposalDays(now)) {
+  for (const day of days) {
     const { state } = await streams.proposals.load(names.proposalsStream(scope, day));
-    const ofDay = [...state.proposals.values()]
-      .reverse()
-      .filter(({ at }) => now <= at + PROPOSAL_LIFE_MS);
+    const ofDay = [...state.proposals.values()].reverse();
     for (let from = 0; from < ofDay.length; from += LOADS_AT_ONCE)
       yield ofDay.slice(from, from + LOADS_AT_ONCE).map((proposal) => ({
         name: { scope, day, proposalId: proposal.proposalId },
         proposal,
+        ended: state.ended.get(proposal.proposalId),
       }));
   }
 }
 
-/** Whether the account has neither the correction nor lost the user. */
-async function isWaiting(
-  core: Pick<Core, 'names' | 'streams'>,
-  { name, proposal: { account, person } }: NamedProposal,
-): Promise<boolean> {
-  const stream = core.names.accountStream(name.scope, account);
-  const { state, handled } = await core.streams.accounts.load(stream);
-  if (state.status === 'absent' || !state.users.has(person)) return false;
-  return handled.find(approvalMeta(core, name)) === undefined;
+/** The ids of proposals, in the whole log, that begin with a text. */
+export async function proposalIdsFrom(
+  core: Pick<Core, 'names' | 'streams' | 'log' | 'tenantCommands'>,
+  prefix: string,
+): Promise<readonly string[]> {
+  const days = await allDays(core, Date.now());
+  const mayBegin = (head: string): boolean => head.startsWith(prefix) || prefix.startsWith(head);
+  const ids: string[] = [];
+  for (const { alias: tenant } of await core.tenantCommands.list())
+    for (const mode of MODES)
+      if (mayBegin(`${tenant}.${mode}.`)) {
+        const some = days.filter((day) =>
+          mayBegin(`${tenant}.${mode}.${day.replaceAll('-', '')}.`),
+        );
+        for await (const named of newestProposals(core, { tenant, mode }, some))
+          ids.push(...named.map(({ name }) => proposalIdOf(name)));
+      }
+  return ids.filter((id) => id.startsWith(prefix));
 }
 
-function shownProposal({ name, proposal }: NamedProposal): WaitingProposal {
+async function shownProposal(
+  core: ListCore,
+  named: NamedProposal,
+  now: number,
+): Promise<ShownProposal> {
+  const { name, proposal } = named;
   const { accountId, userId, unit, amount, reason, by, at } = proposal;
   return {
     id: proposalIdOf(name),
@@ -235,10 +356,67 @@ function shownProposal({ name, proposal }: NamedProposal): WaitingProposal {
     proposedBy: by.value,
     proposedAt: new Date(at).toISOString(),
     expiresAt: expiryOf(proposal),
+    ...(await endOf(core, named, now)),
   };
 }
 
-const expiryOf = ({ at }: ProposalEvent): string => new Date(at + PROPOSAL_LIFE_MS).toISOString();
+const stateOf = ({ type }: ProposalEnded): ProposalState =>
+  type === 'CorrectionRejected' ? 'rejected' : 'withdrawn';
+
+type End = Pick<ShownProposal, 'state' | 'endedBy' | 'endedAt' | 'endReason'>;
+
+/** A proposal whose user is forgotten has lapsed: there is nothing to correct. */
+async function endOf(
+  core: ListCore,
+  { name, proposal, ended }: NamedProposal,
+  now: number,
+): Promise<End> {
+  if (ended !== undefined)
+    return {
+      state: stateOf(ended),
+      endedBy: ended.by.value,
+      endedAt: new Date(ended.at).toISOString(),
+      endReason: ended.type === 'CorrectionRejected' ? ended.reason.value : null,
+    };
+  const { account, person } = proposal;
+  const stream = core.names.accountStream(name.scope, account);
+  const { state, handled } = await core.streams.accounts.load(stream);
+  const isOver = now > proposal.at + PROPOSAL_LIFE_MS;
+  const meta = approvalMeta(core, name);
+  const approval =
+    isOver || handled.find(meta) !== undefined
+      ? await approvalIn(core, stream, meta.commandId)
+      : undefined;
+  const none = { endedBy: null, endedAt: null, endReason: null };
+  if (approval !== undefined) return { state: 'approved', ...approval, endReason: null };
+  if (isOver) return { ...none, state: 'lapsed', endedAt: expiryOf(proposal) };
+  const isThere = state.status !== 'absent' && state.users.has(person);
+  return { ...none, state: isThere ? 'waiting' : 'lapsed' };
+}
+
+const CORRECTIONS: ReadonlySet<string> = new Set([
+  'RewardGranted',
+  'CreditRedeemed',
+  'AccountCreditRedeemed',
+]);
+
+/** Who approved a proposal and when, from the correction that its approval appended. */
+async function approvalIn(
+  { log, codec }: Pick<Core, 'log' | 'codec'>,
+  stream: string,
+  commandId: string,
+): Promise<Pick<End, 'endedBy' | 'endedAt'> | undefined> {
+  for await (const page of pages(log.readStream(stream)))
+    for (const { event, envelope } of await decodeTypes(codec, page, CORRECTIONS))
+      if (envelope.commandId === commandId && 'adjustment' in event)
+        return {
+          endedBy: event.adjustment?.approvedBy.value ?? null,
+          endedAt: new Date(event.at).toISOString(),
+        };
+  return undefined;
+}
+
+const expiryOf = ({ at }: CorrectionProposed): string => new Date(at + PROPOSAL_LIFE_MS).toISOString();
 
 /** The same for every approver: the account's stream takes the correction once. */
 function approvalMeta({ names }: Pick<Core, 'names'>, name: ProposalName): CommandMeta {

@@ -3,17 +3,15 @@ import {
   upToLastWithin,
   type Span as PeriodSpan,
 } from '../../bookkeeping/period-postings.js';
-import { POSTED_TYPES, type AccountPostings } from '../../bookkeeping/postings.js';
+import { POSTED_TYPES, type AccountPostings, type Posting } from '../../bookkeeping/postings.js';
 import { faultsOf, RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
-import { effectOnAvailable } from '../../bookkeeping/statement.js';
+import { effectOn } from '../../bookkeeping/statement.js';
 import type { Core } from '../../stores/core.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import { CLOCK_AHEAD_MS_MAX } from '../../event-log/clock.js';
 import { pages } from '../../event-log/event-pages.js';
-import { digestOf } from '../../foundation/canonical-json.js';
-import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import type { BalanceFile } from './balance-file.js';
 import {
@@ -66,6 +64,8 @@ interface PostedAccount {
   readonly postings: AccountPostings;
   /** The available credit at the end of the span, by unit in lower case. */
   readonly available: ReadonlyMap<string, number>;
+  /** The credit that becomes available later. */
+  readonly scheduled: ReadonlyMap<string, number>;
 }
 
 export interface ReconciliationOptions {
@@ -82,23 +82,40 @@ export async function reconcileLedger(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
   { period, against }: ReconciliationRequest,
-  { onProgress, giveWay, signal, now = Date.now() }: ReconciliationOptions = {},
+  options: ReconciliationOptions = {},
 ): Promise<Outcome<Reconciliation>> {
-  const { log, names } = core;
+  const { signal, now = Date.now() } = options;
   const span = spanOf(period, now);
   if (span instanceof NotDone) return span;
   const run = new ReconciliationRun(span, now, against);
-  const head = await log.head();
+  for await (const account of everyAccount(core, scope, READ_TYPES, options)) run.add(account);
+  return signal?.aborted ? new NotDone({ code: 'RECONCILIATION_STOPPED' }) : run.result();
+}
+
+/** An account and its events of some types. */
+export interface AccountHistory {
+  /** The client's id; null: forgotten. */
+  readonly accountId: string | null;
+  readonly decoded: readonly Decoded[];
+}
+
+/** The accounts of a tenant and mode, in the order of the log; fewer when it is stopped. */
+export async function* everyAccount(
+  core: LogReads & Pick<Core, 'names'>,
+  scope: Scope,
+  types: ReadonlySet<string>,
+  { onProgress, giveWay, signal }: ReconciliationOptions,
+): AsyncIterable<AccountHistory> {
+  const { log, names } = core;
+  const upTo = await log.head();
   let accounts = 0;
-  const everyAccount = accountsInLog(log, names.accountStream(scope, ''), { upTo: head });
-  for await (const some of pagesOf(everyAccount, ACCOUNTS_AT_ONCE)) {
-    for (const account of await Promise.all(some.map(({ stream }) => readAccount(core, stream))))
-      run.add(account);
+  const firstEvents = accountsInLog(log, names.accountStream(scope, ''), { upTo });
+  for await (const some of pagesOf(firstEvents, ACCOUNTS_AT_ONCE)) {
+    yield* await Promise.all(some.map(({ stream }) => readAccount(core, stream, types)));
     onProgress?.((accounts += some.length));
     await giveWay?.();
-    if (signal?.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
+    if (signal?.aborted) return;
   }
-  return run.result();
 }
 
 /** @param name `YYYY-MM`, in UTC; undefined: everything. @param now epoch milliseconds. */
@@ -115,11 +132,16 @@ const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
   'AccountOpened',
 ]);
 
-async function readAccount({ log, codec }: LogReads, stream: string): Promise<Decoded[]> {
+async function readAccount(
+  { log, codec }: LogReads,
+  stream: string,
+  types: ReadonlySet<string>,
+): Promise<AccountHistory> {
   const decoded: Decoded[] = [];
   for await (const page of pages(log.readStream(stream)))
-    decoded.push(...(await decodeTypes(codec, page, READ_TYPES)));
-  return decoded;
+    decoded.push(...(await decodeTypes(codec, page, types)));
+  const opened = decoded.findLast(({ event }) => event.type === 'AccountOpened')?.event;
+  return { accountId: opened?.type === 'AccountOpened' ? opened.accountId.value : null, decoded };
 }
 
 const factOf = ({ event, envelope, recorded }: Decoded): AccountFact => ({
@@ -128,6 +150,30 @@ const factOf = ({ event, envelope, recorded }: Decoded): AccountFact => ({
   recordedAt: recorded.recordedAt,
   byPolicy: envelope.actor.kind === 'policy',
 });
+
+/** The account's state at the end of the span. */
+export function postAccount(
+  decoded: readonly Decoded[],
+  span: PeriodSpan,
+  take?: (posting: Posting, unit: string, isWithin: boolean) => void,
+): PostedAccount {
+  const [available, scheduled] = [new Map<string, number>(), new Map<string, number>()];
+  const move = (to: Map<string, number>, unitKey: string, by: number): void =>
+    void to.set(unitKey, (to.get(unitKey) ?? 0) + by);
+  const period = new PeriodPostings(span, (made, isWithin) => {
+    for (const posting of made) {
+      const { unitKey } = posting;
+      move(available, unitKey, effectOn('available', posting));
+      move(scheduled, unitKey, effectOn('scheduled', posting));
+      take?.(posting, postings.units.get(unitKey) ?? unitKey, isWithin);
+    }
+  });
+  const { postings } = period;
+  const entries = decoded.filter(({ event }) => POSTED.has(event.type)).map(entryOf);
+  for (const entry of upToLastWithin(entries, span.to)) period.post(entry);
+  period.end();
+  return { postings, available, scheduled };
+}
 
 class ReconciliationRun {
   private readonly sums = new RollForwardSums();
@@ -143,9 +189,7 @@ class ReconciliationRun {
     this.notSeen = new Set(against?.accounts.keys());
   }
 
-  add(decoded: readonly Decoded[]): void {
-    const opened = decoded.findLast(({ event }) => event.type === 'AccountOpened')?.event;
-    const accountId = opened?.type === 'AccountOpened' ? opened.accountId.value : null;
+  add({ accountId, decoded }: AccountHistory): void {
     this.owed.add(accountId ?? 'anonymous', decoded.map(factOf));
     const posted = this.post(decoded);
     if (accountId !== null) this.tieOut(accountId, posted);
@@ -154,7 +198,7 @@ class ReconciliationRun {
   result(): Reconciliation {
     for (const account of this.notSeen)
       for (const { unit, balance } of this.against?.accounts.get(account)?.values() ?? [])
-        this.differ({ account, unit, against: balance });
+        if (balance !== 0) this.differ({ account, unit, against: balance });
     const missing = this.owed.missing(this.now - GRACE_MS, this.now + CLOCK_AHEAD_MS_MAX);
     for (const { kind, account, what, amount, eventId } of missing)
       this.differences.push({
@@ -176,24 +220,14 @@ class ReconciliationRun {
 
   /** The account's state at the end of the span. */
   private post(decoded: readonly Decoded[]): PostedAccount {
-    const { from, to } = this.span;
-    const entries = decoded.filter(({ event }) => POSTED.has(event.type)).map(entryOf);
-    const available = new Map<string, number>();
-    const clock = Math.min(to, this.now);
-    const period = new PeriodPostings({ from, to, clock }, (made, isWithin) => {
-      for (const posting of made) {
-        const { unitKey } = posting;
-        const effect = effectOnAvailable(posting);
-        available.set(unitKey, (available.get(unitKey) ?? 0) + effect);
-        this.sums.addPosting(posting, postings.units.get(unitKey) ?? unitKey, isWithin);
-      }
-    });
-    const { postings } = period;
-    for (const entry of upToLastWithin(entries, to)) period.post(entry);
-    period.end();
+    const clock = Math.min(this.span.to, this.now);
+    const posted = postAccount(decoded, { ...this.span, clock }, (posting, unit, isWithin) =>
+      this.sums.addPosting(posting, unit, isWithin),
+    );
+    const { postings } = posted;
     for (const { unitKey } of postings.overdue(clock - OVERDUE_MS))
       this.sums.addOverdue(unitKey, postings.units.get(unitKey) ?? unitKey);
-    return { postings, available };
+    return posted;
   }
 
   private tieOut(account: string, { postings, available }: PostedAccount): void {
@@ -204,7 +238,7 @@ class ReconciliationRun {
     for (const unitKey of new Set([...present, ...(inFile?.keys() ?? [])])) {
       const ledger = available.get(unitKey) ?? 0;
       const said = inFile?.get(unitKey);
-      if (said?.balance !== ledger)
+      if ((said?.balance ?? 0) !== ledger)
         this.differ({
           account,
           unit: postings.units.get(unitKey) ?? said?.unit ?? unitKey,
@@ -227,16 +261,3 @@ const NO_DIFFERENCE: ReconciliationDifference = {
   against: null,
   eventIds: [],
 };
-
-/** As `reconcileLedger`, with what its audit event contains. */
-export async function reconcileOnRecord(
-  core: LogReads & Pick<Core, 'names'>,
-  scope: Scope,
-  request: ReconciliationRequest,
-  options: ReconciliationOptions,
-): Promise<Outcome<Done<Reconciliation>>> {
-  const result = await reconcileLedger(core, scope, request, options);
-  if (result instanceof NotDone) return result;
-  const { period, against } = request;
-  return { result, parameters: { period, against: against && digestOf(against.text) } };
-}

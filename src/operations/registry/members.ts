@@ -50,6 +50,8 @@ export const textUpTo = (max: number) =>
     .refine((value) => [...value].length <= max, `takes at most ${max} characters`)
     .meta({ maxLength: max });
 export const text = textUpTo(1_000);
+/** A text by an operator, about a change. */
+export const reason = text.refine((value) => value.trim() !== '', 'must not be empty');
 
 /** Checked by the operation, which says what is wrong with it. */
 export const time = text.meta({ pattern: `^${ISO_TIME}$` });

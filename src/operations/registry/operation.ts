@@ -29,6 +29,8 @@ export interface OperationContext {
   readonly note: (line: string) => void;
   /** A line about finished work that could not be recorded: standard error, the log. */
   readonly warn: (line: string) => void;
+  /** Called when the effect is that of an earlier call. */
+  readonly onReplayed: () => void;
   /** The idempotency key; undefined: none was given. */
   readonly keyed?: KeyedBy | undefined;
   /** Those who may approve a correction; undefined: the command line trusts its caller. */
@@ -130,6 +132,8 @@ interface Definition<S extends Shape, Document, Row> {
   readonly said?: (document: Document, request: RequestOf<S>) => string;
   /** Writes the document for people, where a table or a line is not enough. */
   readonly print?: (document: Document, printer: Printer, request: RequestOf<S>) => void;
+  /** The document as a CSV file, for `--format csv` of the command line. */
+  readonly csv?: (document: Document) => string;
   readonly ending?: (document: Document, request: RequestOf<S>) => Ending | undefined;
   /**
    * `stream`: it writes its answer itself, and no document follows. `lists`: people see a table for

@@ -27,6 +27,11 @@ export const GROUPS: readonly Group[] = [
     load: async () => (await import('../operators/operator.operations.js')).operatorOperations,
   },
   {
+    name: 'ledger',
+    summary: 'the ledger of a tenant, for finance',
+    load: async () => (await import('../ledger/ledger.operations.js')).ledgerOperations,
+  },
+  {
     name: 'projection',
     summary: 'the read models: status, rebuilds, parked streams',
     load: async () =>

@@ -1,0 +1,80 @@
+import type { Scope } from '../../domain/scope.js';
+import type { Outcome } from '../../operations/outcome.js';
+import {
+  scopeOf,
+  shownParameters,
+  type Operation,
+  type OperationContext,
+} from '../../operations/registry/operation.js';
+import type { OperatedPayments } from './operated-payments.js';
+import type { OperationRuns, Run, RunContext } from './operation-runs.js';
+import type { OperationsCore } from './operations-core.js';
+import { done } from './refusals.js';
+
+export interface OperationCaller {
+  /** The operator's name. */
+  readonly by: string;
+  /** The idempotency key. */
+  readonly key?: string | undefined;
+  /** Called when the effect is that of an earlier call. */
+  readonly onReplayed?: () => void;
+}
+
+/** Runs operations of the registry, with checked requests, over HTTP and in the console. */
+export class OperationCalls {
+  constructor(
+    private readonly operations: OperationsCore,
+    readonly runs: OperationRuns,
+    private readonly payments: OperatedPayments,
+  ) {}
+
+  run(operation: Operation, request: object, caller: OperationCaller): Promise<Outcome<unknown>> {
+    return operation.run(this.contextOf(caller, ATTENDED), request);
+  }
+
+  /**
+   * Undefined: too many runs are not over yet.
+   * @throws {ApiError} TENANT_NOT_FOUND. @throws DatabaseUnavailable
+   */
+  async start(
+    operation: Operation,
+    request: object,
+    caller: OperationCaller,
+  ): Promise<Run | undefined> {
+    const { name, of } = operation;
+    if (of === 'ledger') done(await scopeOf(this.operations.core, request));
+    const { tenant, mode } = request as Partial<Scope>;
+    const scope = tenant !== undefined && mode !== undefined && { scope: { tenant, mode } };
+    const parameters = shownParameters(operation, request);
+    const asked = { operation: name, by: caller.by, parameters, ...scope };
+    return this.runs.start(asked, (running) =>
+      operation.run(this.contextOf(caller, running), request),
+    );
+  }
+
+  private contextOf({ by, key, onReplayed }: OperationCaller, running: RunContext) {
+    const { core, pool, warn, answers, operators } = this.operations;
+    const replayed = onReplayed ?? (() => undefined);
+    return {
+      ...running,
+      core,
+      operationsPool: () => pool,
+      payments: this.payments,
+      by,
+      channel: 'http',
+      operators,
+      note: () => undefined,
+      warn,
+      write: () => Promise.resolve(),
+      onReplayed: replayed,
+      keyed: key === undefined ? undefined : { key, answers, onReplayed: replayed },
+    } satisfies OperationContext;
+  }
+}
+
+/** Of work that its caller waits for. */
+const ATTENDED: RunContext = {
+  signal: new AbortController().signal,
+  onProgress: () => undefined,
+  giveWay: () => Promise.resolve(),
+};

@@ -1,0 +1,66 @@
+import type { AccountEvent } from '../../domain/account/account.events.js';
+import { POSTED_TYPES } from '../../bookkeeping/postings.js';
+import { csvLines } from '../../exports/files/csv-lines.js';
+import type { Scope } from '../../domain/scope.js';
+import type { Core } from '../../stores/core.js';
+import { NotDone, type Outcome } from '../outcome.js';
+import type { LogReads } from './ledger-entries.js';
+import { everyAccount, postAccount, type ReconciliationOptions } from './ledger-reconciliation.js';
+import { select } from './ledger-selection.js';
+
+/** The credit of an account in a unit, as an integer in the unit. */
+export interface LedgerBalance {
+  readonly account: string;
+  readonly unit: string;
+  readonly available: number;
+  /** Granted, and available at a later time. */
+  readonly pending: number;
+}
+
+const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
+  ...POSTED_TYPES,
+  'AccountOpened',
+]);
+
+/**
+ * `ledger balances`: the accounts and units that `ledger reconcile` compares with a file, by
+ * account, then by unit. @throws {UnreadableEvent}
+ */
+export async function ledgerBalances(
+  core: LogReads & Pick<Core, 'names'>,
+  scope: Scope,
+  { asOf }: { readonly asOf?: string | undefined },
+  options: ReconciliationOptions = {},
+): Promise<Outcome<readonly LedgerBalance[]>> {
+  const { signal, now = Date.now() } = options;
+  const selection = await select(core.log, { asOf }, now);
+  if (selection instanceof NotDone) return selection;
+  const { until = Infinity } = selection;
+  const span = { from: -Infinity, to: until, clock: Math.min(until, now) };
+  const balances: LedgerBalance[] = [];
+  for await (const { accountId, decoded } of everyAccount(core, scope, READ_TYPES, options)) {
+    if (accountId === null) continue;
+    const { postings, available, scheduled } = postAccount(decoded, span);
+    for (const unitKey of postings.unitsOfThePresent())
+      balances.push({
+        account: accountId,
+        unit: postings.units.get(unitKey) ?? unitKey,
+        available: available.get(unitKey) ?? 0,
+        pending: scheduled.get(unitKey) ?? 0,
+      });
+  }
+  if (signal?.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
+  return balances.sort((a, b) => order(a.account, b.account) || order(a.unit, b.unit));
+}
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** A file that `ledger reconcile --against` reads. */
+export const balancesCsv = (balances: readonly LedgerBalance[]): string =>
+  csvLines(
+    [
+      ['account', 'unit', 'balance'],
+      ...balances.map(({ account, unit, available }) => [account, unit, available]),
+    ],
+    '\r\n',
+  );

@@ -1,0 +1,228 @@
+import * as z from 'zod';
+import { breakInWords } from '../../chain/chain-break.js';
+import { asDigestDocument, DIGEST_DOCUMENT } from '../../chain/digest-document.js';
+import { digestOf } from '../../foundation/canonical-json.js';
+import { NotDone } from '../outcome.js';
+import { given, help, month, reason, text, time } from '../registry/members.js';
+import { recordedOperation, serviceOperation, type Operation } from '../registry/operation.js';
+import { parseBalances } from './balance-file.js';
+import { entriesAfterPeriod } from './later-entries.js';
+import { ledgerDigest } from './ledger-digest.js';
+import { reconcileLedger } from './ledger-reconciliation.js';
+import { replayLedger } from './ledger-replay.js';
+import { printReconciliation, REPLAY_DIFFERENCES } from './ledger-tables.js';
+import { verifyLedger } from './ledger-verification.js';
+import { acknowledgeLoss, auditLoss } from './loss-acknowledgement.js';
+import { noteLater } from './statement.operations.js';
+
+/** How long an unreachable log is retried; the operation can be run again. */
+const AWAY_MS_MAX = 60_000;
+
+const differencesFound = (differences: readonly unknown[], where = ''): string =>
+  `${differences.length} ${differences.length === 1 ? 'difference' : 'differences'}${where}`;
+
+export const replay = recordedOperation({
+  name: 'ledger replay',
+  summary: 'folds the log and compares it with the read models; can be stopped and resumed',
+  members: {
+    account: help(text.optional(), 'this account only'),
+    asOf: given(time.optional(), { help: 'as of this time', placeholder: 'time' }),
+    position: help(text.optional(), 'as of this position'),
+    resumeFrom: given(text.optional(), {
+      help: 'the position where an earlier run stopped',
+      placeholder: 'position',
+    }),
+  },
+  rules: [
+    {
+      check: ({ asOf, position }) =>
+        asOf !== undefined && position !== undefined
+          ? '{asOf} and {position} exclude each other'
+          : undefined,
+      schema: { not: { required: ['asOf', 'position'], properties: { asOf: {}, position: {} } } },
+    },
+  ],
+  roles: ['finance'],
+  isLong: true,
+  route: {
+    method: 'POST',
+    path: 'ledger/{tenant}/replay',
+    refusals: ['ACCOUNT_NOT_FOUND'],
+  },
+  examples: [
+    'ledger replay acme',
+    'ledger replay acme --mode test --json > drift.json',
+    'ledger replay acme --account 42 --as-of 2026-01-31',
+  ],
+  record: async ({ core, scope, signal, giveWay, onProgress, note }, request) => {
+    const { account: accountId, asOf, position, resumeFrom } = request;
+    const selection = { asOf, position, resumeFrom };
+    const asked = { ...selection, accountId };
+    const result = await replayLedger(core, scope, asked, {
+      signal,
+      giveWay,
+      onProgress: (accounts, total) => onProgress('replaying', accounts, total),
+    });
+    if (result instanceof NotDone) return result;
+    const { notCompared: left } = result;
+    const accounts = left === 1 ? '1 account has' : `${left} accounts have`;
+    if (left > 0) note(`${accounts} changed since then: folded, not compared`);
+    const account = accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
+    return { result, parameters: { account, ...selection } };
+  },
+  print: ({ differences, events, position, notCompared }, { table, line }) => {
+    const agree =
+      notCompared > 0
+        ? 'folded, no difference in what was compared'
+        : 'agree with the read models';
+    if (differences.length > 0) table(REPLAY_DIFFERENCES, differences);
+    else line(`OK: ${events} events up to ${position ?? 'the beginning'} ${agree}`);
+  },
+  ending: ({ differences }) =>
+    differences.length === 0
+      ? undefined
+      : {
+          exitCode: 2,
+          line: differencesFound(differences, ' between the ledger and its read models'),
+        },
+});
+
+export const reconcile = recordedOperation({
+  name: 'ledger reconcile',
+  summary: 'the roll-forward and trial balance of each unit, and the differences',
+  members: {
+    period: given(month.optional(), {
+      help: 'this month, in UTC; default: everything up to now',
+      placeholder: 'YYYY-MM',
+    }),
+    against: given(z.string().max(900_000).optional(), { only: 'http' }),
+    balances: given(z.string().optional(), {
+      only: 'cli',
+      file: 'text',
+      option: 'against',
+      help: 'a CSV file account,unit,balance to compare with',
+    }),
+  },
+  roles: ['finance'],
+  isLong: true,
+  parameters: ({ period, against, balances }) => ({
+    period,
+    againstFile: (against ?? balances) !== undefined,
+  }),
+  route: { method: 'POST', path: 'ledger/{tenant}/reconciliation' },
+  examples: ['ledger reconcile acme --period 2026-01', 'ledger reconcile acme --against balances.csv'],
+  record: async (context, { period, against, balances = against }) => {
+    const { core, scope, signal, giveWay, onProgress, note, channel } = context;
+    const source = channel === 'cli' ? '--against' : 'against';
+    const file = balances === undefined ? undefined : await parseBalances(balances, source);
+    if (file instanceof NotDone) return file;
+    const asked = { period, against: file };
+    const result = await reconcileLedger(core, scope, asked, {
+      signal,
+      giveWay,
+      onProgress: (accounts) => onProgress('reconciling', accounts),
+    });
+    if (result instanceof NotDone) return result;
+    if (period !== undefined)
+      await noteLater(context, 'month', () => entriesAfterPeriod(core, scope, period));
+    const overdue = result.units.reduce((sum, unit) => sum + unit.overdue, 0);
+    if (overdue > 0)
+      note(
+        `${overdue} dates passed more than an hour ago and are not recorded yet: check that the jobs run`,
+      );
+    return { result, parameters: { period, against: file && digestOf(file.text) } };
+  },
+  print: printReconciliation,
+  ending: ({ differences }) =>
+    differences.length === 0
+      ? undefined
+      : { exitCode: 2, line: `NOT OK: ${differencesFound(differences)}` },
+});
+
+export const digest = recordedOperation({
+  name: 'ledger digest',
+  summary: "the digest of a tenant's chain, a JSON document to keep elsewhere",
+  members: { sign: help(z.boolean().default(false), 'with the signature of this installation') },
+  roles: ['finance'],
+  isLong: true,
+  route: { method: 'POST', path: 'ledger/{tenant}/digest' },
+  examples: ['ledger digest acme --sign --json > digest.json'],
+  record: async ({ core, scope, signal, onProgress }, { sign }) => {
+    const result = await ledgerDigest(core, {
+      scope,
+      sign,
+      signal,
+      onProgress: (events) => onProgress('sealing', events),
+    });
+    if (result instanceof NotDone) return result;
+    if (signal.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
+    return { result, parameters: { sign } };
+  },
+});
+
+const { $schema: _schema, ...DIGEST } = z.toJSONSchema(DIGEST_DOCUMENT, { io: 'input' });
+
+export const verify = recordedOperation({
+  name: 'ledger verify',
+  summary: 'recomputes the chain of a tenant and compares it with its seals; exit 3 when it is broken',
+  members: {
+    digest: given(z.unknown().meta(DIGEST).optional(), {
+      file: 'json',
+      help: 'an earlier output of ledger digest',
+    }),
+  },
+  rules: [
+    {
+      check: ({ digest: outside }) =>
+        outside !== undefined && asDigestDocument(outside) === undefined
+          ? '{digest} is not what the digest operation answers'
+          : undefined,
+      schema: {},
+    },
+  ],
+  roles: ['finance'],
+  isLong: true,
+  parameters: ({ digest: outside }) => ({ digest: asDigestDocument(outside)?.digest }),
+  route: { method: 'POST', path: 'ledger/{tenant}/verification' },
+  examples: ['ledger verify acme --digest digest.json'],
+  record: async ({ core, scope, signal, giveWay, onProgress }, request) => {
+    const outside = asDigestDocument(request.digest);
+    if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
+      return new NotDone({ code: 'DIGEST_OF_OTHERS', tenant: outside.tenant, mode: outside.mode });
+    const options = { scope, outside, signal, giveWay, awayMsMax: AWAY_MS_MAX, onProgress };
+    const result = await verifyLedger(core, options);
+    if (result instanceof NotDone) return result;
+    const parameters = { digest: outside?.digest };
+    return { result, parameters, completed: 'the chain was verified' };
+  },
+  print: ({ firstBroken, events, position, digest: recomputed, seals }, { line, note }) => {
+    if (firstBroken !== null) return;
+    line(`OK: ${events} events are as they were sealed, up to position ${position ?? 'none'}`);
+    line(`digest ${recomputed}`);
+    note(`${seals} seals compared`);
+  },
+  ending: ({ firstBroken }) =>
+    firstBroken === null ? undefined : { exitCode: 3, line: breakInWords(firstBroken) },
+});
+
+const acknowledge = serviceOperation({
+  name: 'ledger acknowledge-loss',
+  summary:
+    'after the log lost its end: records who acknowledges it and why; until then ledger verify exits 3',
+  members: { reason: help(reason, 'what happened, for later auditors') },
+  roles: [],
+  isRecorded: true,
+  examples: ['ledger acknowledge-loss --reason "restored from the backup"'],
+  run: ({ core, by, warn, signal }, { reason: why }) => {
+    const options = { reason: why, by, warn, signal, awayMsMax: AWAY_MS_MAX };
+    return acknowledgeLoss(core, options, (loss) => auditLoss(core, loss, options));
+  },
+  print: ({ from, to, seals }, { line, note }) => {
+    line(
+      `acknowledged: the log lost its events after position ${to ?? 'none'}, up to ${from ?? 'unknown'}`,
+    );
+    note(`${seals.length} seals of lost events are kept with the acknowledgement`);
+  },
+});
+
+export const ledgerChecks: readonly Operation[] = [replay, reconcile, digest, verify, acknowledge];

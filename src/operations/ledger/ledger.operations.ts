@@ -1,0 +1,10 @@
+import type { Operation } from '../registry/operation.js';
+import { correctionOperations } from './correction.operations.js';
+import { ledgerChecks } from './ledger-check.operations.js';
+import { statementOperations } from './statement.operations.js';
+
+export const ledgerOperations: readonly Operation[] = [
+  ...statementOperations,
+  ...correctionOperations,
+  ...ledgerChecks,
+];

@@ -1,0 +1,227 @@
+import { accountProjectors } from '../../../projections/account-projectors.js';
+import { day, given, help, month, reason, text, time } from '../registry/members.js';
+import {
+  recordedOperation,
+  type Operation,
+  type ScopedContext,
+} from '../registry/operation.js';
+import { timeNow } from '../../foundation/world.js';
+import type { Statement } from '../../bookkeeping/statement.js';
+import type { Done } from '../audited.js';
+import { NotDone, type Outcome } from '../outcome.js';
+import { spanOf } from './ledger-reconciliation.js';
+import type { SelectionOptions } from './ledger-selection.js';
+import { balancesCsv, ledgerBalances } from './ledger-balances.js';
+import { exportLedger } from './ledger-export.js';
+import { changePeriodOnRecord } from './ledger-periods.js';
+import { statementOnRecord } from './ledger-statement.js';
+import { printStatement, printTenantStatement } from './ledger-tables.js';
+import { entriesAfterDay, entriesAfterPeriod, laterText } from './later-entries.js';
+import { statementCsv } from './statement-csv.js';
+import { tenantStatementCsv, tenantStatementOnRecord, type TenantStatement } from './tenant-statement.js';
+
+/** A note next to the figures; requests over HTTP have none. */
+export async function noteLater(
+  { channel, note }: ScopedContext,
+  figures: 'statement' | 'month',
+  countEntries: () => Promise<number>,
+): Promise<void> {
+  if (channel === 'http') return;
+  const line = laterText(await countEntries(), figures);
+  if (line !== undefined) note(line);
+}
+
+const from = time.optional();
+const to = time.optional();
+const asOf = given(time.optional(), { help: 'as of this time', placeholder: 'time' });
+const unit = help(text.optional(), 'this unit only');
+const period = given(month, { help: 'the month, in UTC', placeholder: 'YYYY-MM' });
+
+/** The days of a month, up to today. */
+function daysOf(name: string): Outcome<{ readonly from: string; readonly to: string }> {
+  const now = timeNow();
+  const span = spanOf(name, now);
+  if (span instanceof NotDone) return span;
+  const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+  return { from: dayOf(span.from), to: dayOf(Math.min(span.to, now)) };
+}
+
+/** The statement of all accounts, over days. */
+async function statementByDays(
+  context: ScopedContext,
+  { asOf: moment, position, ...days }: SelectionOptions & { readonly unit?: string | undefined },
+): Promise<Outcome<Done<TenantStatement>>> {
+  if ((moment ?? position) !== undefined) return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
+  const { core, scope } = context;
+  const done = await tenantStatementOnRecord(core, scope, days, accountProjectors);
+  if (!(done instanceof NotDone))
+    await noteLater(context, 'statement', () => entriesAfterDay(core, scope, done.result.to));
+  return done;
+}
+
+const statement = recordedOperation({
+  name: 'ledger statement',
+  summary: 'the statement of an account: opening, lines and closing of each unit',
+  members: {
+    account: help(text.optional(), 'the id of the account; without it: all accounts, by days'),
+    asOf,
+    position: help(text.optional(), 'as of this position'),
+    from: help(from, 'the first moment; earlier events are in the opening'),
+    to: help(to, 'the last moment'),
+    month: given(month.optional(), {
+      only: 'cli',
+      help: 'from the first to the last day of this month, in UTC',
+      placeholder: 'YYYY-MM',
+    }),
+    unit,
+  },
+  positions: ['account'],
+  rules: [
+    {
+      check: ({ account, month: name, from: first, to: last }) =>
+        name !== undefined && (first ?? last) !== undefined
+          ? '{month} excludes {from} and {to}'
+          : account === undefined && name === undefined
+            ? 'name an account, or {month}'
+            : undefined,
+      schema: {},
+    },
+  ],
+  roles: ['finance', 'viewer'],
+  route: {
+    method: 'GET',
+    path: 'ledger/{tenant}/statement',
+    refusals: ['ACCOUNT_NOT_FOUND'],
+    required: ['account'],
+  },
+  examples: [
+    'ledger statement acme 42 --unit CENTS',
+    'ledger statement acme --month 2026-01',
+    'ledger statement acme 42 --from 2026-01-01 --to 2026-01-31 --format csv',
+  ],
+  record: async (
+    context,
+    { account: accountId, tenant: _, mode: __, month: name, ...typed },
+  ): Promise<Outcome<Done<Statement | TenantStatement>>> => {
+    const days = name === undefined ? {} : daysOf(name);
+    if (days instanceof NotDone) return days;
+    const selection = { ...typed, ...days };
+    if (accountId === undefined) return statementByDays(context, selection);
+    let later = 0;
+    const counted = { noteLater: (entries: number) => void (later = entries) };
+    const request = { accountId, ...selection, ...counted };
+    const done = await statementOnRecord(context.core, context.scope, request);
+    await noteLater(context, 'statement', () => Promise.resolve(later));
+    return done;
+  },
+  print: (document, printer, request) =>
+    'account' in document
+      ? printStatement(document, printer, request)
+      : printTenantStatement(document, printer, request),
+  csv: (document) =>
+    'account' in document ? statementCsv(document) : tenantStatementCsv(document),
+});
+
+const tenantStatement = recordedOperation({
+  name: 'ledger tenant-statement',
+  summary: 'the statement of all accounts: opening, a line a day and closing of each unit',
+  members: {
+    from: help(day.optional(), 'the first day, in UTC; earlier days are in the opening'),
+    to: help(day.optional(), 'the last day, in UTC'),
+    unit,
+  },
+  roles: ['finance', 'viewer'],
+  route: { method: 'GET', path: 'ledger/{tenant}/tenant-statement' },
+  examples: ['ledger tenant-statement acme --from 2026-01-01 --to 2026-01-31 --format csv'],
+  record: (context, { tenant: _, mode: __, ...days }) => statementByDays(context, days),
+  print: printTenantStatement,
+  csv: tenantStatementCsv,
+});
+
+const balances = recordedOperation({
+  name: 'ledger balances',
+  summary: 'the credit of every account and unit; the CSV is a file for ledger reconcile --against',
+  members: { asOf },
+  roles: ['finance', 'support'],
+  isLong: true,
+  route: { method: 'GET', path: 'ledger/{tenant}/balances' },
+  examples: [
+    'ledger balances acme --as-of 2026-01-31',
+    'ledger balances acme --format csv > balances.csv',
+  ],
+  record: async ({ core, scope, signal, giveWay, onProgress }, { asOf: moment }) => {
+    const result = await ledgerBalances(
+      core,
+      scope,
+      { asOf: moment },
+      { signal, giveWay, onProgress: (accounts) => onProgress('reading accounts', accounts) },
+    );
+    return result instanceof NotDone ? result : { result, parameters: { asOf: moment } };
+  },
+  columns: [
+    ['account', 'account'],
+    ['unit', 'unit'],
+    ['available', 'available', 'amount'],
+    ['pending', 'pending', 'amount'],
+  ],
+  empty: 'no account has or had credit',
+  csv: balancesCsv,
+});
+
+const changePeriod = (name: 'close' | 'reopen', summary: string, example: string): Operation =>
+  recordedOperation({
+    name: `ledger ${name}`,
+    summary,
+    members: { period, comment: help(reason, 'why') },
+    roles: ['finance'],
+    route: { method: 'POST', path: `ledger/{tenant}/${name}` },
+    examples: [example],
+    record: async (context, request) => {
+      const { core, scope, by } = context;
+      const type = name === 'close' ? 'ClosePeriod' : 'ReopenPeriod';
+      const done = await changePeriodOnRecord(core, scope, type, { ...request, by });
+      if (!(done instanceof NotDone) && name === 'close')
+        await noteLater(context, 'month', () => entriesAfterPeriod(core, scope, request.period));
+      return done;
+    },
+    said: ({ period: changed, status }) => `${changed} is ${status}`,
+  });
+
+export const close = changePeriod(
+  'close',
+  'closes a month',
+  'ledger close acme --period 2026-01 --comment "agreed with finance"',
+);
+export const reopen = changePeriod(
+  'reopen',
+  'reopens a closed month',
+  'ledger reopen acme --period 2026-01 --comment "a late correction"',
+);
+
+const exported = recordedOperation({
+  name: 'ledger export',
+  summary: 'the events as JSON lines, decrypted; forgotten people stay anonymous',
+  members: {
+    from: help(from, 'recorded at this time or later'),
+    to: help(to, 'recorded at this time or earlier'),
+  },
+  roles: [],
+  examples: ['ledger export acme --from 2026-01-01 > acme.jsonl'],
+  output: 'stream',
+  record: async ({ core, scope, write, note }, { from: first, to: last }) => {
+    const span = { from: first, to: last };
+    const result = await exportLedger(core, scope, span, write);
+    if (result instanceof NotDone) return result;
+    note(`${result.events} events; digest ${result.digest}`);
+    return { result, parameters: span, digest: result.digest };
+  },
+});
+
+export const statementOperations: readonly Operation[] = [
+  statement,
+  tenantStatement,
+  balances,
+  close,
+  reopen,
+  exported,
+];
