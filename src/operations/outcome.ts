@@ -61,6 +61,8 @@ type AdjustmentRefusal =
   /** A request with the same key was refused before, for this reason. */
   | { readonly code: 'REFUSED_BEFORE'; readonly reason: string; readonly refused?: string }
   | { readonly code: 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS' }
+  /** Neither a program nor any credit of the tenant has it. */
+  | { readonly code: 'UNIT_UNKNOWN'; readonly unit: string }
   /** Over HTTP, another operator with the role finance approves. */
   | { readonly code: 'APPROVER_REFUSED' };
 

@@ -54,6 +54,8 @@ const TEXTS: Texts = {
   REFUSED_BEFORE: ({ reason }) => reason,
   IDEMPOTENCY_KEY_REUSED: () => 'the idempotency key was used for another correction',
   REQUEST_IN_PROGRESS: () => 'a correction with this idempotency key is still under way',
+  UNIT_UNKNOWN: ({ unit }, wordFor) =>
+    `the tenant has no unit ${quoted(unit)}: correct it, or add ${wordFor('newUnit')}`,
   APPROVER_REFUSED: (_, wordFor) =>
     `${wordFor('approvedBy')} must be another operator than the caller, with the role finance`,
 

@@ -29,6 +29,8 @@ export function membersOf(refusal: OperationRefusal): readonly Argument[] {
       return ['balances'];
     case 'NOT_ADJUSTED':
       return adjusted(refusal);
+    case 'UNIT_UNKNOWN':
+      return ['unit'];
     case 'ENDPOINT_NOT_FOUND':
       return ['endpoint'];
     case 'THEME_REFUSED':

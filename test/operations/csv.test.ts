@@ -102,7 +102,9 @@ describe('a balance file', () => {
   });
 
   test('takes every balance of a unit as an amount in the currency when one has decimals', async () => {
-    expect(await balancesIn('account;unit;balance\na;CENTS;12,50\nb;CENTS;8\nb;POINTS;8\n')).toEqual([
+    expect(
+      await balancesIn('account;unit;balance\na;CENTS;12,50\nb;CENTS;8\nb;POINTS;8\n'),
+    ).toEqual([
       ['a', 'CENTS', 1_250],
       ['b', 'CENTS', 800],
       ['b', 'POINTS', 8],

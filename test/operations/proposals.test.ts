@@ -342,9 +342,9 @@ test('a proposal lapses after seven days', async () => {
     { id, state: 'lapsed', endedBy: null },
   ]);
   const inTime = Date.now() + PROPOSAL_LIFE_MS - 60 * 60 * 1_000;
-  expect(await listProposals(core, ledger.scope, { state: 'waiting', limit, now: inTime })).toMatchObject([
-    { id },
-  ]);
+  expect(
+    await listProposals(core, ledger.scope, { state: 'waiting', limit, now: inTime }),
+  ).toMatchObject([{ id }]);
   expect(await approveOnRecord(core, { name, by: 'gil', now: inTime })).toMatchObject({
     parameters: { proposal: id },
   });

@@ -89,10 +89,7 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
   ],
   ['ledger statement acme nobody', 'there is no account nobody in acme (live)'],
   ['ledger statement none a', 'there is no tenant none'],
-  [
-    'ledger statement NONE! a',
-    '<tenant> must be an alias: 1 to 64 of a to z, 0 to 9, _ and -',
-  ],
+  ['ledger statement NONE! a', '<tenant> must be an alias: 1 to 64 of a to z, 0 to 9, _ and -'],
   ['ledger close acme --period 2999-01 --comment c', 'the period 2999-01 is not over yet'],
   ['ledger close acme --period May --comment c', '--period takes a month such as 2026-10'],
   ['ledger close acme --period 2020-01 --comment _', '--comment must not be empty'],

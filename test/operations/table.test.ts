@@ -1,9 +1,4 @@
-import {
-  CELL_CHARACTERS_MAX,
-  CELL_LINES_MAX,
-  tableLines,
-  tabLines,
-} from '../../src/cli/table.js';
+import { CELL_CHARACTERS_MAX, CELL_LINES_MAX, tableLines, tabLines } from '../../src/cli/table.js';
 import { firstOf } from '../../src/operations/ledger/ledger-tables.js';
 
 const textOf = (...table: Parameters<typeof tableLines>): string =>

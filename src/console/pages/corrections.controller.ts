@@ -7,7 +7,10 @@ import {
   propose,
   proposalRequest,
 } from '../../operations/ledger/correction.operations.js';
-import { listProposals, type ShownProposal as Proposal } from '../../operations/ledger/ledger-proposals.js';
+import {
+  listProposals,
+  type ShownProposal as Proposal,
+} from '../../operations/ledger/ledger-proposals.js';
 import { proposalNameOf } from '../../operations/ledger/proposal-id.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { pause } from '../../foundation/pause.js';

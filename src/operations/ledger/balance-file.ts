@@ -71,7 +71,8 @@ export async function parseBalances(text: string, source: string): Promise<Outco
     if (!(error instanceof CsvError)) throw error;
     return new NotDone({ code: 'BALANCES_NOT_CSV', source, line: Number(error['lines']) });
   }
-  if (columns === undefined) return new NotDone({ code: 'BALANCES_WITHOUT_HEAD', source, head: HEAD });
+  if (columns === undefined)
+    return new NotDone({ code: 'BALANCES_WITHOUT_HEAD', source, head: HEAD });
   const accounts = added(rows, columns.type !== undefined, source);
   return accounts instanceof NotDone ? accounts : { accounts, text };
 }
@@ -93,7 +94,8 @@ function columnsOf(head: readonly string[]): Columns | undefined {
 }
 
 /** Without the apostrophe that CSV files put before what a spreadsheet would run. */
-const unescaped = (cell: string): string => cell.replace(/^'(?=[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20])/, '');
+const unescaped = (cell: string): string =>
+  cell.replace(/^'(?=[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20])/, '');
 
 /** By account and unit; the balances of an export are added up. */
 function added(

@@ -13,7 +13,9 @@ import {
   serviceOperation,
   type Operation,
   type OperationContext,
+  type ScopedContext,
 } from '../registry/operation.js';
+import { isKnownUnit } from './known-unit.js';
 import { adjustOnRecord } from './ledger-adjustment.js';
 import {
   approveOnRecord,
@@ -45,6 +47,7 @@ const CORRECTION = {
     '+n adds a manual reward, -n redeems',
   ),
   reason: help(reason, 'why'),
+  newUnit: help(z.boolean().default(false), 'the unit is new to the tenant'),
 };
 
 /** The request of `ledger propose`, as a form fills it in. */
@@ -75,12 +78,25 @@ const adjust = recordedOperation({
     const { core, scope, by, keyed } = context;
     if (!(await mayApprove(context, correction.approvedBy)))
       return new NotDone({ code: 'APPROVER_REFUSED' });
-    const request = { accountId: account, userId: user, ...correction, by };
+    const unknown = await unknownUnit(context, account, correction);
+    if (unknown !== undefined) return unknown;
+    const { newUnit: _newUnit, ...adjustment } = correction;
+    const request = { accountId: account, userId: user, ...adjustment, by };
     return adjustOnRecord(core, scope, request, keyed);
   },
   said: ({ eventId, position }, { amount, unit }) =>
     `adjusted by ${amount} ${unit}: event ${eventId} at ${position ?? ''}`,
 });
+
+async function unknownUnit(
+  { core, scope }: ScopedContext,
+  account: string,
+  { unit, newUnit }: { readonly unit: string; readonly newUnit: boolean },
+): Promise<NotDone | undefined> {
+  const known = newUnit || (await isKnownUnit(core, scope, { account, unit }));
+  if (known instanceof NotDone) return known;
+  return known ? undefined : new NotDone({ code: 'UNIT_UNKNOWN', unit });
+}
 
 /** Over HTTP a correction names two people, the second one on trust; a proposal takes both keys. */
 async function mayApprove({ operators, by }: OperationContext, approver: string): Promise<boolean> {
@@ -107,8 +123,14 @@ export const propose = recordedOperation({
     ],
   },
   examples: ['ledger propose acme 42 --user 7 --unit CENTS --amount 500 --reason "ticket 4711"'],
-  record: ({ core, scope, by, keyed }, { account, user, tenant: _, mode: __, ...correction }) =>
-    proposeOnRecord(core, scope, { accountId: account, userId: user, ...correction, by }, keyed),
+  record: async (context, { account, user, tenant: _, mode: __, ...correction }) => {
+    const { core, scope, by, keyed } = context;
+    const unknown = await unknownUnit(context, account, correction);
+    if (unknown !== undefined) return unknown;
+    const { newUnit: _newUnit, ...proposed } = correction;
+    const request = { accountId: account, userId: user, ...proposed, by };
+    return proposeOnRecord(core, scope, request, keyed);
+  },
   said: ({ id, expiresAt }) => `proposed ${id}; to be approved by ${expiresAt}`,
 });
 
@@ -134,8 +156,7 @@ async function onProposal<T>(
   const id = await fullId(context, proposal, (prefix) => proposalIdsFrom(core, prefix));
   if (id instanceof NotDone) return id;
   const name = proposalNameOf(id);
-  const scope =
-    tenant === undefined ? name?.scope : await scopeOf(core, { tenant, mode: 'live' });
+  const scope = tenant === undefined ? name?.scope : await scopeOf(core, { tenant, mode: 'live' });
   if (scope instanceof NotDone) return scope;
   if (name === undefined || name.scope.tenant !== scope?.tenant)
     return new NotDone({ code: 'PROPOSAL_NOT_FOUND' });

@@ -72,9 +72,7 @@ export const replay = recordedOperation({
   },
   print: ({ differences, events, position, notCompared }, { table, line }) => {
     const agree =
-      notCompared > 0
-        ? 'folded, no difference in what was compared'
-        : 'agree with the read models';
+      notCompared > 0 ? 'folded, no difference in what was compared' : 'agree with the read models';
     if (differences.length > 0) table(REPLAY_DIFFERENCES, differences);
     else line(`OK: ${events} events up to ${position ?? 'the beginning'} ${agree}`);
   },
@@ -110,7 +108,10 @@ export const reconcile = recordedOperation({
     againstFile: (against ?? balances) !== undefined,
   }),
   route: { method: 'POST', path: 'ledger/{tenant}/reconciliation' },
-  examples: ['ledger reconcile acme --period 2026-01', 'ledger reconcile acme --against balances.csv'],
+  examples: [
+    'ledger reconcile acme --period 2026-01',
+    'ledger reconcile acme --against balances.csv',
+  ],
   record: async (context, { period, against, balances = against }) => {
     const { core, scope, signal, giveWay, onProgress, note, channel } = context;
     const source = channel === 'cli' ? '--against' : 'against';
@@ -164,7 +165,8 @@ const { $schema: _schema, ...DIGEST } = z.toJSONSchema(DIGEST_DOCUMENT, { io: 'i
 
 export const verify = recordedOperation({
   name: 'ledger verify',
-  summary: 'recomputes the chain of a tenant and compares it with its seals; exit 3 when it is broken',
+  summary:
+    'recomputes the chain of a tenant and compares it with its seals; exit 3 when it is broken',
   members: {
     digest: given(z.unknown().meta(DIGEST).optional(), {
       file: 'json',

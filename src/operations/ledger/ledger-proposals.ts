@@ -229,13 +229,7 @@ async function proposalNamed(
   return proposal && { name, proposal, ended: state.ended.get(name.proposalId) };
 }
 
-export const PROPOSAL_STATES = [
-  'waiting',
-  'approved',
-  'rejected',
-  'withdrawn',
-  'lapsed',
-] as const;
+export const PROPOSAL_STATES = ['waiting', 'approved', 'rejected', 'withdrawn', 'lapsed'] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number];
 
 /** Times are ISO 8601. A text is null when it is forgotten, or when there is none. */
@@ -416,7 +410,8 @@ async function approvalIn(
   return undefined;
 }
 
-const expiryOf = ({ at }: CorrectionProposed): string => new Date(at + PROPOSAL_LIFE_MS).toISOString();
+const expiryOf = ({ at }: CorrectionProposed): string =>
+  new Date(at + PROPOSAL_LIFE_MS).toISOString();
 
 /** The same for every approver: the account's stream takes the correction once. */
 function approvalMeta({ names }: Pick<Core, 'names'>, name: ProposalName): CommandMeta {

@@ -66,13 +66,11 @@ export function printStatement(
 
 type DayLine = TenantStatementLine | { readonly day: string; readonly balance: number };
 
-const MOVEMENT_COLUMNS = MOVEMENTS.map(
-  (movement): ShownColumn<DayLine> => [
-    movement,
-    (line) => ('issued' in line ? signedMovement(line, movement) : undefined),
-    'amount',
-  ],
-);
+const MOVEMENT_COLUMNS = MOVEMENTS.map((movement): ShownColumn<DayLine> => [
+  movement,
+  (line) => ('issued' in line ? signedMovement(line, movement) : undefined),
+  'amount',
+]);
 
 const totalOf = (lines: readonly TenantStatementLine[], balance: number): TenantStatementLine =>
   lines.reduce(

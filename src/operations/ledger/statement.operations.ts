@@ -1,10 +1,6 @@
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { day, given, help, month, reason, text, time } from '../registry/members.js';
-import {
-  recordedOperation,
-  type Operation,
-  type ScopedContext,
-} from '../registry/operation.js';
+import { recordedOperation, type Operation, type ScopedContext } from '../registry/operation.js';
 import { timeNow } from '../../foundation/world.js';
 import type { Statement } from '../../bookkeeping/statement.js';
 import type { Done } from '../audited.js';
@@ -18,7 +14,11 @@ import { statementOnRecord } from './ledger-statement.js';
 import { printStatement, printTenantStatement } from './ledger-tables.js';
 import { entriesAfterDay, entriesAfterPeriod, laterText } from './later-entries.js';
 import { statementCsv } from './statement-csv.js';
-import { tenantStatementCsv, tenantStatementOnRecord, type TenantStatement } from './tenant-statement.js';
+import {
+  tenantStatementCsv,
+  tenantStatementOnRecord,
+  type TenantStatement,
+} from './tenant-statement.js';
 
 /** A note next to the figures; requests over HTTP have none. */
 export async function noteLater(
