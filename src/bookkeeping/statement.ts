@@ -85,7 +85,8 @@ export async function statementOf(
   const period = new PeriodPostings(span, (posted, isWithin) => {
     for (const posting of posted) {
       const { unitKey } = posting;
-      if (!isWithin) opening.set(unitKey, (opening.get(unitKey) ?? 0) + effectOn('available', posting));
+      if (!isWithin)
+        opening.set(unitKey, (opening.get(unitKey) ?? 0) + effectOn('available', posting));
       else if (wanted === undefined || unitKey === wanted) within.push(posting);
     }
   });

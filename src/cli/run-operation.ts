@@ -57,7 +57,7 @@ export async function runOperation(
     },
   };
   try {
-    if (operation.of === 'machine')
+    if (operation.of === 'machine' || operation.withoutStores?.(request as never))
       return done(await operation.run(context as unknown as OperationContext, request));
     return await withCore(
       async (core) => {

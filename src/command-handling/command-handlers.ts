@@ -293,7 +293,8 @@ export class ProposalCommandHandler implements ICommandHandler<ProposalCommandEn
     );
     if (outcome.kind === 'refused') return { refused: outcome.refused, details: outcome.details };
     const [proposal] = outcome.kind === 'accepted' ? outcome.events : [];
-    if (outcome.kind !== 'accepted' || proposal?.type !== 'CorrectionProposed') throw new Error('a proposal was not recorded');
+    if (outcome.kind !== 'accepted' || proposal?.type !== 'CorrectionProposed')
+      throw new Error('a proposal was not recorded');
     return { proposal, day, position: outcome.position, replayed: outcome.replayed };
   }
 

@@ -1,17 +1,24 @@
 import * as z from 'zod';
 import { breakInWords } from '../../chain/chain-break.js';
 import { asDigestDocument, DIGEST_DOCUMENT } from '../../chain/digest-document.js';
+import { publicKeyIn, verifyExport, type ExportVerification } from '../../chain/exported-chain.js';
 import { digestOf } from '../../foundation/canonical-json.js';
-import { NotDone } from '../outcome.js';
-import { given, help, month, reason, text, time } from '../registry/members.js';
-import { recordedOperation, serviceOperation, type Operation } from '../registry/operation.js';
+import { auditedOn } from '../audited.js';
+import { NotDone, type Outcome } from '../outcome.js';
+import { given, help, mode, month, reason, tenant, text, time } from '../registry/members.js';
+import {
+  recordedOperation,
+  scopeOf,
+  serviceOperation,
+  type Operation,
+} from '../registry/operation.js';
 import { parseBalances } from './balance-file.js';
 import { entriesAfterPeriod } from './later-entries.js';
 import { ledgerDigest } from './ledger-digest.js';
 import { reconcileLedger } from './ledger-reconciliation.js';
 import { replayLedger } from './ledger-replay.js';
 import { printReconciliation, REPLAY_DIFFERENCES } from './ledger-tables.js';
-import { verifyLedger } from './ledger-verification.js';
+import { verifyLedger, type Verification } from './ledger-verification.js';
 import { acknowledgeLoss, auditLoss } from './loss-acknowledgement.js';
 import { noteLater } from './statement.operations.js';
 
@@ -163,16 +170,30 @@ export const digest = recordedOperation({
 
 const { $schema: _schema, ...DIGEST } = z.toJSONSchema(DIGEST_DOCUMENT, { io: 'input' });
 
-export const verify = recordedOperation({
+export const verify = serviceOperation({
   name: 'ledger verify',
   summary:
-    'recomputes the chain of a tenant and compares it with its seals; exit 3 when it is broken',
+    'recomputes the chain of a tenant, or of an export, and compares it with its seals; exit 3 when it is broken',
   members: {
+    tenant: tenant.optional(),
+    mode,
     digest: given(z.unknown().meta(DIGEST).optional(), {
       file: 'json',
       help: 'an earlier output of ledger digest',
     }),
+    exported: given(z.string().optional(), {
+      only: 'cli',
+      file: 'text',
+      option: 'export',
+      help: 'an output of ledger export --chain, verified without the log and the master key',
+    }),
+    publicKey: given(z.string().optional(), {
+      only: 'cli',
+      file: 'text',
+      help: 'the public key of the installation: PEM, base64, or an output of ledger digest --sign',
+    }),
   },
+  positions: ['tenant'],
   rules: [
     {
       check: ({ digest: outside }) =>
@@ -181,21 +202,52 @@ export const verify = recordedOperation({
           : undefined,
       schema: {},
     },
+    {
+      check: ({ tenant: alias, exported, publicKey, digest: outside }) => {
+        if ((alias === undefined) === (exported === undefined))
+          return 'name a tenant, or {exported}';
+        if (exported === undefined) return undefined;
+        if (outside !== undefined) return '{exported} and {digest} exclude each other';
+        if (publicKeyIn(publicKey ?? '') === undefined)
+          return '{exported} needs {publicKey} with an Ed25519 public key';
+        return exported.includes('"content":"')
+          ? undefined
+          : '{exported} is no ledger export --chain';
+      },
+      schema: {},
+    },
   ],
+  withoutStores: ({ exported }) => exported !== undefined,
   roles: ['finance'],
+  isRecorded: true,
   isLong: true,
   parameters: ({ digest: outside }) => ({ digest: asDigestDocument(outside)?.digest }),
-  route: { method: 'POST', path: 'ledger/{tenant}/verification' },
-  examples: ['ledger verify acme --digest digest.json'],
-  record: async ({ core, scope, signal, giveWay, onProgress }, request) => {
+  route: {
+    method: 'POST',
+    path: 'ledger/{tenant}/verification',
+    refusals: ['TENANT_NOT_FOUND'],
+  },
+  examples: [
+    'ledger verify acme --digest digest.json',
+    'ledger verify --export acme.jsonl --public-key digest.json',
+  ],
+  run: async (context, request): Promise<Outcome<Verification | ExportVerification>> => {
+    const key = publicKeyIn(request.publicKey ?? '');
+    if (request.exported !== undefined && key !== undefined)
+      return verifyExport(request.exported.split('\n'), key);
+    const { core, by, warn, signal, giveWay, onProgress } = context;
+    const scope = await scopeOf(core, request);
+    if (scope instanceof NotDone) return scope;
     const outside = asDigestDocument(request.digest);
     if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
       return new NotDone({ code: 'DIGEST_OF_OTHERS', tenant: outside.tenant, mode: outside.mode });
-    const options = { scope, outside, signal, giveWay, awayMsMax: AWAY_MS_MAX, onProgress };
-    const result = await verifyLedger(core, options);
-    if (result instanceof NotDone) return result;
-    const parameters = { digest: outside?.digest };
-    return { result, parameters, completed: 'the chain was verified' };
+    return auditedOn(core, { scope, by, operation: 'ledger verify', warn }, async () => {
+      const options = { scope, outside, signal, giveWay, awayMsMax: AWAY_MS_MAX, onProgress };
+      const result = await verifyLedger(core, options);
+      if (result instanceof NotDone) return result;
+      const parameters = { digest: outside?.digest };
+      return { result, parameters, completed: 'the chain was verified' };
+    });
   },
   print: ({ firstBroken, events, position, digest: recomputed, seals }, { line, note }) => {
     if (firstBroken !== null) return;

@@ -4,7 +4,6 @@ import { sealsIn, sealText } from '../../chain/chain-seals.js';
 import { digestText, type DigestDocument } from '../../chain/digest-document.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
-import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
 export interface DigestOptions {
@@ -48,13 +47,4 @@ export async function ledgerDigest(
   return sign
     ? { ...document, signature: signer.sign(digestText(document)), publicKey: signer.publicKey }
     : document;
-}
-
-/** As `ledgerDigest`, with what its audit event contains. */
-export async function digestOnRecord(
-  core: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
-  options: DigestOptions,
-): Promise<Outcome<Done<DigestDocument>>> {
-  const result = await ledgerDigest(core, options);
-  return result instanceof NotDone ? result : { result, parameters: { sign: options.sign } };
 }

@@ -1,4 +1,8 @@
 import { createHash } from 'node:crypto';
+import { ChainNames } from '../../chain/chain-names.js';
+import { ChainSealing } from '../../chain/chain-sealing.js';
+import { sealsIn } from '../../chain/chain-seals.js';
+import { ExportedChain } from '../../chain/exported-chain.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
@@ -19,6 +23,8 @@ export interface Exported {
 }
 
 export interface ExportOptions extends Pick<SelectionOptions, 'from' | 'to'> {
+  /** Adds the links and the seals. */
+  readonly chain?: ExportedChain | undefined;
   /** Between pages of the log, also those that have nothing of the tenant; may throw to stop. */
   readonly onPage?: () => Promise<void>;
 }
@@ -34,7 +40,7 @@ export async function exportLedger(
   options: ExportOptions,
   write: (lines: string) => Promise<void>,
 ): Promise<Outcome<Exported>> {
-  const { onPage, ...asked } = options;
+  const { onPage, chain, ...asked } = options;
   const selection = await select(log, asked);
   if (selection instanceof NotDone) return selection;
   const { from = -Infinity, until = Infinity } = selection;
@@ -46,20 +52,38 @@ export async function exportLedger(
     recordedAt >= from &&
     recordedAt <= until;
   const hash = createHash('sha256');
+  const written = async (lines: string): Promise<void> => {
+    if (lines === '') return;
+    hash.update(lines);
+    await write(lines);
+  };
   let events = 0;
   for await (const page of logPages(log, { upTo: head, limit: PAGE })) {
-    const lines = (await codec.decodeAll(page.filter(isWanted))).map(
-      (decoded) => `${JSON.stringify(exportedEvent(decoded))}\n`,
-    );
-    events += lines.length;
-    if (lines.length > 0) {
-      hash.update(lines.join(''));
-      await write(lines.join(''));
-    }
+    const shown = (await codec.decodeAll(page.filter(isWanted))).map(exportedEvent);
+    events += shown.length;
+    const byId = new Map(shown.map((event) => [event.eventId, event]));
+    const lines =
+      (await chain?.lines(page, byId)) ?? shown.map((one) => `${JSON.stringify(one)}\n`);
+    await written(lines.join(''));
     if (log.compare(page.at(-1)?.position, head) >= 0) break;
     await onPage?.();
   }
+  await written(chain?.end() ?? '');
   return { events, digest: hash.digest('hex') };
+}
+
+/** The chain of a scope, sealed up to the head of the log, for `ledger export --chain`. */
+export async function chainToExport(
+  { pool, log, names, chainSigner: signer }: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<ExportedChain> {
+  const chains = new ChainNames(names);
+  await new ChainSealing({ seals: sealsIn(pool), log, chains, signer }).sealToHead({ signal });
+  const logId = await log.id();
+  const seals = sealsIn(pool)(logId).all(chains.of(scope));
+  const isMember = chains.membership(scope);
+  return ExportedChain.begin({ isMember, seals, signer, scope, logId });
 }
 
 const PAGE = 500;

@@ -21,13 +21,13 @@ export interface PeriodChanged {
   readonly position: Position | null;
 }
 
-/** `ledger close` and `ledger reopen`. */
-export async function changePeriod(
+/** `ledger close` and `ledger reopen`, with what the audit event contains. */
+export async function changePeriodOnRecord(
   { commands, names }: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   type: ChangePeriod['type'],
   { period: name, comment, by }: PeriodRequest,
-): Promise<Outcome<PeriodChanged>> {
+): Promise<Outcome<Done<PeriodChanged>>> {
   const period = parsePeriod(name);
   if (period instanceof NotDone) return period;
   const command = {
@@ -38,28 +38,17 @@ export async function changePeriod(
     comment: staffSays(names, scope, by, comment),
     by: memberOfStaff(names, scope, by),
   };
-  const meta = operatorMeta(scope, type);
-  const outcome = await commands.execute(new PeriodCommandEnvelope(meta, command));
+  const outcome = await commands.execute(
+    new PeriodCommandEnvelope(operatorMeta(scope, type), command),
+  );
   if ('refused' in outcome)
     return new NotDone({ code: 'PERIOD_NOT_CHANGED', refused: outcome.refused, period: name });
+  const status = type === 'ClosePeriod' ? 'closed' : 'open';
   return {
-    period: name,
-    status: type === 'ClosePeriod' ? 'closed' : 'open',
-    position: outcome.position,
+    result: { period: name, status, position: outcome.position },
+    parameters: { period: name },
+    completed: `${name} is ${status}`,
   };
-}
-
-/** As `changePeriod`, with what its audit event contains. */
-export async function changePeriodOnRecord(
-  core: Pick<Core, 'commands' | 'names'>,
-  scope: Scope,
-  type: ChangePeriod['type'],
-  request: PeriodRequest,
-): Promise<Outcome<Done<PeriodChanged>>> {
-  const result = await changePeriod(core, scope, type, request);
-  if (result instanceof NotDone) return result;
-  const { period } = request;
-  return { result, parameters: { period }, completed: `${period} is ${result.status}` };
 }
 
 /** A closed month; `closedAt` is ISO 8601. */

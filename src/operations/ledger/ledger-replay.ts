@@ -4,7 +4,6 @@ import type { Scope } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { pause } from '../../foundation/pause.js';
 import { liveCheckpoints } from '../../projecting/checkpoints.js';
-import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { findAccount, type FoundAccount } from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
@@ -90,18 +89,4 @@ async function untilReadModelsReach(
     !signal.aborted
   )
     await pause(50, signal);
-}
-
-/** As `replayLedger`, with what its audit event contains. */
-export async function replayOnRecord(
-  core: ReplayCore,
-  scope: Scope,
-  request: ReplayRequest,
-  options: ReplayOptions,
-): Promise<Outcome<Done<Replay>>> {
-  const result = await replayLedger(core, scope, request, options);
-  if (result instanceof NotDone) return result;
-  const { accountId, ...selection } = request;
-  const account = accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
-  return { result, parameters: { account, ...selection } };
 }

@@ -25,8 +25,7 @@ import type { Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { LogReader, Stopped, unlessStopped, type Patience } from '../log/log-reader.js';
-import type { Done } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import type { Outcome } from '../outcome.js';
 import { findBreak, type SearchedChain } from './chain-break-search.js';
 
 export type VerifyPhase = 'sealing' | 'verifying';
@@ -313,14 +312,3 @@ class ChainCheck {
 
 const isSame = (a: ChainLink, b: Pick<ChainLink, 'digest' | 'places' | 'position'>): boolean =>
   a.digest === b.digest && a.places === b.places && a.position === b.position;
-
-/** As `verifyLedger`, with what its audit event contains. */
-export async function verifyOnRecord(
-  core: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
-  options: VerificationOptions,
-): Promise<Outcome<Done<Verification>>> {
-  const result = await verifyLedger(core, options);
-  if (result instanceof NotDone) return result;
-  const parameters = { digest: options.outside?.digest };
-  return { result, parameters, completed: 'the chain was verified' };
-}

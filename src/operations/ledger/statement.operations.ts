@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { day, given, help, month, reason, text, time } from '../registry/members.js';
 import { recordedOperation, type Operation, type ScopedContext } from '../registry/operation.js';
@@ -8,7 +9,7 @@ import { NotDone, type Outcome } from '../outcome.js';
 import { spanOf } from './ledger-reconciliation.js';
 import type { SelectionOptions } from './ledger-selection.js';
 import { balancesCsv, ledgerBalances } from './ledger-balances.js';
-import { exportLedger } from './ledger-export.js';
+import { chainToExport, exportLedger } from './ledger-export.js';
 import { changePeriodOnRecord } from './ledger-periods.js';
 import { statementOnRecord } from './ledger-statement.js';
 import { printStatement, printTenantStatement } from './ledger-tables.js';
@@ -204,16 +205,21 @@ const exported = recordedOperation({
   members: {
     from: help(from, 'recorded at this time or later'),
     to: help(to, 'recorded at this time or earlier'),
+    chain: help(z.boolean().default(false), 'with the links and the seals of the chain'),
   },
   roles: [],
-  examples: ['ledger export acme --from 2026-01-01 > acme.jsonl'],
+  examples: [
+    'ledger export acme --from 2026-01-01 > acme.jsonl',
+    'ledger export acme --chain > acme.jsonl',
+  ],
   output: 'stream',
-  record: async ({ core, scope, write, note }, { from: first, to: last }) => {
+  record: async ({ core, scope, write, note, signal }, { from: first, to: last, chain }) => {
     const span = { from: first, to: last };
-    const result = await exportLedger(core, scope, span, write);
+    const chained = chain ? await chainToExport(core, scope, signal) : undefined;
+    const result = await exportLedger(core, scope, { ...span, chain: chained }, write);
     if (result instanceof NotDone) return result;
     note(`${result.events} events; digest ${result.digest}`);
-    return { result, parameters: span, digest: result.digest };
+    return { result, parameters: { ...span, chain: chain || undefined }, digest: result.digest };
   },
 });
 

@@ -140,6 +140,8 @@ interface Definition<S extends Shape, Document, Row> {
    * each list of the document, and a line for each other member.
    */
   readonly output?: 'stream' | 'lists';
+  /** True for requests that no stores are opened for: it runs as an operation of this machine. */
+  readonly withoutStores?: (request: RequestOf<S>) => boolean;
   /** It runs on a log that is ahead of the clock. */
   readonly acceptsClock?: boolean;
 }
