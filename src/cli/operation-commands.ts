@@ -47,7 +47,7 @@ export function addOperation(group: Command, operation: Operation): void {
     command.addOption(
       new Option('--format <format>', 'the output format').choices(['table', 'csv', 'json']),
     );
-  command.option('--json', 'one JSON document');
+  if (!('json' in operation.members)) command.option('--json', 'one JSON document');
   command.addHelpText('after', examplesText(examples));
   command.action(async (...given: unknown[]) => {
     const options = command.opts<Record<string, unknown> & OwnOptions>();

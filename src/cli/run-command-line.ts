@@ -74,7 +74,8 @@ export async function commandsFor(group?: string): Promise<Command> {
   const isKnown = OPERATIONS.some(({ name }) => name === group);
   for (const { name, summary, load } of OPERATIONS)
     if (!isKnown || name === group) {
-      const own = cli.command(name).description(summary);
+      const own =
+        cli.commands.find((one) => one.name() === name) ?? cli.command(name).description(summary);
       for (const operation of await load()) addOperation(own, operation);
     }
   return cli;

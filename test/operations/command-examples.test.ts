@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { EXAMPLES as WRITTEN } from '../../src/cli/examples.js';
 import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { commandReference } from '../../src/cli/command-reference.js';
@@ -7,10 +6,8 @@ import { commandsFor, OPERATIONS, runCommandLine } from '../../src/cli/run-comma
 
 const COMMANDS = 'docs/generated/commands.md';
 
-/** By command: those of the registry, and those written by hand. */
 const examplesOf = async (): Promise<ReadonlyMap<string, readonly string[]>> =>
   new Map([
-    ...WRITTEN,
     ...(await Promise.all(OPERATIONS.map(({ load }) => load())))
       .flat()
       .map(({ name, examples }) => [name, examples] as const),

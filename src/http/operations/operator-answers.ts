@@ -1,5 +1,4 @@
 import type { FastifyReply } from 'fastify';
-import type { Outcome } from '../../operations/outcome.js';
 import { unavailable } from '../edge/api-error.js';
 import type { OperationRuns, Run, ShownRun } from './operation-runs.js';
 import { done } from './refusals.js';
@@ -36,6 +35,3 @@ export function answerRun(reply: FastifyReply, run: ShownRun): ShownRun {
       .header('Retry-After', '1');
   return run;
 }
-
-/** The document of an operation. @throws {ApiError} for a refused one. */
-export const answered = async <T>(work: Promise<Outcome<T>>): Promise<T> => done(await work);
