@@ -41,6 +41,8 @@ const BY_MESSAGE: readonly (readonly [message: RegExp, why: string])[] = [
     'the generations of the read model',
   ],
   [/there is no such parked stream/, 'the parked streams'],
+  [/the tenant has no unit/, 'the units of the tenant'],
+  [/the proposal has ended/, 'the state of the proposal'],
   [/names a program that the tenant does not have/, 'the programs of the tenant'],
   [/approvedBy must be another operator/, 'who calls'],
   [/Stripe-Signature is missing, wrong/, 'the secret of the provider'],
