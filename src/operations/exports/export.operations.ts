@@ -3,6 +3,7 @@ import { accountProjectors } from '../../../projections/account-projectors.js';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { ShownExport } from '../../exports/shown-export.js';
 import { NotDone } from '../outcome.js';
+import { fullId } from '../registry/full-id.js';
 import { given, help, json, limit, text, textUpTo } from '../registry/members.js';
 import { ledgerOperation, recordedOperation, type Operation } from '../registry/operation.js';
 import { cancelExport, listExports } from './export-commands.js';
@@ -75,7 +76,18 @@ export const exportOperations: readonly Operation[] = [
       refusals: ['EXPORT_NOT_FOUND'],
     },
     examples: ['export cancel acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
-    record: ({ core, scope }, { exportId }) => cancelExport(core, scope, exportId),
+    record: async (context, { exportId }) => {
+      const { core, scope } = context;
+      const id = await fullId(context, exportId, async (prefix) => {
+        const all = await listExports(core, scope, {
+          projectors: accountProjectors,
+          limit: 10_000,
+        });
+        const shown = all instanceof NotDone ? [] : all;
+        return shown.map((one) => one.id).filter((one) => one.startsWith(prefix));
+      });
+      return id instanceof NotDone ? id : cancelExport(core, scope, id);
+    },
     said: ({ id, status }) => `${id} ${status}`,
   }),
 ];

@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import { MAIL_STATES } from '../../mails/deliveries/shown-mails.js';
+import { NotDone } from '../outcome.js';
+import { fullId, idsOf } from '../registry/full-id.js';
 import { help, limit, text } from '../registry/members.js';
 import { ledgerOperation, recordedOperation, type Operation } from '../registry/operation.js';
 import { resendOneMail, showMails } from './mail-commands.js';
@@ -35,7 +37,11 @@ export const mailOperations: readonly Operation[] = [
     roles: ['support'],
     route: { method: 'POST', path: 'mails/{tenant}/resend', refusals: ['MAIL_NOT_FOUND'] },
     examples: ['mail resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
-    record: ({ core, scope }, { delivery }) => resendOneMail(core, scope, delivery),
+    record: async (context, { delivery }) => {
+      const { core, scope } = context;
+      const id = await fullId(context, delivery, idsOf(core.pool, 'ledger.mail_deliveries', scope));
+      return id instanceof NotDone ? id : resendOneMail(core, scope, id);
+    },
     said: ({ resent }) => `${resent} sent again`,
   }),
 ];

@@ -1,3 +1,7 @@
+import { sql } from 'kysely';
+import type { Pool } from 'pg';
+import type { Scope } from '../../domain/scope.js';
+import { fetchRows } from '../../postgres/statements.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import type { OperationContext } from './operation.js';
 
@@ -23,3 +27,20 @@ export async function fullId(
     ? given
     : new NotDone({ code: 'ID_AMBIGUOUS', id: given, count: ids.length });
 }
+
+/** The ids with a prefix among the rows of a tenant and mode. */
+export const idsOf =
+  (
+    pool: Pool,
+    table: 'ledger.webhook_deliveries' | 'ledger.mail_deliveries',
+    { tenant, mode }: Scope,
+  ) =>
+  async (prefix: string): Promise<readonly string[]> => {
+    const rows = await fetchRows(
+      pool,
+      sql<{ id: string }>`
+        select id::text as id from ${sql.table(table)}
+        where tenant = ${tenant} and mode = ${mode} and starts_with(id::text, ${prefix})`,
+    );
+    return rows.map(({ id }) => id);
+  };
