@@ -31,7 +31,7 @@ const STORY = `
   unsubscribeFromMails getUserRecord getOperator getStatement getTenantStatement getBalances replayLedger
   reconcileLedger closePeriod reopenPeriod adjustBalance proposeCorrection listProposals
   approveCorrection rejectCorrection withdrawCorrection createDigest verifyLedger listRuns getRun
-  cancelRun listEndpoints addEndpoint removeEndpoint
+  cancelRun listEndpoints addEndpoint testEndpoint triggerWebhook removeEndpoint
   listDeliveries getDelivery resendDeliveries enableEndpoint rotateEndpointSecret rotateSigningKey
   listMails resendMail listTenantExports cancelExport showTheme publishTheme listThemeVersions
   rollBackTheme listProjections listParkedStreams listProjectionHistory rebuildProjections

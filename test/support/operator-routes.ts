@@ -23,6 +23,8 @@ export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> 
   'GET /operations/webhooks/{tenant}': ['support'],
   'POST /operations/webhooks/{tenant}': ['support'],
   'DELETE /operations/webhooks/{tenant}': ['support'],
+  'POST /operations/webhooks/{tenant}/test': ['support'],
+  'POST /operations/webhooks/{tenant}/trigger': ['support'],
   'GET /operations/webhooks/{tenant}/deliveries': ['support'],
   'GET /operations/webhooks/{tenant}/deliveries/{delivery}': ['support'],
   'POST /operations/webhooks/rotate-signing-key': ['support'],

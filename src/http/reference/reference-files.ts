@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import { docsFolder } from '../../foundation/docs-folder.js';
 import { errorTexts, type ErrorText } from './error-texts.js';
 import { fieldTexts, tagText, type Reference } from './reference-texts.js';
 
@@ -37,13 +37,4 @@ export async function readReference(docs = docsFolder()): Promise<ReferenceFiles
     errors: errorTexts(errorPage),
     errorPage,
   };
-}
-
-/** The nearest `docs` folder above this file: the bundle is in another folder than the source. */
-function docsFolder(): URL {
-  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
-    const docs = new URL('docs/', folder);
-    if (existsSync(new URL('reference/', docs))) return docs;
-    if (folder.pathname === '/') throw new Error('The folder docs/reference is missing');
-  }
 }

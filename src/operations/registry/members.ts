@@ -42,6 +42,15 @@ export const tenant = help(
 
 export const mode = help(z.enum(MODES).default('live'), 'live or test');
 
+/** Of an operation that works in test mode only. */
+export const testMode = help(
+  z
+    .enum(MODES)
+    .default('test')
+    .refine((value) => value === 'test', 'must be test: it works in test mode only'),
+  'test',
+);
+
 /** Of so many characters: a pair of surrogates is one. */
 export const textUpTo = (max: number) =>
   z

@@ -268,7 +268,7 @@ function erased(
     members: {
       ...(isOfTenant ? { tenant } : {}),
       ...members,
-      ...(of === 'ledger' ? { mode } : {}),
+      ...(of === 'ledger' && !('mode' in members) ? { mode } : {}),
     },
     positions: isOfTenant ? ['tenant', ...positions] : positions,
     rules,

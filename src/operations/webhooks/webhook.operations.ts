@@ -3,6 +3,8 @@ import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
+import { NotDone } from '../outcome.js';
+import { fullId, idsOf } from '../registry/full-id.js';
 import {
   duration,
   given,
@@ -10,6 +12,7 @@ import {
   json,
   limit,
   msOf,
+  testMode,
   text,
   textUpTo,
   time,
@@ -20,8 +23,10 @@ import {
   recordedOperation,
   serviceOperation,
   type Operation,
+  type ScopedContext,
 } from '../registry/operation.js';
 import { listenToWebhooks } from './listen-to-webhooks.js';
+import { isAccepted, sendSample, testEndpoint, type SentSample } from './send-samples.js';
 import {
   addEndpoint,
   enableEndpoint,
@@ -39,7 +44,7 @@ import {
 const url = textUpTo(2_000);
 const endpoint = given(url, { placeholder: 'url', help: 'its URL' });
 const endpointUrl = given(endpoint, { option: 'endpoint' });
-const delivery = help(text, 'the id of the delivery');
+const DELIVERY = 'the id of the delivery';
 const since = given(time.optional(), {
   placeholder: 'time',
   help: 'of events from this time on',
@@ -50,18 +55,22 @@ const types = (usual: string) =>
     hasCommas: true,
     help: `some of ${WEBHOOK_TYPES.join(',')}; default: ${usual}`,
   });
-const forwardTo = given(
-  url.refine((to) => loopbackProblem(to) === undefined, {
-    error: ({ input }) => loopbackProblem(String(input)) ?? '',
-  }),
-  { placeholder: 'url', help: 'a receiver on this machine' },
-).optional();
+const loopback = url.refine((to) => loopbackProblem(to) === undefined, {
+  error: ({ input }) => loopbackProblem(String(input)) ?? '',
+});
+const forwardTo = given(loopback.optional(), {
+  placeholder: 'url',
+  help: 'a receiver on this machine',
+});
 
 /** The JSON Schema of a request with these members. */
 const having = (...members: readonly string[]) => ({
   required: members,
   properties: Object.fromEntries(members.map((name) => [name, {}])),
 });
+
+const deliveryId = (context: ScopedContext, id: string) =>
+  fullId(context, id, idsOf(context.core.pool, 'ledger.webhook_deliveries', context.scope));
 
 export const webhookOperations: readonly Operation[] = [
   ledgerOperation({
@@ -124,6 +133,73 @@ export const webhookOperations: readonly Operation[] = [
     record: ({ core, scope }, { endpointUrl: to }) => removeEndpoint(core, scope, to),
     said: ({ endpointUrl: to }) => `${to} is unsubscribed`,
   }),
+  recordedOperation({
+    name: 'webhook test',
+    summary: 'sends a test event immediately and once, whatever types the endpoint receives',
+    members: { endpointUrl },
+    roles: ['support'],
+    isLong: true,
+    route: {
+      method: 'POST',
+      path: 'webhooks/{tenant}/test',
+      refusals: ['ENDPOINT_NOT_FOUND'],
+    },
+    examples: ['webhook test acme --endpoint https://shop.example/hooks'],
+    record: (context, { endpointUrl: to }) => testEndpoint(context, to),
+    said: ({ status, ms, reason }) => `${status ?? reason} after ${ms} ms`,
+    ending: (sent) =>
+      isAccepted(sent) ? undefined : { exitCode: 1, line: 'the endpoint did not accept it' },
+  }),
+  recordedOperation({
+    name: 'webhook trigger',
+    summary: 'sends a sample payload immediately and once, in test mode',
+    members: {
+      type: help(z.enum(WEBHOOK_TYPES, `takes one of ${WEBHOOK_TYPES.join(', ')}`), 'its type'),
+      endpointUrl: given(endpointUrl.optional(), {
+        option: 'endpoint',
+        placeholder: 'url',
+        help: 'to this endpoint alone; default: all that receive the type',
+      }),
+      forwardTo: given(forwardTo, {
+        only: 'cli',
+        placeholder: 'url',
+        help: 'to a receiver on this machine instead',
+      }),
+      mode: testMode,
+    },
+    positions: ['type'],
+    rules: [
+      {
+        check: ({ endpointUrl: to, forwardTo: receiver }) =>
+          to !== undefined && receiver !== undefined
+            ? '{endpointUrl} and {forwardTo} exclude each other'
+            : undefined,
+        schema: {},
+      },
+    ],
+    roles: ['support'],
+    isLong: true,
+    route: {
+      method: 'POST',
+      path: 'webhooks/{tenant}/trigger',
+      refusals: ['ENDPOINT_NOT_FOUND'],
+    },
+    examples: [
+      'webhook trigger acme reward.created',
+      'webhook trigger acme user.created --forward-to http://127.0.0.1:4000/hooks',
+    ],
+    columns: [
+      ['url', 'endpointUrl'],
+      ['answer', ({ status, reason }: SentSample) => status ?? reason],
+      ['ms', 'ms', 'amount'],
+    ],
+    record: (context, { type, endpointUrl: to, forwardTo: receiver }) =>
+      sendSample(context, { type, endpointUrl: to, forwardTo: receiver }),
+    ending: (sent) =>
+      sent.every(isAccepted)
+        ? undefined
+        : { exitCode: 1, line: 'not every endpoint accepted the sample' },
+  }),
   ledgerOperation({
     name: 'webhook deliveries',
     summary: 'deliveries, newest first',
@@ -155,7 +231,7 @@ export const webhookOperations: readonly Operation[] = [
   ledgerOperation({
     name: 'webhook show',
     summary: 'a delivery with its attempts',
-    members: { delivery },
+    members: { delivery: help(text, DELIVERY) },
     positions: ['delivery'],
     roles: ['support'],
     route: {
@@ -164,7 +240,10 @@ export const webhookOperations: readonly Operation[] = [
       refusals: ['DELIVERY_NOT_FOUND'],
     },
     examples: ['webhook show acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
-    run: ({ core, scope }, { delivery: id }) => showDelivery(core, scope, id),
+    run: async (context, { delivery: one }) => {
+      const id = await deliveryId(context, one);
+      return id instanceof NotDone ? id : showDelivery(context.core, context.scope, id);
+    },
     print: ({ attempts, ...facts }, printer) => {
       print(facts, printer);
       printer.table(
@@ -181,7 +260,7 @@ export const webhookOperations: readonly Operation[] = [
     name: 'webhook resend',
     summary: 'sends a delivery again, or all of an endpoint since a time, with the same ids',
     members: {
-      delivery: delivery.optional(),
+      delivery: help(text.optional(), DELIVERY),
       endpoint: given(url.optional(), {
         placeholder: 'url',
         help: 'all of this endpoint; with --since',
@@ -216,12 +295,12 @@ export const webhookOperations: readonly Operation[] = [
       'webhook resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11',
       'webhook resend acme --endpoint https://shop.example/hooks --since 2026-01-31',
     ],
-    record: ({ core, scope }, { delivery: one, endpoint: to = '', since: from = '' }) =>
-      resendDeliveries(
-        core,
-        scope,
-        one === undefined ? { endpoint: to, since: from } : { delivery: one },
-      ),
+    record: async (context, { delivery: one, endpoint: to = '', since: from = '' }) => {
+      const { core, scope } = context;
+      if (one === undefined) return resendDeliveries(core, scope, { endpoint: to, since: from });
+      const id = await deliveryId(context, one);
+      return id instanceof NotDone ? id : resendDeliveries(core, scope, { delivery: id });
+    },
     said: ({ resent }) => `${resent} sent again`,
   }),
   recordedOperation({

@@ -13,6 +13,7 @@ import { describeFailure } from '../../reacting/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
 import type { PayloadData, Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
+import { sampleData, sampleHeaders } from '../payloads/sample-data.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
 import { signedWebhook, webhookBody, type WebhookBody } from '../signing/signed-webhook.js';
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
@@ -291,7 +292,11 @@ export class WebhookSender {
     if (now === 'nothing' || 'notFor' in now) return now;
     const { endpointUrl: url, activeSince } = now.subscription;
     const signed = await signedWebhook(body.made, now.subscription, await key());
-    return { url, ...signed, activeSince, people: body.people };
+    const headers = {
+      ...signed.headers,
+      ...(delivery.event === null && sampleHeaders(delivery.type)),
+    };
+    return { url, headers, body: signed.body, activeSince, people: body.people };
   }
 
   private async makeBody(
@@ -331,7 +336,10 @@ export class WebhookSender {
     { event, type, subject, tenant, mode }: ClaimedDelivery,
     { endpointUrl, name }: Subscription,
   ): Promise<Made | undefined> {
-    if (event === null) return { kind: 'made', data: testData(endpointUrl, name), people: [] };
+    if (event === null) {
+      const data = type === 'test' ? testData(endpointUrl, name) : await sampleData(type);
+      return { kind: 'made', data, people: [] };
+    }
     const { stream, revision, eventId } = event;
     const of = { tenant, mode, stream, revision, eventId, announced: { type, subject } };
     const made = await this.parts.payloads.data(of);

@@ -32,10 +32,15 @@ export class WebhookForwarder {
   ) {}
 
   /** One attempt. @throws while the signing key cannot be read. */
-  async forward(envelope: WebhookEnvelope, signal: AbortSignal): Promise<Posted> {
+  async forward(
+    envelope: WebhookEnvelope,
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Posted> {
     const to = { endpointUrl: this.url, secrets: [this.secret] };
     const signed = await signedWebhook(webhookBody(envelope), to, await this.keys.current());
-    return this.post.post({ url: this.url, ...signed }, signal);
+    const request = { url: this.url, headers: { ...signed.headers, ...headers } };
+    return this.post.post({ ...request, body: signed.body }, signal);
   }
 
   async close(): Promise<void> {

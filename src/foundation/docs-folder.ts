@@ -1,0 +1,10 @@
+import { existsSync } from 'node:fs';
+
+/** The nearest `docs` folder above this file: the bundle is in another folder than the source. */
+export function docsFolder(): URL {
+  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
+    const docs = new URL('docs/', folder);
+    if (existsSync(new URL('reference/', docs))) return docs;
+    if (folder.pathname === '/') throw new Error('The folder docs/reference is missing');
+  }
+}

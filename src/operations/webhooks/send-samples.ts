@@ -1,0 +1,141 @@
+import type { Scope } from '../../domain/scope.js';
+import { newId, timeNow } from '../../foundation/world.js';
+import { sendOnce, type MadeWebhook, type SentOnce } from '../../webhooks/deliveries/send-once.js';
+import type { WebhookType } from '../../webhooks/payloads/announced.js';
+import { testData } from '../../webhooks/payloads/presented.js';
+import { sampleData, sampleHeaders } from '../../webhooks/payloads/sample-data.js';
+import { WebhookForwarder } from '../../webhooks/sending/webhook-forwarder.js';
+import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
+import type { Subscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
+import type { Done } from '../audited.js';
+import { NotDone, type Outcome } from '../outcome.js';
+import type { ScopedContext } from '../registry/operation.js';
+
+/** A webhook about no event, sent once. */
+export interface SentSample extends SentOnce {
+  readonly endpointUrl: string;
+}
+
+export const isAccepted = ({ status }: SentOnce): boolean =>
+  status !== null && status >= 200 && status <= 299;
+
+/** Sends a test event to an endpoint, whatever types it receives. */
+export async function testEndpoint(
+  context: ScopedContext,
+  endpointUrl: string,
+): Promise<Outcome<Done<SentOnce>>> {
+  const endpoint = await enabledEndpoint(context, endpointUrl);
+  if (endpoint instanceof NotDone) return endpoint;
+  const data = testData(endpoint.endpointUrl, endpoint.name);
+  const [result] = await sentTo(context, [endpoint], () => ({ type: 'test', data }));
+  if (result === undefined) throw new Error('a test has no answer');
+  const { status, ms, reason } = result;
+  const completed = 'a test event was sent';
+  return { result: { status, ms, reason }, parameters: {}, completed };
+}
+
+export interface SampleRequest {
+  readonly type: WebhookType;
+  /** Undefined: every endpoint that receives the type. */
+  readonly endpointUrl: string | undefined;
+  /** A URL of this machine, instead of endpoints. */
+  readonly forwardTo: string | undefined;
+}
+
+/** Sends a sample payload of a type. */
+export async function sendSample(
+  context: ScopedContext,
+  request: SampleRequest,
+): Promise<Outcome<Done<readonly SentSample[]>>> {
+  const { type, forwardTo } = request;
+  const parameters = { type };
+  const completed = 'a sample was sent';
+  if (forwardTo !== undefined)
+    return { result: [await forwarded(context, type, forwardTo)], parameters, completed };
+  const endpoints = await endpointsFor(context, request);
+  if (endpoints instanceof NotDone) return endpoints;
+  const sample = type === 'test' ? undefined : await sampleData(type);
+  const result = await sentTo(context, endpoints, ({ endpointUrl, name }) => ({
+    type,
+    data: sample ?? testData(endpointUrl, name),
+  }));
+  return { result, parameters, completed };
+}
+
+async function endpointsFor(
+  context: ScopedContext,
+  { type, endpointUrl }: SampleRequest,
+): Promise<Outcome<readonly Subscription[]>> {
+  if (endpointUrl !== undefined) {
+    const endpoint = await enabledEndpoint(context, endpointUrl);
+    return endpoint instanceof NotDone ? endpoint : [endpoint];
+  }
+  const all = await context.core.webhooks.list(context.scope);
+  const receiving = all.filter(
+    ({ disabled, eventTypes }) => disabled === null && eventTypes?.includes(type) !== false,
+  );
+  if (receiving.length > 0) return receiving;
+  return new NotDone({
+    code: 'ENDPOINT_REFUSED',
+    reasons: [`no enabled endpoint of ${context.scope.mode} mode receives ${type}`],
+  });
+}
+
+async function enabledEndpoint(
+  { core, scope }: ScopedContext,
+  endpoint: string,
+): Promise<Outcome<Subscription>> {
+  const found = await core.webhooks.find(scope, endpoint);
+  if (found === undefined) return new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint });
+  return found.disabled === null
+    ? found
+    : new NotDone({
+        code: 'ENDPOINT_REFUSED',
+        reasons: ['the endpoint is disabled: enable it first'],
+      });
+}
+
+async function sentTo(
+  { core, payments, scope }: ScopedContext,
+  endpoints: readonly Subscription[],
+  webhookFor: (endpoint: Subscription) => MadeWebhook,
+): Promise<readonly SentSample[]> {
+  const { pool, webhookAnswers: answers } = core;
+  const keys = new SigningKeys(pool, core.webhookKeysSealer);
+  const parts = { pool, guard: await payments.guard(), keys, answers };
+  return Promise.all(
+    endpoints.map(async (endpoint) => ({
+      endpointUrl: endpoint.endpointUrl,
+      ...(await sendOnce(parts, scope, endpoint, webhookFor(endpoint))),
+    })),
+  );
+}
+
+async function forwarded(
+  { core, scope, signal, note }: ScopedContext,
+  type: WebhookType,
+  endpointUrl: string,
+): Promise<SentSample> {
+  const keys = new SigningKeys(core.pool, core.webhookKeysSealer);
+  const forwarder = new WebhookForwarder(endpointUrl, keys);
+  note(`forwarding to ${endpointUrl}, with the secret ${forwarder.secret}`);
+  const data = type === 'test' ? testData(endpointUrl, null) : await sampleData(type);
+  try {
+    const envelope = envelopeOf(scope, { type, data });
+    const posted = await forwarder.forward(envelope, signal, sampleHeaders(type));
+    const ms = Math.round(posted.ms);
+    return posted.kind === 'answered'
+      ? { endpointUrl, status: posted.status, ms, reason: null }
+      : { endpointUrl, status: null, ms, reason: posted.reason };
+  } finally {
+    await forwarder.close();
+  }
+}
+
+const envelopeOf = ({ tenant, mode }: Scope, webhook: MadeWebhook) => ({
+  id: newId(),
+  tenantAlias: tenant,
+  live: mode === 'live',
+  created: timeNow(),
+  ...webhook,
+});

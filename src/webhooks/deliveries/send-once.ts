@@ -1,0 +1,81 @@
+import { sql } from 'kysely';
+import type { Pool } from 'pg';
+import type { Scope } from '../../domain/scope.js';
+import { newId, timeNow } from '../../foundation/world.js';
+import { run } from '../../postgres/statements.js';
+import { sampleHeaders } from '../payloads/sample-data.js';
+import type { WebhookType } from '../payloads/announced.js';
+import type { EndpointGuard } from '../sending/endpoint-guard.js';
+import { WebhookPost } from '../sending/webhook-post.js';
+import { signedWebhook, webhookBody } from '../signing/signed-webhook.js';
+import type { SigningKeys } from '../signing/signing-keys.js';
+import type { Subscription } from '../subscriptions/webhook-subscriptions.js';
+import { outcomeOf } from './ended-claims.js';
+import type { ReceiverAnswers } from './receiver-answers.js';
+
+export interface SendsOnce {
+  readonly pool: Pool;
+  readonly guard: EndpointGuard;
+  readonly keys: Pick<SigningKeys, 'current'>;
+  readonly answers: Pick<ReceiverAnswers, 'seal'>;
+}
+
+/** A webhook about no event of the log. */
+export interface MadeWebhook {
+  readonly type: WebhookType;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The answer; without one, the reason. */
+export interface SentOnce {
+  readonly status: number | null;
+  readonly ms: number;
+  readonly reason: string | null;
+}
+
+/**
+ * Sends a webhook immediately and once, ahead of what waits, whatever types the endpoint receives.
+ * The deliveries show it with its attempt.
+ */
+export async function sendOnce(
+  { pool, guard, keys, answers }: SendsOnce,
+  { tenant, mode }: Scope,
+  subscription: Subscription,
+  { type, data }: MadeWebhook,
+): Promise<SentOnce> {
+  const [id, webhookId, created] = [newId(), newId(), timeNow()];
+  const live = mode === 'live';
+  const body = webhookBody({ id: webhookId, type, tenantAlias: tenant, live, created, data });
+  const signed = await signedWebhook(body, subscription, await keys.current());
+  const headers = { ...signed.headers, ...sampleHeaders(type) };
+  const post = new WebhookPost(guard);
+  const posted = await post
+    .post({ url: subscription.endpointUrl, headers, body: signed.body })
+    .finally(() => post.close());
+  const ms = Math.round(posted.ms);
+  const isAnswered = posted.kind === 'answered';
+  const status = isAnswered ? posted.status : null;
+  const reason = isAnswered ? null : posted.reason;
+  const beginning = isAnswered ? await answers.seal(posted.beginning, id, []) : null;
+  const { endpointId, subscribedAt } = subscription;
+  const subject = JSON.stringify({ subscribedAt: String(subscribedAt) });
+  const state = outcomeOf(status) === 'delivered' ? 'DELIVERED' : 'DEAD';
+  const at = new Date(created);
+  await run(
+    pool,
+    sql`
+      with put as (
+        insert into ledger.webhook_deliveries (
+          id, tenant, mode, endpoint_id, webhook_id, type, subject, created, state, attempts, ended_at
+        ) values (
+          ${id}, ${tenant}, ${mode}, ${endpointId}, ${webhookId}, ${type}, ${subject}::jsonb, ${at},
+          ${state}, 1, now()
+        ) returning id
+      )
+      insert into ledger.webhook_attempts (
+        delivery_id, number, at, status, reason, ms, beginning, people
+      ) select id, 1, ${at}, ${status}::integer, ${reason}, ${ms}, ${beginning}::bytea, '{}'
+      from put`,
+  );
+  return { status, ms, reason };
+}
