@@ -465,6 +465,40 @@ test('the balances of a moment are those of the accounts, and reconcile with the
   expect(JSON.parse(before.out)).toEqual([]);
 });
 
+test('the statement of a month is that of the account, or of the tenant without one, and shows corrections', async () => {
+  const tenant = await running.service.createTenant();
+  const owner = await user(tenant);
+  const words = [...wordsOf(tenant, owner, '+25', 'month'), '--by', 'fay'];
+  expect(await cli(...words)).toMatchObject({ code: 0 });
+  expect(await cli(...words.map((word) => (word === 'CENTS' ? 'CENTZ' : word)))).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('the tenant has no unit "CENTZ"') as unknown,
+  });
+  await everythingProjected(core);
+  const month = new Date().toISOString().slice(0, 7);
+  const statement = (...given: string[]) =>
+    cli('ledger', 'statement', tenant.alias, ...given, '--month', month);
+  const ofAccount = await statement(owner.accountId, '--json');
+  expect(JSON.parse(ofAccount.out)).toMatchObject({
+    account: owner.accountId,
+    units: [{ unit: 'CENTS', lines: [{ amount: 25, proposedBy: 'fay', reason: 'mistake' }] }],
+  });
+  const { out } = await statement(owner.accountId);
+  expect(out).toContain('mistake (proposed by fay, approved by Ada)');
+  expect(out).toMatch(/^total\t.*\t25\t25\t/m);
+  const ofTenant = await statement('--json');
+  expect(JSON.parse(ofTenant.out)).toMatchObject({
+    tenant: tenant.alias,
+    from: `${month}-01`,
+    units: [{ opening: 0, closing: 25 }],
+  });
+  expect((await statement()).out).toMatch(/^total\t25\t0\t0\t0\t0\t25$/m);
+  expect(await cli('ledger', 'statement', tenant.alias)).toMatchObject({
+    code: 1,
+    err: 'name an account, or --month\n',
+  });
+});
+
 test('a day without a time is the whole day', async () => {
   const tenant = await running.service.createTenant();
   const { accountId, at } = await aPerson(tenant.live);
