@@ -29,6 +29,7 @@ export interface LedgerTables {
   'ledger.mail_deliveries': MailDeliveries;
   'ledger.operation_runs': OperationRuns;
   'ledger.operator_sessions': OperatorSessions;
+  'ledger.parked_events': ParkedEvents;
   'ledger.parked_reactions': ParkedReactions;
   'ledger.parked_streams': ParkedStreams;
   'ledger.payment_tenants': PaymentTenants;
@@ -264,12 +265,22 @@ interface OperatorSessions {
   ends: Date;
 }
 
+interface ParkedEvents {
+  projection: string;
+  generation: number;
+  stream: string;
+  revision: Int8;
+  position: string;
+  reason: string;
+  parked_at: Generated<Date>;
+}
+
 interface ParkedReactions {
   id: GeneratedAlways<bigint>;
   event_id: string;
   policy: string;
   stream: string;
-  revision: Int8;
+  revision: bigint | null;
   position: string;
   reason: string;
   parked_at: Generated<Date>;
@@ -426,7 +437,7 @@ interface RetriedReactions {
   event_id: string;
   policy: string;
   stream: string;
-  revision: Int8;
+  revision: bigint | null;
   position: string;
   retried_at: Generated<Date>;
 }

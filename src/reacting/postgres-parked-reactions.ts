@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type NotNull } from 'kysely';
 import type { ClientBase, Pool } from 'pg';
 import { anyOf, fetchRow, fetchRows, now, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
@@ -37,7 +37,8 @@ const REACTIONS = tables
     'parked_at as since',
     'tries',
     'passed_over as passedOver',
-  ]);
+  ])
+  .$narrowType<{ revision: NotNull }>();
 
 /** The rows of `ledger.parked_reactions`. */
 export class PostgresParkedReactions implements ParkedReactions {

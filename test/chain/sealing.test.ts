@@ -143,6 +143,7 @@ test('one sealer leads, another one takes over, and both say how far they are', 
   second.start();
   expect(await first.status()).toEqual({
     role: 'leader',
+    detached: false,
     position: 'm-1',
     lagEvents: 0,
     lagSeconds: 0,
