@@ -18,8 +18,9 @@ import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { ApiError, badRequest, unavailable } from '../../http/edge/api-error.js';
 import { OperationRuns, type Run } from '../../http/operations/operation-runs.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
-import { startPolicyRetry } from '../../http/operations/policy-runs.js';
+import { OperationCalls } from '../../http/operations/operation-calls.js';
 import { startProjectionRun } from '../../http/operations/start-projection-run.js';
+import { retryReactions } from '../../operations/policies/policy.operations.js';
 import {
   diffRun,
   rebuildRun,
@@ -109,6 +110,7 @@ export class ConsoleProjectionsController {
     private readonly pages: TenantPages,
     private readonly operations: OperationsCore,
     private readonly runs: OperationRuns,
+    private readonly calls: OperationCalls,
   ) {}
 
   @Get()
@@ -174,7 +176,7 @@ export class ConsoleProjectionsController {
       case 'retry':
         return start(retryParkedRun(choiceOf(name)));
       case 'retry-reaction':
-        return startPolicyRetry(runs, operations.core, by, form.text('reaction'));
+        return this.calls.start(retryReactions, { id: form.text('reaction') }, { by });
       default:
         throw badRequest('action: one of the buttons');
     }

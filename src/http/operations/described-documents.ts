@@ -9,7 +9,7 @@ import {
 } from '@nestjs/swagger';
 import * as z from 'zod';
 import type { OperatorRole } from '../../config/operators.js';
-import { Access, type AccessRule } from '../edge/access.js';
+import { Access } from '../edge/access.js';
 import type { ApiErrorCode } from '../edge/api-error.js';
 import { Fails } from '../shapes/openapi.js';
 
@@ -41,18 +41,15 @@ function schemaOf(shape: z.ZodType) {
   return schema;
 }
 
-const operated =
-  ({ emptyBody }: Pick<AccessRule, 'emptyBody'>) =>
-  (roles: readonly OperatorRole[], schema: Schema, ...codes: readonly ApiErrorCode[]) =>
-    applyDecorators(
-      ApiOkResponse({ schema }),
-      HttpCode(200),
-      Access('operator', { roles, emptyBody }),
-      Fails(...codes),
-    );
-
-/** A route for operators with one of the roles: its document, and the errors of its own. */
-export const ForOperators = operated({ emptyBody: false });
-
-/** The same without members in its body. */
-export const ForOperatorsWithoutBody = operated({ emptyBody: true });
+/** A route of runs, for operators with one of the roles, without members in its body. */
+export const ForOperators = (
+  roles: readonly OperatorRole[],
+  schema: Schema,
+  ...codes: readonly ApiErrorCode[]
+): MethodDecorator =>
+  applyDecorators(
+    ApiOkResponse({ schema }),
+    HttpCode(200),
+    Access('operator', { roles, emptyBody: true }),
+    Fails(...codes),
+  );

@@ -4,12 +4,7 @@ import { OPERATOR_ROLES, type Operator } from '../../config/operators.js';
 import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { OperatorCall } from '../credentials/call.js';
-import {
-  DOCUMENT,
-  ForOperators,
-  ForOperatorsWithoutBody,
-  DOCUMENTS,
-} from './described-documents.js';
+import { DOCUMENT, ForOperators, DOCUMENTS } from './described-documents.js';
 import { OperationRuns, type ShownRun } from './operation-runs.js';
 import { answerRun } from './operator-answers.js';
 
@@ -37,7 +32,7 @@ export class OperationsController {
   }
 
   @Post('runs/:runId/cancel')
-  @ForOperatorsWithoutBody(OPERATOR_ROLES, DOCUMENT, 'RUN_NOT_FOUND')
+  @ForOperators(OPERATOR_ROLES, DOCUMENT, 'RUN_NOT_FOUND')
   async cancel(@OperatorCall() { operator }: OperatorCall, @Param('runId') id: string) {
     const run = await this.own(id, operator);
     await this.runs.cancel(id);

@@ -5,6 +5,35 @@ import { retryParkedReactions, showParked, skipParkedReaction } from './policy-c
 
 const id = help(text, 'the id of the reaction');
 
+/** Also started by the console. */
+export const retryReactions = serviceOperation({
+  name: 'policy retry',
+  summary: 'retries parked reactions, with or without a running service',
+  members: {
+    id: id.optional(),
+    all: given(z.boolean().optional(), { only: 'cli', help: 'all parked reactions' }),
+  },
+  positions: ['id'],
+  rules: [
+    {
+      check: ({ id: one, all }) =>
+        one !== undefined && all ? 'name one reaction, or say {all}' : undefined,
+      schema: {},
+    },
+  ],
+  roles: ['support'],
+  isLong: true,
+  route: { method: 'POST', path: 'policies/retry', refusals: ['REACTION_NOT_PARKED'] },
+  examples: ['policy retry', 'policy retry 17'],
+  run: ({ core, signal, onProgress }, { id: one }) =>
+    retryParkedReactions(core, one, {
+      signal,
+      onProgress: (retried) => onProgress('retrying', retried),
+    }),
+  said: ({ retried, done, parked }) =>
+    `${retried} tried again: ${done} done, ${parked} still parked`,
+});
+
 export const policyOperations: readonly Operation[] = [
   serviceOperation({
     name: 'policy parked',
@@ -24,33 +53,7 @@ export const policyOperations: readonly Operation[] = [
     empty: 'nothing is parked',
     run: ({ core }, { limit: most }) => showParked(core, most),
   }),
-  serviceOperation({
-    name: 'policy retry',
-    summary: 'retries parked reactions, with or without a running service',
-    members: {
-      id: id.optional(),
-      all: given(z.boolean().optional(), { only: 'cli', help: 'all parked reactions' }),
-    },
-    positions: ['id'],
-    rules: [
-      {
-        check: ({ id: one, all }) =>
-          one !== undefined && all ? 'name one reaction, or say {all}' : undefined,
-        schema: {},
-      },
-    ],
-    roles: ['support'],
-    isLong: true,
-    route: { method: 'POST', path: 'policies/retry', refusals: ['REACTION_NOT_PARKED'] },
-    examples: ['policy retry', 'policy retry 17'],
-    run: ({ core, signal, onProgress }, { id: one }) =>
-      retryParkedReactions(core, one, {
-        signal,
-        onProgress: (retried) => onProgress('retrying', retried),
-      }),
-    said: ({ retried, done, parked }) =>
-      `${retried} tried again: ${done} done, ${parked} still parked`,
-  }),
+  retryReactions,
   serviceOperation({
     name: 'policy skip',
     summary: 'ends a parked reaction without running it',
