@@ -170,7 +170,7 @@ const OVER_HTTP: readonly (readonly [called: string, body: object | undefined, t
   [
     'projections/users/skip',
     { stream: 'x', tenant: 'acme', reason: 'r' },
-    'takes tenant and account, or stream',
+    'name tenant and account, or stream',
   ],
   [
     'projections/users/skip',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { COUNTED_CALLS, PUBLIC_USERS } from '../../domain/tenant/open-rules.js';
+import { COUNTED_CALLS, PUBLIC_USERS, type CountedCall } from '../../domain/tenant/open-rules.js';
 import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
 import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { NotDone } from '../outcome.js';
@@ -35,10 +35,12 @@ const origin = z
     (value) => value === '*' || isOrigin(value),
     'takes origins such as https://shop.example, or * alone',
   );
-const callLimits = z.partialRecord(
-  z.enum(COUNTED_CALLS),
-  z.string().regex(/^\d{1,9}$/, 'takes call=number'),
-);
+const callLimit = z
+  .string()
+  .refine(
+    (value) => limitIn(value) !== undefined,
+    `takes call=number, with a call of ${COUNTED_CALLS.join(', ')}`,
+  );
 
 export const tenantOperations: readonly Operation[] = [
   tenantOperation({
@@ -116,11 +118,14 @@ export const tenantOperations: readonly Operation[] = [
         list(origin, 'the only origins whose pages may read open endpoints; * for all', 'origin'),
         { option: 'allow-origin' },
       ),
-      rateLimits: given(callLimits.optional(), {
-        option: 'rate-limit',
-        placeholder: 'call=number',
-        help: `calls of a client in a window: ${COUNTED_CALLS.join(', ')}`,
-      }),
+      rateLimits: given(
+        list(
+          callLimit,
+          `calls of a client in a window: ${COUNTED_CALLS.join(', ')}`,
+          'call=number',
+        ),
+        { option: 'rate-limit' },
+      ),
       tokensNotBefore: help(
         text.optional(),
         'refuse user tokens that were issued before; none for tokens of any age',
@@ -213,14 +218,24 @@ function rotation(command: 'rotate-key' | 'rotate-secret', what: string): Operat
 }
 
 interface Changes extends Partial<Omit<TenantSettings, 'rateLimits'>> {
-  readonly rateLimits?: Readonly<Record<string, string>>;
+  readonly rateLimits?: readonly string[];
+}
+
+/** `code=5`: a kind of call and its number; undefined: neither. */
+function limitIn(text: string): readonly [CountedCall, string] | undefined {
+  const [, name, calls] = /^([a-z-]+)=(\d{1,9})$/.exec(text) ?? [];
+  const call = COUNTED_CALLS.find((known) => known === name);
+  return call === undefined || calls === undefined ? undefined : [call, calls];
 }
 
 /** The settings with the changes of a command; `none` and `*` stand for the empty list. */
 const changed = (before: TenantSettings, { rateLimits, ...changes }: Changes): TenantSettings => ({
   ...before,
   ...changes,
-  rateLimits: { ...before.rateLimits, ...rateLimits },
+  rateLimits: {
+    ...before.rateLimits,
+    ...Object.fromEntries((rateLimits ?? []).map(limitIn).filter((limit) => limit !== undefined)),
+  },
   allowedOrigins: listIn(changes.allowedOrigins ?? before.allowedOrigins, '*'),
   mail: listIn(changes.mail ?? before.mail, 'none'),
   mailTestTo: listIn(changes.mailTestTo ?? before.mailTestTo, 'none'),
