@@ -81,6 +81,62 @@ describe('tails of an EventStoreDB that misbehaves', () => {
       expect(tail.ids).toEqual(stored);
       expect(observed.restarts).toBeGreaterThanOrEqual(1);
     });
+
+    it('misses an append of this process, replaces it', async () => {
+      const observed = new Observed();
+      const log = logs.open(double.url, {
+        ...NEVER_BY_ITSELF,
+        deafAfterMs: 100,
+        observe: observed,
+      });
+      const tail = startTail(log);
+      await eventually(isSubscribed);
+      const before = double.calls.subscribe;
+      double.faults.set('deaf', SUBSCRIBE);
+      storeBehindTheBack(1);
+      await eventually(async () => double.faults.count('deaf') >= 1);
+      double.faults.next('deaf', 1, SUBSCRIBE);
+      const own = newEvent();
+      await appended(log.append('ours-own', 'no-stream', [own]));
+      await eventually(async () => double.calls.subscribe > before);
+      double.faults.clear('deaf');
+      await eventually(async () => tail.ids.length === 2 && (await isSubscribed()));
+      expect(tail.ids).toEqual([...stored, own.id]);
+      storeBehindTheBack(1);
+      await eventually(async () => tail.ids.length === 3);
+      await tail.stop();
+      expect(observed.restarts).toBeGreaterThanOrEqual(1);
+    });
+
+    it('misses appends of others, replaces it after its next poll', async () => {
+      const observed = new Observed();
+      const tail = startTail(
+        logs.open(double.url, { pollIntervalMs: 50, deafAfterMs: 100, observe: observed }),
+      );
+      await eventually(isSubscribed);
+      const before = double.calls.subscribe;
+      double.faults.set('deaf', SUBSCRIBE);
+      for (const shown of [1, 2, 3]) {
+        storeBehindTheBack(1);
+        await eventually(async () => tail.ids.length === shown);
+      }
+      await eventually(async () => double.calls.subscribe > before && (await isSubscribed()));
+      await tail.stop();
+      expect(observed.restarts).toBeGreaterThanOrEqual(1);
+    });
+
+    it('is never confirmed, makes another one', async () => {
+      const observed = new Observed();
+      double.faults.next('hung', 1, SUBSCRIBE);
+      const tail = startTail(
+        logs.open(double.url, { ...NEVER_BY_ITSELF, deafAfterMs: 100, observe: observed }),
+      );
+      await eventually(async () => double.calls.subscribe >= 2 && (await isSubscribed()));
+      storeBehindTheBack(1);
+      await eventually(async () => tail.ids.length === 1);
+      await tail.stop();
+      expect(observed.restarts).toBe(1);
+    });
   });
 
   it('a tail or a read that is left early leaves no call open on the server', async () => {
@@ -90,11 +146,10 @@ describe('tails of an EventStoreDB that misbehaves', () => {
     await firstPage(log, undefined, 10);
     await eventually(async () => double.openReads === 0);
     expect(double.calls.subscribe).toBeLessThanOrEqual(1);
-    // The subscription is one for all tails, until the log is closed.
+    // Half-way through a subscription as well.
     const tail = startTail(log);
     await eventually(isSubscribed);
     await tail.stop();
-    await log.close();
     await eventually(async () => double.openReads === 0);
   });
 

@@ -144,22 +144,36 @@ describe('an unusable EventStoreDB is refused with the reason and a remedy', () 
       'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
     const PLAIN = 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
 
+    const SPEAKS_TLS = 'speaks TLS: remove tls=false from EVENT_STORE_URL';
+
     it.each<[string, string, () => string, () => Promise<EventStoreDbDouble>, string]>([
       ['a wrong password', 'ledger:qzxwv@', trusting, secured, REFUSES_USER],
       ['a certificate that is not trusted', 'ledger:qzxwv@', () => 'tls=true', secured, UNTRUSTED],
       ['a server without TLS, addressed with it', 'ledger:qzxwv@', () => 'tls=true', start, PLAIN],
+      ['a server with TLS, addressed without it', '', () => 'tls=false', secured, SPEAKS_TLS],
+      [
+        'a cluster with TLS, addressed without it',
+        'CLUSTER',
+        () => 'tls=false&maxDiscoverAttempts=1',
+        secured,
+        SPEAKS_TLS,
+      ],
     ])(
       '%s: appends, reads and the health check say so, without a secret',
       async (_name, user, options, store, message) => {
         const double = await store();
-        const log = logs.open(at(double, user, options()), { appendTimeoutMs: 800 });
+        const node = `127.0.0.1:${double.port}`;
+        const url =
+          user === 'CLUSTER' ? `esdb://${node},${node}?${options()}` : at(double, user, options());
+        const log = logs.open(url, { appendTimeoutMs: 800 });
         const tail = startTail(log);
         const errors = [
           await failureOf(log.check()),
           await failureOf(log.readAll(undefined, 10)),
           await failureOf(log.id()),
         ];
-        for (const error of errors) expect(error).toEqual(new EventLogUnavailable(message));
+        const said = message === SPEAKS_TLS ? `EventStoreDB at ${node} ${message}` : message;
+        for (const error of errors) expect(error).toEqual(new EventLogUnavailable(said));
         errors.push(await failureOf(log.append('ours-a', 'no-stream', [newEvent('"qzxwv"')])));
         await tail.stop();
         expect(errors.at(-1)).toBeInstanceOf(EventLogUnavailable);

@@ -61,12 +61,17 @@ export interface EventStoreDbEventLogOptions {
   readonly waitingAppendsMax?: number;
   /** How often a tail reads without being woken. */
   readonly pollIntervalMs?: number;
+  /**
+   * A subscription that does not report an event within this time after it was read is opened anew.
+   */
+  readonly deafAfterMs?: number;
   /** Appends to a log whose newest entry is ahead of the clock; default: false. */
   readonly acceptsClock?: boolean;
   readonly observe?: EventLogObserver;
 }
 
 const FOLLOW_PAGE = 1_000;
+const DEAF_AFTER_MS = 5_000;
 
 /**
  * The event log on EventStoreDB. Its streams are distinguished from other users' streams by the
@@ -135,6 +140,7 @@ export class EventStoreDbEventLog implements EventLog {
       sessions,
       doorbell: this.doorbell,
       prefix,
+      deafAfterMs: options.deafAfterMs ?? DEAF_AFTER_MS,
       onRestart: () => observe?.subscriptionRestart?.(),
     });
   }
@@ -190,6 +196,7 @@ export class EventStoreDbEventLog implements EventLog {
       this.comparison.appended({ ordinal: position.commit, position: token, eventId }, epoch);
       this.clock.note(position.commit, timeNow());
       this.doorbell.ring(position.commit);
+      this.subscription.expect(position.commit);
       return { kind: 'appended', position: token, revision };
     } catch (error) {
       observe?.append?.(performance.now() - startedAt, 'failed');
@@ -216,24 +223,30 @@ export class EventStoreDbEventLog implements EventLog {
       pageSize = FOLLOW_PAGE,
     }: { readonly signal: AbortSignal; readonly pageSize?: number },
   ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
-    this.subscription.start();
+    const silence = this.subscription.listen();
     const { epoch } = this.seen;
-    yield* followPages({
-      start: this.parsed(after),
-      read: async (cursor, rung) => {
-        if (epoch !== this.seen.epoch) throw new LogWentBack();
-        // When no position was rung, other users' events are skipped: they are not read again.
-        const page = rung
-          ? await this.events.readPage(cursor, pageSize)
-          : await this.events.readOn(cursor, pageSize);
-        if (epoch !== this.seen.epoch) throw new LogWentBack();
-        return page;
-      },
-      ordinal: ({ commit }) => commit,
-      doorbell: this.doorbell,
-      pollIntervalMs: this.options.pollIntervalMs ?? 500,
-      endings: [signal, this.closing.signal],
-    });
+    try {
+      yield* followPages({
+        start: this.parsed(after),
+        read: async (cursor, rung) => {
+          if (epoch !== this.seen.epoch) throw new LogWentBack();
+          // When no position was rung, other users' events are skipped: they are not read again.
+          const page = rung
+            ? await this.events.readPage(cursor, pageSize)
+            : await this.events.readOn(cursor, pageSize);
+          // The subscription has to report the events that were read here.
+          if (page.events.length > 0) this.subscription.expect(page.next.commit);
+          if (epoch !== this.seen.epoch) throw new LogWentBack();
+          return page;
+        },
+        ordinal: ({ commit }) => commit,
+        doorbell: this.doorbell,
+        pollIntervalMs: this.options.pollIntervalMs ?? 1_000,
+        endings: [signal, this.closing.signal],
+      });
+    } finally {
+      silence();
+    }
   }
 
   head(): Promise<Position | undefined> {

@@ -33,11 +33,11 @@ const INTERNAL = 13;
 const UNAVAILABLE = 14;
 const UNAUTHENTICATED = 16;
 
-const NOT_TRUSTED =
+export const NOT_TRUSTED =
   'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
-const WITHOUT_TLS = 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
-const HOST_UNKNOWN = 'the host in EVENT_STORE_URL cannot be found';
-const AWAY = 'EventStoreDB is away or does not answer; check host, port and tls in EVENT_STORE_URL';
+export const WITHOUT_TLS = 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
+export const HOST_UNKNOWN = 'the host in EVENT_STORE_URL cannot be found';
+const AWAY = 'EventStoreDB is away or does not answer';
 const REFUSES_USER =
   'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
 

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { inTime } from '../../foundation/in-time.js';
 import { EventLogUnavailable } from '../event-log.js';
 import type { EventStoreAddress } from '../../config/event-store-url.js';
-import { asPortError, exceptionOf, NoAnswer } from './eventstoredb-failures.js';
+import { asPortError, exceptionOf, NoAnswer, saysOnlyAway } from './eventstoredb-failures.js';
+import { connectionProblem } from './eventstoredb-handshake.js';
 import { EventStoreDbWire } from './eventstoredb-wire.js';
 
 /** A client that has reached a store of this ledger. */
@@ -97,15 +98,26 @@ export class EventStoreDbSessions {
   private async connect(): Promise<Session> {
     const wire = new EventStoreDbWire(this.options.address);
     this.open.add(wire);
+    const { openTimeoutMs } = this.options;
+    const startedAt = performance.now();
     try {
-      const session = await within(this.options.openTimeoutMs, this.identifyAtLeader(wire));
+      const session = await within(openTimeoutMs, this.identifyAtLeader(wire));
       this.connected = session;
       return session;
     } catch (error) {
+      const left = openTimeoutMs - (performance.now() - startedAt);
+      const explained = await this.explained(asPortError(error), left);
       this.opening = undefined;
       this.retire(wire);
-      throw asPortError(error);
+      throw explained;
     }
+  }
+
+  /** In the rest of the time, so that the caller of a node that hangs does not wait for longer. */
+  private async explained(error: unknown, withinMs: number): Promise<unknown> {
+    if (!saysOnlyAway(error) || withinMs < 1) return error;
+    const problem = await connectionProblem(this.options.address, withinMs);
+    return problem === undefined ? error : new EventLogUnavailable(problem);
   }
 
   /**

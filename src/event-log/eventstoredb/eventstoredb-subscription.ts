@@ -1,45 +1,83 @@
 import { backOffMs, pause } from '../../foundation/pause.js';
 import type { Doorbell } from '../doorbell.js';
 import type { EventStoreDbSessions, Session } from './eventstoredb-sessions.js';
+import type { EventStoreDbWire } from './eventstoredb-wire.js';
 
 export interface SubscriptionOptions {
   readonly sessions: EventStoreDbSessions;
   readonly doorbell: Doorbell;
   readonly prefix: string;
+  /** A stored event that the subscription did not report within this time shows that it is deaf. */
+  readonly deafAfterMs: number;
   readonly onRestart: () => void;
 }
 
 const RETRY = { first: 50, max: 2_000 };
-const CONFIRMED_WITHIN_MS = 5_000;
 
 /**
  * A live subscription that only rings the doorbell: events are read in pages, so it may be dropped
- * in a burst, end or fall silent, and no event is lost: readers poll as well. One that ends is
- * opened anew, and then every reader reads once. Runs from the first tail on, until it is stopped.
+ * in a burst, end or fall silent, and no event is lost; it is opened anew, and then every reader
+ * reads once. Runs while it has listeners.
  */
 export class EventStoreDbSubscription {
-  private readonly ending = new AbortController();
-  private running: Promise<void> | undefined;
+  private listeners = 0;
+  private ending: AbortController | undefined;
+  private heard = 0n;
+  private awaited = 0n;
+  private watch: NodeJS.Timeout | undefined;
+  private restart: () => void = () => undefined;
 
   constructor(private readonly options: SubscriptionOptions) {}
 
-  start(): void {
-    this.running ??= this.keepUp(this.ending.signal);
+  /** Keeps the subscription up until the returned function is called. */
+  listen(): () => void {
+    this.listeners += 1;
+    if (this.listeners === 1) this.start();
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      this.listeners -= 1;
+      if (this.listeners === 0) this.stop();
+    };
   }
 
   stop(): void {
-    this.ending.abort();
+    this.ending?.abort();
+    this.ending = undefined;
+    clearTimeout(this.watch);
+    this.watch = undefined;
+  }
+
+  /** The log has an event at this commit position: a working subscription will report it. */
+  expect(commit: bigint): void {
+    if (commit > this.awaited) this.awaited = commit;
+    if (this.ending === undefined || this.watch !== undefined || this.awaited <= this.heard) return;
+    const awaited = this.awaited;
+    this.watch = setTimeout(() => {
+      this.watch = undefined;
+      if (this.heard < awaited) this.restart();
+      else this.expect(this.awaited);
+    }, this.options.deafAfterMs);
+    this.watch.unref();
+  }
+
+  private start(): void {
+    const ending = new AbortController();
+    this.ending = ending;
+    void this.keepUp(ending.signal);
   }
 
   private async keepUp(signal: AbortSignal): Promise<void> {
     const { sessions, onRestart } = this.options;
     for (let failures = 0; !signal.aborted; onRestart()) {
+      let session: Session | undefined;
       try {
-        const session = await sessions.current();
-        const wasConfirmed = await this.subscribeOnce(session, signal);
-        if (wasConfirmed) failures = 0;
+        session = await sessions.current();
+        const wasHeard = await this.subscribeOnce(session, signal);
+        if (wasHeard) failures = 0;
         // A subscription that was dropped or cut is opened again on the same client, which repairs
-        // its connection.
+        // its connection; after a deaf one the client is replaced.
         else if (!signal.aborted) await sessions.replace(session);
       } catch {
         // The readers find out what is wrong with the store, and report it.
@@ -49,9 +87,27 @@ export class EventStoreDbSubscription {
     }
   }
 
-  /** Resolves when it ends, for any reason. False when it was never confirmed. */
+  /**
+   * Events that exist already are never reported by a new subscription: a tail that catches up on
+   * them does not show it to be deaf.
+   */
+  private async passOver(wire: EventStoreDbWire): Promise<void> {
+    try {
+      const { events } = await wire.read(
+        { of: { prefixes: null, from: 'end' }, backwards: true, count: 1 },
+        this.options.deafAfterMs,
+      );
+      const [newest] = events;
+      if (newest !== undefined && newest.position.commit > this.heard)
+        this.heard = newest.position.commit;
+    } catch {
+      // A false alarm costs one more reopening.
+    }
+  }
+
+  /** Resolves when it ends, for any reason. False when it was never confirmed, or went deaf. */
   private async subscribeOnce({ wire }: Session, signal: AbortSignal): Promise<boolean> {
-    const { doorbell, prefix } = this.options;
+    const { doorbell, prefix, deafAfterMs } = this.options;
     let isConfirmed = false;
     let cancel: () => void = () => undefined;
     let isOver = false;
@@ -60,16 +116,25 @@ export class EventStoreDbSubscription {
       await new Promise<void>((resolve, reject) => {
         const end = (): void => resolve();
         signal.addEventListener('abort', end, { once: true });
-        unconfirmed = setTimeout(end, CONFIRMED_WITHIN_MS);
+        this.restart = () => {
+          isConfirmed = false;
+          end();
+        };
+        unconfirmed = setTimeout(end, deafAfterMs);
         wire
           .subscribe(prefix, {
             confirmed: () => {
               isConfirmed = true;
               clearTimeout(unconfirmed);
+              this.heard = this.awaited;
               // Wakes the readers for events between their last read and now.
               doorbell.wakeAll();
+              void this.passOver(wire);
             },
-            event: ({ commit }) => doorbell.ring(commit),
+            event: ({ commit }) => {
+              if (commit > this.heard) this.heard = commit;
+              doorbell.ring(commit);
+            },
             ended: end,
           })
           .then((stop) => {
@@ -81,6 +146,7 @@ export class EventStoreDbSubscription {
     } finally {
       isOver = true;
       clearTimeout(unconfirmed);
+      this.restart = () => undefined;
       cancel();
     }
     return isConfirmed;

@@ -41,6 +41,8 @@ export type FaultName =
    * first event.
    */
   | 'too-slow-scan'
+  /** A read or a subscription stays open and leaves out the event that should come next. */
+  | 'deaf'
   /** An append is refused as larger than this server takes, whatever its size. */
   | 'append-too-large';
 

@@ -39,6 +39,7 @@ export class OutgoingEvents {
       this.end();
       return false;
     }
+    if (this.node.faults.strike('deaf', this.incoming)) return true;
     return this.send(encodedEvent(event));
   }
 
