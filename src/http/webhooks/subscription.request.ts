@@ -1,14 +1,15 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { WEBHOOK_TYPES, type WebhookType } from '../../webhooks/payloads/announced.js';
-import { ENDPOINT_URL_MAX, parseEndpoint } from '../../webhooks/sending/endpoint-url.js';
+import {
+  ENDPOINT_URL_MAX,
+  parseEndpoint,
+  URL_PATTERN,
+} from '../../webhooks/sending/endpoint-url.js';
 import { ClearableText, Must } from '../shapes/request-members.js';
 import { Member } from '../shapes/request-shape.js';
 
 const NAME_LENGTH_MAX = 255;
-
-const PLAIN = '[^\\u0000-\\u0020\\u007f\\\\#';
-const URL_PATTERN = `^[Hh][Tt][Tt][Pp][Ss]?://${PLAIN}@/?]+(?:[/?]${PLAIN}]*)?$`;
 
 const isType = (value: unknown): boolean => WEBHOOK_TYPES.some((type) => type === value);
 

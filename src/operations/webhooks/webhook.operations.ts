@@ -1,4 +1,9 @@
 import * as z from 'zod';
+import {
+  ENDPOINT_URL_MAX,
+  parseEndpoint,
+  URL_PATTERN,
+} from '../../webhooks/sending/endpoint-url.js';
 import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
@@ -95,7 +100,16 @@ export const webhookOperations: readonly Operation[] = [
     name: 'webhook add',
     summary: 'subscribes an endpoint, or changes and enables a known one',
     members: {
-      endpointUrl,
+      endpointUrl: given(
+        z
+          .string('must be a text')
+          .refine(
+            (value) => !('problem' in parseEndpoint(value)),
+            'must be a URL such as https://shop.example/webhooks',
+          )
+          .meta({ format: 'iri', pattern: URL_PATTERN, maxLength: ENDPOINT_URL_MAX }),
+        { option: 'endpoint', placeholder: 'url', help: 'its URL' },
+      ),
       name: help(textUpTo(255).optional(), 'names the endpoint'),
       eventTypes: given(
         z

@@ -133,10 +133,12 @@ async function followTogether(
   let events = 0;
   for await (const read of logPages(log, { after, upTo: until, limit: pageSize })) {
     if (signal.aborted) throw new Interrupted();
+    const last = read.at(-1)?.position;
+    if (last === undefined) continue;
+    onProgress?.({ phase: 'reading', events: (events += read.length), last, until });
     const page = await decodePage(read, decode);
     if (!page) continue;
     for (const { follower } of builds) await follower.track.apply(page);
-    onProgress?.({ phase: 'reading', events: (events += read.length), last: page.last, until });
   }
 }
 
@@ -153,6 +155,7 @@ async function finish(
   let events = 0;
   const onPage = (applied: number): void =>
     onProgress?.({ phase: 'following', projection, events: (events += applied) });
+  onPage(0);
   return withSnapshot(parts.pool, async (snapshot) => {
     const { log } = parts;
     const options = { signal, onPage, compares: true };

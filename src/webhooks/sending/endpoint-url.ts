@@ -1,6 +1,10 @@
 /** Longest URL of an endpoint, in characters. */
 export const ENDPOINT_URL_MAX = 2_000;
 
+const PLAIN = '[^\\u0000-\\u0020\\u007f\\\\#';
+/** Texts that `parseEndpoint` may accept, for JSON Schema. */
+export const URL_PATTERN = `^[Hh][Tt][Tt][Pp][Ss]?://${PLAIN}@/?]+(?:[/?]${PLAIN}]*)?$`;
+
 /** A URL, or why the text cannot be the URL of an endpoint. */
 export type ParsedEndpoint = { readonly url: URL } | { readonly problem: string };
 
