@@ -92,7 +92,7 @@ async function corrects(world, page) {
   const correction = { Account: 'account-1', User: 'user-1', Unit: 'CENTS', Amount: '+450' };
   await fillIn(page, { ...correction, Reason: 'promised by mail' });
   await press(page, 'Propose');
-  const waiting = await world.cli('ledger', 'proposals', 'demo');
+  const waiting = await world.cli('ledger', 'proposals', 'demo', '--state', 'waiting');
   assert.equal(waiting.length, 2);
   assert.equal(await page.getByText('another person approves it').count(), 2);
   assert.equal(await page.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
