@@ -169,6 +169,6 @@ test('an interrupted replay ends in one line and exit 1, and leaves no rest', as
   expect(await ended).toEqual([1, null]);
   expect(out).toBe('');
   // A line of progress may precede it.
-  expect(err()).toMatch(/^(replayed [^\n]+\n)*stopped; 0 differences in 0 accounts so far\n$/);
+  expect(err()).toMatch(/^(replaying: [^\n]+\n)*stopped; 0 differences in 0 accounts so far\n$/);
   expect(await running.service.head()).toBe(before);
 });
