@@ -331,7 +331,8 @@ test('any history in which people are forgotten leaves the same rows in pieces o
         const forgotten = new Set<string>();
         for (const [index, step] of steps.entries()) {
           const happened = history.next(step);
-          if (happened && !isGrantTo(forgotten, happened[1])) await projected.ledger.happened(happened[0], unreadable(happened[1], gone));
+          if (happened && !isGrantTo(forgotten, happened[1]))
+            await projected.ledger.happened(happened[0], unreadable(happened[1], gone));
           for (const [number, { at, account, user, until: later }] of erasures.entries()) {
             const of = anAccount(`a${account}`, {
               tenant: `h${run}`,
