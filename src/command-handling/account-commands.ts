@@ -43,12 +43,6 @@ export class AccountCommands {
   /** @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again. */
   async execute(envelope: AccountCommandEnvelope): Promise<AccountOutcome> {
     const { meta, account, command } = envelope;
-    const outcome = await this.decided(envelope);
-    return outcome.kind === 'accepted' ? this.followUp(meta, account, command, outcome) : outcome;
-  }
-
-  private async decided(envelope: AccountCommandEnvelope): Promise<AccountOutcome> {
-    const { meta, account, command } = envelope;
     const { streams, sources, moderations } = this.parts;
     const stream = this.names.accountStream(meta.scope, account);
     const needs = new NeedResolver(sources, meta, account);
@@ -62,19 +56,20 @@ export class AccountCommands {
         await needs.resolve(outcome.needs);
       }
     };
+    let outcome: AccountOutcome;
     try {
       const first = await attempt(false);
-      const outcome =
+      outcome =
         first.kind === 'held'
           ? await moderations.afterHolds(stream, meta, () => attempt(true))
           : first;
       await needs.settle(outcome.kind === 'accepted' ? outcome.events : []);
-      return outcome;
     } catch (error) {
       // Nothing was recorded. After an outage it may have been: reservations expire then.
       if (error instanceof TooBusy) await needs.settle([]);
       throw error;
     }
+    return outcome.kind === 'accepted' ? this.followUp(meta, account, command, outcome) : outcome;
   }
 
   /**
