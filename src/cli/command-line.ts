@@ -5,7 +5,6 @@ import { openCore, type Core, type CoreOptions } from '../stores/core.js';
 import { fileText, NOT_STORABLE, unstorablePath } from '../foundation/outside-text.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
-import { durationMs } from '../foundation/duration.js';
 import { coloured } from './colours.js';
 import { CommandError } from './command-error.js';
 import { CommandPresence } from '../postgres/process-presence.js';
@@ -147,14 +146,4 @@ export async function readJsonFile(path: string): Promise<unknown> {
   const unstorable = unstorablePath(value);
   if (unstorable !== undefined) throw new CommandError(`${path}: ${unstorable} ${NOT_STORABLE}`);
   return value;
-}
-
-/** `30s`, `15m`, `24h`, `7d` or `0`, in milliseconds. @throws {CommandError} */
-export function parseDuration(duration: string): number {
-  const ms = durationMs(duration);
-  if (ms === undefined)
-    throw new CommandError(
-      `${JSON.stringify(duration)} is no duration such as 30m, 24h or 7d, of a year at most`,
-    );
-  return ms;
 }

@@ -15,7 +15,7 @@ export interface CommandRun {
   /** Null: of no single tenant. */
   readonly scope: Scope | null;
   readonly parameters: object;
-  /** Stops the work, when somebody wants that. */
+  /** Stops the work, when an operator asks for that elsewhere. */
   readonly stop: () => void;
 }
 
@@ -27,13 +27,11 @@ const OWNERS = 2 ** 31 - 1;
 /**
  * Runs the work as a run that the console and `/operations` show and stop. A command needs no place
  * among the runs: where none can be recorded, it goes on without.
- * @param documentOf what `--json` prints.
  */
 export async function asRun<T>(
   { pool, answerSealer }: Pick<Core, 'pool' | 'answerSealer'>,
   { stop, ...asked }: CommandRun,
   work: (note: NoteProgress) => Promise<Outcome<T>>,
-  documentOf: (done: T) => unknown = (done) => done,
 ): Promise<Outcome<T>> {
   // No process of a service: it is alive as long as it reports.
   const runs = new RecordedRuns(pool, answerSealer, anyBelow(OWNERS) + 1);
@@ -61,7 +59,7 @@ export async function asRun<T>(
     await ended(
       outcome instanceof NotDone
         ? { error: plainText(outcome.because) || 'not done' }
-        : { result: documentOf(outcome) },
+        : { result: outcome },
     );
     return outcome;
   } catch (error) {

@@ -4,22 +4,23 @@ import { CommandError } from './command-error.js';
 const SHELLS = ['bash', 'zsh'] as const;
 
 /** `completion bash` and `completion zsh`. */
-export const addCompletion = (cli: Command, all: () => Promise<Command>): void =>
+export const addCompletion = (cli: Command): void =>
   void cli
     .command('completion')
     .argument('<shell>', SHELLS.join(' or '))
     .description('prints the completion of a shell')
     .addHelpText('after', '\nExample:\n  source <(referral-ledger completion bash)')
-    .action(async (name: string) => {
+    .action((name: string) => {
       const shell = SHELLS.find((known) => known === name);
       if (shell === undefined) throw new CommandError(`<shell> must be ${SHELLS.join(' or ')}`);
-      process.stdout.write(shell === 'bash' ? bash(await all()) : zsh(await all()));
+      process.stdout.write(shell === 'bash' ? bash(cli) : zsh(cli));
     });
 
 /** What follows each command: its own commands, or its options. */
 function wordsOf(cli: Command): ReadonlyMap<string, string> {
-  const words = new Map([['', namesOf(cli)]]);
-  for (const group of cli.commands) {
+  const groups = cli.commands.filter(({ commands }) => commands.length > 0);
+  const words = new Map([['', groups.map((group) => group.name()).join(' ')]]);
+  for (const group of groups) {
     words.set(group.name(), namesOf(group));
     for (const command of group.commands)
       words.set(

@@ -4,6 +4,7 @@ import { brokenRule, membersIn, type Operation } from '../operations/registry/op
 import { channels, type ChannelMember } from '../operations/registry/members.js';
 import { checkedActor, checkedKey } from './arguments.js';
 import { CommandError } from './command-error.js';
+import { kebab } from './outcomes.js';
 import { readJsonFile, readTextFile } from './command-line.js';
 import { printDocument, type Format } from './print-document.js';
 import { runOperation } from './run-operation.js';
@@ -42,7 +43,10 @@ export function addOperation(group: Command, operation: Operation): void {
       for (const option of optionsOf(member)) command.addOption(option);
   if (isKeyed) command.option('--idempotency-key <key>', 'the same key again has no second effect');
   if (isRecorded)
-    command.option('--by <name>', 'who runs it; default: the user of the operating system');
+    command.option(
+      '--by <name>',
+      'the name of the operator; default: the user of the operating system',
+    );
   if (csv !== undefined)
     command.addOption(
       new Option('--format <format>', 'the output format').choices(['table', 'csv', 'json']),
@@ -79,14 +83,10 @@ const membersOf = (operation: Operation): readonly Member[] =>
     isRequired: !type.safeParse(undefined).success,
   }));
 
-const kebab = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
 const flagOf = ({ name, how }: Member): string => how.option ?? kebab(name);
 
 /** The property of the parsed options. */
-const attributeOf = (member: Member): string =>
-  flagOf(member).replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+const attributeOf = (member: Member): string => new Option(`--${flagOf(member)}`).attributeName();
 
 const helpOf = ({ how, schema }: Member): string => {
   const text = how.help ?? schema.description ?? '';

@@ -13,8 +13,11 @@ export function done<T>(outcome: Outcome<T>): T {
 }
 
 /** `--as-of` for `asOf`. */
-const optionOf = (argument: string): string =>
-  `--${argument.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+const optionOf = (argument: string): string => `--${kebab(argument)}`;
+
+/** `as-of` for `asOf`. */
+export const kebab = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** Texts that are more specific on the command line. */
 const OWN_WORDS: Readonly<Partial<Record<OperationRefusalCode, string>>> = {

@@ -1,4 +1,9 @@
-import type { Operation, Printer, ShownColumn } from '../operations/registry/operation.js';
+import {
+  textOf,
+  type Operation,
+  type Printer,
+  type ShownColumn,
+} from '../operations/registry/operation.js';
 import { CommandError } from './command-error.js';
 import { note, printJson, printTable } from './command-line.js';
 
@@ -65,6 +70,3 @@ const printer: Printer = {
 
 const cellOf = <Row>([, cell]: ShownColumn<Row>, row: Row): unknown =>
   typeof cell === 'function' ? cell(row) : row[cell];
-
-const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value : value === null ? '' : (JSON.stringify(value) ?? '');

@@ -37,7 +37,7 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(true),
   );
   addWide(cli);
-  addCompletion(cli, commandsFor);
+  addCompletion(cli);
   // A reader such as `head` may close the pipe: that is not an error of the command.
   process.stdout.on('error', () => undefined);
   try {

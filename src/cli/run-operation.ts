@@ -1,7 +1,7 @@
 import { loadConfig, publicUrlAt } from '../config/config.js';
 import type { Core } from '../stores/core.js';
-import type { Scope } from '../domain/scope.js';
 import {
+  scopeIn,
   shownParameters,
   type Operation,
   type OperationContext,
@@ -58,6 +58,7 @@ export async function runOperation(
   };
   try {
     if (operation.of === 'machine' || operation.withoutStores?.(request as never))
+      // Such an operation takes a `MachineContext`, which its type no longer says.
       return done(await operation.run(context as unknown as OperationContext, request));
     return await withCore(
       async (core) => {
@@ -105,8 +106,7 @@ function ran(
     );
   if (!operation.isLong) return operation.run(opened, request);
   const { name } = operation;
-  const { tenant, mode } = request as Partial<Scope>;
-  const scope = tenant !== undefined && mode !== undefined ? { tenant, mode } : null;
+  const scope = scopeIn(request) ?? null;
   const parameters = shownParameters(operation, request);
   const run = { operation: name, by: opened.by, scope, parameters, stop };
   return asRun(core, run, (noteProgress: NoteProgress) =>

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { NotDone } from '../operations/outcome.js';
 import { duration, given, help, msOf, text } from '../operations/registry/members.js';
 import { ledgerOperation, type Operation } from '../operations/registry/operation.js';
+import { tenantNamed } from '../operations/tenants/tenant-operation.js';
 import { CommandError } from './command-error.js';
 
 /** Here and not with the other operations: its fields are checked as those of bodies are. */
@@ -35,8 +36,8 @@ export const tokenOperations: readonly Operation[] = [
         },
       };
       const { tenant: alias, mode } = scope;
-      const tenant = await core.tenants.read(alias);
-      if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+      const tenant = await tenantNamed(core, alias);
+      if (tenant instanceof NotDone) return tenant;
       const secrets = await core.tokenSecrets.of(tenant);
       const secret = secrets.find((candidate) => candidate.mode === mode)?.secret;
       if (!secret) throw new CommandError(`the tenant ${alias} has no secret for ${mode} mode`);

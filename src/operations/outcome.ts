@@ -202,4 +202,8 @@ export class NotDone {
   constructor(readonly because: OperationRefusal) {}
 }
 
+/** With one line for each reason. */
+export const settingsRefused = (...reasons: readonly string[]): NotDone =>
+  new NotDone({ code: 'SETTINGS_REFUSED', reasons });
+
 export type Outcome<T> = T | NotDone;

@@ -7,13 +7,12 @@ import {
 } from '../../src/operations/projections/projection-commands.js';
 import {
   onChosen,
-  withProjections,
   type ProjectionOperator,
 } from '../../src/operations/projections/projection-operator.js';
 import type { Outcome } from '../../src/operations/outcome.js';
 import { eventually } from '../support/embedded.js';
 import { personal, useService, type TestTenant } from '../support/running-service.js';
-import { Refused, insisting } from '../support/operations.js';
+import { Refused, insisting, withProjections } from '../support/operations.js';
 
 /** Commands that are killed, or stopped, in the middle of what they do. */
 

@@ -9,10 +9,7 @@ import {
   showStatus,
   swapProjections,
 } from '../../src/operations/projections/projection-commands.js';
-import {
-  withProjections,
-  type ProjectionOperator,
-} from '../../src/operations/projections/projection-operator.js';
+import { type ProjectionOperator } from '../../src/operations/projections/projection-operator.js';
 import {
   repairProjections,
   retryParked,
@@ -23,7 +20,7 @@ import { eventually } from '../support/embedded.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { personal, useService, type TestTenant } from '../support/running-service.js';
-import { insisting } from '../support/operations.js';
+import { insisting, withProjections } from '../support/operations.js';
 
 /** The command line for read models next to a running service on the same stores. */
 

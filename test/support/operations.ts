@@ -1,3 +1,8 @@
+import {
+  onProjections,
+  openOperationsPool,
+  type ProjectionOperator,
+} from '../../src/operations/projections/projection-operator.js';
 import * as adjustment from '../../src/operations/ledger/ledger-adjustment.js';
 import * as digest from '../../src/operations/ledger/ledger-digest.js';
 import * as ledgerExport from '../../src/operations/ledger/ledger-export.js';
@@ -43,3 +48,17 @@ export const verifyLedger = insisting(verification.verifyLedger);
 export const acknowledgeLoss = insisting(loss.acknowledgeLoss);
 export const copyLog = insisting(logCopy.copyLog);
 export const copyWholeLog = insisting(logMove.copyWholeLog);
+
+/** Runs the work on read models with connections of its own, as the command line does. */
+export async function withProjections<T>(
+  core: Parameters<typeof onProjections>[0] & Parameters<typeof openOperationsPool>[0],
+  caller: Parameters<typeof onProjections>[2],
+  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  const pool = openOperationsPool(core, 10);
+  try {
+    return await onProjections(core, pool, caller, work);
+  } finally {
+    await pool.end();
+  }
+}

@@ -1,6 +1,6 @@
-import type { Scope } from '../../domain/scope.js';
 import type { Outcome } from '../../operations/outcome.js';
 import {
+  scopeIn,
   scopeOf,
   shownParameters,
   type Operation,
@@ -43,10 +43,9 @@ export class OperationCalls {
   ): Promise<Run | undefined> {
     const { name, of } = operation;
     if (of === 'ledger') done(await scopeOf(this.operations.core, request));
-    const { tenant, mode } = request as Partial<Scope>;
-    const scope = tenant !== undefined && mode !== undefined && { scope: { tenant, mode } };
+    const scope = scopeIn(request);
     const parameters = shownParameters(operation, request);
-    const asked = { operation: name, by: caller.by, parameters, ...scope };
+    const asked = { operation: name, by: caller.by, parameters, ...(scope && { scope }) };
     return this.runs.start(asked, (running) =>
       operation.run(this.contextOf(caller, running), request),
     );

@@ -28,7 +28,7 @@ import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documen
 import { idempotencyKeyOf } from './idempotency-header.js';
 import { OperationCalls } from './operation-calls.js';
 import { answerWithRun } from './operator-answers.js';
-import { parsed, queryTexts } from './operator-request.js';
+import { parsed, queryReader } from './operator-request.js';
 import { codesOf, done } from './refusals.js';
 
 type Routed = Operation & { readonly route: OperationRoute };
@@ -61,9 +61,10 @@ function addRoute(prototype: object, operation: Routed): void {
   const { route } = operation;
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const shape = requestShape(operation, inPath);
+  const readQuery = queryReader(shape);
   const call = function (this: Parts, ...given: readonly unknown[]): Promise<unknown> {
     const [caller, query, body, key, ...path] = given as Given;
-    const sent = hasBody(route) && route.body === undefined ? body : queryTexts(shape, query);
+    const sent = hasBody(route) && route.body === undefined ? body : readQuery(query);
     const request = {
       ...parsed(shape, sent),
       ...Object.fromEntries(inPath.map((member, place) => [member, path[place]])),

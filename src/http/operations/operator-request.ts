@@ -5,21 +5,26 @@ import { roundedLines } from '../shapes/validation.js';
 import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
 
 /**
- * The values of a query, by the types of their members: an empty parameter counts as not given, a
- * number has decimal digits only.
+ * Reads the values of a query, by the types of their members: an empty parameter counts as not
+ * given, a number has decimal digits only.
  */
-export const queryTexts = (shape: z.ZodObject, query: unknown): object =>
-  Object.fromEntries(
-    Object.entries(query ?? {})
-      .filter(([, value]) => value !== '')
-      .map(([name, value]) => [
-        name,
-        queryValue(shape.shape[name] as z.ZodType | undefined, value),
-      ]),
+export function queryReader(shape: z.ZodObject): (query: unknown) => object {
+  const { properties = {} } = z.toJSONSchema(shape, { io: 'input' });
+  const types = new Map(
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      typeof schema === 'object' ? schema.type : undefined,
+    ]),
   );
+  return (query) =>
+    Object.fromEntries(
+      Object.entries(query ?? {})
+        .filter(([, value]) => value !== '')
+        .map(([name, value]) => [name, queryValue(types.get(name), value)]),
+    );
+}
 
-function queryValue(member: z.ZodType | undefined, value: unknown): unknown {
-  const { type } = member === undefined ? {} : z.toJSONSchema(member, { io: 'input' });
+function queryValue(type: unknown, value: unknown): unknown {
   if (type === 'integer' && /^\d{1,16}$/.test(String(value))) return Number(value);
   return type === 'boolean' && (value === 'true' || value === 'false') ? value === 'true' : value;
 }

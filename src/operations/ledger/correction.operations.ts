@@ -56,7 +56,7 @@ export const proposalRequest = z.strictObject(CORRECTION);
 const adjust = recordedOperation({
   name: 'ledger adjust',
   summary: "appends a correction of a user's credit",
-  members: { ...CORRECTION, approvedBy: help(reason, 'who approved it') },
+  members: { ...CORRECTION, approvedBy: help(reason, 'the name of the approver') },
   positions: ['account'],
   roles: ['finance'],
   isKeyed: true,

@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/config.js';
 import { readOperators, writeOperators } from '../../config/operators-file.js';
 import { makeOperatorKey, OPERATOR_NAME, OPERATOR_ROLES } from '../../config/operators.js';
 import { personNamed } from '../audit.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, settingsRefused, type Outcome } from '../outcome.js';
 import { given, help } from '../registry/members.js';
 import { machineOperation, type Operation } from '../registry/operation.js';
 
@@ -32,7 +32,7 @@ export const operatorOperations: readonly Operation[] = [
       if (list instanceof NotDone) return list;
       const entries = await readOperators({ path: list, mayBeMissing: true });
       if (entries.some((entry) => personNamed(entry.name) === personNamed(added)))
-        return refused(`there is an operator ${added} in ${list} already`);
+        return settingsRefused(`there is an operator ${added} in ${list} already`);
       const { key, entry } = makeOperatorKey(added, roles);
       await writeOperators(list, [...entries, entry]);
       note('This key is shown this once. It is valid now.');
@@ -71,7 +71,7 @@ export const operatorOperations: readonly Operation[] = [
       const entries = await readOperators({ path: list, mayBeMissing: true });
       const left = entries.filter((entry) => personNamed(entry.name) !== personNamed(removed));
       if (left.length === entries.length)
-        return refused(`there is no operator ${removed} in ${list}`);
+        return settingsRefused(`there is no operator ${removed} in ${list}`);
       await writeOperators(list, left);
       return { name: removed, file: list };
     },
@@ -95,8 +95,5 @@ export const operatorOperations: readonly Operation[] = [
 
 function fileOf(path: string | undefined): Outcome<string> {
   const list = path ?? loadConfig().operatorsFile?.path;
-  return list ?? refused('name the list of operators: OPERATORS_FILE, or --file');
+  return list ?? settingsRefused('name the list of operators: OPERATORS_FILE, or --file');
 }
-
-const refused = (reason: string): NotDone =>
-  new NotDone({ code: 'SETTINGS_REFUSED', reasons: [reason] });

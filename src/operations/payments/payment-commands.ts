@@ -23,7 +23,7 @@ import { timeOf } from '../ledger/ledger-selection.js';
 import { OPERATOR } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { metaOf } from '../tenants/tenant-operation.js';
+import { metaOf, tenantNamed } from '../tenants/tenant-operation.js';
 
 /** Operations on payment providers: each returns the document that `--json` prints. */
 
@@ -236,8 +236,8 @@ export async function providerTenant(
   { tenants }: Pick<Core, 'tenants'>,
   { tenant: alias }: Scope,
 ): Promise<OpenTenant | NotDone> {
-  const tenant = await tenants.read(alias);
-  if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  const tenant = await tenantNamed({ tenants }, alias);
+  if (tenant instanceof NotDone) return tenant;
   return tenant.programType === 'PAYMENT_PROVIDER'
     ? tenant
     : notDone('the tenant belongs to no payment provider (tenant create --payment-provider)');

@@ -20,6 +20,7 @@ import {
 import { describeError, isDataError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { NotDone, type OperationRefusal, type Outcome } from '../outcome.js';
+import type { OperationContext } from '../registry/operation.js';
 
 /** The connections and parts that operations on read models use. */
 export interface ProjectionOperator {
@@ -50,22 +51,11 @@ export const openOperationsPool = (
   max: number,
 ): Pool => openPool({ url, max, applicationName: 'ledger-projection' });
 
-/** For the command line, which runs one operation at a time. */
-const CONNECTIONS = 10;
-
-/** For a process of its own, with its own connections. */
-export async function withProjections<T>(
-  core: OperationCore & Pick<Core, 'databaseUrl'>,
-  caller: OperationCaller,
+/** The work of an operation of the registry on read models. */
+export const onReadModels = <T>(
+  { core, operationsPool, by: actor, signal, warn }: OperationContext,
   work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> {
-  const pool = openOperationsPool(core, CONNECTIONS);
-  try {
-    return await onProjections(core, pool, caller, work);
-  } finally {
-    await pool.end();
-  }
-}
+): Promise<Outcome<T>> => onProjections(core, operationsPool(), { actor, signal, warn }, work);
 
 /** @param pool see `openOperationsPool`; operations may share it. */
 export async function onProjections<T>(

@@ -9,7 +9,7 @@ import {
 import {
   onChosen,
   onNamed,
-  onProjections,
+  onReadModels,
   type ProjectionChoice,
   type ProjectionOperator,
 } from './projection-operator.js';
@@ -133,9 +133,6 @@ const reading = ({ onProgress }: RunContext): ((events: number) => void) => {
 
 /** Carries out a run on the read models. */
 export const workOn = (
-  { core, operationsPool, by: actor, signal, warn, onProgress }: OperationContext,
+  context: OperationContext,
   { work }: Pick<ProjectionRun, 'work'>,
-): Promise<Outcome<unknown>> =>
-  onProjections(core, operationsPool(), { actor, signal, warn }, (projections) =>
-    work(projections, { signal, onProgress }),
-  );
+): Promise<Outcome<unknown>> => onReadModels(context, (projections) => work(projections, context));

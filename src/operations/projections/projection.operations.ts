@@ -1,12 +1,7 @@
 import * as z from 'zod';
 import type { OperatorRole } from '../../config/operators.js';
 import { help, limit, mode, text } from '../registry/members.js';
-import {
-  serviceOperation,
-  type Operation,
-  type OperationContext,
-  type RequestRule,
-} from '../registry/operation.js';
+import { serviceOperation, type Operation, type RequestRule } from '../registry/operation.js';
 import type { Outcome } from '../outcome.js';
 import {
   showHistory,
@@ -14,7 +9,7 @@ import {
   showStatus,
   type DiffDocument,
 } from './projection-commands.js';
-import { onProjections, type ProjectionOperator } from './projection-operator.js';
+import { onReadModels } from './projection-operator.js';
 import {
   diffRun,
   rebuildRun,
@@ -74,11 +69,8 @@ const REBUILD_RULE: RequestRule<RebuildRequest> = {
   },
 };
 
-/** Shows something of the read models. */
-const shown = <T>(
-  { core, operationsPool, by: actor, signal, warn }: OperationContext,
-  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> => onProjections(core, operationsPool(), { actor, signal, warn }, work);
+/** Changes read models: a run, in their history. */
+const CHANGE = { roles: SUPPORT, isLong: true, isRecorded: true, output: 'lists' } as const;
 
 export const projectionOperations: readonly Operation[] = [
   serviceOperation({
@@ -88,7 +80,7 @@ export const projectionOperations: readonly Operation[] = [
     roles: ['support', 'finance'],
     route: { method: 'GET', path: 'projections' },
     examples: ['projection status'],
-    run: (context) => shown(context, showStatus),
+    run: (context) => onReadModels(context, showStatus),
     columns: [
       ['projection', 'name'],
       ['generation', 'generation'],
@@ -119,9 +111,7 @@ export const projectionOperations: readonly Operation[] = [
     },
     positions: ['projection'],
     rules: [REBUILD_RULE],
-    roles: SUPPORT,
-    isLong: true,
-    isRecorded: true,
+    ...CHANGE,
     parameters: ({ projection: name, dryRun, resume, account: one }) => ({
       projection: name,
       dryRun,
@@ -138,7 +128,6 @@ export const projectionOperations: readonly Operation[] = [
       'projection rebuild --all',
       'projection rebuild reward-balances --tenant acme --account 42',
     ],
-    output: 'lists',
     run: (context, { projection: name, all, dryRun: isDryRun, resume, ...part }) => {
       const { tenant: of, account: one, mode: ofMode } = part;
       const run =
@@ -189,14 +178,11 @@ export const projectionOperations: readonly Operation[] = [
     summary: 'makes the new generation live',
     members: choice,
     positions: ['projection'],
-    rules: [{ check: () => undefined, schema: ONE_OR_ALL }],
-    roles: SUPPORT,
-    isLong: true,
-    isRecorded: true,
+    rules: [{ schema: ONE_OR_ALL }],
+    ...CHANGE,
     parameters: ({ projection: name }) => ({ projection: name }),
     route: { method: 'POST', path: 'projections/swap', refusals: ['PROJECTION_UNKNOWN'] },
     examples: ['projection swap rewards', 'projection swap --all'],
-    output: 'lists',
     run: (context, { projection: name, all }) => workOn(context, swapRun({ name, all })),
   }),
   serviceOperation({
@@ -204,16 +190,13 @@ export const projectionOperations: readonly Operation[] = [
     summary: 'makes the previous generation live again',
     members: { projection },
     positions: ['projection'],
-    roles: SUPPORT,
-    isLong: true,
-    isRecorded: true,
+    ...CHANGE,
     route: {
       method: 'POST',
       path: 'projections/{projection}/rollback',
       refusals: ['PROJECTION_UNKNOWN'],
     },
     examples: ['projection rollback rewards'],
-    output: 'lists',
     run: (context, { projection: name }) => workOn(context, rollBackRun(name)),
   }),
   serviceOperation({
@@ -221,16 +204,13 @@ export const projectionOperations: readonly Operation[] = [
     summary: 'applies the parked streams again',
     members: { projection: projection.optional() },
     positions: ['projection'],
-    roles: SUPPORT,
-    isLong: true,
-    isRecorded: true,
+    ...CHANGE,
     route: {
       method: 'POST',
       path: 'projections/retry-parked',
       refusals: ['PROJECTION_UNKNOWN'],
     },
     examples: ['projection retry-parked'],
-    output: 'lists',
     run: (context, { projection: name }) =>
       workOn(context, retryParkedRun({ name, all: name === undefined })),
   }),
@@ -244,7 +224,7 @@ export const projectionOperations: readonly Operation[] = [
     output: 'lists',
     empty: 'nothing is parked',
     run: (context, { limit: most }) =>
-      shown(context, (operator) => showParkedStreams(operator, most)),
+      onReadModels(context, (operator) => showParkedStreams(operator, most)),
   }),
   serviceOperation({
     name: 'projection skip',
@@ -260,16 +240,13 @@ export const projectionOperations: readonly Operation[] = [
     positions: ['projection'],
     rules: [
       {
-        check: () => undefined,
         schema: {
           oneOf: [{ required: ['tenant', 'account'] }, { required: ['stream'] }],
           dependentRequired: { tenant: ['account'], account: ['tenant'] },
         },
       },
     ],
-    roles: SUPPORT,
-    isLong: true,
-    isRecorded: true,
+    ...CHANGE,
     parameters: ({ projection: name, account: one, reason }) => ({
       projection: name,
       account: one,
@@ -281,7 +258,6 @@ export const projectionOperations: readonly Operation[] = [
       refusals: ['PROJECTION_UNKNOWN', 'TENANT_NOT_FOUND'],
     },
     examples: ['projection skip rewards --tenant acme --account 42 --reason "ticket 4711"'],
-    output: 'lists',
     run: (context, { projection: name, ...skipped }) => workOn(context, skipRun(name, skipped)),
   }),
   serviceOperation({
@@ -293,6 +269,7 @@ export const projectionOperations: readonly Operation[] = [
     examples: ['projection history'],
     output: 'lists',
     empty: 'no operation on a projection yet',
-    run: (context, { limit: most }) => shown(context, (operator) => showHistory(operator, most)),
+    run: (context, { limit: most }) =>
+      onReadModels(context, (operator) => showHistory(operator, most)),
   }),
 ];

@@ -65,10 +65,13 @@ export interface Printer {
 /** A line for each member of a document: `name: value`. */
 export function printFacts(document: object, { line }: Printer): void {
   for (const [name, value] of Object.entries(document) as readonly [string, unknown][]) {
-    const shown = value ?? '';
-    line(`${name}: ${typeof shown === 'string' ? shown : JSON.stringify(shown)}`);
+    line(`${name}: ${textOf(value)}`);
   }
 }
+
+/** A value in a cell or a line. */
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : value === null ? '' : (JSON.stringify(value) ?? '');
 
 /** A document that is a finding: the line for people, and the exit code of the command line. */
 export interface Ending {
@@ -93,10 +96,13 @@ export interface OperationRoute {
 
 /** A rule between members of a request. */
 export interface RequestRule<Request> {
-  /** The line about a request that breaks it; `{member}` becomes the channel's name of it. */
-  readonly check: (request: Request) => string | undefined;
-  /** The same as JSON Schema. */
-  readonly schema: object;
+  /**
+   * The line about a request that breaks it; `{member}` becomes the channel's name of it.
+   * Undefined: the operation refuses such a request.
+   */
+  readonly check?: (request: Request) => string | undefined;
+  /** The same as JSON Schema. Undefined: no route can break it. */
+  readonly schema?: object;
 }
 
 /** In definitions `run` stands before the functions that take its document: it gives the type. */
@@ -297,7 +303,7 @@ export function brokenRule(
   wordFor: (member: string) => string,
 ): string | undefined {
   for (const { check } of rules as readonly RequestRule<unknown>[]) {
-    const line = check(request);
+    const line = check?.(request);
     if (line !== undefined)
       return line.replace(/\{(\w+)\}/g, (_, member: string) => wordFor(member));
   }
@@ -314,6 +320,12 @@ export async function scopeOf(
   return isAlias(alias) && (await tenants.find(alias)) !== undefined
     ? { tenant: alias, mode: ofMode }
     : new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+}
+
+/** The tenant and mode of a run, as its request names them; undefined: of no single one. */
+export function scopeIn(request: unknown): Scope | undefined {
+  const { tenant: alias, mode: ofMode } = request as Partial<Scope>;
+  return alias === undefined || ofMode === undefined ? undefined : { tenant: alias, mode: ofMode };
 }
 
 async function withScope<T>(

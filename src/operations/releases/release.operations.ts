@@ -1,13 +1,6 @@
-import { onProjections } from '../projections/projection-operator.js';
-import type { Outcome } from '../outcome.js';
-import type { ProjectionOperator } from '../projections/projection-operator.js';
-import { serviceOperation, type Operation, type OperationContext } from '../registry/operation.js';
+import { onReadModels } from '../projections/projection-operator.js';
+import { serviceOperation, type Operation } from '../registry/operation.js';
 import { confirmRelease, showRelease } from './release-commands.js';
-
-const operate = <T>(
-  { core, operationsPool, by: actor, signal, warn }: OperationContext,
-  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> => onProjections(core, operationsPool(), { actor, signal, warn }, work);
 
 export const releaseOperations: readonly Operation[] = [
   serviceOperation({
@@ -16,7 +9,7 @@ export const releaseOperations: readonly Operation[] = [
     members: {},
     roles: [],
     examples: ['release status'],
-    run: (context) => operate(context, showRelease),
+    run: (context) => onReadModels(context, showRelease),
     print: ({ confirmed, otherProcesses, migrations, projections }, printer) => {
       printer.line(`confirmed: ${confirmed ? 'yes' : 'no'}`);
       printer.line(`processes of other releases: ${otherProcesses}`);
@@ -41,7 +34,7 @@ export const releaseOperations: readonly Operation[] = [
     roles: [],
     isRecorded: true,
     examples: ['release confirm'],
-    run: (context) => operate(context, confirmRelease),
+    run: (context) => onReadModels(context, confirmRelease),
     said: () => 'confirmed',
   }),
 ];

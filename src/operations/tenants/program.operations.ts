@@ -10,12 +10,11 @@ import {
 } from '../registry/operation.js';
 import { applyProgram, programOf } from './apply-program.js';
 import { tenantDocument } from './tenant-document.js';
+import { tenantNamed } from './tenant-operation.js';
 
-const programsOf = async ({ tenants }: Pick<Core, 'tenants'>, tenant: string) => {
-  const found = await tenants.read(tenant);
-  return found === undefined
-    ? new NotDone({ code: 'TENANT_NOT_FOUND', tenant })
-    : tenantDocument(found).programs;
+const programsOf = async (core: Pick<Core, 'tenants'>, alias: string) => {
+  const tenant = await tenantNamed(core, alias);
+  return tenant instanceof NotDone ? tenant : tenantDocument(tenant).programs;
 };
 
 export const programOperations: readonly Operation[] = [

@@ -2,18 +2,17 @@ import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Actor, CommandMeta } from '../../event-log/envelope.js';
 import { newId } from '../../foundation/world.js';
-import { NotDone } from '../outcome.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import { NotDone, type Outcome } from '../outcome.js';
 
 /** What operations on a tenant have in common. */
 
-/** Undefined: the tenant is there. */
-export async function tenantMissing(
+/** The tenant of an alias, as the log has it. */
+export const tenantNamed = async (
   { tenants }: Pick<Core, 'tenants'>,
-  { tenant }: Scope,
-): Promise<NotDone | undefined> {
-  if ((await tenants.read(tenant)) !== undefined) return undefined;
-  return new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
-}
+  alias: string,
+): Promise<Outcome<OpenTenant>> =>
+  (await tenants.read(alias)) ?? new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
 
 /** Of a command without an idempotency key. @param cause the operation's name. */
 export const metaOf = (scope: Scope, actor: Actor, cause: string): CommandMeta => ({

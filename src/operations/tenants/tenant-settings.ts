@@ -18,8 +18,9 @@ import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
 import { memberOfStaff, staffSays } from '../audit.js';
 import type { Done } from '../audited.js';
 import { timeOf } from '../ledger/ledger-selection.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, settingsRefused, type Outcome } from '../outcome.js';
 import { refusalText } from '../refusal-text.js';
+import { tenantNamed } from './tenant-operation.js';
 import { settingsDocument, type TenantSettingsDocument } from './tenant-document.js';
 
 /** The switches of a tenant, for both of its modes. */
@@ -131,9 +132,9 @@ export async function changeSettings(
   { settings, seen }: { readonly settings: TenantSettings; readonly seen: string },
 ): Promise<Outcome<Done<TenantSettings>>> {
   const faults = faultsOf(settings);
-  if (faults.length > 0) return new NotDone({ code: 'SETTINGS_REFUSED', reasons: faults });
-  const tenant = await core.tenants.read(alias);
-  if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  if (faults.length > 0) return settingsRefused(...faults);
+  const tenant = await tenantNamed(core, alias);
+  if (tenant instanceof NotDone) return tenant;
   const before = await settingsOf(core, tenant);
   if (digestOfSettings(before) !== seen)
     return changedMeanwhile('the settings', differencesOf(settings, before));
@@ -171,8 +172,8 @@ export async function rotateOnRecord(
     readonly seen?: string | undefined;
   },
 ): Promise<Outcome<Done<{ readonly secret: string }>>> {
-  const tenant = await core.tenants.read(alias);
-  if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  const tenant = await tenantNamed(core, alias);
+  if (tenant instanceof NotDone) return tenant;
   const idsOf = what === 'key' ? keysOf : signingSecretsOf;
   const unless = async (current: OpenTenant): Promise<Refused | undefined> =>
     seen === undefined || idsOf(current, mode)[0]?.id === seen
@@ -198,10 +199,7 @@ export async function suspendOnRecord(
   const now = timeNow();
   const scope = { tenant: alias, mode: 'live' } as const;
   if (reason !== null && (reason.trim() === '' || reason.length > REASON_MAX))
-    return new NotDone({
-      code: 'SETTINGS_REFUSED',
-      reasons: [`the reason takes 1 to ${REASON_MAX} characters`],
-    });
+    return settingsRefused(`the reason takes 1 to ${REASON_MAX} characters`);
   const command: TenantCommand =
     reason === null
       ? { type: 'ResumeTenant', now }
@@ -220,7 +218,7 @@ export async function suspendOnRecord(
 
 /** A refused command of a tenant. */
 export const refusedSettings = (refusal: Refused): NotDone =>
-  new NotDone({ code: 'SETTINGS_REFUSED', reasons: reasonsOf(refusal) });
+  settingsRefused(...reasonsOf(refusal));
 
 const REASON_MAX = 1_000;
 
@@ -230,7 +228,7 @@ const changedText = (what: string): string =>
   `somebody has changed ${what} meanwhile: look at it first`;
 
 const changedMeanwhile = (what: string, differences: readonly string[]): NotDone =>
-  new NotDone({ code: 'SETTINGS_REFUSED', reasons: [changedText(what), ...differences] });
+  settingsRefused(changedText(what), ...differences);
 
 const LABELS: Readonly<Record<keyof TenantSettings, string>> = {
   openEndpoints: 'Open endpoints',

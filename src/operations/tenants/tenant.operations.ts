@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { COUNTED_CALLS, PUBLIC_USERS, type CountedCall } from '../../domain/tenant/open-rules.js';
 import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
 import { MAIL_TYPES } from '../../themes/theme-instance.js';
-import { NotDone } from '../outcome.js';
+import { NotDone, settingsRefused } from '../outcome.js';
 import { duration, given, help, msOf, text } from '../registry/members.js';
 import {
   recordedOperation,
@@ -12,6 +12,7 @@ import {
   type Operation,
 } from '../registry/operation.js';
 import { programOf } from './apply-program.js';
+import { tenantNamed } from './tenant-operation.js';
 import { printTenant, settingsDocument, tenantDocument } from './tenant-document.js';
 import {
   changeSettings,
@@ -67,10 +68,7 @@ export const tenantOperations: readonly Operation[] = [
       });
       if ('refused' in created)
         return created.refused === 'TENANT_EXISTS'
-          ? new NotDone({
-              code: 'SETTINGS_REFUSED',
-              reasons: [`there is a tenant ${alias} already`],
-            })
+          ? settingsRefused(`there is a tenant ${alias} already`)
           : refusedSettings(created);
       note('These secrets are shown this once.');
       return created;
@@ -97,10 +95,8 @@ export const tenantOperations: readonly Operation[] = [
     roles: [],
     examples: ['tenant show acme'],
     run: async ({ core }, { tenant }) => {
-      const found = await core.tenants.read(tenant);
-      return found === undefined
-        ? new NotDone({ code: 'TENANT_NOT_FOUND', tenant })
-        : settingsDocument(core, found);
+      const found = await tenantNamed(core, tenant);
+      return found instanceof NotDone ? found : settingsDocument(core, found);
     },
     print: printTenant,
   }),
@@ -152,7 +148,6 @@ export const tenantOperations: readonly Operation[] = [
           Object.keys(request).every((name) => name === 'tenant')
             ? 'nothing to change was named: see tenant update --help'
             : undefined,
-        schema: {},
       },
     ],
     roles: [],
@@ -161,8 +156,8 @@ export const tenantOperations: readonly Operation[] = [
       'tenant update acme --allow-origin https://shop.example',
     ],
     record: async ({ core }, { tenant: alias, ...changes }) => {
-      const tenant = await core.tenants.read(alias);
-      if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+      const tenant = await tenantNamed(core, alias);
+      if (tenant instanceof NotDone) return tenant;
       const before = await settingsOf(core, tenant);
       const settings = changed(before, changes);
       const done = await changeSettings(core, alias, { settings, seen: digestOfSettings(before) });

@@ -188,7 +188,6 @@ export const webhookOperations: readonly Operation[] = [
           to !== undefined && receiver !== undefined
             ? '{endpointUrl} and {forwardTo} exclude each other'
             : undefined,
-        schema: {},
       },
     ],
     roles: ['support'],
