@@ -8,10 +8,12 @@ import { readReference } from '../../src/http/reference/reference-files.js';
 import type { JsonSchema } from '../../src/http/reference/json-schema.js';
 import type { Operation } from '../../src/http/reference/openapi-operation.js';
 import type { HttpExample, OperationText } from '../../src/http/reference/reference-texts.js';
+import { allOperations } from '../../src/operations/registry/registry.js';
 import { Unsubscribing } from '../../src/mails/unsubscribing.js';
 import { StripeDouble } from '../harness/stripe-double.js';
 import { basic } from '../support/api-client.js';
 import { pollPause } from '../support/poll-pause.js';
+import { recordedOperations } from '../support/recorded-operations.js';
 import { startWithStores, type TestTenant } from '../support/running-service.js';
 
 /**
@@ -139,6 +141,50 @@ test('the examples do what they say, in the order of the story', async () => {
   }
   expect(problems).toEqual([]);
 }, 180_000);
+
+/** The operations of a tenant that have a route, each with its example. */
+async function operationsOfTenants() {
+  const examples = new Map([...texts].map(([id, { route, request }]) => [route, { id, request }]));
+  return (await allOperations()).flatMap(({ route, of, name, isRecorded }) => {
+    const example = route && examples.get(`${route.method} /operations/${route.path}`);
+    if (route === undefined || example?.request === undefined) return [];
+    const place = `/operations/${route.path}`.split('/').indexOf('{tenant}');
+    return of === 'ledger' || of === 'tenant'
+      ? [{ name, isRecorded, place, id: example.id, request: example.request }]
+      : [];
+  });
+}
+
+test('an operation leaves its audit event exactly when the registry says that it is recorded', async () => {
+  const { core } = running.service.service;
+  const recorded = new Set<unknown>();
+  for (const alias of ['demo', 'shop'])
+    for (const mode of ['live', 'test'] as const)
+      for (const event of await recordedOperations(core, { tenant: alias, mode }))
+        recorded.add(Reflect.get(event, 'operation'));
+  const carriedOut = (await operationsOfTenants()).filter(({ id }) => !FINDS_NOTHING.has(id));
+  expect(carriedOut.length).toBeGreaterThan(30);
+  expect(carriedOut.map(({ name }) => [name, recorded.has(name)])).toEqual(
+    carriedOut.map(({ name, isRecorded }) => [name, isRecorded]),
+  );
+});
+
+test('every operation of a tenant says that there is no such tenant', async () => {
+  const answers = [];
+  const operations = await operationsOfTenants();
+  for (const { id, request, place } of operations) {
+    const [method = '', path = ''] = request.start.split(' ');
+    const start = `${method} ${path.replace(/[^/?]+/g, replaceAt(place - 1, 'unknown'))}`;
+    const { status, text } = await send({ ...request, start }, credentialsOf(id, request));
+    answers.push([id, status, Reflect.get(Object(jsonOf(text)), 'apiErrorCode')]);
+  }
+  expect(answers).toEqual(operations.map(({ id }) => [id, 404, 'TENANT_NOT_FOUND']));
+});
+
+const replaceAt = (place: number, by: string) => {
+  let at = -1;
+  return (segment: string): string => ((at += 1) === place ? by : segment);
+};
 
 interface Link {
   readonly operationId: string;
