@@ -24,7 +24,6 @@ const PAGES = {
   fay: [
     '/console',
     '/console/runs',
-    '/console/patterns',
     ...ofDemo('', '?search=account-1', '/accounts/account-1', '/statement?account=account-1'),
     ...ofDemo(
       '/statement',

@@ -33,7 +33,6 @@ test('no variable is required', () => {
     rememberedStreamsMb: 512,
     requestsInFlightMax: 1000,
     connectionsMax: 4096,
-    consolePatterns: false,
     connectionsPerAddressMax: 256,
     failedCredentialsPerMinute: 300,
     positionWaitMs: 5_000,
@@ -92,7 +91,6 @@ test.each([
   [{ PORT: '3e3' }, 'PORT must be a whole number from 0 to 65535'],
   [{ OPERATIONS_PORT: '70000' }, 'OPERATIONS_PORT must be a whole number from 0 to 65535'],
   [{ PORT: '4000', OPERATIONS_PORT: '4000' }, 'OPERATIONS_PORT must be another port than PORT'],
-  [{ CONSOLE_PATTERNS: 'yes' }, 'CONSOLE_PATTERNS must be on or off'],
   [{ LOG_ADDRESSES: 'all' }, 'LOG_ADDRESSES must be one of short, full, none'],
   [{ HOST: 'two words' }, 'HOST must be an address or a host name'],
   [

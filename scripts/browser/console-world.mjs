@@ -39,7 +39,6 @@ export async function openWorld({ planted = true } = {}) {
   const env = {
     DATA_DIR: dataDir,
     OPERATORS_FILE: join(dataDir, 'demo-operators.json'),
-    CONSOLE_PATTERNS: 'on',
   };
   let service;
   let browser;

@@ -66,7 +66,6 @@ export interface Config {
   /** Undefined: the operations interface is closed. */
   readonly operatorsFile: OperatorsFilePath | undefined;
   /** Whether the console has the page with each of its components. */
-  readonly consolePatterns: boolean;
   /**
    * As configured, without a trailing slash; `publicUrlAt` computes the default once the port is
    * known.
@@ -264,12 +263,6 @@ const VARIABLES = {
     meaning:
       'File that lists the operators, who may call `/operations/…` and sign in to `/console`: a JSON list of names, roles (`finance`, `support`, `viewer`) and hashes of keys; `cli operator key` makes entries. The start that makes the tenant `demo` makes the default file with the operator `admin`. Without a file all calls are refused. Changes count from the next call; with a mode that lets other users write the file the service does not start, and later no key in the file counts.',
   },
-  CONSOLE_PATTERNS: {
-    schema: z.enum(['on', 'off'], { error: 'must be on or off' }).default('off'),
-    default: '`off`',
-    meaning:
-      '`on`: `/console/patterns` shows every component of the console once, for who changes its pages. Leave it off in production.',
-  },
   PUBLIC_URL: {
     schema: webAddress().optional(),
     default: '`http://HOST:PORT`',
@@ -447,7 +440,6 @@ export function loadConfig(
     eventStoreNamespace: values.EVENT_STORE_NAMESPACE,
     masterKeyFile: resolve(values.MASTER_KEY_FILE ?? join(dataDir, 'master.key')),
     operatorsFile: operatorsFileOf(values, dataDir),
-    consolePatterns: values.CONSOLE_PATTERNS === 'on',
     publicUrl: values.PUBLIC_URL,
     roles: values.ROLES,
     logLevel: values.LOG_LEVEL,

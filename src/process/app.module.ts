@@ -46,7 +46,6 @@ import {
 } from '../console/pages/projections.controller.js';
 import { ConsoleReconcileController } from '../console/pages/reconcile.controller.js';
 import { ConsoleReplayController } from '../console/pages/replay.controller.js';
-import { ConsolePatternsController } from '../console/pages/patterns.controller.js';
 import { ConsoleRunsController } from '../console/pages/runs.controller.js';
 import { ConsoleSessionsController } from '../console/pages/sessions.controller.js';
 import { ConsoleStatementController } from '../console/pages/statement.controller.js';
@@ -151,7 +150,6 @@ export interface ModuleParts {
   /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
   /** Whether the console has the page with each of its components. */
-  readonly consolePatterns: boolean;
 }
 
 const TENANT_CONTROLLERS = [
@@ -220,7 +218,6 @@ export class AppModule {
         ...(parts.api
           ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS, routes, ...CONSOLE_CONTROLLERS]
           : []),
-        ...(parts.api && parts.consolePatterns ? [ConsolePatternsController] : []),
         HealthController,
         MetricsController,
       ],

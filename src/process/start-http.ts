@@ -67,8 +67,7 @@ type OfOptions =
   | 'webhooks'
   | 'smtp'
   | 'mailFrom'
-  | 'failedCredentials'
-  | 'consolePatterns';
+  | 'failedCredentials';
 
 export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
   readonly stores: Stores;
@@ -131,7 +130,6 @@ export async function startApplication(
         ownWritesMs: config.ownWritesWaitMs,
       },
       api: config.roles.has('api'),
-      consolePatterns: config.consolePatterns,
       progress: {
         projectionsReach: (...awaited) => follower.waitFor(...awaited),
         projectionsHave: (...asked) => follower.have(...asked),

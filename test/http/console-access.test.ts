@@ -39,7 +39,6 @@ const PAGES: Readonly<Record<string, readonly Name[]>> = {
   '/console': ['fay', 'flo', 'sam', 'vic'],
   '/console/projections': ['sam'],
   '/console/runs': ['fay', 'flo', 'sam'],
-  '/console/patterns': ['fay', 'flo', 'sam', 'vic'],
   '': ['fay', 'flo', 'sam', 'vic'],
   '/statement': ['fay', 'flo', 'vic'],
   '/replay': ['fay', 'flo'],

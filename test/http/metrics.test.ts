@@ -66,10 +66,6 @@ it('shows callers that wait for a connection', async () => {
   }
 });
 
-it('a service has no page of patterns unless it is switched on', async () => {
-  expect((await fetch(`${running.origin}/console/patterns`)).status).toBe(404);
-});
-
 it('names what this process leads', async () => {
   const leads = async (): Promise<readonly string[]> =>
     (await scrape())

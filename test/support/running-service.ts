@@ -356,7 +356,6 @@ async function startForAll(): Promise<StartedForAll> {
   const stores = await createStores();
   const lines: string[] = [];
   const environment = {
-    CONSOLE_PATTERNS: 'on',
     // Of all files together: they send from one address.
     FAILED_CREDENTIALS_PER_MINUTE: '1000000',
     TRUSTED_PROXIES: '127.0.0.0/8',
