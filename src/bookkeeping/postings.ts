@@ -53,7 +53,7 @@ export interface Entry {
   readonly eventId: string;
   readonly position: Position;
   readonly recordedAt: number;
-  /** `<kind>:<id>` of the envelope's actor. */
+  /** As shown; of a correction its proposer. */
   readonly actor: string;
 }
 

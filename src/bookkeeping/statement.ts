@@ -1,4 +1,3 @@
-import { operatorOf } from '../domain/account/rewards/adjustment.js';
 import type { Position } from '../event-log/event-log.js';
 import { digestOf } from '../foundation/canonical-json.js';
 import { PeriodPostings } from './period-postings.js';
@@ -169,7 +168,7 @@ function lineOf(
     recordedAt: recorded,
     effectiveAt: effectiveAt === recordedAt ? recorded : iso(effectiveAt),
     type,
-    actor: byClock ? 'system:clock' : adjustment ? operatorOf(adjustment) : entry.actor,
+    actor: byClock ? 'system:clock' : entry.actor,
     rewardId,
     amount,
     balance,

@@ -24,7 +24,7 @@ export async function withCore<T>(
 ): Promise<T> {
   const config = loadConfig();
   const logger = commandLogger();
-  const actor = { kind: 'operator' as const, id: 'command-line' };
+  const actor = { kind: 'system' as const, id: 'command-line' };
   const applicationName = 'ledger-cli';
   const core = await openCore({ config, logger, actor, applicationName, ...options });
   return withOpened(core, () => whilePresent(core, () => work(core)));

@@ -62,7 +62,7 @@ export function addOperation(group: Command, operation: Operation): void {
     );
     const request = requestOf(operation, values);
     const document = await runOperation(operation, request, {
-      by: checkedActor(options.by),
+      by: { name: checkedActor(options.by), channel: 'cli' },
       key: checkedKey(options.idempotencyKey),
     });
     printDocument(

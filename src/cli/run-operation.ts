@@ -6,6 +6,7 @@ import {
   type Operation,
   type OperationContext,
 } from '../operations/registry/operation.js';
+import type { Staff } from '../operations/audit.js';
 import type { Outcome } from '../operations/outcome.js';
 import type { PaymentWorld } from '../operations/payments/payment-commands.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
@@ -17,7 +18,7 @@ import { withOwnKeys } from './own-keys.js';
 import { ProgressLine } from './progress-line.js';
 
 interface Caller {
-  readonly by: string;
+  readonly by: Staff;
   /** Of `--idempotency-key`. */
   readonly key: string | undefined;
 }
@@ -42,7 +43,6 @@ export async function runOperation(
   let isRepetition = false;
   const context = {
     by,
-    channel: 'cli' as const,
     signal: stopping.signal,
     onProgress: progress.at,
     giveWay: () => Promise.resolve(),
@@ -108,7 +108,7 @@ function ran(
   const { name } = operation;
   const scope = scopeIn(request) ?? null;
   const parameters = shownParameters(operation, request);
-  const run = { operation: name, by: opened.by, scope, parameters, stop };
+  const run = { operation: name, by: opened.by.name, scope, parameters, stop };
   return asRun(core, run, (noteProgress: NoteProgress) =>
     operation.run(
       {

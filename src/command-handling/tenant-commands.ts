@@ -56,6 +56,12 @@ export class TenantCommands {
     private readonly actor: Actor,
   ) {}
 
+  /** The same for another actor. */
+  by(actor: Actor): TenantCommands {
+    const { commands, streams, names, sealer } = this;
+    return new TenantCommands(commands, streams, names, sealer, actor);
+  }
+
   async create(tenant: NewTenant): Promise<TenantSecrets | Refused> {
     const { alias } = tenant;
     const keys = MODES.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));

@@ -6,6 +6,7 @@ import type { Operator, OperatorRole } from '../config/operators.js';
 import { after } from '../foundation/world.js';
 import { Access } from '../http/edge/access.js';
 import { departureOf } from '../http/credentials/call.js';
+import type { Staff } from '../operations/audit.js';
 import { attachmentNamed } from '../http/exports/file-name.js';
 import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
@@ -41,6 +42,12 @@ export interface ConsoleCall {
   /** What a page whose head was sent says of an error, as HTML. Unexpected errors are logged. */
   readonly errorBelowHeading: (error: unknown) => string;
 }
+
+/** The operator of a call, as the log records it. */
+export const staffOf = ({ operator: { name } }: Pick<ConsoleCall, 'operator'>): Staff => ({
+  name,
+  channel: 'console',
+});
 
 /** Injects the call. @throws when the route is not of the console, or open. */
 export const ConsoleCall = createParamDecorator(

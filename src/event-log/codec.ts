@@ -41,18 +41,20 @@ export class EventCodec {
     envelope: Envelope,
     ids: readonly string[],
   ): Promise<NewEvent[]> {
-    const subjects = subjectsIn(events);
+    const { name } = envelope.actor;
+    const subjects = subjectsIn([events, name]);
     const keys =
       subjects.size > 0 ? await this.keys.loadOrCreate(subjects) : new Map<string, Buffer>();
     return events.map((event, step) => {
       const { type, at, ...data } = event;
       const id = ids[step];
       if (id === undefined) throw new Error('an event without an id');
+      const metadata = toMetadata(envelope, CURRENT_VERSIONS[type], at);
       return {
         id,
         type,
         data: JSON.stringify(sealValues(data, keys, holderOf(id))),
-        metadata: JSON.stringify(toMetadata(envelope, CURRENT_VERSIONS[type], at)),
+        metadata: JSON.stringify(name ? sealValues(metadata, keys, holderOf(id)) : metadata),
       };
     });
   }
@@ -142,9 +144,11 @@ const textsIn = (values: unknown): readonly string[] =>
 /** Stores differ in how they spell an id. */
 const holderOf = (eventId: string): string => eventId.toLowerCase();
 
-/** An event whose personal values are still sealed. */
+/**
+ * An event whose personal values are still sealed. Data and metadata are not shared with other
+ * callers: personal values are decrypted in place.
+ */
 export interface Parsed {
-  /** Not shared with other callers: personal values are decrypted in place. */
   readonly data: EventData;
   readonly places: readonly StoredPlace[];
   readonly metadata: StoredMetadata;
@@ -163,7 +167,13 @@ function parse(recorded: RecordedEvent): Parsed | Unreadable {
     const stored = JSON.parse(storableJson(recorded.data)) as EventData;
     notePlaces(stored, holderOf(recorded.id));
     const data = upcast(recorded.type, metadata.v, stored);
-    return { data, places: storedPlaces(data), metadata, recorded };
+    const places = storedPlaces(data);
+    // Other metadata has no personal value: a walk of it would cost every read.
+    if (metadata.actor.name !== undefined) {
+      notePlaces(metadata, holderOf(recorded.id));
+      storedPlaces(metadata, places);
+    }
+    return { data, places, metadata, recorded };
   } catch (error) {
     // A parser's message may quote the bytes; only our own messages are passed on.
     return {

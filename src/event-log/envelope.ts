@@ -1,13 +1,26 @@
+import type { Personal } from '../domain/personal.js';
 import type { Mode, Scope } from '../domain/scope.js';
 
 /**
- * Who caused an event. `id` names a key (of a token: the signing key), a policy or a job; never a
- * person.
+ * The cause of an event. `id` names a key (of a token: the signing key), a policy or a job. Of a
+ * member of staff (`operator`, `cli`) it is a keyed id of the name, the same in every channel.
  */
 export interface Actor {
-  readonly kind: 'api-key' | 'user-token' | 'anyone' | 'policy' | 'job' | 'operator' | 'system';
+  readonly kind:
+    'api-key' | 'user-token' | 'anyone' | 'policy' | 'job' | 'operator' | 'cli' | 'system';
   readonly id: string;
+  /** Of an operator. Events of older releases have none. */
+  readonly channel?: 'console' | 'http';
+  /** Of a member of staff, encrypted in the stored metadata. Events of older releases have none. */
+  readonly name?: Personal<string>;
 }
+
+/** `<kind>:<name>` of a member of staff, `<kind>:<id>` of another actor. */
+export const shownActor = ({ kind, id, name }: Actor): string =>
+  `${kind}:${name === undefined ? id : shownName(name)}`;
+
+/** A name that is shown; `anonymous` after its erasure. */
+export const shownName = ({ value }: Personal<string>): string => value ?? 'anonymous';
 
 /** The metadata of every event. */
 export interface Envelope {

@@ -1,16 +1,31 @@
-import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import { OperationCommandEnvelope } from '../command-handling/commands.js';
 import type { Core } from '../stores/core.js';
 import { personal, type Personal } from '../domain/personal.js';
-import type { Scope } from '../domain/scope.js';
+import { MODES, type Scope } from '../domain/scope.js';
 import type { Actor, CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { digestOf } from '../foundation/canonical-json.js';
 import { firstLine } from '../foundation/describe-error.js';
-import { timeNow } from '../foundation/world.js';
+import { newId, timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
+
+/** A member of staff, and the channel of the call. Names are compared without case. */
+export interface Staff {
+  readonly name: string;
+  readonly channel: 'console' | 'http' | 'cli';
+}
+
+/** A staff name as stored in events. */
+export interface StaffName extends Personal<string> {
+  readonly value: string;
+}
+
+/** The metadata of a command by a member of staff. */
+export interface StaffMeta extends CommandMeta {
+  readonly actor: Actor & { readonly name: StaffName };
+}
 
 /**
  * An audit event: every operation that changes or shows a tenant's ledger appends one to the
@@ -19,8 +34,7 @@ import type { KeyedNames } from '../privacy/keyed-names.js';
 export interface Operation {
   /** As it is called: `ledger statement`. */
   readonly operation: string;
-  /** The name of a member of staff. */
-  readonly by: string;
+  readonly by: Staff;
   /**
    * The arguments without undefined ones. Ids and names of clients appear only through
    * `hiddenAccount`, `hiddenUser` or a digest.
@@ -30,25 +44,24 @@ export interface Operation {
   readonly result: unknown;
 }
 
-export const OPERATOR: Actor = { kind: 'operator', id: 'command-line' };
-
 /** Appends the audit event. @returns its position. */
 export async function recordOperation(
-  { commands, names }: Pick<Core, 'commands' | 'names'>,
+  core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   { operation, by, parameters, result }: Operation,
 ): Promise<Position | null> {
   const given = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as const],
   );
+  const meta = operatorMeta(core, scope, by, operation);
   const record = {
     operation,
-    by: memberOfStaff(names, scope, by),
+    by: meta.actor.name,
     parameters: Object.fromEntries(given),
     now: timeNow(),
     resultDigest: typeof result === 'string' ? result : digestOf(result),
   };
-  return commands.execute(new OperationCommandEnvelope(operatorMeta(scope, operation), record));
+  return core.commands.execute(new OperationCommandEnvelope(meta, record));
 }
 
 /**
@@ -68,17 +81,44 @@ export async function recordDone(
   }
 }
 
-/** The metadata of an operator's command. */
-export function operatorMeta(scope: Scope, causationId: string): CommandMeta {
-  return {
-    scope,
-    commandId: randomUUID(),
-    correlationId: randomUUID(),
-    causationId,
-    actor: OPERATOR,
-    idempotency: null,
-  };
+/** As `recordDone`, in the log of every tenant and in both modes: for work on the whole service. */
+export async function recordEverywhere(
+  core: Pick<Core, 'commands' | 'names' | 'tenantCommands'>,
+  operation: Operation,
+  how: Parameters<typeof recordDone>[3],
+): Promise<void> {
+  for (const { alias: tenant } of await core.tenantCommands.list())
+    for (const mode of MODES) await recordDone(core, { tenant, mode }, operation, how);
 }
+
+/** The metadata of an operator's command. @param causationId the name of the operation. */
+export const operatorMeta = (
+  core: Pick<Core, 'names'>,
+  scope: Scope,
+  by: Staff,
+  causationId: string,
+): StaffMeta => ({
+  scope,
+  commandId: newId(),
+  correlationId: newId(),
+  causationId,
+  actor: actorOf(core, scope, by),
+  idempotency: null,
+});
+
+export function actorOf(
+  { names }: Pick<Core, 'names'>,
+  scope: Scope,
+  { name: text, channel }: Staff,
+): StaffMeta['actor'] {
+  const name = memberOfStaff(names, scope, text);
+  const id = name.subject;
+  return channel === 'cli' ? { kind: 'cli', id, name } : { kind: 'operator', id, channel, name };
+}
+
+/** As an actor is shown, for records that are no events. */
+export const shownStaff = ({ name, channel }: Staff): string =>
+  `${channel === 'cli' ? channel : 'operator'}:${name}`;
 
 /** The same for all spellings of an operator's name, in every channel. */
 export const personNamed = (name: string): string => name.trim().toLowerCase();
@@ -86,19 +126,16 @@ export const personNamed = (name: string): string => name.trim().toLowerCase();
 /**
  * A staff name as stored in events: encrypted with a key of the person's own, so that it can be
  * erased like any person's. The id of the key is derived from the name, so it is the same in every
- * event.
+ * event and channel.
  */
-export const memberOfStaff = (names: KeyedNames, scope: Scope, name: string): Personal<string> =>
-  staffSays(names, scope, name, name);
+export const memberOfStaff = (names: KeyedNames, { tenant }: Scope, name: string): StaffName => ({
+  subject: deterministicId(names.digest('staff', tenant, personNamed(name)), 'staff'),
+  value: name,
+});
 
 /** A text by a member of staff, encrypted with that person's key. */
-export const staffSays = (
-  names: KeyedNames,
-  { tenant }: Scope,
-  name: string,
-  text: string,
-): Personal<string> =>
-  personal(deterministicId(names.digest('staff', tenant, name), 'staff'), text);
+export const staffSays = ({ actor }: StaffMeta, text: string): Personal<string> =>
+  personal(actor.id, text);
 
 /** The current user of the operating system. */
 export function operatingSystemUser(): string {

@@ -1,6 +1,12 @@
 import type { Core } from '../stores/core.js';
 import type { Scope } from '../domain/scope.js';
-import { recordDone, recordOperation, type Operation } from './audit.js';
+import {
+  operatorMeta,
+  recordDone,
+  recordOperation,
+  type Operation,
+  type StaffMeta,
+} from './audit.js';
 import { LogAheadOfClock } from '../event-log/clock.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { NotDone, type Outcome } from './outcome.js';
@@ -27,13 +33,14 @@ export interface AuditFrame extends Pick<Operation, 'operation' | 'by'> {
 /**
  * Runs the work on open stores and records its audit event in the log; refused work has none. The
  * tenant must exist.
+ * @param work takes the metadata of the operator's command, of which it executes at most one.
  */
 export async function auditedOn<T>(
   core: Core,
   { scope, by, operation, warn }: AuditFrame,
-  work: (core: Core) => Promise<Outcome<Done<T>>>,
+  work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
 ): Promise<Outcome<T>> {
-  const outcome = await work(core);
+  const outcome = await work(core, operatorMeta(core, scope, by, operation));
   if (outcome instanceof NotDone) return outcome;
   const { result, parameters, digest, completed } = outcome;
   const done = { operation, by, parameters, result: digest ?? result };

@@ -1,11 +1,9 @@
-import type { Scope } from '../domain/scope.js';
-import type { CommandMeta } from '../event-log/envelope.js';
 import { canonicalJson } from '../foundation/canonical-json.js';
 import type { KeptAnswer, KeyedRequest } from '../idempotency/idempotency-key.js';
 import type { KeptAnswers } from '../idempotency/kept-answers.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
-import { operatorMeta, personNamed } from './audit.js';
+import { personNamed, type StaffMeta } from './audit.js';
 import { NotDone, type Outcome } from './outcome.js';
 import { plainText } from './refusal-text.js';
 
@@ -27,14 +25,12 @@ export interface Keyed<T> {
 }
 
 interface KeyedOperation extends KeyedBy {
-  readonly scope: Scope;
+  /** The operator's key is found again by the operator's name, in every channel. */
+  readonly meta: StaffMeta;
   /** As it is called: `ledger adjust`. */
   readonly operation: string;
-  /** The operator, by whose name the key is found again in every channel. */
-  readonly by: string;
   /** The request that the key must always come with, without the operator's name. */
   readonly asked: object;
-  readonly causationId: string;
 }
 
 /** The status of a kept answer: the work was done, or refused. */
@@ -50,9 +46,9 @@ const REFUSED = 400;
 export async function onceByKey<T>(
   names: KeyedNames,
   operation: KeyedOperation,
-  work: (meta: CommandMeta) => Promise<Outcome<Keyed<T>>>,
+  work: (meta: StaffMeta) => Promise<Outcome<Keyed<T>>>,
 ): Promise<Outcome<T>> {
-  const { scope, answers, onReplayed } = operation;
+  const { answers, onReplayed } = operation;
   const request = keyedRequest(names, operation);
   const claimed = await answers.claim(request);
   if ('refused' in claimed) return new NotDone({ code: claimed.refused });
@@ -61,11 +57,7 @@ export async function onceByKey<T>(
     return again<T>(claimed.answer);
   }
   const { key, fingerprint } = request;
-  const meta = {
-    ...operatorMeta(scope, operation.causationId),
-    ...claimed,
-    idempotency: { key, fingerprint },
-  };
+  const meta = { ...operation.meta, ...claimed, idempotency: { key, fingerprint } };
   const outcome = await work(meta).catch((error: unknown) => {
     answers.abandon(request);
     throw error;
@@ -98,11 +90,17 @@ async function keepRefusal(
 
 function keyedRequest(
   names: KeyedNames,
-  { scope, operation, by, asked, key }: KeyedOperation,
+  { meta: { scope, actor }, operation, asked, key }: KeyedOperation,
 ): KeyedRequest {
   return {
     scope,
-    key: names.digest('operation-key', scope.tenant, scope.mode, personNamed(by), key),
+    key: names.digest(
+      'operation-key',
+      scope.tenant,
+      scope.mode,
+      personNamed(actor.name.value),
+      key,
+    ),
     fingerprint: names.digest('operation-fingerprint', operation, canonicalJson(asked)),
   };
 }

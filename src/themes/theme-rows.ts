@@ -140,16 +140,16 @@ export class ThemeRows implements StoredThemes {
     const { meta, version, values, bytes, restores, by } = made;
     const { scope, ...command } = meta;
     const ofLocale = { ...named(scope), locale: made.locale ?? '' };
-    const sealed = sealValues({ by }, await this.keys.loadOrCreate(subjectsIn({ by })));
+    const keys = await this.keys.loadOrCreate(subjectsIn([by, command]));
     const row = {
       ...ofLocale,
       version,
       own_values: values && JSON.stringify(values),
       bytes,
       restores,
-      changed_by: by && JSON.stringify(sealed),
+      changed_by: by && JSON.stringify(sealValues({ by }, keys)),
       command_id: command.commandId,
-      command: JSON.stringify(command),
+      command: JSON.stringify(sealValues(command, keys)),
       at: new Date(made.at),
     };
     try {
@@ -190,9 +190,11 @@ export class ThemeRows implements StoredThemes {
 
   private async read(statement: typeof VERSION): Promise<readonly ThemeVersion[]> {
     const rows = await fetchRows(this.pool, statement);
-    const keys = await this.keys.load(subjectsIn(rows.map(({ changed_by: by }) => by)));
+    const keys = await this.keys.load(
+      subjectsIn(rows.map(({ changed_by: by, command }) => [by, command])),
+    );
     return rows.map((row) => ({
-      meta: { scope: scopeOf(row), ...(row.command as Omit<ThemeVersion['meta'], 'scope'>) },
+      meta: { scope: scopeOf(row), ...(openValues(row.command, keys) as OfCommand) },
       locale: row.locale || null,
       version: row.version,
       values: row.own_values === null ? null : (JSON.parse(row.own_values) as ThemeValues),
@@ -205,6 +207,8 @@ export class ThemeRows implements StoredThemes {
     }));
   }
 }
+
+type OfCommand = Omit<ThemeVersion['meta'], 'scope'>;
 
 const VERSION = tables.selectFrom(TABLE).selectAll();
 

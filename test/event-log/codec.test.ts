@@ -4,7 +4,7 @@ import type { DomainEvent } from '../../src/domain/events.js';
 import { personal, type Personal } from '../../src/domain/personal.js';
 import { sealValues, subjectsIn } from '../../src/privacy/sealed-values.js';
 import { EventCodec } from '../../src/event-log/codec.js';
-import type { Envelope } from '../../src/event-log/envelope.js';
+import { shownActor, type Envelope } from '../../src/event-log/envelope.js';
 import type { NewEvent, RecordedEvent } from '../../src/event-log/event-log.js';
 import {
   CURRENT_VERSIONS,
@@ -134,6 +134,27 @@ describe('an event', () => {
     const [stored] = await codec.encode([EVENT_EXAMPLES.TenantCreated], envelope, [id(0)]);
     expect(JSON.parse(stored?.metadata ?? '')).not.toHaveProperty('key');
     expect(await codec.decode(stored ? [recorded(stored)] : [])).toMatchObject([{ envelope }]);
+  });
+
+  it('of a member of staff has the name encrypted in its metadata, bound to the event, and erasable', async () => {
+    const keys = new InMemorySubjectKeys();
+    const name = personal('sam-in-demo', 'Sam');
+    const actor = { kind: 'operator', id: name.subject, channel: 'console', name } as const;
+    const envelope: Envelope = { ...ENVELOPE, actor };
+    const codec = new EventCodec(keys);
+    const { UserBlocked: event } = EVENT_EXAMPLES;
+    const stored = (await codec.encode([event, event], envelope, [id(0), id(1)])).map(recorded);
+    for (const { metadata } of stored) expect(metadata).not.toContain('Sam"');
+    expect(await codec.decode(stored)).toMatchObject([{ envelope }, { envelope }]);
+    const [one, other] = stored;
+    if (!one || !other) throw new Error('both are needed');
+    expect(await codec.decode([{ ...one, metadata: other.metadata }])).toMatchObject([
+      { unreadable: 'a personal value cannot be decrypted with its key' },
+    ]);
+    await keys.destroy([name.subject]);
+    const [forgotten] = await codec.decodeAll(stored);
+    expect(forgotten?.envelope.actor).toEqual({ ...actor, name: { ...name, value: null } });
+    expect(forgotten && shownActor(forgotten.envelope.actor)).toBe('operator:anonymous');
   });
 
   it('needs its own id', async () => {

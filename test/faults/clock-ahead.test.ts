@@ -96,7 +96,7 @@ it('a log ahead of the clock refuses writes while reads continue, until an opera
   const { rows } = await core.pool.query(
     'select accepted_by, reason from ledger.clock_acceptances',
   );
-  expect(rows).toEqual([{ accepted_by: 'ann', reason: 'ntp was wrong' }]);
+  expect(rows).toEqual([{ accepted_by: 'cli:ann', reason: 'ntp was wrong' }]);
 
   expect(await grant()).toBe(201);
   await eventually(async () => (await readiness()).status === 200);

@@ -10,7 +10,7 @@ import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
-import { adjustLedger } from '../support/operations.js';
+import { adjustLedger, metaBy } from '../support/operations.js';
 
 /** Finished work of a command is not reported as a failure because of a later error. */
 
@@ -87,10 +87,11 @@ test('a correction is answered with its own event, not with an automatic redempt
     amount: -1,
     reason: 'r',
     approvedBy: 'Ada',
-    by: 'Sam',
   };
   const names = new KeyedNames(Buffer.alloc(32, 1));
-  expect(
-    await adjustLedger({ commands, names }, { tenant: 'shop', mode: 'live' }, request),
-  ).toEqual({ eventId: 'own', position: 'm-9' });
+  const meta = metaBy('Sam', { names }, { tenant: 'shop', mode: 'live' });
+  expect(await adjustLedger({ commands, names }, meta, request)).toEqual({
+    eventId: 'own',
+    position: 'm-9',
+  });
 });

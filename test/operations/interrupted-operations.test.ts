@@ -52,7 +52,11 @@ function operate<T>(work: (operator: ProjectionOperator) => Promise<Outcome<T>>)
   const { core } = running.service.service;
   return insisting(withProjections<T>)(
     core,
-    { actor: 'test', signal: new AbortController().signal, warn: () => undefined },
+    {
+      by: { name: 'test', channel: 'cli' },
+      signal: new AbortController().signal,
+      warn: () => undefined,
+    },
     work,
   );
 }

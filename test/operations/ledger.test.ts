@@ -28,6 +28,7 @@ import { useService, type TestTenant } from '../support/running-service.js';
 import {
   adjustLedger,
   adjustOnRecord,
+  metaBy,
   done,
   exportLedger,
   reconcileLedger,
@@ -185,7 +186,6 @@ describe('a reconciliation', () => {
 });
 
 const MISTAKE = {
-  by: 'Sam',
   approvedBy: 'Ada',
   unit: 'CENTS',
   amount: 25,
@@ -224,11 +224,10 @@ describe('an adjustment', () => {
     const tenant = await running.service.createTenant();
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
-    const staff = { by: 'Sam Staff', approvedBy: 'Ada Approver' };
     const adjust = (amount: number) =>
-      adjustLedger(core, scope, {
+      adjustLedger(core, metaBy('Sam Staff', core, scope), {
         ...owner,
-        ...staff,
+        approvedBy: 'Ada Approver',
         unit: 'CENTS',
         amount,
         reason: 'a double charge',
@@ -248,8 +247,8 @@ describe('an adjustment', () => {
     expect(
       units[0]?.lines.map(({ eventId, actor, amount }) => ({ eventId, actor, amount })),
     ).toEqual([
-      { eventId: added.eventId, actor: 'operator:Sam Staff', amount: 500 },
-      { eventId: taken.eventId, actor: 'operator:Sam Staff', amount: -200 },
+      { eventId: added.eventId, actor: 'cli:Sam Staff', amount: 500 },
+      { eventId: taken.eventId, actor: 'cli:Sam Staff', amount: -200 },
     ]);
     const stream = core.names.accountStream(scope, core.names.accountRef(scope, owner.accountId));
     for await (const event of core.log.readStream(stream)) {
@@ -287,7 +286,7 @@ describe('an adjustment', () => {
     };
     const losing = { ...core, commands: { execute } };
     const told = await withOwnKeys(losing, { key: undefined }, (keyed) =>
-      adjustOnRecord(losing, scope, { ...owner, ...MISTAKE }, keyed),
+      adjustOnRecord(losing, metaBy('Sam', core, scope), { ...owner, ...MISTAKE }, keyed),
     ).then(() => '', String);
     expect(told).toMatch(/no answer within 4000 ms: .* may stand/);
     const [, key = ''] = /--idempotency-key (\S+)/.exec(told) ?? [];
@@ -304,7 +303,8 @@ describe('an adjustment', () => {
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
     const dead = await keysOfOperators({ keep: () => new Promise<void>(() => undefined) });
-    void adjustLedger(core, scope, { ...owner, ...MISTAKE }, { key: 'one', answers: dead.answers });
+    const keyed = { key: 'one', answers: dead.answers };
+    void adjustLedger(core, metaBy('Sam', core, scope), { ...owner, ...MISTAKE }, keyed);
     await eventually(async () => (await creditOf(tenant, owner))['CENTS'] === 25);
     expect(await cli(...wordsOf(tenant, owner, '+25', 'one'))).toEqual({
       code: 1,
@@ -393,7 +393,7 @@ describe('the audit entry of an operation', () => {
     expect(await operationsOf(tenant)).toMatchObject([recorded, recorded]);
     await recordOperation(core, scopeOf(tenant), {
       operation: 'ledger close',
-      by: 'x',
+      by: { name: 'x', channel: 'cli' },
       parameters: { period: undefined },
       result: { a: 1 },
     });

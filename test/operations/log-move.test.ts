@@ -23,7 +23,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
-import { adjustLedger, copyWholeLog, done } from '../support/operations.js';
+import { adjustLedger, copyWholeLog, done, metaBy } from '../support/operations.js';
 
 /** A service that moves its log from Postgres to EventStoreDB and back. */
 
@@ -314,7 +314,6 @@ test('a command that runs during a copy invalidates it, before its end and after
     unit: 'CENTS',
     amount: 500,
     reason: 'r',
-    by: 'Sam',
     approvedBy: 'Ada',
   };
   try {
@@ -328,7 +327,11 @@ test('a command that runs during a copy invalidates it, before its end and after
       expect(await copy(stores.databaseUrl, store.url, { whileRunning: true })).toMatchObject({
         isRecorded: false,
       });
-      await adjustLedger(core, { tenant: tenant.alias, mode: 'live' }, correction);
+      await adjustLedger(
+        core,
+        metaBy('Sam', core, { tenant: tenant.alias, mode: 'live' }),
+        correction,
+      );
     });
   } finally {
     await core.close();

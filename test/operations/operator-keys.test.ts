@@ -7,6 +7,7 @@ import {
 import { proposeOnRecord } from '../../src/operations/ledger/ledger-proposals.js';
 import { onceByKey, type KeyedBy } from '../../src/operations/operator-keys.js';
 import { NotDone } from '../../src/operations/outcome.js';
+import { metaBy } from '../support/operations.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 
 const scope = { tenant: 'acme', mode: 'live' } as const;
@@ -17,7 +18,6 @@ const CORRECTION: AdjustmentRequest = {
   amount: 5,
   reason: 'charged twice',
   approvedBy: 'Ada',
-  by: 'sam',
 };
 const core = {
   names: new KeyedNames(Buffer.alloc(32, 1)),
@@ -41,11 +41,12 @@ async function claimed(work: (keyed: KeyedBy) => Promise<unknown>): Promise<Keye
   return claim;
 }
 
-const adjusting = (over: Partial<AdjustmentRequest> = {}) =>
-  claimed((keyed) => adjustLedger(core, scope, { ...CORRECTION, ...over }, keyed));
-const proposing = (over: Partial<AdjustmentRequest> = {}) => {
+const meta = (by = 'sam') => metaBy(by, core, scope);
+const adjusting = (over: Partial<AdjustmentRequest> = {}, by?: string) =>
+  claimed((keyed) => adjustLedger(core, meta(by), { ...CORRECTION, ...over }, keyed));
+const proposing = (over: Partial<AdjustmentRequest> = {}, by?: string) => {
   const { approvedBy: _, ...correction } = { ...CORRECTION, ...over };
-  return claimed((keyed) => proposeOnRecord(core, scope, correction, keyed));
+  return claimed((keyed) => proposeOnRecord(core, meta(by), correction, keyed));
 };
 
 describe.each([
@@ -53,11 +54,11 @@ describe.each([
   ['a proposal', proposing],
 ])("the key of %s is in its operator's set", (_what, asking) => {
   it('is the same request in every spelling of the name', async () => {
-    for (const by of ['Sam', 'SAM']) expect(await asking({ by })).toEqual(await asking());
+    for (const by of ['Sam', 'SAM']) expect(await asking({}, by)).toEqual(await asking());
   });
 
   it("does not meet another operator's", async () => {
-    const [own, other] = [await asking(), await asking({ by: 'sam2' })];
+    const [own, other] = [await asking(), await asking({}, 'sam2')];
     expect(other.key).not.toBe(own.key);
   });
 
@@ -79,7 +80,7 @@ test('a request that was refused is refused again with the same code', async () 
     drop: () => Promise.resolve(),
     abandon: () => undefined,
   };
-  const keyed = { key: 'ticket', answers, scope, by: 'sam', asked: {}, causationId: 'c' };
+  const keyed = { key: 'ticket', answers, meta: meta(), asked: {} };
   const refused = new NotDone({
     code: 'NOT_ADJUSTED',
     refused: 'ACCOUNT_NOT_FOUND',

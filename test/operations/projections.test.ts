@@ -63,11 +63,15 @@ const cli = (...words: readonly string[]): Promise<Ran> =>
 /** The same as the command line, in this process. */
 function operate<T>(
   work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
-  actor = 'test',
+  name = 'test',
 ): Promise<T> {
   return insisting(withProjections<T>)(
     running.service.service.core,
-    { actor, signal: new AbortController().signal, warn: (line) => void warnings.push(line) },
+    {
+      by: { name, channel: 'cli' },
+      signal: new AbortController().signal,
+      warn: (line) => void warnings.push(line),
+    },
     work,
   );
 }
@@ -155,7 +159,7 @@ test('a wrong balance is unchanged by a rebuild, shown by the diff, corrected by
     ['repair', 'rollback', 'swap', 'rebuild'].map((action) => ({ action, outcome: 'done' })),
   );
   expect(entries.at(-1)).toMatchObject({
-    actor: 'Ada',
+    actor: 'cli:Ada',
     generation: 2,
     previous: 1,
     projection: 'reward-balances',
@@ -337,7 +341,7 @@ test('projection skip lets a parked account continue without the event, with ope
     action: 'skip',
     projection: name,
     tenant: tenant.alias,
-    actor: 'Sam',
+    actor: 'cli:Sam',
     outcome: 'done',
     details: { position: parked?.['position'], reason: 'ticket 7', parked: 0 },
   });

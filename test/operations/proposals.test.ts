@@ -2,13 +2,13 @@
 import { ProposalCommandEnvelope } from '../../src/command-handling/commands.js';
 import { PROPOSAL_LIFE_MS } from '../../src/domain/proposal/proposal.decider.js';
 import type { Scope } from '../../src/domain/scope.js';
-import { memberOfStaff, operatorMeta } from '../../src/operations/audit.js';
 import { approveOnRecord, listProposals } from '../../src/operations/ledger/ledger-proposals.js';
 import { proposalNameOf } from '../../src/operations/ledger/proposal-id.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { type Answer } from '../support/api-client.js';
 import { aPerson, give } from '../support/people.js';
+import { metaBy } from '../support/operations.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { makeOperators, useService, type TestTenant } from '../support/running-service.js';
@@ -314,12 +314,11 @@ test('a proposal whose answer was lost before midnight is found after it', async
   const { scope, account: accountId, user: userId } = ledger;
   const digest = core.names.digest('a test', accountId);
   const meta = {
-    ...operatorMeta(scope, 'ProposeCorrection'),
+    ...metaBy('fay', core, scope),
     idempotency: { key: digest, fingerprint: digest },
   };
   const correction = { accountId, userId, unit: 'CENTS', amount: 5, reason: 'r' };
-  const by = memberOfStaff(core.names, scope, 'fay');
-  const command = new ProposalCommandEnvelope(meta, { ...correction, by });
+  const command = new ProposalCommandEnvelope(meta, { ...correction, by: meta.actor.name });
   const first = await core.commands.execute(command);
   const back = clockMovedBy(DAY_MS);
   const again = await core.commands.execute(command).finally(back);
@@ -335,7 +334,8 @@ test('a proposal lapses after seven days', async () => {
   const limit = 10;
   const head = await running.service.head();
   const late = Date.now() + PROPOSAL_LIFE_MS + 1;
-  const approved = await approveOnRecord(core, { name, by: 'gil', now: late });
+  const meta = metaBy('gil', core, ledger.scope);
+  const approved = await approveOnRecord(core, { name, meta, now: late });
   expect(approved instanceof NotDone && approved.because).toEqual({ code: 'PROPOSAL_EXPIRED' });
   expect(await running.service.head()).toBe(head);
   expect(await listProposals(core, ledger.scope, { limit, now: late })).toMatchObject([
@@ -345,7 +345,7 @@ test('a proposal lapses after seven days', async () => {
   expect(
     await listProposals(core, ledger.scope, { state: 'waiting', limit, now: inTime }),
   ).toMatchObject([{ id }]);
-  expect(await approveOnRecord(core, { name, by: 'gil', now: inTime })).toMatchObject({
+  expect(await approveOnRecord(core, { name, meta, now: inTime })).toMatchObject({
     parameters: { proposal: id },
   });
 });

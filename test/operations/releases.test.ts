@@ -35,7 +35,7 @@ afterEach(() => projected.close());
 
 const operatorOf = (projectors: readonly Projector[]): RecordingOperator => ({
   parts: { pool, log: projected.log, decode: projected.ledger.decode, projectors },
-  actor: 'ann',
+  by: { name: 'ann', channel: 'cli' },
   signal: new AbortController().signal,
   warn: () => undefined,
 });

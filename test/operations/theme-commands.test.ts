@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { digestOf } from '../../src/foundation/canonical-json.js';
-import { operatingSystemUser, operatorMeta } from '../../src/operations/audit.js';
+import { operatingSystemUser } from '../../src/operations/audit.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { ThemeChanges } from '../../src/themes/theme-changes.js';
 import { type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
+import { metaBy } from '../support/operations.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { FOREIGN_THEME } from '../themes/foreign-theme.js';
 import { runHere, type Ran } from '../support/command-line.js';
@@ -153,11 +154,12 @@ test('bad input is one clear line and exit 1, and changes nothing', async () => 
 });
 
 test('Changes of two processes to one locale follow each other, and none is lost.', async () => {
-  const { themeChanges, themeRows, commands } = running.service.service.core;
+  const { core } = running.service.service;
+  const { themeChanges, themeRows, commands } = core;
   const other = new ThemeChanges(commands, themeRows);
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
   const patches = Array.from({ length: 8 }, (_, index) =>
-    (index % 2 === 0 ? themeChanges : other).patch(operatorMeta(scope, 'test'), 'fr', {
+    (index % 2 === 0 ? themeChanges : other).patch(metaBy('sam', core, scope), 'fr', {
       page: { [`own${index}`]: index },
     }),
   );
@@ -172,7 +174,7 @@ test('Changes of two processes to one locale follow each other, and none is lost
   const expected = { expected: 8 };
   const outcomes = await Promise.all(
     ['a', 'b'].map((text) =>
-      themeChanges.put(operatorMeta(scope, 'test'), 'fr', heading(text), expected),
+      themeChanges.put(metaBy('sam', core, scope), 'fr', heading(text), expected),
     ),
   );
   expect(outcomes.filter((outcome) => 'refused' in outcome)).toMatchObject([
@@ -181,10 +183,11 @@ test('Changes of two processes to one locale follow each other, and none is lost
 });
 
 test('A change that an outage of the log left without its audit event is recorded later, once.', async () => {
-  const { themeChanges, themeRows, log, names } = running.service.service.core;
+  const { core } = running.service.service;
+  const { themeChanges, themeRows, log, names } = core;
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
   const away = () => Promise.reject(new EventLogUnavailable('away'));
-  const meta = operatorMeta(scope, 'test');
+  const meta = metaBy('sam', core, scope);
   const stopped = new ThemeChanges({ execute: away } as never, themeRows);
   await expect(stopped.put(meta, 'it', heading('Ciao'))).rejects.toThrow('away');
   expect(await themeRows.version(scope, 'it')).toMatchObject({ version: 1, position: null });
@@ -213,9 +216,10 @@ test('A change that an outage of the log left without its audit event is recorde
 });
 
 test('A removal is a version, and only the newest 1,000 versions are kept.', async () => {
-  const { themeChanges, themeRows, pool } = running.service.service.core;
+  const { core } = running.service.service;
+  const { themeChanges, themeRows, pool } = core;
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const change = () => operatorMeta(scope, 'test');
+  const change = () => metaBy('sam', core, scope);
   await themeChanges.put(change(), 'de', heading('A'));
   expect(await themeChanges.remove(change(), 'de')).toMatchObject({ version: 2, changed: true });
   expect(await themeChanges.remove(change(), 'de')).toEqual({ refused: 'THEME_NOT_FOUND' });

@@ -115,7 +115,7 @@ export class ChainedLedger {
   acknowledge(): Promise<LossAcknowledgement> {
     const options = {
       reason: 'a fail-over',
-      by: 'test',
+      by: { name: 'test', channel: 'cli' } as const,
       warn: () => undefined,
       signal: new AbortController().signal,
       awayMsMax: 10_000,

@@ -3,6 +3,7 @@ import {
   openOperationsPool,
   type ProjectionOperator,
 } from '../../src/operations/projections/projection-operator.js';
+import { operatorMeta, type StaffMeta } from '../../src/operations/audit.js';
 import * as adjustment from '../../src/operations/ledger/ledger-adjustment.js';
 import * as digest from '../../src/operations/ledger/ledger-digest.js';
 import * as ledgerExport from '../../src/operations/ledger/ledger-export.js';
@@ -48,6 +49,13 @@ export const verifyLedger = insisting(verification.verifyLedger);
 export const acknowledgeLoss = insisting(loss.acknowledgeLoss);
 export const copyLog = insisting(logCopy.copyLog);
 export const copyWholeLog = insisting(logMove.copyWholeLog);
+
+/** Of a command on the command line. */
+export const metaBy = (
+  name: string,
+  core: Parameters<typeof operatorMeta>[0],
+  scope: StaffMeta['scope'],
+): StaffMeta => operatorMeta(core, scope, { name, channel: 'cli' }, 'test');
 
 /** Runs the work on read models with connections of its own, as the command line does. */
 export async function withProjections<T>(

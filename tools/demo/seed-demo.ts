@@ -10,6 +10,7 @@ import { availableCredit } from '../../src/domain/account/rewards/redemption.js'
 import type { DomainEvent } from '../../src/domain/events.js';
 import type { Scope } from '../../src/domain/scope.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
+import type { StaffMeta } from '../../src/operations/audit.js';
 import { auditedOn, type Done } from '../../src/operations/audited.js';
 import { accountsInLog } from '../../src/operations/ledger/ledger-entries.js';
 import { changePeriodOnRecord } from '../../src/operations/ledger/ledger-periods.js';
@@ -199,8 +200,8 @@ class Seeding {
     const decided = new Set(due.map(({ referralId }) => referralId));
     this.waiting = this.waiting.filter(({ referralId }) => !decided.has(referralId));
     const asked = due.map(({ referralId, action }) => ({ referralId, action }));
-    await this.asOperator('sam', 'referral moderate', async (core) => {
-      const result = await moderateReferrals(core, this.scope, asked);
+    await this.asOperator('sam', 'referral moderate', async (core, meta) => {
+      const result = await moderateReferrals(core, meta, asked);
       return result instanceof NotDone
         ? result
         : { result, parameters: { referrals: asked.length } };
@@ -354,9 +355,9 @@ class Seeding {
   }
 
   private async closes(period: string): Promise<void> {
-    const remark = { period, comment: 'compared with the books', by: 'fay' };
-    await this.asOperator('fay', 'ledger close', (core) =>
-      changePeriodOnRecord(core, this.scope, 'ClosePeriod', remark),
+    const remark = { period, comment: 'compared with the books' };
+    await this.asOperator('fay', 'ledger close', (core, meta) =>
+      changePeriodOnRecord(core, meta, 'ClosePeriod', remark),
     );
   }
 
@@ -368,26 +369,26 @@ class Seeding {
       unit: 'CENTS',
       amount: by === undefined ? 300 : 750,
       reason: by === undefined ? 'promised on the phone' : 'lost in the move of the shop',
-      by: 'fay',
     };
-    const { id } = await this.asOperator('fay', 'ledger propose', (core) =>
-      proposeOnRecord(core, this.scope, request),
+    const { id } = await this.asOperator('fay', 'ledger propose', (core, meta) =>
+      proposeOnRecord(core, meta, request),
     );
     const name = proposalNameOf(id);
     if (by === undefined || name === undefined) return;
-    await this.asOperator(by, 'ledger approve', (core) =>
-      approveOnRecord(core, { name, by, now: this.past.now() }),
+    await this.asOperator(by, 'ledger approve', (core, meta) =>
+      approveOnRecord(core, { name, meta, now: this.past.now() }),
     );
   }
 
   private async asOperator<T>(
-    by: string,
+    name: string,
     operation: string,
-    work: (core: Core) => Promise<Outcome<Done<T>>>,
+    work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
   ): Promise<T> {
     const warn = (line: string): never => {
       throw new Error(line);
     };
+    const by = { name, channel: 'console' } as const;
     const outcome = await auditedOn(this.core, { scope: this.scope, by, operation, warn }, work);
     if (outcome instanceof NotDone) throw new Error(JSON.stringify(outcome.because));
     return outcome;

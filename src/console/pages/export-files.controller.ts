@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Exports } from '../../exports/exports.js';
-import { OPERATOR } from '../../operations/audit.js';
+import { NotDone } from '../../operations/outcome.js';
 import { contentTypeOf, FileDownloads } from '../../http/exports/file-downloads.js';
 import { fileNameOf } from '../../http/exports/file-name.js';
 import { ConsoleCall, FileForRoles, fileSent } from '../console-call.js';
@@ -35,11 +35,16 @@ export class ConsoleExportFilesController {
     const { state } = found;
     const download = await this.downloads.fileOf(state);
     const { exportId, file } = download;
-    await this.pages.recorded(call, [scope, 'export download'], () =>
-      Promise.resolve({ result: null, parameters: { export: exportId }, digest: file.sha256 }),
+    const actor = await this.pages.recorded(call, [scope, 'export download'], (_, meta) =>
+      Promise.resolve({
+        result: meta.actor,
+        parameters: { export: exportId },
+        digest: file.sha256,
+      }),
     );
+    if (actor instanceof NotDone) throw new Error('a download is never refused');
     const { requestId: id, departure } = call;
-    const content = await this.downloads.begin({ scope, actor: OPERATOR, id, departure }, download);
+    const content = await this.downloads.begin({ scope, actor, id, departure }, download);
     return fileSent(call, { name: fileNameOf(state), type: contentTypeOf(state) }, content);
   }
 }

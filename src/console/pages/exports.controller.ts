@@ -97,15 +97,15 @@ export class ConsoleExportsController {
       requester: call.operator.name,
       params: filters.length === 0 ? null : Object.fromEntries(filters),
     };
-    return this.pages.recorded(call, [scope, 'export run'], (core) =>
-      requestExport(core, scope, { exportType, format, texts }),
+    return this.pages.recorded(call, [scope, 'export run'], (core, meta) =>
+      requestExport(core, meta, { exportType, format, texts }),
     );
   }
 
   private cancel(call: ConsoleCall, scope: Scope) {
     const id = call.form.text('export');
-    return this.pages.recorded(call, [scope, 'export cancel'], (core) =>
-      cancelExport(core, scope, id),
+    return this.pages.recorded(call, [scope, 'export cancel'], (core, meta) =>
+      cancelExport(core, meta, id),
     );
   }
 

@@ -132,13 +132,13 @@ export class ConsoleModerationController {
     const outcome = await this.pages.recorded(
       call,
       [scope, 'referral moderate'],
-      async ({ commands }) => {
+      async (core, meta) => {
         const asked = chosen.map((referralId) => ({
           referralId,
           action,
           seen: seenIn(form, referralId),
         }));
-        const result = await moderateReferrals({ commands }, scope, asked);
+        const result = await moderateReferrals(core, meta, asked);
         if (result instanceof NotDone) return result;
         const parameters = { action, referrals: chosen.length };
         return { result, parameters, completed: `${chosen.length} referrals are moderated` };

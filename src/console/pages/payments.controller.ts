@@ -192,10 +192,10 @@ export class ConsolePaymentsController {
     action: string,
   ): Promise<Outcome<ShownConnection>> {
     const { form } = call;
-    return this.pages.recorded(call, [scope, `payment ${action}`], (core) =>
+    return this.pages.recorded(call, [scope, `payment ${action}`], (core, meta) =>
       action === 'disconnect'
-        ? disconnectPayments(core, this.payments, scope)
-        : connectPayments(core, this.payments, scope, {
+        ? disconnectPayments(core, this.payments, meta)
+        : connectPayments(core, this.payments, meta, {
             provider: 'stripe',
             secretKey: form.text('secretKey'),
             webhookSecret: form.text('webhookSecret'),

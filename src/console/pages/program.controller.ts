@@ -148,12 +148,16 @@ export class ConsoleProgramController {
         faults: faultAt(null, TEXTS.program.lookFirst),
       });
     const expected = Number(form.text('version'));
-    const outcome = await this.pages.recorded(call, [scope, 'program apply'], async (core) => {
-      const result = await applyProgram(core, scope.tenant, { program, expected });
-      if (result instanceof NotDone) return result;
-      const parameters = { program: program.id, version: result.version };
-      return { result, parameters, completed: `version ${result.version} is applied` };
-    });
+    const outcome = await this.pages.recorded(
+      call,
+      [scope, 'program apply'],
+      async (core, meta) => {
+        const result = await applyProgram(core, meta, { program, expected });
+        if (result instanceof NotDone) return result;
+        const parameters = { program: program.id, version: result.version };
+        return { result, parameters, completed: `version ${result.version} is applied` };
+      },
+    );
     if (outcome instanceof NotDone)
       return this.shown(call, scope, { ...compared, faults: faultsOfProgram(outcome) });
     const path = `${tenantPath(scope)}/program${queryOf({ program: program.id })}`;

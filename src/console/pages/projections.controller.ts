@@ -32,7 +32,7 @@ import {
 } from '../../operations/projections/projection-runs.js';
 import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
 import type { Form } from '../sessions/form.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { ConsoleCall, ForRoles, pageSent, redirected, staffOf } from '../console-call.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { differencesCsv } from '../view/differences.js';
 import {
@@ -152,10 +152,12 @@ export class ConsoleProjectionsController {
   }
 
   private started(
-    { form, operator: { name: by } }: ConsoleCall,
+    call: ConsoleCall,
     action: string,
     { projection: name }: Asked,
   ): Promise<Run | undefined> {
+    const { form } = call;
+    const by = staffOf(call);
     const { runs, operations } = this;
     const start = (asked: ProjectionRun): Promise<Run | undefined> =>
       startProjectionRun(runs, operations, by, asked);
@@ -208,12 +210,12 @@ export class ConsoleProjectionsController {
   }
 
   private operate<T>(
-    { operator }: ConsoleCall,
+    call: ConsoleCall,
     signal: AbortSignal,
     work: (projections: ProjectionOperator) => Promise<Outcome<T>>,
   ): Promise<Outcome<T>> {
     const { core, pool, warn } = this.operations;
-    return onProjections(core, pool, { actor: operator.name, signal, warn }, work);
+    return onProjections(core, pool, { by: staffOf(call), signal, warn }, work);
   }
 
   private async shown(

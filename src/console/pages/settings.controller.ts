@@ -120,8 +120,8 @@ export class ConsoleSettingsController {
     if (action === 'suspend' || action === 'resume') return this.suspend(call, scope, action);
     const settings = settingsIn(call.form);
     const asked = { settings, seen: call.form.text('seen') };
-    const outcome = await this.pages.recorded(call, [scope, 'tenant update'], (core) =>
-      changeSettings(core, scope.tenant, asked),
+    const outcome = await this.pages.recorded(call, [scope, 'tenant update'], (core, meta) =>
+      changeSettings(core, meta, asked),
     );
     if (outcome instanceof NotDone)
       return this.shown(call, scope, { faults: faultsOf(outcome, BY_LINES), typed: settings });
@@ -133,8 +133,10 @@ export class ConsoleSettingsController {
     if (graceMs === undefined)
       return this.shown(call, scope, { faults: faultAt(null, TEXTS.settings.graceMissing) });
     const asked = { what, graceMs, seen: call.form.text('seen') };
-    const outcome = await this.pages.recorded(call, [scope, `tenant rotate-${what}`], (core) =>
-      rotateOnRecord(core, scope, asked),
+    const outcome = await this.pages.recorded(
+      call,
+      [scope, `tenant rotate-${what}`],
+      (core, meta) => rotateOnRecord(core, meta, asked),
     );
     if (outcome instanceof NotDone) return this.shown(call, scope, { faults: faultsOf(outcome) });
     const { secret } = outcome;
@@ -151,9 +153,8 @@ export class ConsoleSettingsController {
     action: 'suspend' | 'resume',
   ): Promise<string> {
     const reason = action === 'suspend' ? call.form.text('reason') : null;
-    const asked = { reason, by: call.operator.name };
-    const outcome = await this.pages.recorded(call, [scope, `tenant ${action}`], (core) =>
-      suspendOnRecord(core, scope.tenant, asked),
+    const outcome = await this.pages.recorded(call, [scope, `tenant ${action}`], (core, meta) =>
+      suspendOnRecord(core, meta, reason),
     );
     if (outcome instanceof NotDone)
       return this.shown(call, scope, {

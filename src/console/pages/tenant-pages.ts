@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Core } from '../../stores/core.js';
 import { MODES, type Scope } from '../../domain/scope.js';
+import type { StaffMeta } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
 import type { GivingWay } from '../../foundation/giving-way.js';
 import { timeNow } from '../../foundation/world.js';
@@ -10,7 +11,7 @@ import type { LedgerOperations, LedgerRun } from '../../http/operations/ledger-o
 import type { OperationCalls } from '../../http/operations/operation-calls.js';
 import type { ShownRun } from '../../http/operations/operation-runs.js';
 import type { Operation } from '../../operations/registry/operation.js';
-import type { ConsoleCall } from '../console-call.js';
+import { staffOf, type ConsoleCall } from '../console-call.js';
 import type { Frame } from '../view/layout.js';
 import { progressText, runView, type RunView } from '../view/run-view.js';
 import { TEXTS } from '../texts.js';
@@ -117,9 +118,9 @@ export class TenantPages {
   async recorded<T>(
     call: Pick<ConsoleCall, 'operator'>,
     [scope, operation]: readonly [Scope, string],
-    work: (core: Core) => Promise<Outcome<Done<T>>>,
+    work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
   ): Promise<Outcome<T>> {
-    return ofThisTenant(await this.ledger.outcome({ operation, call, scope }, work));
+    return ofThisTenant(await this.ledger.outcome({ operation, by: staffOf(call), scope }, work));
   }
 
   /**
@@ -127,7 +128,7 @@ export class TenantPages {
    * @throws {ApiError} UNAVAILABLE when too many are not over yet.
    */
   async started(call: ConsoleCall, scope: Scope, asked: LedgerRun): Promise<string> {
-    const run = await this.ledger.start(call, scope, asked);
+    const run = await this.ledger.start(staffOf(call), scope, asked);
     if (run === undefined) throw unavailable();
     return run.id;
   }
@@ -137,12 +138,12 @@ export class TenantPages {
    * @throws {ApiError} FORBIDDEN for an id that the tenant does not have.
    */
   async called<T>(
-    { operator }: Pick<ConsoleCall, 'operator'>,
+    call: Pick<ConsoleCall, 'operator'>,
     operation: Operation,
     request: object,
     key?: string,
   ): Promise<Outcome<T>> {
-    const outcome = await this.calls.run(operation, request, { by: operator.name, key });
+    const outcome = await this.calls.run(operation, request, { by: staffOf(call), key });
     return ofThisTenant(outcome as Outcome<T>);
   }
 
@@ -151,7 +152,7 @@ export class TenantPages {
    * @throws {ApiError} UNAVAILABLE when too many are not over yet.
    */
   async startedRun(call: ConsoleCall, operation: Operation, request: object): Promise<string> {
-    const run = await this.calls.start(operation, request, { by: call.operator.name });
+    const run = await this.calls.start(operation, request, { by: staffOf(call) });
     if (run === undefined) throw unavailable();
     return run.id;
   }

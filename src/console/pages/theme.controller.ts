@@ -129,21 +129,20 @@ export class ConsoleThemeController {
 
   /** The faults in what was typed; none: it is done. */
   private async changed(call: ConsoleCall, scope: Scope): Promise<Faults> {
-    const { form, operator } = call;
+    const { form } = call;
     const locale = form.text('locale') || null;
-    const by = operator.name;
     const version = Number(form.text('version'));
     if (form.text('action') === 'rollback')
       return faultsOf(
-        await this.pages.recorded(call, [scope, 'theme rollback'], (core) =>
-          rollBackTheme(core, scope, { locale, version, by }),
+        await this.pages.recorded(call, [scope, 'theme rollback'], (core, meta) =>
+          rollBackTheme(core, meta, { locale, version }),
         ),
       );
     const values = jsonOf(form.text('values'));
     if (values === undefined) return faultAt('values', NO_JSON);
     return faultsOf(
-      await this.pages.recorded(call, [scope, 'theme put'], (core) =>
-        putTheme(core, scope, { locale, values, by, expected: version }),
+      await this.pages.recorded(call, [scope, 'theme put'], (core, meta) =>
+        putTheme(core, meta, { locale, values, expected: version }),
       ),
     );
   }

@@ -2,6 +2,7 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
+import type { StaffMeta } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import {
@@ -221,35 +222,35 @@ export class ConsoleWebhooksController {
     const endpoint = form.text('endpoint');
     const recorded = <T>(
       operation: string,
-      work: (core: Core) => Promise<Outcome<Done<T>>>,
+      work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
     ): Promise<Outcome<T>> => this.pages.recorded(call, [scope, `webhook ${operation}`], work);
     switch (action) {
       case 'add':
-        return recorded('subscribe', (core) =>
-          addNewEndpoint(core, this.guard, scope, {
+        return recorded('subscribe', (core, meta) =>
+          addNewEndpoint(core, this.guard, meta, {
             endpointUrl: endpoint,
             name: form.text('name') || undefined,
             types: form.all('types'),
           }),
         );
       case 'types':
-        return recorded('change-types', (core) =>
-          changeEndpointTypes(core, scope, { endpoint, types: form.all('types') }),
+        return recorded('change-types', (core, meta) =>
+          changeEndpointTypes(core, meta, { endpoint, types: form.all('types') }),
         );
       case 'remove':
-        return recorded('unsubscribe', (core) => removeEndpoint(core, scope, endpoint));
+        return recorded('unsubscribe', (core, meta) => removeEndpoint(core, meta, endpoint));
       case 'test':
         return recorded('test', (core) => queueEndpointTest(core, scope, endpoint, this.tests));
       case 'rotate':
-        return recorded('rotate-secret', (core) =>
-          rotateEndpointSecret(core, scope, {
+        return recorded('rotate-secret', (core, meta) =>
+          rotateEndpointSecret(core, meta, {
             endpoint,
             grace: form.text('grace'),
             seen: form.text('seen') || undefined,
           }),
         );
       case 'enable':
-        return recorded('enable', (core) => enableEndpoint(core, scope, endpoint));
+        return recorded('enable', (core, meta) => enableEndpoint(core, meta, endpoint));
       case 'resend':
         return recorded('resend', (core) =>
           resendDeliveries(core, scope, { delivery: form.text('delivery') }),

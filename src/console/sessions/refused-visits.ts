@@ -52,8 +52,12 @@ export class RefusedVisits {
   ): Promise<void> {
     const scope = await this.scopeOf(request.params);
     if (scope === undefined) return this.warn(by, visit);
-    const operation = { operation: 'console refused', by, parameters: visit, result: 'refused' };
-    await recordOperation(this.core, scope, operation);
+    await recordOperation(this.core, scope, {
+      operation: 'console refused',
+      by: { name: by, channel: 'console' },
+      parameters: visit,
+      result: 'refused',
+    });
   }
 
   private async scopeOf(parameters: unknown): Promise<Scope | undefined> {

@@ -1,10 +1,10 @@
 import { isAlias } from '../../tenants/tenant-directory.js';
 import type { Core } from '../../stores/core.js';
 import type { Mode, Scope } from '../../domain/scope.js';
-import { auditedOn, type AuditFrame, type Done } from '../../operations/audited.js';
+import type { Staff, StaffMeta } from '../../operations/audit.js';
+import { auditedOn, type Done } from '../../operations/audited.js';
 import type { Outcome } from '../../operations/outcome.js';
 import { ApiError } from '../edge/api-error.js';
-import type { OperatorCall } from '../credentials/call.js';
 import type { OperationRuns, Run, RunContext } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';
 
@@ -12,7 +12,7 @@ import type { OperationsCore } from './operations-core.js';
 export interface CalledOperation {
   /** The command's name on the command line: `ledger statement`. */
   readonly operation: string;
-  readonly call: Pick<OperatorCall, 'operator'>;
+  readonly by: Staff;
   readonly scope: Scope;
 }
 
@@ -42,9 +42,10 @@ export class LedgerOperations {
   /** Runs and records an operation; a refusal is a value. */
   outcome<T>(
     called: CalledOperation,
-    work: (core: Core) => Promise<Outcome<Done<T>>>,
+    work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
   ): Promise<Outcome<T>> {
-    return auditedOn(this.operations.core, this.frame(called), work);
+    const { core, warn } = this.operations;
+    return auditedOn(core, { ...called, warn }, work);
   }
 
   /**
@@ -52,16 +53,12 @@ export class LedgerOperations {
    * @throws DatabaseUnavailable
    */
   start(
-    call: CalledOperation['call'],
+    by: Staff,
     scope: Scope,
     { operation, parameters, work }: LedgerRun,
   ): Promise<Run | undefined> {
-    return this.runs.start({ operation, by: call.operator.name, scope, parameters }, (context) =>
-      this.outcome({ operation, call, scope }, (core) => work(core, context)),
+    return this.runs.start({ operation, by: by.name, scope, parameters }, (context) =>
+      this.outcome({ operation, by, scope }, (core) => work(core, context)),
     );
-  }
-
-  private frame({ operation, call, scope }: CalledOperation): AuditFrame {
-    return { scope, by: call.operator.name, operation, warn: this.operations.warn };
   }
 }

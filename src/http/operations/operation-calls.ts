@@ -1,3 +1,4 @@
+import type { Staff } from '../../operations/audit.js';
 import type { Outcome } from '../../operations/outcome.js';
 import {
   scopeIn,
@@ -12,8 +13,7 @@ import type { OperationsCore } from './operations-core.js';
 import { done } from './refusals.js';
 
 export interface OperationCaller {
-  /** The operator's name. */
-  readonly by: string;
+  readonly by: Staff;
   /** The idempotency key. */
   readonly key?: string | undefined;
   /** Called when the effect is that of an earlier call. */
@@ -45,7 +45,7 @@ export class OperationCalls {
     if (of === 'ledger') done(await scopeOf(this.operations.core, request));
     const scope = scopeIn(request);
     const parameters = shownParameters(operation, request);
-    const asked = { operation: name, by: caller.by, parameters, ...(scope && { scope }) };
+    const asked = { operation: name, by: caller.by.name, parameters, ...(scope && { scope }) };
     return this.runs.start(asked, (running) =>
       operation.run(this.contextOf(caller, running), request),
     );
@@ -60,7 +60,6 @@ export class OperationCalls {
       operationsPool: () => pool,
       payments: this.payments,
       by,
-      channel: 'http',
       operators,
       note: () => undefined,
       warn,

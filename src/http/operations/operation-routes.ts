@@ -135,7 +135,7 @@ async function answer(
   request: object,
 ): Promise<unknown> {
   const caller = {
-    by: operator.name,
+    by: { name: operator.name, channel: 'http' as const },
     key: operation.isKeyed ? idempotencyKeyOf(key) : undefined,
     onReplayed: () => void reply.header('Idempotency-Replayed', 'true'),
   };

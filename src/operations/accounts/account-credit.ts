@@ -99,12 +99,12 @@ export class CreditFold {
   }
 }
 
-/** Postings need neither the owner nor who corrected. */
+/** Postings need neither the owner nor the operators of a correction. */
 function withoutPeople(entry: Entry): Entry {
   const { event } = entry;
-  if (event.type !== 'RewardGranted') return { ...entry, event: withoutAdjustment(event) };
-  const owner = { ...event.owner, value: null };
-  return { ...entry, event: withoutAdjustment({ ...event, owner }) };
+  const nameless =
+    event.type === 'RewardGranted' ? { ...event, owner: { ...event.owner, value: null } } : event;
+  return { ...entry, actor: '', event: withoutAdjustment(nameless) };
 }
 
 function withoutAdjustment(event: Entry['event']): Entry['event'] {

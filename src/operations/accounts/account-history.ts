@@ -1,7 +1,6 @@
 import { streamEndOf, type Folded } from '../../command-handling/stream-cache.js';
 import type { Core } from '../../stores/core.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
-import { operatorOf } from '../../domain/account/rewards/adjustment.js';
 import {
   evolve,
   initialState,
@@ -15,7 +14,13 @@ import type { EventLog, Position, RecordedEvent } from '../../event-log/event-lo
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { LaterEntries } from '../ledger/entries-after-end.js';
-import { clockOf, findAccount, POSTED, selectedEvents } from '../ledger/ledger-entries.js';
+import {
+  actorShown,
+  clockOf,
+  findAccount,
+  POSTED,
+  selectedEvents,
+} from '../ledger/ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { CreditFold, type RememberedCredit, type ShownUnit } from './account-credit.js';
@@ -257,7 +262,8 @@ class ShownAccount {
     };
   }
 
-  event({ envelope, recorded, event }: Decoded): ShownEvent {
+  event(decoded: Decoded): ShownEvent {
+    const { recorded, event } = decoded;
     return {
       eventId: recorded.id,
       position: firstPosition(recorded),
@@ -265,10 +271,7 @@ class ShownAccount {
       recordedAt: iso(recorded.recordedAt),
       type: event.type,
       words: eventInWords(event as AccountEvent, this.known),
-      actor:
-        'adjustment' in event && event.adjustment
-          ? operatorOf(event.adjustment)
-          : `${envelope.actor.kind}:${envelope.actor.id}`,
+      actor: actorShown(decoded),
       data: this.showsPersonal ? event : null,
     };
   }

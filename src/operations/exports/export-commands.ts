@@ -11,10 +11,9 @@ import {
   ReadModelsIncomplete,
 } from '../../projecting/generations/live-generations.js';
 import type { Projector } from '../../projecting/projector.js';
-import { OPERATOR } from '../audit.js';
+import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { metaOf } from '../tenants/tenant-operation.js';
 
 /** Operations on exports: each returns the document that `--json` prints. */
 
@@ -50,15 +49,15 @@ const problemsOfName = (name: string | null): readonly string[] =>
 
 /** It is recorded; a worker writes it. Dates are ISO 8601. */
 export async function requestExport(
-  core: ExportCore,
-  scope: Scope,
+  core: Pick<Core, 'exports'>,
+  meta: StaffMeta,
   { texts, ...requested }: RequestedExport,
 ): Promise<Outcome<Done<ShownExport>>> {
   const { name } = texts;
   const params = { dates: 'ISO_8601', ...texts.params };
   const problems = [...problemsOfName(name), ...problemsOfParams(params)];
   if (problems.length > 0) return new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons: problems });
-  const outcome = await core.exports.request(metaOf(scope, OPERATOR, 'export run'), {
+  const outcome = await core.exports.request(meta, {
     ...requested,
     texts: { ...texts, params },
   });
@@ -83,11 +82,11 @@ export async function showExport(
 
 /** Refused for one that is over. */
 export async function cancelExport(
-  core: ExportCore,
-  scope: Scope,
+  core: Pick<Core, 'exports'>,
+  meta: StaffMeta,
   exportId: string,
 ): Promise<Outcome<Done<ShownExport>>> {
-  const outcome = await core.exports.cancel(metaOf(scope, OPERATOR, 'export cancel'), exportId);
+  const outcome = await core.exports.cancel(meta, exportId);
   if ('refused' in outcome)
     return new NotDone({
       code: outcome.refused === 'EXPORT_IS_OVER' ? 'EXPORT_IS_OVER' : 'EXPORT_NOT_FOUND',

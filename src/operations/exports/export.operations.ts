@@ -37,7 +37,7 @@ export const exportOperations: readonly Operation[] = [
       'export run acme --type USER --out -',
     ],
     run: async (context, { type: exportType, format, param, name: own, out }) => {
-      const texts = { name: own ?? null, requester: context.by, params: param ?? null };
+      const texts = { name: own ?? null, requester: context.by.name, params: param ?? null };
       const shown = await runExport(context, { exportType, format, texts }, out);
       if (!(shown instanceof NotDone) && out !== '-')
         await context.write(`${JSON.stringify(shown, null, 2)}\n`);
@@ -77,7 +77,7 @@ export const exportOperations: readonly Operation[] = [
     },
     examples: ['export cancel acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
     record: async (context, { exportId }) => {
-      const { core, scope } = context;
+      const { core, scope, meta } = context;
       const id = await fullId(context, exportId, async (prefix) => {
         const all = await listExports(core, scope, {
           projectors: accountProjectors,
@@ -86,7 +86,7 @@ export const exportOperations: readonly Operation[] = [
         const shown = all instanceof NotDone ? [] : all;
         return shown.map((one) => one.id).filter((one) => one.startsWith(prefix));
       });
-      return id instanceof NotDone ? id : cancelExport(core, scope, id);
+      return id instanceof NotDone ? id : cancelExport(core, meta, id);
     },
     said: ({ id, status }) => `${id} ${status}`,
   }),

@@ -35,7 +35,7 @@ export async function runExport(
   const frame = { scope, by, operation: 'export run', warn };
   try {
     const completed = await writeExportsHere(parts, async () => {
-      const begun = await auditedOn(core, frame, () => requestExport(core, scope, requested));
+      const begun = await auditedOn(core, frame, (_, meta) => requestExport(core, meta, requested));
       if (begun instanceof NotDone) return begun;
       const shown = await completion(context, begun.id);
       if (shown instanceof NotDone) return shown;

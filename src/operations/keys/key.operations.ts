@@ -7,6 +7,7 @@ import {
   type KeyStatus,
 } from '../../privacy/key-rotation.js';
 import { readMasterKeyFile } from '../../privacy/master-key.js';
+import { recordEverywhere } from '../audit.js';
 import { help, text } from '../registry/members.js';
 import { serviceOperation, type Operation } from '../registry/operation.js';
 
@@ -20,7 +21,7 @@ export const keyOperations: readonly Operation[] = [
     roles: [],
     isRecorded: true,
     examples: ['key rotate --new-key-file new-master.key'],
-    run: async ({ core, operationsPool, note, onProgress }, { newKeyFile }) => {
+    run: async ({ core, by, operationsPool, note, warn, onProgress }, { newKeyFile }) => {
       const next = await readMasterKeyFile(newKeyFile);
       const pool = operationsPool();
       await rotateMasterKey(pool, core.masterKey, next);
@@ -31,7 +32,10 @@ export const keyOperations: readonly Operation[] = [
       // A command that is stopped here is finished by the service.
       const forever = new AbortController().signal;
       while (!(await settleRotation(pool, core.keyring))) await pause(LOOK_AGAIN_MS, forever);
-      return keyStatus(pool);
+      const result = await keyStatus(pool);
+      const done = { operation: 'key rotate', by, parameters: {}, result };
+      await recordEverywhere(core, done, { completed: 'the key is rotated', warn });
+      return result;
     },
     print: (status, { line }) => {
       line(`The master key is ${status.masterKeys[0]?.id ?? ''} now.`);

@@ -75,14 +75,14 @@ const adjust = recordedOperation({
     'ledger adjust acme 42 --user 7 --unit CENTS --amount -500 --reason "ticket 4711" --approved-by sam',
   ],
   record: async (context, { account, user, tenant: _, mode: __, ...correction }) => {
-    const { core, scope, by, keyed } = context;
+    const { core, meta, keyed } = context;
     if (!(await mayApprove(context, correction.approvedBy)))
       return new NotDone({ code: 'APPROVER_REFUSED' });
     const unknown = await unknownUnit(context, account, correction);
     if (unknown !== undefined) return unknown;
     const { newUnit: _newUnit, ...adjustment } = correction;
-    const request = { accountId: account, userId: user, ...adjustment, by };
-    return adjustOnRecord(core, scope, request, keyed);
+    const request = { accountId: account, userId: user, ...adjustment };
+    return adjustOnRecord(core, meta, request, keyed);
   },
   said: ({ eventId, position }, { amount, unit }) =>
     `adjusted by ${amount} ${unit}: event ${eventId} at ${position ?? ''}`,
@@ -101,7 +101,7 @@ async function unknownUnit(
 /** Over HTTP a correction names two people, the second one on trust; a proposal takes both keys. */
 async function mayApprove({ operators, by }: OperationContext, approver: string): Promise<boolean> {
   if (operators === undefined) return true;
-  const isOther = personNamed(approver) !== personNamed(by);
+  const isOther = personNamed(approver) !== personNamed(by.name);
   return isOther && (await operators.now()).hasRole(approver, 'finance');
 }
 
@@ -124,12 +124,12 @@ export const propose = recordedOperation({
   },
   examples: ['ledger propose acme 42 --user 7 --unit CENTS --amount 500 --reason "ticket 4711"'],
   record: async (context, { account, user, tenant: _, mode: __, ...correction }) => {
-    const { core, scope, by, keyed } = context;
+    const { core, meta, keyed } = context;
     const unknown = await unknownUnit(context, account, correction);
     if (unknown !== undefined) return unknown;
     const { newUnit: _newUnit, ...proposed } = correction;
-    const request = { accountId: account, userId: user, ...proposed, by };
-    return proposeOnRecord(core, scope, request, keyed);
+    const request = { accountId: account, userId: user, ...proposed };
+    return proposeOnRecord(core, meta, request, keyed);
   },
   said: ({ id, expiresAt }) => `proposed ${id}; to be approved by ${expiresAt}`,
 });
@@ -160,8 +160,8 @@ async function onProposal<T>(
   if (scope instanceof NotDone) return scope;
   if (name === undefined || name.scope.tenant !== scope?.tenant)
     return new NotDone({ code: 'PROPOSAL_NOT_FOUND' });
-  return auditedOn(core, { scope: name.scope, by, operation, warn }, () =>
-    work({ name, by, now: timeNow(), onReplayed }),
+  return auditedOn(core, { scope: name.scope, by, operation, warn }, (_, meta) =>
+    work({ name, meta, now: timeNow(), onReplayed }),
   );
 }
 

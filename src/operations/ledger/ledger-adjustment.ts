@@ -1,10 +1,8 @@
 import { AccountCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../stores/core.js';
 import type { Personal } from '../../domain/personal.js';
-import type { Scope } from '../../domain/scope.js';
-import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
-import { memberOfStaff, operatorMeta, personNamed } from '../audit.js';
+import { memberOfStaff, personNamed, type StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { onceByKey, type Keyed, type KeyedBy } from '../operator-keys.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -17,7 +15,6 @@ export interface AdjustmentRequest {
   readonly amount: number;
   readonly reason: string;
   readonly approvedBy: string;
-  readonly by: string;
 }
 
 export interface Adjusted {
@@ -34,27 +31,24 @@ export interface Adjusted {
  */
 export async function adjustLedger(
   core: Pick<Core, 'commands' | 'names'>,
-  scope: Scope,
+  meta: StaffMeta,
   request: AdjustmentRequest,
   keyed?: KeyedBy,
 ): Promise<Outcome<Adjusted>> {
   if (keyed === undefined) {
-    const adjusted = await adjust(core, request, operatorMeta(scope, 'AdjustCredit'));
+    const adjusted = await adjust(core, request, meta);
     return adjusted instanceof NotDone ? adjusted : adjusted.done;
   }
-  const { by, ...correction } = request;
-  const asked = { ...correction, approvedBy: personNamed(request.approvedBy) };
-  return onceByKey(
-    core.names,
-    { scope, operation: 'ledger adjust', by, asked, causationId: 'AdjustCredit', ...keyed },
-    (meta) => adjust(core, request, meta),
+  const asked = { ...request, approvedBy: personNamed(request.approvedBy) };
+  return onceByKey(core.names, { meta, operation: 'ledger adjust', asked, ...keyed }, (keyedMeta) =>
+    adjust(core, request, keyedMeta),
   );
 }
 
 /** The correction with its audit event; a repetition is recorded as one. */
 export async function adjustOnRecord(
   core: Pick<Core, 'commands' | 'names'>,
-  scope: Scope,
+  meta: StaffMeta,
   request: AdjustmentRequest,
   keyed?: KeyedBy,
 ): Promise<Outcome<Done<Adjusted>>> {
@@ -63,11 +57,11 @@ export async function adjustOnRecord(
     repeated = true;
     keyed?.onReplayed?.();
   };
-  const result = await adjustLedger(core, scope, request, keyed && { ...keyed, onReplayed });
+  const result = await adjustLedger(core, meta, request, keyed && { ...keyed, onReplayed });
   if (result instanceof NotDone) return result;
   const { accountId, userId, unit, amount } = request;
-  const account = core.names.accountRef(scope, accountId);
-  const user = core.names.userRef(scope, account, userId);
+  const account = core.names.accountRef(meta.scope, accountId);
+  const user = core.names.userRef(meta.scope, account, userId);
   return {
     result,
     parameters: { account, user, unit, amount, repeated },
@@ -77,8 +71,8 @@ export async function adjustOnRecord(
 
 async function adjust(
   core: Pick<Core, 'commands' | 'names'>,
-  { accountId, userId, unit, amount, reason, ...staff }: AdjustmentRequest,
-  meta: CommandMeta,
+  { accountId, userId, unit, amount, reason, approvedBy }: AdjustmentRequest,
+  meta: StaffMeta,
 ): Promise<Outcome<Keyed<Adjusted>>> {
   const { names } = core;
   const { scope } = meta;
@@ -88,8 +82,8 @@ async function adjust(
     unit,
     amount,
     reason,
-    approvedBy: memberOfStaff(names, scope, staff.approvedBy),
-    by: memberOfStaff(names, scope, staff.by),
+    approvedBy: memberOfStaff(names, scope, approvedBy),
+    by: meta.actor.name,
   });
   return appendCorrection(core, command, { accountId, userId });
 }

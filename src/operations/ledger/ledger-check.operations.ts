@@ -120,8 +120,8 @@ export const reconcile = recordedOperation({
     'ledger reconcile acme --against balances.csv',
   ],
   record: async (context, { period, against, balances = against }) => {
-    const { core, scope, signal, giveWay, onProgress, note, channel } = context;
-    const source = channel === 'cli' ? '--against' : 'against';
+    const { core, scope, signal, giveWay, onProgress, note, by } = context;
+    const source = by.channel === 'cli' ? '--against' : 'against';
     const file = balances === undefined ? undefined : await parseBalances(balances, source);
     if (file instanceof NotDone) return file;
     const asked = { period, against: file };

@@ -5,6 +5,7 @@ import type { Core } from '../../stores/core.js';
 import type { AccountEvent, AccountEventOf } from '../../domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { Decoded, EventCodec } from '../../event-log/codec.js';
+import { shownActor, shownName } from '../../event-log/envelope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { logPages, pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
@@ -91,8 +92,19 @@ export function entryOf({ event, envelope, recorded }: Decoded): Entry {
     eventId: id,
     position,
     recordedAt,
-    actor: `${envelope.actor.kind}:${envelope.actor.id}`,
+    actor: actorShown({ event, envelope }),
   };
+}
+
+/**
+ * The actor of an event. Of a correction the proposer, whose channel is known for corrections in
+ * one step.
+ */
+export function actorShown({ event, envelope: { actor } }: Omit<Decoded, 'recorded'>): string {
+  const by = 'adjustment' in event ? event.adjustment?.by : undefined;
+  return by === undefined || by.subject === actor.id
+    ? shownActor(actor)
+    : `operator:${shownName(by)}`;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
+import { shownActor } from '../../event-log/envelope.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { CURRENT_VERSIONS } from '../../event-log/event-schemas.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
@@ -108,7 +109,7 @@ function exportedEvent({ event, envelope, recorded }: Decoded) {
     correlationId,
     causationId,
     commandId,
-    actor: `${actor.kind}:${actor.id}`,
+    actor: shownActor(actor),
     data,
   };
 }

@@ -4,7 +4,7 @@ import type { ChangePeriod } from '../../domain/period/period.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { timeNow } from '../../foundation/world.js';
-import { memberOfStaff, operatorMeta, staffSays } from '../audit.js';
+import { staffSays, type StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { parsePeriod } from './ledger-selection.js';
@@ -12,7 +12,6 @@ import { parsePeriod } from './ledger-selection.js';
 export interface PeriodRequest {
   readonly period: string;
   readonly comment: string;
-  readonly by: string;
 }
 
 export interface PeriodChanged {
@@ -23,10 +22,10 @@ export interface PeriodChanged {
 
 /** `ledger close` and `ledger reopen`, with what the audit event contains. */
 export async function changePeriodOnRecord(
-  { commands, names }: Pick<Core, 'commands' | 'names'>,
-  scope: Scope,
+  { commands }: Pick<Core, 'commands'>,
+  meta: StaffMeta,
   type: ChangePeriod['type'],
-  { period: name, comment, by }: PeriodRequest,
+  { period: name, comment }: PeriodRequest,
 ): Promise<Outcome<Done<PeriodChanged>>> {
   const period = parsePeriod(name);
   if (period instanceof NotDone) return period;
@@ -35,12 +34,10 @@ export async function changePeriodOnRecord(
     period: name,
     endsAt: period.to,
     now: timeNow(),
-    comment: staffSays(names, scope, by, comment),
-    by: memberOfStaff(names, scope, by),
+    comment: staffSays(meta, comment),
+    by: meta.actor.name,
   };
-  const outcome = await commands.execute(
-    new PeriodCommandEnvelope(operatorMeta(scope, type), command),
-  );
+  const outcome = await commands.execute(new PeriodCommandEnvelope(meta, command));
   if ('refused' in outcome)
     return new NotDone({ code: 'PERIOD_NOT_CHANGED', refused: outcome.refused, period: name });
   const status = type === 'ClosePeriod' ? 'closed' : 'open';

@@ -13,11 +13,10 @@ import {
   type ProposalEnded,
 } from '../../domain/proposal/proposal.decider.js';
 import { MODES, type Scope } from '../../domain/scope.js';
-import type { CommandMeta } from '../../event-log/envelope.js';
 import { pages } from '../../event-log/event-pages.js';
 import { pause } from '../../foundation/pause.js';
 import { tryLock } from '../../postgres/locks.js';
-import { memberOfStaff, operatorMeta, personNamed, staffSays } from '../audit.js';
+import { personNamed, staffSays, type StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { onceByKey, type Keyed, type KeyedBy } from '../operator-keys.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -42,14 +41,14 @@ type Parts = Pick<Core, 'commands' | 'names'>;
 /** Records a proposal with its audit event; the same key again is the same proposal. */
 export async function proposeOnRecord(
   core: Parts,
-  scope: Scope,
+  meta: StaffMeta,
   request: ProposalRequest,
   keyed?: KeyedBy,
 ): Promise<Outcome<Done<Proposed>>> {
   let repeated: true | undefined;
   const result = await proposedOnce(
     core,
-    scope,
+    meta,
     request,
     keyed && {
       ...keyed,
@@ -61,37 +60,35 @@ export async function proposeOnRecord(
   );
   if (result instanceof NotDone) return result;
   const { accountId, userId, unit, amount } = request;
-  const account = core.names.accountRef(scope, accountId);
-  const user = core.names.userRef(scope, account, userId);
+  const account = core.names.accountRef(meta.scope, accountId);
+  const user = core.names.userRef(meta.scope, account, userId);
   const parameters = { proposal: result.id, account, user, unit, amount, repeated };
   return { result, parameters, completed: `the proposal ${result.id} stands` };
 }
 
 async function proposedOnce(
   core: Parts,
-  scope: Scope,
+  meta: StaffMeta,
   request: ProposalRequest,
   keyed: KeyedBy | undefined,
 ): Promise<Outcome<Proposed>> {
-  const causationId = 'ProposeCorrection';
-  const proposing = (meta: CommandMeta) => proposed(core, request, meta);
+  const proposing = (keyedMeta: StaffMeta) => proposed(core, request, keyedMeta);
   if (keyed === undefined) {
-    const made = await proposing(operatorMeta(scope, causationId));
+    const made = await proposing(meta);
     return made instanceof NotDone ? made : made.done;
   }
-  const { by, ...asked } = request;
-  const operation = { scope, operation: 'ledger propose', by, asked, causationId, ...keyed };
+  const operation = { meta, operation: 'ledger propose', asked: request, ...keyed };
   return onceByKey(core.names, operation, proposing);
 }
 
 async function proposed(
-  { commands, names }: Parts,
-  { by, ...correction }: ProposalRequest,
-  meta: CommandMeta,
+  { commands }: Parts,
+  correction: ProposalRequest,
+  meta: StaffMeta,
 ): Promise<Outcome<Keyed<Proposed>>> {
   const { scope } = meta;
   const outcome = await commands.execute(
-    new ProposalCommandEnvelope(meta, { ...correction, by: memberOfStaff(names, scope, by) }),
+    new ProposalCommandEnvelope(meta, { ...correction, by: meta.actor.name }),
   );
   if ('refused' in outcome) {
     const { refused, details = [] } = outcome;
@@ -106,7 +103,7 @@ async function proposed(
 
 export interface ApprovalRequest {
   readonly name: ProposalName;
-  readonly by: string;
+  readonly meta: StaffMeta;
   /** Epoch milliseconds. */
   readonly now: number;
   /** Called when the same operator had approved it before. */
@@ -121,12 +118,12 @@ type ProposalCore = Pick<Core, 'commands' | 'names' | 'streams' | 'pool'>;
  */
 export const approveOnRecord = (
   core: ProposalCore,
-  { name, by, now, onReplayed }: ApprovalRequest,
+  { name, meta, now, onReplayed }: ApprovalRequest,
 ): Promise<Outcome<Done<Adjusted>>> =>
   onlyEndOf(core, name, async ({ proposal, ended }) => {
     const { names } = core;
     const { scope } = name;
-    const approvedBy = memberOfStaff(names, scope, by);
+    const approvedBy = meta.actor.name;
     if (isSamePerson(proposal.by, approvedBy)) return new NotDone({ code: 'PROPOSAL_IS_OWN' });
     if (ended !== undefined) return new NotDone({ code: 'PROPOSAL_ENDED', state: stateOf(ended) });
     if (now > proposal.at + PROPOSAL_LIFE_MS) return new NotDone({ code: 'PROPOSAL_EXPIRED' });
@@ -141,7 +138,7 @@ export const approveOnRecord = (
     const request = { type: 'AdjustCredit', userId, person, unit, amount, reason } as const;
     const appended = await appendCorrection(
       core,
-      new AccountCommandEnvelope(approvalMeta(core, name), account, {
+      new AccountCommandEnvelope({ ...meta, ...approvalOf(core, name) }, account, {
         ...request,
         approvedBy,
         by: proposal.by,
@@ -163,11 +160,7 @@ export const approveOnRecord = (
     };
   });
 
-export interface EndRequest {
-  readonly name: ProposalName;
-  readonly by: string;
-  /** Epoch milliseconds. */
-  readonly now: number;
+export interface EndRequest extends Omit<ApprovalRequest, 'onReplayed'> {
   /** Why it is rejected; undefined: its proposer withdraws it. */
   readonly reason?: string;
 }
@@ -175,11 +168,11 @@ export interface EndRequest {
 /** Rejects or withdraws a proposal that waits, with its audit event. */
 export const endOnRecord = (
   core: ProposalCore & Pick<Core, 'log' | 'codec'>,
-  { name, by, now, reason }: EndRequest,
+  { name, meta, now, reason }: EndRequest,
 ): Promise<Outcome<Done<ShownProposal>>> =>
   onlyEndOf(core, name, async (proposal) => {
-    const { scope, proposalId, day } = name;
-    const staff = memberOfStaff(core.names, scope, by);
+    const { proposalId, day } = name;
+    const { name: staff } = meta.actor;
     const isOwn = isSamePerson(proposal.proposal.by, staff);
     if (reason === undefined && !isOwn) return new NotDone({ code: 'PROPOSAL_OF_OTHERS' });
     if (reason !== undefined && isOwn) return new NotDone({ code: 'PROPOSAL_IS_OWN' });
@@ -189,10 +182,8 @@ export const endOnRecord = (
     const event: ProposalEnded =
       reason === undefined
         ? { ...end, type: 'CorrectionWithdrawn' }
-        : { ...end, type: 'CorrectionRejected', reason: staffSays(core.names, scope, by, reason) };
-    await core.commands.execute(
-      new EndProposalEnvelope(operatorMeta(scope, event.type), day, event),
-    );
+        : { ...end, type: 'CorrectionRejected', reason: staffSays(meta, reason) };
+    await core.commands.execute(new EndProposalEnvelope(meta, day, event));
     const id = proposalIdOf(name);
     return {
       result: await shownProposal(core, { ...proposal, ended: event }, now),
@@ -376,10 +367,10 @@ async function endOf(
   const stream = core.names.accountStream(name.scope, account);
   const { state, handled } = await core.streams.accounts.load(stream);
   const isOver = now > proposal.at + PROPOSAL_LIFE_MS;
-  const meta = approvalMeta(core, name);
+  const approving = approvalOf(core, name);
   const approval =
-    isOver || handled.find(meta) !== undefined
-      ? await approvalIn(core, stream, meta.commandId)
+    isOver || handled.find(approving) !== undefined
+      ? await approvalIn(core, stream, approving.commandId)
       : undefined;
   const none = { endedBy: null, endedAt: null, endReason: null };
   if (approval !== undefined) return { state: 'approved', ...approval, endReason: null };
@@ -414,11 +405,9 @@ const expiryOf = ({ at }: CorrectionProposed): string =>
   new Date(at + PROPOSAL_LIFE_MS).toISOString();
 
 /** The same for every approver: the account's stream takes the correction once. */
-function approvalMeta({ names }: Pick<Core, 'names'>, name: ProposalName): CommandMeta {
-  const id = proposalIdOf(name);
-  const key = names.digest('proposal-approval', id);
+function approvalOf({ names }: Pick<Core, 'names'>, name: ProposalName) {
+  const key = names.digest('proposal-approval', proposalIdOf(name));
   return {
-    ...operatorMeta(name.scope, 'ApproveCorrection'),
     commandId: deterministicId(key, 'approval'),
     idempotency: { key, fingerprint: key },
   };

@@ -15,18 +15,16 @@ import {
 } from '../../chain/log-seal.js';
 import { sealedTail } from '../../chain/sealed-tail.js';
 import type { Core } from '../../stores/core.js';
-import { MODES } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
-import { recordDone } from '../audit.js';
+import { recordEverywhere, shownStaff, type Staff } from '../audit.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { LogReader, type Patience } from '../log/log-reader.js';
 
 export interface AcknowledgementOptions extends Patience {
   readonly reason: string;
-  /** The name of a member of staff. */
-  readonly by: string;
+  readonly by: Staff;
   readonly warn: (line: string) => void;
 }
 
@@ -149,7 +147,7 @@ async function acknowledge(
     seals: lost,
   };
   const acknowledgement = { ...unsigned, signature: signer.sign(acknowledgementText(unsigned)) };
-  await record(client, acknowledgement, by);
+  await record(client, acknowledgement, shownStaff(by));
   return acknowledgement;
 }
 
@@ -287,12 +285,9 @@ export async function auditLoss(
   // The reason is free text and may name a person: it is stored in the acknowledgement only, whose
   // digest is in the event.
   const parameters = { from: result.from ?? 'unknown', to: result.to ?? 'none' };
-  for (const { alias: tenant } of await core.tenantCommands.list())
-    for (const mode of MODES)
-      await recordDone(
-        core,
-        { tenant, mode },
-        { operation: 'ledger acknowledge-loss', by, parameters, result },
-        { completed: 'the loss was acknowledged', warn },
-      );
+  await recordEverywhere(
+    core,
+    { operation: 'ledger acknowledge-loss', by, parameters, result },
+    { completed: 'the loss was acknowledged', warn },
+  );
 }

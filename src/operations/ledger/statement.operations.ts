@@ -23,11 +23,11 @@ import {
 
 /** A note next to the figures; requests over HTTP have none. */
 export async function noteLater(
-  { channel, note }: ScopedContext,
+  { by, note }: ScopedContext,
   figures: 'statement' | 'month',
   countEntries: () => Promise<number>,
 ): Promise<void> {
-  if (channel === 'http') return;
+  if (by.channel !== 'cli') return;
   const line = laterText(await countEntries(), figures);
   if (line !== undefined) note(line);
 }
@@ -178,9 +178,9 @@ const changePeriod = (name: 'close' | 'reopen', summary: string, example: string
     route: { method: 'POST', path: `ledger/{tenant}/${name}` },
     examples: [example],
     record: async (context, request) => {
-      const { core, scope, by } = context;
+      const { core, scope, meta } = context;
       const type = name === 'close' ? 'ClosePeriod' : 'ReopenPeriod';
-      const done = await changePeriodOnRecord(core, scope, type, { ...request, by });
+      const done = await changePeriodOnRecord(core, meta, type, request);
       if (!(done instanceof NotDone) && name === 'close')
         await noteLater(context, 'month', () => entriesAfterPeriod(core, scope, request.period));
       return done;

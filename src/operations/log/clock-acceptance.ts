@@ -4,13 +4,12 @@ import { isAhead, msAhead } from '../../event-log/clock.js';
 import type { Position } from '../../event-log/event-log.js';
 import { run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
-import { recordDone, recordOperation, type Operation } from '../audit.js';
+import { recordDone, recordOperation, shownStaff, type Operation, type Staff } from '../audit.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
 export interface ClockAcceptanceRequest {
   readonly reason: string;
-  /** The name of a member of staff. */
-  readonly by: string;
+  readonly by: Staff;
   readonly warn: (line: string) => void;
 }
 
@@ -50,7 +49,7 @@ export async function acceptClock(
       client,
       tables
         .insertInto('ledger.clock_acceptances')
-        .values({ ...row, accepted_by: by, reason })
+        .values({ ...row, accepted_by: shownStaff(by), reason })
         .onConflict((conflict) => conflict.doNothing()),
     );
     await record(core, acceptance, request);

@@ -54,8 +54,8 @@ export const paymentOperations: readonly Operation[] = [
     examples: [
       'payment connect acme --mode test --provider stripe --secret-key-file key.txt --webhook-secret-file secret.txt',
     ],
-    record: ({ core, payments, scope }, { provider, secretKey, webhookSecret, apiBase }) =>
-      connectPayments(core, payments, scope, { provider, secretKey, webhookSecret, apiBase }),
+    record: ({ core, payments, meta }, { provider, secretKey, webhookSecret, apiBase }) =>
+      connectPayments(core, payments, meta, { provider, secretKey, webhookSecret, apiBase }),
     print,
   }),
   ledgerOperation({
@@ -109,7 +109,7 @@ export const paymentOperations: readonly Operation[] = [
     roles: ['support'],
     route: { method: 'POST', path: 'payments/{tenant}/disconnect' },
     examples: ['payment disconnect acme --mode test'],
-    record: ({ core, payments, scope }) => disconnectPayments(core, payments, scope),
+    record: ({ core, payments, meta }) => disconnectPayments(core, payments, meta),
     print,
   }),
 ];

@@ -20,6 +20,7 @@ import type { Scope } from '../../domain/scope.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { postgresAnnouncementsStore } from '../../webhooks/deliveries/announcements-store.js';
 import { AnnouncementsHandler } from '../../webhooks/deliveries/announcements-handler.js';
+import type { Staff } from '../audit.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
@@ -141,8 +142,7 @@ export async function skipParkedReaction(
 }
 
 export interface SkipOptions {
-  /** The member of staff. */
-  readonly by: string;
+  readonly by: Staff;
   readonly reason: string;
   readonly signal: AbortSignal;
   /** Called, with one line, when the skip could not be recorded. */

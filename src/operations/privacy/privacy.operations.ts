@@ -5,6 +5,7 @@ import {
   subjectsOf,
   type ListedErasure,
 } from '../../command-handling/processes/erasure-process.js';
+import type { Actor } from '../../event-log/envelope.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
 import { scrub } from '../../privacy/scrub.js';
@@ -12,7 +13,7 @@ import { ScrubbedGenerations } from '../../projecting/generations/scrubbed-gener
 import type { Core } from '../../stores/core.js';
 import { customerStreams, replayErasures } from '../../stores/erasure-replay.js';
 import { countOtherReleases } from '../../stores/release.js';
-import { OPERATOR } from '../audit.js';
+import { actorOf } from '../audit.js';
 import { NotDone, settingsRefused, type Outcome } from '../outcome.js';
 import { given } from '../registry/members.js';
 import { serviceOperation, type Operation } from '../registry/operation.js';
@@ -53,8 +54,9 @@ export const privacyOperations: readonly Operation[] = [
       }),
     },
     roles: [],
+    isRecorded: true,
     examples: ['privacy replay-erasures --from erasures.json'],
-    run: async ({ core }, { from = [] }) => {
+    run: async ({ core, by }, { from = [] }) => {
       const listed = erasuresIn(from);
       if (listed instanceof NotDone) return listed;
       const { destroyed, events } = await replayErasures(core.pool, core.log, core.keys, {
@@ -65,7 +67,8 @@ export const privacyOperations: readonly Operation[] = [
       const streams = await customerStreams(core.log, new Set(customers));
       for (const erasure of listed) {
         const stream = streams.get(erasure.customer ?? '');
-        const cause = causeOf(erasure.erasureId);
+        const actor = actorOf(core, erasure, by);
+        const cause = causeOf(erasure.erasureId, actor);
         await core.commands.execute(new RepeatErasureEnvelope(cause, erasure, stream));
       }
       await core.followedLog.hideUntilCaughtUp();
@@ -121,9 +124,9 @@ async function aliveOf({ keys }: Core, listed: readonly ListedErasure[]): Promis
   return [...(await keys.load(new Set(subjects))).values()].filter((key) => key !== null).length;
 }
 
-const causeOf = (erasureId: string) => ({
+const causeOf = (erasureId: string, actor: Actor) => ({
   correlationId: erasureId,
   causationId: erasureId,
-  actor: OPERATOR,
+  actor,
   idempotency: null,
 });

@@ -19,6 +19,7 @@ import {
 } from '../../projecting/generations/projection-history.js';
 import { describeError, isDataError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
+import { shownStaff, type Staff } from '../audit.js';
 import { NotDone, type OperationRefusal, type Outcome } from '../outcome.js';
 import type { OperationContext } from '../registry/operation.js';
 
@@ -28,17 +29,16 @@ export interface ProjectionOperator {
   readonly names: Core['names'];
   readonly commands: Core['commands'];
   readonly tenants: Pick<Core['tenants'], 'find'>;
-  /** The operator's name, for the history. */
-  readonly actor: string;
+  readonly by: Staff;
   readonly signal: AbortSignal;
   /** Called, with one line, for finished work that could not be recorded. */
   readonly warn: (line: string) => void;
 }
 
 /** What a recorded operation needs. */
-export type RecordingOperator = Pick<ProjectionOperator, 'parts' | 'actor' | 'signal' | 'warn'>;
+export type RecordingOperator = Pick<ProjectionOperator, 'parts' | 'by' | 'signal' | 'warn'>;
 
-interface OperationCaller extends Pick<ProjectionOperator, 'actor' | 'signal' | 'warn'> {
+interface OperationCaller extends Pick<ProjectionOperator, 'by' | 'signal' | 'warn'> {
   /** Replaces the service's projectors in tests. */
   readonly projectors?: readonly Projector[];
 }
@@ -53,9 +53,9 @@ export const openOperationsPool = (
 
 /** The work of an operation of the registry on read models. */
 export const onReadModels = <T>(
-  { core, operationsPool, by: actor, signal, warn }: OperationContext,
+  { core, operationsPool, by, signal, warn }: OperationContext,
   work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> => onProjections(core, operationsPool(), { actor, signal, warn }, work);
+): Promise<Outcome<T>> => onProjections(core, operationsPool(), { by, signal, warn }, work);
 
 /** @param pool see `openOperationsPool`; operations may share it. */
 export async function onProjections<T>(
@@ -148,7 +148,7 @@ export interface RecordedAction {
  * fails.
  */
 export async function recorded(
-  { parts, actor, signal, warn }: RecordingOperator,
+  { parts, by, signal, warn }: RecordingOperator,
   { action, projectors, where = {} }: RecordedAction,
   work: (client: PoolClient, signal: AbortSignal) => Promise<OperationResult>,
 ): Promise<object> {
@@ -157,7 +157,7 @@ export async function recorded(
     const operations = projectors.map(({ name }) => ({
       action,
       projection: name,
-      actor,
+      actor: shownStaff(by),
       ...where,
     }));
     const ids = await recordBegun(pool, operations);

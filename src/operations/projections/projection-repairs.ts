@@ -72,7 +72,7 @@ export async function repairProjections(
   };
   const done = {
     operation: 'projection rebuild',
-    by: operator.actor,
+    by: operator.by,
     parameters,
     result: document,
   };

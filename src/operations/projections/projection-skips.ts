@@ -34,7 +34,7 @@ export async function skipParkedEvent(
   { reason, ...named }: SkipRequest,
   onPage?: (events: number, last: string) => void,
 ): Promise<Outcome<ShownParkedStream>> {
-  const { parts, actor, warn } = operator;
+  const { parts, by, warn } = operator;
   const { name: projection } = projector;
   const stream = await streamNamed(operator, named);
   if (stream instanceof NotDone) return stream;
@@ -70,7 +70,7 @@ export async function skipParkedEvent(
       { tenant, mode },
       {
         operation: 'projection skip',
-        by: actor,
+        by,
         parameters: { projection, account: accountRef, position, reason },
         result: parked,
       },

@@ -79,7 +79,8 @@ export class UnreadableRetries {
     else this.lookedAt.delete(projection);
     if (parked.length === 0) return;
     const warn = (line: string): void => logger.warn({ projection }, line);
-    const caller = { projectors, actor: 'service', signal: this.stopping.signal, warn };
+    const by = { name: 'service', channel: 'cli' } as const;
+    const caller = { projectors, by, signal: this.stopping.signal, warn };
     let readable = 0;
     const outcome = await onProjections(core, pool, caller, async (operator) => {
       const only = new Set<string>();

@@ -4,8 +4,7 @@ import {
 } from '../../command-handling/commands.js';
 import type { Core } from '../../stores/core.js';
 import type { Position } from '../../event-log/event-log.js';
-import type { Scope } from '../../domain/scope.js';
-import { operatorMeta } from '../audit.js';
+import type { StaffMeta } from '../audit.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
 export interface Moderated {
@@ -17,10 +16,9 @@ export interface Moderated {
 /** Approves or denies sides of referrals, all or nothing, as a client does. */
 export async function moderateReferrals(
   { commands }: Pick<Core, 'commands'>,
-  scope: Scope,
+  meta: StaffMeta,
   actions: readonly AskedModeration[],
 ): Promise<Outcome<Moderated>> {
-  const meta = operatorMeta(scope, 'ModerateReferrals');
   const { refused, reasons, position } = await commands.execute(
     new ModerationCommandEnvelope(meta, actions),
   );

@@ -15,11 +15,11 @@ const PREFIX_MIN = 8;
  * @returns what was given when no id has the prefix.
  */
 export async function fullId(
-  { channel }: Pick<OperationContext, 'channel'>,
+  { by }: Pick<OperationContext, 'by'>,
   given: string,
   idsFrom: (prefix: string) => Promise<readonly string[]>,
 ): Promise<Outcome<string>> {
-  if (channel === 'http' || given.length < PREFIX_MIN) return given;
+  if (by.channel !== 'cli' || given.length < PREFIX_MIN) return given;
   const ids = await idsFrom(given);
   const [first = given, second] = ids;
   if (second === undefined) return first;

@@ -5,6 +5,7 @@ import type { Refusal } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
 import { isAlias } from '../../tenants/tenant-directory.js';
+import type { Staff, StaffMeta } from '../audit.js';
 import { auditedOn, type Done } from '../audited.js';
 import type { KeyedBy } from '../operator-keys.js';
 import { NotDone, type OperationRefusalCode, type Outcome } from '../outcome.js';
@@ -17,9 +18,8 @@ export interface OperationContext {
   /** Connections for work on read models: without a statement timeout. */
   readonly operationsPool: () => Pool;
   readonly payments: PaymentWorld;
-  /** The operator's name. */
-  readonly by: string;
-  readonly channel: 'cli' | 'http';
+  /** The operator. */
+  readonly by: Staff;
   /** Aborted by Ctrl-C, by an operator who stops the run, and when the process stops. */
   readonly signal: AbortSignal;
   readonly onProgress: (phase: string, done: number, total?: number) => void;
@@ -42,6 +42,12 @@ export interface OperationContext {
 /** Of a tenant and mode; the tenant exists. */
 export interface ScopedContext extends OperationContext {
   readonly scope: Scope;
+}
+
+/** Of an operation that an audit event records. */
+export interface RecordingContext extends ScopedContext {
+  /** Of the operation's command. */
+  readonly meta: StaffMeta;
 }
 
 /**
@@ -174,9 +180,12 @@ export interface Operation extends Omit<
 type Ran<Context, S extends Shape, Document> = {
   readonly run: (context: Context, request: RequestOf<S>) => Promise<Outcome<Document>>;
 };
-type Recorded<Context, S extends Shape, Document> = {
+type Recorded<S extends Shape, Document> = {
   /** @returns the document and what its audit event contains. */
-  readonly record: (context: Context, request: RequestOf<S>) => Promise<Outcome<Done<Document>>>;
+  readonly record: (
+    context: RecordingContext,
+    request: RequestOf<S>,
+  ) => Promise<Outcome<Done<Document>>>;
 };
 
 type Tenanted<S extends Shape> = S & { tenant: typeof tenant };
@@ -216,7 +225,7 @@ export function ledgerOperation<S extends Shape, Document, Row = Element<Documen
 
 /** As `ledgerOperation`; an audit event in the tenant's log records it. */
 export function recordedOperation<S extends Shape, Document, Row = Element<Document>>(
-  definition: Definition<S, Document, Row> & Recorded<ScopedContext, Scoped<S>, Document>,
+  definition: Definition<S, Document, Row> & Recorded<Scoped<S>, Document>,
 ): Operation {
   const { record, ...own } = definition;
   return erased(own, 'ledger', true, recording(own.name, record));
@@ -233,7 +242,7 @@ export function tenantOperation<S extends Shape, Document, Row = Element<Documen
 
 /** As `tenantOperation`, of an existing tenant; an audit event in its live mode records it. */
 export function recordedTenantOperation<S extends Shape, Document, Row = Element<Document>>(
-  definition: Definition<S, Document, Row> & Recorded<ScopedContext, Tenanted<S>, Document>,
+  definition: Definition<S, Document, Row> & Recorded<Tenanted<S>, Document>,
 ): Operation {
   const { record, ...own } = definition;
   return erased(own, 'tenant', true, recording(own.name, record));
@@ -245,13 +254,13 @@ type Element<T> = T extends readonly (infer E)[] ? E : never;
 const recording =
   <S extends Shape, Document>(
     operation: string,
-    record: Recorded<ScopedContext, S, Document>['record'],
+    record: Recorded<S, Document>['record'],
   ): Operation['run'] =>
   (context, request) =>
     withScope(context, request, (scoped) => {
       const { core, by, warn, scope } = scoped;
-      return auditedOn(core, { scope, by, operation, warn }, () =>
-        record(scoped, request as never),
+      return auditedOn(core, { scope, by, operation, warn }, (_, meta) =>
+        record({ ...scoped, meta }, request as never),
       );
     });
 

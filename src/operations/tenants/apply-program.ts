@@ -3,6 +3,7 @@ import { programsOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant, ProgramDocument } from '../../domain/tenant/tenant.decider.js';
 import { reasonsOf, refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
+import type { StaffMeta } from '../audit.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { parseProgram } from './program-schema.js';
 
@@ -38,23 +39,21 @@ export function programOf(content: unknown): Outcome<ProgramDocument> {
  */
 export async function applyProgram(
   { tenantCommands, tenants }: Pick<Core, 'tenantCommands' | 'tenants'>,
-  alias: string,
+  { scope: { tenant: alias }, actor }: StaffMeta,
   { program, expected }: { readonly program: ProgramDocument; readonly expected?: number },
 ): Promise<Outcome<AppliedProgram>> {
   if ((await tenants.find(alias)) === undefined)
     return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
-  const after = await tenantCommands.execute(
-    alias,
-    { type: 'ApplyProgram', program, now: timeNow() },
-    async (tenant) => {
+  const after = await tenantCommands
+    .by(actor)
+    .execute(alias, { type: 'ApplyProgram', program, now: timeNow() }, async (tenant) => {
       const version = versionOf(tenant, program.id);
       if (expected === undefined || version === expected) return undefined;
       return refused(
         'CHANGED_MEANWHILE',
         `program ${program.id} is at version ${version} by now: look at it first`,
       );
-    },
-  );
+    });
   if ('refused' in after) {
     const reasons = after.refused === 'RECORD_TOO_LARGE' ? [TOO_LARGE] : reasonsOf(after);
     return new NotDone({ code: 'PROGRAM_REFUSED', reasons });

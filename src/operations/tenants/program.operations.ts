@@ -25,10 +25,10 @@ export const programOperations: readonly Operation[] = [
     positions: ['file'],
     roles: [],
     examples: ['program apply acme program.json'],
-    record: async ({ core }, { tenant: alias, file }) => {
+    record: async ({ core, meta }, { tenant: alias, file }) => {
       const program = programOf(file);
       if (program instanceof NotDone) return program;
-      const applied = await applyProgram(core, alias, { program });
+      const applied = await applyProgram(core, meta, { program });
       if (applied instanceof NotDone) return applied;
       const programs = await programsOf(core, alias);
       if (programs instanceof NotDone) return programs;

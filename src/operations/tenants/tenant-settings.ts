@@ -15,7 +15,7 @@ import { timeNow } from '../../foundation/world.js';
 import { isMailAddress, isMailDomain, MAIL_DOMAINS_MAX } from '../../foundation/mail-address.js';
 import { TEST_ADDRESSES_MAX } from '../../mails/settings/test-addresses.js';
 import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
-import { memberOfStaff, staffSays } from '../audit.js';
+import { staffSays, type StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { NotDone, settingsRefused, type Outcome } from '../outcome.js';
@@ -128,7 +128,7 @@ const shownKeys = (
  */
 export async function changeSettings(
   core: SettingsCore,
-  alias: string,
+  { scope: { tenant: alias }, actor }: StaffMeta,
   { settings, seen }: { readonly settings: TenantSettings; readonly seen: string },
 ): Promise<Outcome<Done<TenantSettings>>> {
   const faults = faultsOf(settings);
@@ -141,11 +141,13 @@ export async function changeSettings(
   const commands = await commandsOf(core, alias, { before, after: settings });
   let known = seen;
   for (const command of commands) {
-    const changed = await core.tenantCommands.execute(alias, command, async (current) =>
-      digestOfSettings(await settingsOf(core, current)) === known
-        ? undefined
-        : changedBefore('the settings'),
-    );
+    const changed = await core.tenantCommands
+      .by(actor)
+      .execute(alias, command, async (current) =>
+        digestOfSettings(await settingsOf(core, current)) === known
+          ? undefined
+          : changedBefore('the settings'),
+      );
     if ('refused' in changed) return refusedSettings(changed);
     known = digestOfSettings(await settingsOf(core, changed));
   }
@@ -161,7 +163,7 @@ export async function changeSettings(
  */
 export async function rotateOnRecord(
   core: SettingsCore,
-  { tenant: alias, mode }: { readonly tenant: string; readonly mode: Mode },
+  { scope: { tenant: alias, mode }, actor }: StaffMeta,
   {
     what,
     graceMs,
@@ -179,10 +181,11 @@ export async function rotateOnRecord(
     seen === undefined || idsOf(current, mode)[0]?.id === seen
       ? undefined
       : changedBefore(what === 'key' ? 'the API key' : 'the signing secret');
+  const commands = core.tenantCommands.by(actor);
   const rotated =
     what === 'key'
-      ? await core.tenantCommands.rotateKeys(alias, [mode], graceMs, unless)
-      : await core.tenantCommands.rotateSigningSecrets(alias, [mode], graceMs, unless);
+      ? await commands.rotateKeys(alias, [mode], graceMs, unless)
+      : await commands.rotateSigningSecrets(alias, [mode], graceMs, unless);
   if ('refused' in rotated) return refusedSettings(rotated);
   const secret = rotated[mode];
   if (secret === undefined) throw new Error('a rotation makes no secret');
@@ -192,12 +195,12 @@ export async function rotateOnRecord(
 
 /** Refuses every request of a tenant, or serves it again. @param reason null: it is served. */
 export async function suspendOnRecord(
-  core: SettingsCore & Pick<Core, 'names'>,
-  alias: string,
-  { reason, by }: { readonly reason: string | null; readonly by: string },
+  core: SettingsCore,
+  meta: StaffMeta,
+  reason: string | null,
 ): Promise<Outcome<Done<TenantSettingsDocument>>> {
   const now = timeNow();
-  const scope = { tenant: alias, mode: 'live' } as const;
+  const { tenant: alias } = meta.scope;
   if (reason !== null && (reason.trim() === '' || reason.length > REASON_MAX))
     return settingsRefused(`the reason takes 1 to ${REASON_MAX} characters`);
   const command: TenantCommand =
@@ -205,11 +208,11 @@ export async function suspendOnRecord(
       ? { type: 'ResumeTenant', now }
       : {
           type: 'SuspendTenant',
-          reason: staffSays(core.names, scope, by, reason),
-          by: memberOfStaff(core.names, scope, by),
+          reason: staffSays(meta, reason),
+          by: meta.actor.name,
           now,
         };
-  const changed = await core.tenantCommands.execute(alias, command);
+  const changed = await core.tenantCommands.by(meta.actor).execute(alias, command);
   if ('refused' in changed) return refusedSettings(changed);
   const completed = `${alias} is ${changed.suspended === null ? 'open again' : 'suspended'}`;
   const result = await settingsDocument(core, changed);

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { COUNTED_CALLS, PUBLIC_USERS, type CountedCall } from '../../domain/tenant/open-rules.js';
 import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
 import { MAIL_TYPES } from '../../themes/theme-instance.js';
+import { auditedOn } from '../audited.js';
 import { NotDone, settingsRefused } from '../outcome.js';
 import { duration, given, help, msOf, text } from '../registry/members.js';
 import {
@@ -57,21 +58,26 @@ export const tenantOperations: readonly Operation[] = [
     },
     roles: [],
     examples: ['tenant create acme --program program.json'],
-    run: async ({ core, note }, { tenant: alias, program, paymentProvider, openEndpoints }) => {
-      const document = program === undefined ? DEFAULT_PROGRAM : programOf(program);
-      if (document instanceof NotDone) return document;
-      const created = await core.tenantCommands.create({
-        alias,
-        programType: paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY',
-        openEndpoints,
-        program: document,
+    isRecorded: true,
+    run: ({ core, by, note, warn }, { tenant: alias, ...asked }) => {
+      const scope = { tenant: alias, mode: 'live' } as const;
+      return auditedOn(core, { scope, by, operation: 'tenant create', warn }, async (_, meta) => {
+        const { program, paymentProvider, openEndpoints } = asked;
+        const document = program === undefined ? DEFAULT_PROGRAM : programOf(program);
+        if (document instanceof NotDone) return document;
+        const result = await core.tenantCommands.by(meta.actor).create({
+          alias,
+          programType: paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY',
+          openEndpoints,
+          program: document,
+        });
+        if ('refused' in result)
+          return result.refused === 'TENANT_EXISTS'
+            ? settingsRefused(`there is a tenant ${alias} already`)
+            : refusedSettings(result);
+        note('These secrets are shown this once.');
+        return { result, parameters: {}, digest: 'secret', completed: `${alias} is created` };
       });
-      if ('refused' in created)
-        return created.refused === 'TENANT_EXISTS'
-          ? settingsRefused(`there is a tenant ${alias} already`)
-          : refusedSettings(created);
-      note('These secrets are shown this once.');
-      return created;
     },
   }),
   serviceOperation({
@@ -155,12 +161,12 @@ export const tenantOperations: readonly Operation[] = [
       'tenant update acme --open-endpoints',
       'tenant update acme --allow-origin https://shop.example',
     ],
-    record: async ({ core }, { tenant: alias, ...changes }) => {
+    record: async ({ core, meta }, { tenant: alias, ...changes }) => {
       const tenant = await tenantNamed(core, alias);
       if (tenant instanceof NotDone) return tenant;
       const before = await settingsOf(core, tenant);
       const settings = changed(before, changes);
-      const done = await changeSettings(core, alias, { settings, seen: digestOfSettings(before) });
+      const done = await changeSettings(core, meta, { settings, seen: digestOfSettings(before) });
       if (done instanceof NotDone) return done;
       const after = (await core.tenants.read(alias)) ?? tenant;
       return { ...done, result: await settingsDocument(core, after) };
@@ -175,7 +181,7 @@ export const tenantOperations: readonly Operation[] = [
     members: { reason: help(text, 'why') },
     roles: [],
     examples: ['tenant suspend acme --reason "invoice 4711 is unpaid"'],
-    record: ({ core, by }, { tenant, reason }) => suspendOnRecord(core, tenant, { reason, by }),
+    record: ({ core, meta }, { reason }) => suspendOnRecord(core, meta, reason),
     print: printTenant,
   }),
   recordedTenantOperation({
@@ -184,7 +190,7 @@ export const tenantOperations: readonly Operation[] = [
     members: {},
     roles: [],
     examples: ['tenant resume acme'],
-    record: ({ core, by }, { tenant }) => suspendOnRecord(core, tenant, { reason: null, by }),
+    record: ({ core, meta }) => suspendOnRecord(core, meta, null),
     print: printTenant,
   }),
 ];
@@ -201,9 +207,9 @@ function rotation(command: 'rotate-key' | 'rotate-secret', what: string): Operat
         ? 'tenant rotate-key acme --mode test --grace 24h'
         : 'tenant rotate-secret acme --grace 7d',
     ],
-    record: async ({ core, scope, note }, { grace: period }) => {
+    record: async ({ core, meta, scope, note }, { grace: period }) => {
       const asked = { what: isKey ? 'key' : 'secret', graceMs: msOf(period) } as const;
-      const done = await rotateOnRecord(core, scope, asked);
+      const done = await rotateOnRecord(core, meta, asked);
       if (done instanceof NotDone) return done;
       note(`This ${what} is shown this once. The one before stays valid for ${period}.`);
       const member = `${scope.mode}${isKey ? 'ApiKey' : 'SigningSecret'}`;

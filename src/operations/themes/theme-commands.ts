@@ -1,17 +1,18 @@
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
+import { shownActor } from '../../event-log/envelope.js';
 import { isLocale } from '../../themes/theme-locale.js';
 import type { Members } from '../../themes/merge-members.js';
 import type { ThemeOutcome } from '../../themes/theme-changes.js';
 import { VERSIONS_MAX, type ThemeVersion } from '../../themes/theme-rows.js';
 import { Themes } from '../../themes/themes.js';
-import { memberOfStaff, operatorMeta } from '../audit.js';
+import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
 /** Operations on the themes of a tenant: each returns the document that `--json` prints. */
 
-type ThemeCore = Pick<Core, 'names' | 'themeChanges' | 'themeRows'>;
+type ThemeCore = Pick<Core, 'themeChanges' | 'themeRows'>;
 
 /** Versions of a locale that a history shows at most. */
 export const HISTORY_MAX = VERSIONS_MAX;
@@ -62,41 +63,36 @@ export async function showTheme(
 
 /**
  * Replaces the own values of a locale.
- * @param by a member of staff.
- * @param expected the newest version that they saw: another one now is refused.
+ * @param expected the newest version that the operator saw: another one now is refused.
  */
 export async function putTheme(
   core: ThemeCore,
-  scope: Scope,
+  meta: StaffMeta,
   {
     locale,
     values,
-    by,
     expected,
-  }: NamedTheme & { readonly values: unknown; readonly by: string; readonly expected?: number },
+  }: NamedTheme & { readonly values: unknown; readonly expected?: number },
 ): Promise<Outcome<Done<ChangedTheme>>> {
   const wrong = refusalOf(locale);
   if (wrong) return wrong;
-  const meta = operatorMeta(scope, 'theme put');
-  const staff = memberOfStaff(core.names, scope, by);
-  const edit = { by: staff, expected };
+  const edit = { by: meta.actor.name, expected };
   const result = changedBy(await core.themeChanges.put(meta, locale, values, edit), locale);
   if (result instanceof NotDone) return result;
   const parameters = { locale: locale ?? undefined, version: result.version };
   return { result, parameters, completed: `version ${result.version} is published` };
 }
 
-/** Makes the values of a version current, as a new version. @param by a member of staff. */
+/** Makes the values of a version current, as a new version. */
 export async function rollBackTheme(
   core: ThemeCore,
-  scope: Scope,
-  { locale, version, by }: NamedTheme & { readonly version: number; readonly by: string },
+  meta: StaffMeta,
+  { locale, version }: NamedTheme & { readonly version: number },
 ): Promise<Outcome<Done<ChangedTheme>>> {
   const wrong = refusalOf(locale);
   if (wrong) return wrong;
-  const meta = operatorMeta(scope, 'theme rollback');
-  const staff = memberOfStaff(core.names, scope, by);
-  const outcome = await core.themeChanges.restore(meta, { locale, version, by: staff });
+  const edit = { locale, version, by: meta.actor.name };
+  const outcome = await core.themeChanges.restore(meta, edit);
   const result = changedBy(outcome, locale);
   if (result instanceof NotDone) return result;
   const parameters = { locale: locale ?? undefined, restores: version };
@@ -116,7 +112,7 @@ export async function showThemeHistory(
 const shownVersion = ({ version, at, meta, by, values, restores }: ThemeVersion) => ({
   version,
   created: new Date(at).toISOString(),
-  by: by === null ? `${meta.actor.kind}:${meta.actor.id}` : by.value,
+  by: by === null ? shownActor(meta.actor) : by.value,
   removed: values === null,
   restores,
 });

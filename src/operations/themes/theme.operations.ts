@@ -68,8 +68,8 @@ export const themeOperations: readonly Operation[] = [
       refusals: ['THEME_INVALID'],
     },
     examples: ['theme put acme --locale de --file theme.json'],
-    record: ({ core, scope, by }, { locale: of, values: own }) =>
-      putTheme(core, scope, { locale: of, values: own, by }),
+    record: ({ core, meta }, { locale: of, values: own }) =>
+      putTheme(core, meta, { locale: of, values: own }),
     said: saidOf,
   }),
   ledgerOperation({
@@ -106,8 +106,8 @@ export const themeOperations: readonly Operation[] = [
       refusals: ['THEME_NOT_FOUND', 'THEME_INVALID'],
     },
     examples: ['theme rollback acme --version 2'],
-    record: ({ core, scope, by }, { locale: of, version: to }) =>
-      rollBackTheme(core, scope, { locale: of, version: to, by }),
+    record: ({ core, meta }, { locale: of, version: to }) =>
+      rollBackTheme(core, meta, { locale: of, version: to }),
     said: saidOf,
   }),
   ledgerOperation({

@@ -19,10 +19,9 @@ import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { WEBHOOK_TYPES, type WebhookType } from '../../webhooks/payloads/announced.js';
 import type { ChangedSubscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import { timeOf } from '../ledger/ledger-selection.js';
-import { OPERATOR } from '../audit.js';
+import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { metaOf } from '../tenants/tenant-operation.js';
 
 /** Operations on webhooks: each returns the document that `--json` prints. */
 
@@ -196,14 +195,14 @@ async function resentOf(
 /** Deliveries to a disabled endpoint begin again. */
 export async function enableEndpoint(
   core: WebhookCore,
-  scope: Scope,
+  meta: StaffMeta,
   endpoint: string,
 ): Promise<Outcome<Done<ShownEndpoint>>> {
-  const changed = await core.webhooks.enable(metaOf(scope, OPERATOR, 'webhook enable'), endpoint);
+  const changed = await core.webhooks.enable(meta, endpoint);
   const refused = notChanged(changed, endpoint);
   if (refused) return refused;
   const { subscription } = changed as ChangedSubscription;
-  const result = (await showEndpoints(core, scope)).find(
+  const result = (await showEndpoints(core, meta.scope)).find(
     ({ endpointUrl }) => endpointUrl === subscription?.endpointUrl,
   );
   if (result === undefined) return new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint });
@@ -221,13 +220,12 @@ export interface SecretRotation {
 
 export async function rotateEndpointSecret(
   core: WebhookCore,
-  scope: Scope,
+  meta: StaffMeta,
   { endpoint, grace, seen }: SecretRotation,
 ): Promise<Outcome<Done<IssuedSecret>>> {
   const graceMs = durationMs(grace);
   if (graceMs === undefined)
     return refusedEndpoint('the grace takes a time such as 24h, of a year at most');
-  const meta = metaOf(scope, OPERATOR, 'webhook rotate-secret');
   const changed = await core.webhooks.rotateSecret(meta, endpoint, { graceMs, seen });
   const refused = notChanged(changed, endpoint);
   if (refused) return refused;
@@ -312,7 +310,7 @@ export interface EndpointToAdd {
 export async function addEndpoint(
   core: WebhookCore,
   guard: Pick<EndpointGuard, 'check'>,
-  scope: Scope,
+  meta: StaffMeta,
   { endpointUrl, name, types }: EndpointToAdd,
 ): Promise<Outcome<Done<AddedEndpoint>>> {
   if (endpointUrl.length > URL_LENGTH_MAX || !URL.canParse(endpointUrl))
@@ -326,7 +324,6 @@ export async function addEndpoint(
   const checked = await guard.check(endpointUrl);
   if (checked.kind === 'malformed') return refusedEndpoint(`the endpoint ${checked.reason}`);
   if (checked.kind === 'not-allowed') return refusedEndpoint('the endpoint is not allowed');
-  const meta = metaOf(scope, OPERATOR, 'webhook subscribe');
   const changed = await core.webhooks.subscribe(meta, endpointUrl, { name, eventTypes });
   if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
   const { subscription, isNew } = changed;
@@ -346,26 +343,25 @@ export async function addEndpoint(
 export const addNewEndpoint = async (
   core: WebhookCore,
   guard: Pick<EndpointGuard, 'check'>,
-  scope: Scope,
+  meta: StaffMeta,
   endpoint: EndpointToAdd,
 ): Promise<Outcome<Done<AddedEndpoint>>> =>
-  (await core.webhooks.find(scope, endpoint.endpointUrl)) === undefined
-    ? addEndpoint(core, guard, scope, endpoint)
+  (await core.webhooks.find(meta.scope, endpoint.endpointUrl)) === undefined
+    ? addEndpoint(core, guard, meta, endpoint)
     : refusedEndpoint('the endpoint is subscribed already');
 
 /** Changes the types of events that an endpoint receives. @param types none: all. */
 export async function changeEndpointTypes(
   core: WebhookCore,
-  scope: Scope,
+  meta: StaffMeta,
   { endpoint, types }: { readonly endpoint: string; readonly types: readonly string[] },
 ): Promise<Outcome<Done<null>>> {
-  const subscription = await subscribed(core, scope, endpoint);
+  const subscription = await subscribed(core, meta.scope, endpoint);
   if (subscription instanceof NotDone) return subscription;
   const eventTypes = typesIn(types);
   if (eventTypes instanceof NotDone) return eventTypes;
   // To subscribe it again would enable it.
   if (subscription.disabled !== null) return refusedEndpoint(IS_DISABLED);
-  const meta = metaOf(scope, OPERATOR, 'webhook change-types');
   const changed = await core.webhooks.subscribe(meta, endpoint, { eventTypes });
   if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
   const parameters = { types: eventTypes?.join(',') ?? 'all' };
@@ -375,10 +371,9 @@ export async function changeEndpointTypes(
 /** Ends a subscription; what waits for it is not sent. */
 export async function removeEndpoint(
   core: WebhookCore,
-  scope: Scope,
+  meta: StaffMeta,
   endpoint: string,
 ): Promise<Outcome<Done<{ readonly endpointUrl: string }>>> {
-  const meta = metaOf(scope, OPERATOR, 'webhook unsubscribe');
   const refused = notChanged(await core.webhooks.unsubscribe(meta, endpoint), endpoint);
   if (refused) return refused;
   const result = { endpointUrl: endpoint };

@@ -8,6 +8,7 @@ import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
+import { shownStaff } from '../audit.js';
 import { NotDone } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import {
@@ -129,11 +130,11 @@ export const webhookOperations: readonly Operation[] = [
     roles: ['support'],
     route: { method: 'POST', path: 'webhooks/{tenant}', status: 201 },
     examples: ['webhook add acme --endpoint https://shop.example/hooks --types reward.created'],
-    record: ({ core, payments, scope }, { endpointUrl: to, name, eventTypes }) =>
+    record: ({ core, payments, meta }, { endpointUrl: to, name, eventTypes }) =>
       payments
         .guard()
         .then((guard) =>
-          addEndpoint(core, guard, scope, { endpointUrl: to, name, types: eventTypes }),
+          addEndpoint(core, guard, meta, { endpointUrl: to, name, types: eventTypes }),
         ),
     print,
   }),
@@ -144,7 +145,7 @@ export const webhookOperations: readonly Operation[] = [
     roles: ['support'],
     route: { method: 'DELETE', path: 'webhooks/{tenant}', refusals: ['ENDPOINT_NOT_FOUND'] },
     examples: ['webhook remove acme --endpoint https://shop.example/hooks'],
-    record: ({ core, scope }, { endpointUrl: to }) => removeEndpoint(core, scope, to),
+    record: ({ core, meta }, { endpointUrl: to }) => removeEndpoint(core, meta, to),
     said: ({ endpointUrl: to }) => `${to} is unsubscribed`,
   }),
   recordedOperation({
@@ -327,7 +328,7 @@ export const webhookOperations: readonly Operation[] = [
       refusals: ['ENDPOINT_NOT_FOUND'],
     },
     examples: ['webhook enable acme --endpoint https://shop.example/hooks'],
-    record: ({ core, scope }, { endpoint: to }) => enableEndpoint(core, scope, to),
+    record: ({ core, meta }, { endpoint: to }) => enableEndpoint(core, meta, to),
   }),
   recordedOperation({
     name: 'webhook rotate-secret',
@@ -344,7 +345,7 @@ export const webhookOperations: readonly Operation[] = [
     },
     examples: ['webhook rotate-secret acme --endpoint https://shop.example/hooks --grace 24h'],
     record: async (context, { endpoint: to, grace }) => {
-      const rotated = await rotateEndpointSecret(context.core, context.scope, {
+      const rotated = await rotateEndpointSecret(context.core, context.meta, {
         endpoint: to,
         grace,
       });
@@ -363,7 +364,7 @@ export const webhookOperations: readonly Operation[] = [
     route: { method: 'POST', path: 'webhooks/rotate-signing-key' },
     examples: ['webhook rotate-signing-key --grace 7d'],
     run: ({ core, by }, { grace }) =>
-      new SigningKeys(core.pool, core.webhookKeysSealer).rotate(msOf(grace), by),
+      new SigningKeys(core.pool, core.webhookKeysSealer).rotate(msOf(grace), shownStaff(by)),
     said: ({ kid }) => `webhooks are signed with the key ${kid} from now on`,
   }),
   ledgerOperation({

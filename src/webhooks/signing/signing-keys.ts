@@ -72,7 +72,7 @@ export class SigningKeys {
 
   /**
    * Makes a new current key. The one before signs no more, and is served for the grace.
-   * @param by the name of a member of staff.
+   * @param by a member of staff, as shown.
    */
   async rotate(graceMs: number, by: string): Promise<{ readonly kid: string }> {
     const made = await this.make(by);

@@ -30,9 +30,6 @@ export interface AdjustCredit {
   readonly now: number;
 }
 
-/** The actor of a correction's events, `operator:<name>`: who entered it. */
-export const operatorOf = ({ by }: Adjustment): string => `operator:${by.value ?? 'anonymous'}`;
-
 export function adjustCredit(state: AccountState, command: AdjustCredit): Decision<AccountEvent> {
   if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
   const person = state.personsByUserId.get(command.userId);
