@@ -1,5 +1,6 @@
 import type { Projector } from '../src/projecting/projector.js';
 import { accountsProjector } from './accounts/projector.js';
+import { activityProjector } from './activity/projector.js';
 import { dailyFiguresProjector } from './daily-figures/projector.js';
 import { exportsProjector } from './exports/projector.js';
 import { referralCodesProjector } from './referral-codes/projector.js';
@@ -18,4 +19,5 @@ export const accountProjectors: readonly Projector[] = [
   rewardBalancesProjector,
   exportsProjector,
   dailyFiguresProjector,
+  activityProjector,
 ];

@@ -92,6 +92,11 @@ export class KeyedNames {
     return this.stream('operations', scope, this.hash('operations', scope.tenant, scope.mode, day));
   }
 
+  /** The beginning of the names of these streams. */
+  operationsStreams(scope: Scope): string {
+    return this.stream('operations', scope, '');
+  }
+
   /** @param exportId of ours. */
   exportStream(scope: Scope, exportId: string): string {
     return this.stream('export', scope, exportId);

@@ -16,7 +16,7 @@ export const decodeAny =
       if (!isOwnStream(stream)) return { undecodable: foreign(stream), stream, revision, position };
       if ('unreadable' in result)
         return { undecodable: result.unreadable, stream, revision, position };
-      const { tenant, mode, correlationId, commandId } = result.envelope;
+      const { tenant, mode, actor, correlationId, commandId } = result.envelope;
       return {
         event: result.event,
         eventId: id,
@@ -28,6 +28,7 @@ export const decodeAny =
         // A tenant's own events belong to neither mode; no projector handles them.
         mode: mode ?? 'live',
         accountRef: accountRefOf(stream) ?? '',
+        actor,
         correlationId,
         commandId,
       };

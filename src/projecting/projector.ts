@@ -1,10 +1,12 @@
 import type { AccountEvent } from '../domain/account/account.events.js';
 import type { ExportEvent } from '../domain/export/export.decider.js';
+import type { OperationEvent } from '../domain/operation/operation.decider.js';
 import type { Mode } from '../domain/scope.js';
+import type { Actor } from '../event-log/envelope.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 
 /** The events that read models are made of. */
-export type ProjectedEvent = AccountEvent | ExportEvent;
+export type ProjectedEvent = AccountEvent | ExportEvent | OperationEvent;
 
 /** A decoded event for projectors and policies, with its account, scope and position. */
 export interface LedgerEvent<E = ProjectedEvent> {
@@ -21,6 +23,7 @@ export interface LedgerEvent<E = ProjectedEvent> {
    * of stream.
    */
   readonly accountRef: string;
+  readonly actor: Actor;
   readonly correlationId: string;
   readonly commandId: string;
 }

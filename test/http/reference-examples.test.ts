@@ -32,7 +32,7 @@ const STORY = `
   updateLocaleTheme getLocaleTheme deleteLocaleTheme previewMail showUnsubscribePage
   unsubscribeFromMails getUserRecord getOperator getStatement getTenantStatement getBalances replayLedger
   reconcileLedger closePeriod reopenPeriod adjustBalance proposeCorrection listProposals
-  approveCorrection rejectCorrection withdrawCorrection createDigest verifyLedger listRuns getRun
+  approveCorrection rejectCorrection withdrawCorrection createDigest verifyLedger listActivity listRuns getRun
   cancelRun listEndpoints addEndpoint testEndpoint triggerWebhook removeEndpoint
   listDeliveries getDelivery resendDeliveries enableEndpoint rotateEndpointSecret rotateSigningKey
   listMails resendMail listTenantExports cancelExport showTheme publishTheme listThemeVersions

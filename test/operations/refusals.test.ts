@@ -120,7 +120,7 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
   ['projection rebuild users --all', 'name one projection, or say --all'],
   [
     'projection rebuild nothing',
-    'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances, exports, daily-figures',
+    'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances, exports, daily-figures, activity',
   ],
   [
     'projection rebuild users --resume',

@@ -33,6 +33,7 @@ function given(event: DomainEvent) {
     tenant: 'demo',
     mode: 'live',
     accountRef: ACME.accountRef,
+    actor: { kind: 'system', id: 'test' },
     correlationId: 'correlation',
     commandId: 'command',
   };

@@ -36,6 +36,7 @@ const decodedAs = (
   tenant: 'demo',
   mode: 'live',
   accountRef: ANNS.accountRef,
+  actor: { kind: 'system', id: 'test' },
   correlationId: 'correlation',
   commandId: 'command',
 });

@@ -3,6 +3,7 @@ import type { OperatorRole } from '../../src/config/operators.js';
 /** The routes of operators, and whom each is for. */
 export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'GET /operations': ['finance', 'support'],
+  'GET /operations/activity': ['finance', 'support'],
   'GET /operations/runs': ['finance', 'support'],
   'GET /operations/runs/{runId}': ['finance', 'support'],
   'POST /operations/runs/{runId}/cancel': ['finance', 'support'],

@@ -92,6 +92,7 @@ function ledgerEvent({
     mode,
     accountRef,
     correlationId: id,
+    actor: { kind: 'system', id: 'test' },
     commandId: id,
   };
 }

@@ -87,6 +87,11 @@ export const GROUPS: readonly Group[] = [
     summary: 'erasures of personal data',
     load: async () => (await import('../privacy/privacy.operations.js')).privacyOperations,
   },
+  {
+    name: 'activity',
+    summary: 'what operators did',
+    load: async () => (await import('../activity/activity.operations.js')).activityOperations,
+  },
 ];
 
 /** The operations of all groups. */

@@ -134,6 +134,7 @@ function happened(
       mode,
       accountRef,
       correlationId: 'correlation',
+      actor: { kind: 'system', id: 'test' },
       commandId: 'command',
     };
   });

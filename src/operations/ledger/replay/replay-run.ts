@@ -90,7 +90,8 @@ export class ReplayRun {
     const { folded, compared } = this.accounts;
     const { onProgress, signal, rowsMax = ROWS_MAX } = this.options;
     const total = await this.snapshot.accountsOf(this.scope);
-    const exports = this.core.names.exportStream(this.scope, '');
+    const { names } = this.core;
+    const others = [names.exportStream(this.scope, ''), names.operationsStreams(this.scope)];
     for (let from = resumeFrom; ;) {
       const { held } = this;
       let next: Position | undefined;
@@ -102,7 +103,11 @@ export class ReplayRun {
         return page;
       };
       const isFirst = from === undefined;
-      await this.fold({ readAll }, from, (stream) => isFirst && stream.startsWith(exports));
+      await this.fold(
+        { readAll },
+        from,
+        (stream) => isFirst && others.some((beginning) => stream.startsWith(beginning)),
+      );
       if (signal?.aborted) return this.stopped(from);
       const isWhole = next === undefined && resumeFrom === undefined;
       await this.compare({ isWhole, inParts: compared.size > 0 });

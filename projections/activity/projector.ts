@@ -1,0 +1,34 @@
+import { defineProjector } from '../../src/projecting/define-projector.js';
+import { activity } from './table.js';
+
+/** The recorded operations of all tenants. */
+export const activityProjector = defineProjector({
+  name: 'activity',
+  tables: [activity],
+  on: {
+    OperationRecorded: {
+      keys: ({ eventId }) => [activity.key(eventId)],
+      apply({ event, eventId, tenant, mode, actor }, rows) {
+        const { at, operation, by } = event;
+        activity.put(rows, {
+          event_id: eventId,
+          tenant,
+          mode,
+          at,
+          operation,
+          // Events of older releases name no channel.
+          channel: actor.channel ?? 'cli',
+          staff: by.subject,
+          name: by.value,
+        });
+      },
+    },
+  },
+  forgetting: {
+    lookups: ({ persons }) => [activity.lookup({ staff: [...persons] })],
+    clean(_forgotten, rows) {
+      for (const row of activity.found(rows))
+        if (row.name !== null) activity.put(rows, { ...row, name: null });
+    },
+  },
+});

@@ -1,0 +1,36 @@
+import type { Mode } from '../../src/domain/scope.js';
+import { TableOf } from '../../src/projecting/table.js';
+
+/** An operation that a member of staff ran. `at` is epoch milliseconds. */
+export type ActivityRow = {
+  readonly event_id: string;
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly at: number;
+  readonly operation: string;
+  readonly channel: 'console' | 'http' | 'cli';
+  /** The keyed id of the name. */
+  readonly staff: string;
+  /** Null: erased. */
+  readonly name: string | null;
+};
+
+export const activity = new TableOf<ActivityRow>({
+  name: 'activity',
+  columns: {
+    event_id: 'text not null',
+    tenant: 'text not null',
+    mode: 'text not null',
+    at: 'bigint not null',
+    operation: 'text not null',
+    channel: 'text not null',
+    staff: 'text not null',
+    name: 'text',
+  },
+  primaryKey: ['event_id'],
+  indexes: {
+    newest: { definition: '(at desc, event_id)' },
+    of_tenant: { definition: '(tenant, at desc, event_id)' },
+    by_staff: { definition: '(staff)' },
+  },
+});

@@ -1,0 +1,65 @@
+import { accountProjectors } from '../../../projections/account-projectors.js';
+import { ActivityQueries } from '../../../projections/activity/queries.js';
+import { timeNow } from '../../foundation/world.js';
+import { LiveReads } from '../../projecting/following/live-reads.js';
+import {
+  LiveGenerations,
+  ReadModelsIncomplete,
+} from '../../projecting/generations/live-generations.js';
+import { personNamed, shownStaff } from '../audit.js';
+import { timeOf } from '../ledger/ledger-selection.js';
+import { NotDone } from '../outcome.js';
+import { given, help, limit, tenant, text, time } from '../registry/members.js';
+import { scopeOf, serviceOperation, type Operation } from '../registry/operation.js';
+
+export const activityOperations: readonly Operation[] = [
+  serviceOperation({
+    name: 'activity list',
+    summary: 'the recorded operations, newest first',
+    members: {
+      tenant: help(tenant.optional(), 'of this tenant only'),
+      by: given(text.optional(), { placeholder: 'name', help: 'by this operator only' }),
+      since: given(time.optional(), { placeholder: 'time', help: 'from this time on' }),
+      limit: limit(100),
+    },
+    positions: ['tenant'],
+    roles: ['finance', 'support'],
+    route: { method: 'GET', path: 'activity', refusals: ['TENANT_NOT_FOUND'] },
+    examples: ['activity list', 'activity list acme --by sam --since 2026-01-31'],
+    run: async ({ core }, { tenant: alias, by, since: from, limit: most }) => {
+      const since = timeOf('since', from, timeNow());
+      if (since instanceof NotDone) return since;
+      const scope = alias === undefined ? undefined : await scopeOf(core, { tenant: alias });
+      if (scope instanceof NotDone) return scope;
+      const generations = new LiveGenerations(core.pool, accountProjectors);
+      const queries = new ActivityQueries(new LiveReads(core.pool, generations, 'activity'));
+      const name = by && personNamed(by);
+      const found = await queries
+        .list({ tenant: alias, by: name, since, limit: most })
+        .catch((error: unknown) => {
+          if (!(error instanceof ReadModelsIncomplete)) throw error;
+          return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
+        });
+      if (found instanceof NotDone) return found;
+      return found.map(({ at, channel, operation, mode, ...row }) => ({
+        at: new Date(at).toISOString(),
+        actor: shownStaff({ name: row.name ?? 'anonymous', channel }),
+        channel,
+        operation,
+        tenant: row.tenant,
+        mode,
+        eventId: row.event_id,
+      }));
+    },
+    columns: [
+      ['at', 'at'],
+      ['actor', 'actor'],
+      ['channel', 'channel'],
+      ['operation', 'operation'],
+      ['tenant', 'tenant'],
+      ['mode', 'mode'],
+      ['event', 'eventId'],
+    ],
+    empty: 'no operation is recorded',
+  }),
+];
