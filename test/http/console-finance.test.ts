@@ -1,5 +1,6 @@
 import { eventually } from '../support/embedded.js';
 import { basic } from '../support/api-client.js';
+import { runHere } from '../support/command-line.js';
 import { personal } from '../support/running-service.js';
 
 import {
@@ -20,6 +21,30 @@ import {
 setUpConsole();
 
 describe('finance', () => {
+  test('the list of recorded operations names one person in every channel', async () => {
+    const { alias } = await running.service.createTenant();
+    const since = new Date().toISOString();
+    const operator = running.service.operator(keys.get('fay') ?? '');
+    await get('fay', `/console/tenants/${alias}/live/corrections`);
+    await operator.call('GET', `/ledger/${alias}/proposals`);
+    await runHere(running.stores, ['ledger', 'proposals', alias, '--by', 'Fay']);
+    await runHere(running.stores, ['ledger', 'proposals', alias, '--by', 'someone-else']);
+    const listed = async (...options: readonly string[]): Promise<readonly object[]> => {
+      const words = ['activity', 'list', alias, '--by', 'FAY', '--json', ...options];
+      const { out } = await runHere(running.stores, words);
+      return JSON.parse(out) as readonly object[];
+    };
+    const recorded = { operation: 'ledger proposals', tenant: alias, mode: 'live' };
+    const newestFirst = [
+      { ...recorded, actor: 'cli:Fay', channel: 'cli' },
+      { ...recorded, actor: 'operator:fay', channel: 'http' },
+      { ...recorded, actor: 'operator:fay', channel: 'console' },
+    ];
+    await eventually(async () => (await listed()).length === 3);
+    expect(await listed('--since', since)).toMatchObject(newestFirst);
+    expect(await listed('--limit', '1')).toMatchObject(newestFirst.slice(0, 1));
+  });
+
   test('the statement of a page is that of the operation, and viewers see it', async () => {
     const { accountId } = await rewarded(1_500);
     const asked = new URLSearchParams({ account: accountId }).toString();

@@ -207,15 +207,6 @@ describe('the settings of a tenant', () => {
     expect(records).not.toContain(key);
   });
 
-  test('a signing secret is rotated, and the one before is listed until its grace is over', async () => {
-    const seen = seenIn(await get('sam', path), 'rotate-secret');
-    const rotated = await post('sam', path, { action: 'rotate-secret', grace: '7d', seen });
-    expect(figures(rotated, 'secret')[0]).toMatch(/^live_secret_/);
-    expect((await get('sam', path)).text).toMatch(/signing-live<\/td><td><time/);
-    const grace = await post('sam', path, { action: 'rotate-key', grace: 'ever', seen });
-    expect(grace.status).toBe(400);
-  });
-
   test('switches are saved, and not over somebody else’s change', async () => {
     const seen = seenIn(await get('sam', path), 'settings');
     const on = { openEndpoints: 'on', minimal: 'on', mail: 'WELCOME' };

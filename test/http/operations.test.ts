@@ -193,26 +193,6 @@ describe('for support', () => {
     expectRefusal(answer, 400, 'BAD_REQUEST');
     expect(answer.body['validationErrors']).toEqual([expect.stringContaining('shoe')]);
   });
-
-  test('webhooks: deliveries of an unknown type are refused with the types', async () => {
-    const path = '/operations/webhooks/nobody/deliveries?type=user.gone';
-    const { status, body } = await call('GET', path, `:${keys.sam}`);
-    expect([status, body['validationErrors']]).toEqual([
-      400,
-      [expect.stringContaining('user.created')],
-    ]);
-  });
-
-  test('webhooks: an endpoint without a subscription is not found', async () => {
-    const { alias } = await running.service.createTenant();
-    const body = { mode: 'live', endpoint: 'https://nobody.example/hook' };
-    for (const command of ['enable', 'rotate-secret'])
-      expectRefusal(
-        await running.service.operator(keys.sam).post(`/webhooks/${alias}/${command}`, body),
-        404,
-        'SUBSCRIPTION_NOT_FOUND',
-      );
-  });
 });
 
 describe('an operation that takes longer than an answer may', () => {

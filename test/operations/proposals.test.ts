@@ -147,10 +147,6 @@ test('the correction names both, and each step is on record', async () => {
     },
     { operation: 'ledger approve', by: { value: 'gil' }, parameters: { proposal: id } },
   ]);
-  // Ids of clients and the reason are sealed in all of it.
-  const raw = JSON.stringify((await core.log.readAll(undefined, 10_000)).map(({ data }) => data));
-  for (const text of [ledger.account, ledger.user, 'charged twice'])
-    expect(raw).not.toContain(text);
 });
 
 test('an operator does not approve the own proposal, in whatever spelling of the name', async () => {
