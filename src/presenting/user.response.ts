@@ -149,12 +149,12 @@ export const USER_FIELDS: Readonly<Record<'standard' | 'extra', readonly string[
 
 /** A full user, reduced or extended to the selected members (see `fieldSelection`). */
 export function selectedUserJson(
-  facts: UserFacts,
-  surroundings: UserSurroundings,
+  user: UserResponse,
+  facts: Pick<UserFacts, 'lastName' | 'dateBlocked'>,
   selection: readonly string[],
 ): SelectedUserResponse {
   const all: Required<SelectedUserResponse> = {
-    ...userJson(facts, surroundings),
+    ...user,
     lastInitial: initialOf(facts.lastName),
     dateBlocked: facts.dateBlocked,
   };
