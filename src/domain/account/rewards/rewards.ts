@@ -1,6 +1,7 @@
 import { personal, type Personal } from '../../personal.js';
 import type { GrantTerms, PromisedValue, RewardValue } from '../../program.js';
 import type { Decision } from '../../decision.js';
+import type { Ask } from '../../fact.js';
 import { refused } from '../../refusal.js';
 import type {
   AccountEvent,
@@ -90,6 +91,15 @@ function rewardTexts(person: PersonId, { name, description }: RewardTexts): Pers
 export function partyIds(state: OpenAccount, person: PersonId): PartyIds {
   return { accountId: state.accountId ?? '', userId: state.users.get(person)?.profile?.id ?? '' };
 }
+
+/** Of a reward that no program grants. */
+export const MANUAL = {
+  source: 'MANUAL',
+  referralId: null,
+  programId: null,
+  programVersion: null,
+  rule: null,
+} as const;
 
 /** A reward that is due by a program's rule, under its terms. */
 export interface DueReward {
@@ -319,22 +329,14 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
     dateScheduledFor,
     dateExpires,
     redeemsAutomatically,
-    source: 'MANUAL',
-    referralId: null,
-    programId: null,
-    programVersion: null,
-    rule: null,
+    ...MANUAL,
   };
   const draft = new Draft(state);
   give(draft, reward, now);
   return draft.decision();
 }
 
-export interface CancelReward {
-  readonly type: 'CancelReward';
-  readonly rewardId: string;
-  readonly now: number;
-}
+export type CancelReward = Ask<'CancelReward', { rewardId: string }>;
 
 /**
  * A repeated cancellation changes nothing. It pins a reward that a moderation cancelled: approving
@@ -381,11 +383,7 @@ export function cancel(
  * The scheduled command: records that a reward became available or expired, if it is due and not
  * recorded.
  */
-export interface SettleReward {
-  readonly type: 'SettleReward';
-  readonly rewardId: string;
-  readonly now: number;
-}
+export type SettleReward = Ask<'SettleReward', { rewardId: string }>;
 
 export function settleReward(
   state: AccountState,
