@@ -96,7 +96,7 @@ export async function rollBackTheme(
   if (wrong) return wrong;
   const meta = operatorMeta(scope, 'theme rollback');
   const staff = memberOfStaff(core.names, scope, by);
-  const outcome = await core.themeChanges.restore(meta, { locale, version, by: staff });
+  const outcome = await core.themeChanges.restore(meta, { locale, restores: version, by: staff });
   const result = changedBy(outcome, locale);
   if (result instanceof NotDone) return result;
   const parameters = { locale: locale ?? undefined, restores: version };
