@@ -265,38 +265,17 @@ export const isRedeemedAutomatically = (reward: RewardState, now: number): boole
 
 /**
  * POST reward: a manual reward. Dates are epoch milliseconds; a scheduled date in the past means
- * now.
+ * now. It is redeemed automatically by the tenant's default program, by type.
  */
-export interface CreateReward {
-  readonly type: 'CreateReward';
-  readonly userId: string;
-  readonly rewardId: string;
-  readonly value: RewardValue;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly cancellable: boolean;
-  readonly dateScheduledFor: number | null;
-  readonly dateExpires: number | null;
-  /** From the tenant's default program, by type. */
-  readonly redeemsAutomatically: boolean;
-  readonly now: number;
-}
+export type CreateReward = Ask<
+  'CreateReward',
+  Omit<NewReward, keyof typeof MANUAL | 'person' | 'payTo' | 'adjustment'> & { userId: string }
+>;
 
 export function createReward(state: AccountState, command: CreateReward): Decision<AccountEvent> {
-  const {
-    rewardId,
-    value,
-    name,
-    description,
-    cancellable,
-    dateExpires,
-    redeemsAutomatically,
-    now,
-  } = command;
-  const dateScheduledFor =
-    command.dateScheduledFor !== null && command.dateScheduledFor > now
-      ? command.dateScheduledFor
-      : null;
+  const { type: _type, userId, now, ...given } = command;
+  const { rewardId, value, dateExpires } = given;
+  const dateScheduledFor = (given.dateScheduledFor ?? 0) > now ? given.dateScheduledFor : null;
   if (dateExpires !== null && dateExpires <= now)
     return refused(
       'REWARD_DATES_INVALID',
@@ -308,7 +287,7 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
       `dateExpires must not be before dateScheduledFor, ${moment(dateScheduledFor)}`,
     );
   }
-  const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
+  const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
   if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
   if (value.type === 'CREDIT' && !fitsUnderAmountMax(state, value))
@@ -319,20 +298,8 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
       'CURRENCY_DIFFERS',
       `currency must be ${currency}, as of the account's other ${value.unit}, not ${value.currency}`,
     );
-  const reward: NewReward = {
-    rewardId,
-    person,
-    value,
-    name,
-    description,
-    cancellable,
-    dateScheduledFor,
-    dateExpires,
-    redeemsAutomatically,
-    ...MANUAL,
-  };
   const draft = new Draft(state);
-  give(draft, reward, now);
+  give(draft, { ...given, person, dateScheduledFor, ...MANUAL }, now);
   return draft.decision();
 }
 
