@@ -113,38 +113,23 @@ export class AccountPostings {
       case 'RewardGranted':
         return this.grant(entry, event);
       case 'RewardBecameAvailable':
-        return this.change(
-          entry,
-          event.rewardId,
-          'available',
-          (reward) => (reward.phase = 'AVAILABLE'),
-        );
+        return this.change(entry, event, 'available', (reward) => (reward.phase = 'AVAILABLE'));
       case 'RewardExpired':
-        return this.change(
-          entry,
-          event.rewardId,
-          'expired',
-          (reward) => (reward.phase = 'EXPIRED'),
-        );
+        return this.change(entry, event, 'expired', (reward) => (reward.phase = 'EXPIRED'));
       case 'CreditRedeemed':
-        return this.change(entry, event.rewardId, 'redeemed', (reward) => {
+        return this.change(entry, event, 'redeemed', (reward) => {
           reward.redeemed += event.amount;
           reward.redeemedByClock = false;
         });
       case 'AccountCreditRedeemed':
         return this.redeemFromMany(entry, event);
       case 'RewardCancelled':
-        return this.change(entry, event.rewardId, 'cancelled', (reward) => {
+        return this.change(entry, event, 'cancelled', (reward) => {
           reward.cancelled = true;
           reward.redeemedByClock = false;
         });
       case 'RewardRestored':
-        return this.change(
-          entry,
-          event.rewardId,
-          'restored',
-          (reward) => (reward.cancelled = false),
-        );
+        return this.change(entry, event, 'restored', (reward) => (reward.cancelled = false));
       case 'ErasureRequested':
         return this.forget(entry, event);
       case 'RewardPushStarted':
@@ -234,14 +219,14 @@ export class AccountPostings {
 
   private change(
     entry: Entry,
-    rewardId: string,
+    { rewardId, at }: { readonly rewardId: string; readonly at: number },
     type: PostingType,
     change: (reward: CreditReward) => void,
   ): readonly Posting[] {
     const reward = this.rewards.get(rewardId);
     if (!reward) return [];
     change(reward);
-    return this.move(reward, type, entry, entry.event.at);
+    return this.move(reward, type, entry, at);
   }
 
   /**

@@ -145,15 +145,11 @@ const isLate = ({ byClock, type, entry, effectiveAt }: Posting): boolean =>
   (type === 'available' || type === 'expired') &&
   entry.recordedAt - effectiveAt > LATE_MS;
 
-const zeros = (): Record<LedgerAccount, bigint> => ({
-  programme: 0n,
-  scheduled: 0n,
-  available: 0n,
-  redeemed: 0n,
-  expired: 0n,
-  cancelled: 0n,
-  forfeited: 0n,
-});
+const zeros = () =>
+  Object.fromEntries(LEDGER_ACCOUNTS.map((account) => [account, 0n])) as Record<
+    LedgerAccount,
+    bigint
+  >;
 
 const total = (sums: Readonly<Record<LedgerAccount, bigint>>): bigint =>
   Object.values(sums).reduce((sum, amount) => sum + amount, 0n);

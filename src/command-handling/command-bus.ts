@@ -1,19 +1,18 @@
 import { CommandBus, CommandHandler, type ICommand, type ICommandHandler } from '@nestjs/cqrs';
-import { AccountCommands } from './account-commands.js';
+import type { AccountCommands } from './account-commands.js';
 import {
   changePeriod,
-  changeWebhooks,
+  changeTenant,
   countVisits,
-  ModerationCommandHandler,
-  ProposalCommandHandler,
-  ProviderEventHandler,
+  moderate,
+  proposeCorrection,
   recordEndOfProposal,
   recordLook,
   recordOperation,
+  recordProviderEvent,
   recordThemeChange,
   repeatErasure,
   stepExport,
-  TenantCommandHandler,
   type HandlerParts,
 } from './command-handlers.js';
 import {
@@ -22,17 +21,18 @@ import {
   CountVisitsEnvelope,
   EndProposalEnvelope,
   ExportCommandEnvelope,
+  ModerationCommandEnvelope,
   OperationCommandEnvelope,
   PeriodCommandEnvelope,
+  ProposalCommandEnvelope,
+  ProviderEventEnvelope,
   RepeatErasureEnvelope,
+  TenantCommandEnvelope,
   ThemeCommandEnvelope,
-  WebhookCommandEnvelope,
 } from './commands.js';
-import type { ModerationProcess } from './processes/moderation-process.js';
 
 export interface CommandBusParts extends HandlerParts {
   readonly accounts: AccountCommands;
-  readonly moderations: ModerationProcess;
 }
 
 /**
@@ -40,13 +40,12 @@ export interface CommandBusParts extends HandlerParts {
  * command line and the benchmarks send their commands through the same one.
  */
 export function openCommandBus(parts: CommandBusParts): CommandBus {
-  const { streams, names, accounts, moderations, announceTenant } = parts;
   const handlers: readonly ICommandHandler[] = [
-    accounts,
-    new ModerationCommandHandler(moderations, streams, names),
-    new ProposalCommandHandler(streams, names),
-    new ProviderEventHandler(streams, names),
-    new TenantCommandHandler(streams, names, announceTenant),
+    handlerOf(AccountCommandEnvelope, (command) => parts.accounts.execute(command)),
+    handlerOf(ModerationCommandEnvelope, moderate(parts)),
+    handlerOf(ProposalCommandEnvelope, proposeCorrection(parts)),
+    handlerOf(ProviderEventEnvelope, recordProviderEvent(parts)),
+    handlerOf(TenantCommandEnvelope, changeTenant(parts)),
     handlerOf(AuditCommandEnvelope, recordLook(parts)),
     handlerOf(CountVisitsEnvelope, countVisits(parts)),
     handlerOf(EndProposalEnvelope, recordEndOfProposal(parts)),
@@ -55,16 +54,12 @@ export function openCommandBus(parts: CommandBusParts): CommandBus {
     handlerOf(PeriodCommandEnvelope, changePeriod(parts)),
     handlerOf(RepeatErasureEnvelope, repeatErasure(parts)),
     handlerOf(ThemeCommandEnvelope, recordThemeChange(parts)),
-    handlerOf(WebhookCommandEnvelope, changeWebhooks(parts)),
   ];
   // The bus asks for modules only for handlers made per request, of which there are none.
   const bus = new CommandBus(undefined as unknown as ConstructorParameters<typeof CommandBus>[0]);
   bus.register(handlers.map(registered));
   return bus;
 }
-
-// Applied here and not above the classes: opening a core loads those, and not the framework.
-CommandHandler(AccountCommandEnvelope)(AccountCommands);
 
 /** A function as the bus takes it: the command of a handler is named at its class. */
 function handlerOf<C extends ICommand>(

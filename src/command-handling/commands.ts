@@ -18,7 +18,6 @@ import type { AccountRef } from '../domain/scope.js';
 import type { CountedVisits } from '../domain/share-link/share-link.decider.js';
 import type { ThemeEvent } from '../domain/theme/theme.decider.js';
 import type { OpenTenant, TenantCommand } from '../domain/tenant/tenant.decider.js';
-import type { WebhookCommand } from '../domain/tenant/webhook-endpoints.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import type { AccountCommand } from '../domain/account/account.decider.js';
@@ -105,8 +104,18 @@ export class AuditCommandEnvelope extends CommandOf<Position | null> {
   }
 }
 
-/** Makes or changes a tenant; answers with the tenant after it. */
-export class TenantCommandEnvelope extends CommandOf<OpenTenant | Refused> {
+export type TenantOutcome =
+  | {
+      /** After the command. */
+      readonly tenant: OpenTenant;
+      readonly position: Position | null;
+      /** The same request had been given before. */
+      readonly replayed: boolean;
+    }
+  | Refused;
+
+/** Makes or changes a tenant, or what belongs to one. */
+export class TenantCommandEnvelope extends CommandOf<TenantOutcome> {
   constructor(
     /** Its scope names the tenant. */
     readonly meta: CommandMeta,
@@ -122,25 +131,6 @@ export class TenantCommandEnvelope extends CommandOf<OpenTenant | Refused> {
  * again when others changed the tenant meanwhile.
  */
 export type TenantCheck = (tenant: OpenTenant) => Promise<Refused | undefined>;
-
-export type WebhookOutcome =
-  | {
-      readonly tenant: OpenTenant;
-      readonly position: Position | null;
-      /** The same request had been given before; the tenant is as it was behind it. */
-      readonly replayed: boolean;
-    }
-  | Refused;
-
-/** Changes a subscription of a tenant's developers. */
-export class WebhookCommandEnvelope extends CommandOf<WebhookOutcome> {
-  constructor(
-    readonly meta: CommandMeta,
-    readonly command: WebhookCommand,
-  ) {
-    super();
-  }
-}
 
 export type PeriodOutcome = { readonly position: Position | null } | Refused;
 

@@ -58,13 +58,17 @@ export const bytesOf = (events: readonly StoredBytes[]): number =>
 /** The default limit for all kinds of streams together. */
 const REMEMBERED_BYTES = 512 * 1024 * 1024;
 
-/** The cache of streams of every kind. A full cache evicts the least recently used stream. */
-export class RememberedStreams {
-  readonly #streams: LRUCache<string, { readonly of: object; readonly folded: Folded<unknown> }>;
+interface Remembered {
+  /** The cache of its kind. */
+  readonly of: object;
+  readonly folded: Folded<unknown>;
+}
 
+/** The cache of streams of every kind. A full cache evicts the least recently used stream. */
+export class RememberedStreams extends LRUCache<string, Remembered> {
   /** @param bytesMax a larger stream is not cached. */
   constructor(bytesMax = REMEMBERED_BYTES) {
-    this.#streams = new LRUCache({
+    super({
       maxSize: bytesMax,
       maxEntrySize: bytesMax,
       sizeCalculation: ({ folded }) => Math.ceil(folded.bytes),
@@ -73,29 +77,7 @@ export class RememberedStreams {
 
   /** The estimated memory in use. */
   get bytes(): number {
-    return this.#streams.calculatedSize;
-  }
-
-  get size(): number {
-    return this.#streams.size;
-  }
-
-  get(stream: string): Folded<unknown> | undefined {
-    return this.#streams.get(stream)?.folded;
-  }
-
-  set(stream: string, of: object, folded: Folded<unknown>): void {
-    this.#streams.set(stream, { of, folded });
-  }
-
-  delete(stream: string): void {
-    this.#streams.delete(stream);
-  }
-
-  /** Evicts the matching streams of one kind. */
-  deleteWhere(of: object, isGone: (folded: Folded<unknown>) => boolean): void {
-    for (const [stream, entry] of [...this.#streams.entries()])
-      if (entry.of === of && isGone(entry.folded)) this.#streams.delete(stream);
+    return this.calculatedSize;
   }
 }
 
@@ -126,7 +108,7 @@ export class StreamCache<S> {
   }
 
   get(stream: string): Folded<S> | undefined {
-    return this.remembered.get(stream) as Folded<S> | undefined;
+    return this.remembered.get(stream)?.folded as Folded<S> | undefined;
   }
 
   /**
@@ -138,7 +120,7 @@ export class StreamCache<S> {
     if (this.evictionCount !== evictionsBefore) return folded;
     const present = this.get(stream);
     if (present && toNumber(present.revision) > toNumber(folded.revision)) return folded;
-    if (folded.revision !== 'no-stream') this.remembered.set(stream, this, folded);
+    if (folded.revision !== 'no-stream') this.remembered.set(stream, { of: this, folded });
     return folded;
   }
 
@@ -150,12 +132,12 @@ export class StreamCache<S> {
   /** Evicts the streams that contain plain values of these people; undefined: all streams. */
   forgetSubjects(subjects?: ReadonlySet<SubjectId>): void {
     this.evictionCount++;
-    const { subjectsOf } = this;
-    if (subjects === undefined) this.remembered.deleteWhere(this, () => true);
-    else if (subjectsOf)
-      this.remembered.deleteWhere(this, ({ state }) =>
-        [...subjectsOf(state as S)].some((subject) => subjects.has(subject)),
-      );
+    const { remembered, subjectsOf } = this;
+    const isGone = (state: S): boolean =>
+      subjects === undefined ||
+      [...(subjectsOf?.(state) ?? [])].some((subject) => subjects.has(subject));
+    for (const [stream, { of, folded }] of [...remembered.entries()])
+      if (of === this && isGone(folded.state as S)) remembered.delete(stream);
   }
 }
 

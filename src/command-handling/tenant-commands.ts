@@ -146,14 +146,14 @@ export class TenantCommands {
   }
 
   /** @returns the tenant after the command. */
-  execute(
+  async execute(
     alias: string,
     command: TenantCommand,
     unless?: TenantCheck,
   ): Promise<OpenTenant | Refused> {
-    return this.commands.execute(
-      new TenantCommandEnvelope(this.meta(alias, command.type), command, unless),
-    );
+    const meta = this.meta(alias, command.type);
+    const changed = await this.commands.execute(new TenantCommandEnvelope(meta, command, unless));
+    return 'refused' in changed ? changed : changed.tenant;
   }
 
   private meta(alias: string, cause: string): CommandMeta {

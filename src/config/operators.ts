@@ -48,11 +48,6 @@ export class Operators {
   constructor(private readonly entries: readonly OperatorEntry[] = []) {}
 
   /** Undefined: unknown key. Takes the same time for every key. */
-  find(key: string): Operator | undefined {
-    return this.holderOf(key)?.operator;
-  }
-
-  /** As `find`, with the hash of the key. */
   holderOf(key: string): KeyHolder | undefined {
     const hash = hashOf(key);
     let found: OperatorEntry | undefined;

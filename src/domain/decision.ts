@@ -13,6 +13,11 @@ export interface Accepted<E> {
   readonly events: readonly E[];
 }
 
+/** The events of a decision that is made under a condition; without it nothing changes. */
+export const only = <E>(happens: boolean, ...events: readonly E[]): Accepted<E> => ({
+  events: happens ? events : [],
+});
+
 /**
  * The result of a decision: events to append (none: no change), a refusal, a wait, or its needs.
  */

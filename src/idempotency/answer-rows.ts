@@ -24,43 +24,24 @@ export interface AnswerRow {
 
 /**
  * Where keys are claimed and answers kept, one row per key. Claims and answers of several processes
- * race each other: each call is one step. A claim has an owner, a process; it lapses with it.
+ * race each other: each call is one statement. A claim has an owner, a process; it lapses with it.
  */
-export interface AnswerRows {
-  /** False once this process is at its end. */
-  readonly isOpen: boolean;
-  /**
-   * Undefined when the key is taken: by another live process, an answer, or another request. The
-   * command id is kept from the first try, so that an effect with a lost answer is found again; but
-   * never longer than an effect answers for its key.
-   */
-  take(request: KeyedRequest): Promise<ClaimedCommand | undefined>;
-  find(request: KeyedRequest): Promise<AnswerRow | undefined>;
-  /**
-   * Stores the answer even if the claim is gone (released late for an earlier try), for the full
-   * time from now.
-   * @param logPosition the log's position as a number; undefined: unknown.
-   */
-  keep(request: KeyedRequest, answer: Buffer, logPosition?: bigint): Promise<void>;
-  /** Leaves the claim without an owner: the next request with the key runs. */
-  forgetAnswer(request: KeyedRequest): Promise<void>;
-  /** Deletes a claim of this process. */
-  drop(request: KeyedRequest): Promise<void>;
-  /** Releases a claim of this process. */
-  release(request: KeyedRequest): Promise<void>;
-}
-
-/** The rows of `ledger.idempotency_keys`; each call is one statement. */
-export class PostgresAnswerRows implements AnswerRows {
+export class PostgresAnswerRows {
   constructor(
     private readonly pool: Pool,
     private readonly presence: ProcessPresence,
   ) {}
 
+  /** False once this process is at its end. */
   get isOpen(): boolean {
     return !this.pool.ended;
   }
 
+  /**
+   * Undefined when the key is taken: by another live process, an answer, or another request. The
+   * command id is kept from the first try, so that an effect with a lost answer is found again; but
+   * never longer than an effect answers for its key.
+   */
   async take(request: KeyedRequest): Promise<ClaimedCommand | undefined> {
     const claim = { ...claimOf(request), owner: this.presence.id, commandId: newId() };
     const row = await fetchRow(this.pool, TAKE(claim));
@@ -77,12 +58,18 @@ export class PostgresAnswerRows implements AnswerRows {
     return fetchRow(this.pool, FIND(keyOf(request)));
   }
 
+  /**
+   * Stores the answer even if the claim is gone (released late for an earlier try), for the full
+   * time from now.
+   * @param logPosition the log's position as a number; undefined: unknown.
+   */
   async keep(request: KeyedRequest, answer: Buffer, logPosition?: bigint): Promise<void> {
     const { id: owner } = this.presence;
     const kept = { ...claimOf(request), owner, answer, logPosition: logPosition ?? null };
     await run(this.pool, KEEP(kept));
   }
 
+  /** Leaves the claim without an owner: the next request with the key runs. */
   async forgetAnswer(request: KeyedRequest): Promise<void> {
     await run(
       this.pool,
@@ -94,6 +81,7 @@ export class PostgresAnswerRows implements AnswerRows {
     );
   }
 
+  /** Deletes a claim of this process. */
   async drop(request: KeyedRequest): Promise<void> {
     await run(
       this.pool,
@@ -105,6 +93,7 @@ export class PostgresAnswerRows implements AnswerRows {
     );
   }
 
+  /** Releases a claim of this process. */
   async release(request: KeyedRequest): Promise<void> {
     await run(
       this.pool,
@@ -117,6 +106,8 @@ export class PostgresAnswerRows implements AnswerRows {
     );
   }
 }
+
+export type AnswerRows = Pick<PostgresAnswerRows, keyof PostgresAnswerRows>;
 
 interface Key {
   readonly tenant: string;

@@ -1,6 +1,9 @@
-import { TenantCommandEnvelope, type Commands } from '../command-handling/commands.js';
+import {
+  TenantCommandEnvelope,
+  type Commands,
+  type TenantOutcome,
+} from '../command-handling/commands.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
-import type { Refused } from '../domain/refusal.js';
 import type { Mode, Scope } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import { connectionOf, type PaymentConnection } from '../domain/tenant/payment-connections.js';
@@ -44,7 +47,7 @@ export class PaymentConnections {
     meta: CommandMeta,
     { provider, ...credentials }: ProviderCredentials & { readonly provider: PaymentProviderName },
     graceMs: number,
-  ): Promise<OpenTenant | Refused> {
+  ): Promise<TenantOutcome> {
     const { scope } = meta;
     const subject = newId();
     const { secretKey, webhookSecret, apiBase } = credentials;
@@ -69,7 +72,7 @@ export class PaymentConnections {
    * Destroys the secrets of the mode's connections, and ends them. The secrets go first: what fails
    * between leaves a connection that opens nothing, and is repeated.
    */
-  async disconnect(meta: CommandMeta): Promise<OpenTenant | Refused> {
+  async disconnect(meta: CommandMeta): Promise<TenantOutcome> {
     const { mode } = meta.scope;
     await this.destroy(meta.scope, () => true);
     return this.parts.commands.execute(

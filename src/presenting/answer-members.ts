@@ -1,20 +1,67 @@
+import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 
-/** Decorators of the members of answers. Members are always there unless described otherwise. */
+declare const TYPE: unique symbol;
 
-export const Text = (options: ApiPropertyOptions = {}): PropertyDecorator =>
-  ApiProperty(Object.assign({ type: 'string' as const }, options));
-export const TextOrNull = (options: ApiPropertyOptions = {}): PropertyDecorator =>
-  ApiProperty(Object.assign({ type: 'string' as const, nullable: true }, options));
-export const Integer = (options: ApiPropertyOptions = {}): PropertyDecorator =>
-  ApiProperty(Object.assign({ type: 'integer' as const }, options));
-export const IntegerOrNull = (options: ApiPropertyOptions = {}): PropertyDecorator =>
-  ApiProperty(Object.assign({ type: 'integer' as const, nullable: true }, options));
+/** A member of an answer: its description in /openapi.json, and with it its type. */
+export interface Member<T> {
+  readonly described: object;
+  readonly [TYPE]?: T;
+}
+
+export interface OptionalMember<T> extends Member<T> {
+  readonly isOptional: true;
+}
+
+type Members = Readonly<Record<string, Member<unknown>>>;
+type TypeOf<M> = M extends Member<infer T> ? T : never;
+type NamesOfOptional<M> = {
+  [K in keyof M]: M[K] extends OptionalMember<unknown> ? K : never;
+}[keyof M];
+type AnswerOf<M> = {
+  [K in Exclude<keyof M, NamesOfOptional<M>>]: TypeOf<M[K]>;
+} & { [K in NamesOfOptional<M>]?: TypeOf<M[K]> };
+
+/** The base of an answer's class, whose name is that of the shape in /openapi.json. */
+export function answerOf<M extends Members>(members: M): Type<AnswerOf<M>> {
+  class Answer {}
+  for (const [name, { described: options }] of Object.entries(members))
+    ApiProperty(options as ApiPropertyOptions)(Answer.prototype, name);
+  return Answer as Type<AnswerOf<M>>;
+}
+
+export const described = <T>(options: object): Member<T> => ({ described: options });
+
+export const text = described<string>({ type: 'string' });
+export const integer = described<number>({ type: 'integer' });
+/** Epoch milliseconds. */
+export const time = integer;
+export const flag = described<boolean>({ type: Boolean });
+export const texts = described<readonly string[]>({ type: [String] });
+
+export const oneOf = <const T extends string>(values: readonly T[]): Member<T> =>
+  described({ enum: values });
+export const answer = <T>(shape: Type<T>): Member<T> => described({ type: shape });
+export const answers = <T>(shape: Type<T>): Member<readonly T[]> => described({ type: [shape] });
+/** @param values the schema of each; true: any JSON. */
+export const mapOf = <T>(values: object | true): Member<Readonly<Record<string, T>>> =>
+  described({ type: 'object', additionalProperties: values });
+
+export const orNull = <T>(member: Member<T>): Member<T | null> =>
+  described({ ...member.described, nullable: true });
+export const optional = <T>(member: Member<T>): OptionalMember<T> => ({
+  described: { ...member.described, required: false },
+  isOptional: true,
+});
+
 /**
- * A member of an answer to a write, which is kept with the idempotency key and repeated, possibly
+ * A text of an answer to a write, which is kept with the idempotency key and repeated, possibly
  * after the person was forgotten.
  */
-export const TextUntilForgotten = (): PropertyDecorator => TextOrNull();
-/** Epoch milliseconds. */
-export const Time = (): PropertyDecorator => Integer();
-export const TimeOrNull = (): PropertyDecorator => IntegerOrNull();
+export const textUntilForgotten = orNull(text);
+/** The name of a person who shares a code. */
+export const shortName = described<string | null>({
+  type: 'string',
+  nullable: true,
+  example: 'Ann L',
+});

@@ -1,88 +1,55 @@
-import { ApiProperty } from '@nestjs/swagger';
 import type { FraudSignal } from '../domain/account/account.events.js';
 import type { ReferralFacts } from '../domain/account/account.facts.js';
-import type { SideStatus } from '../domain/program.js';
 import { RewardResponse } from './reward.response.js';
-import { Integer, Text, TextOrNull, Time, TimeOrNull } from './answer-members.js';
+import {
+  answer,
+  answerOf,
+  answers,
+  integer,
+  mapOf,
+  oneOf,
+  orNull,
+  text,
+  time,
+} from './answer-members.js';
 import { UserResponse } from './user.response.js';
 
 const SIDE_STATUSES = ['PENDING', 'APPROVED', 'DENIED'] as const;
 
-export class ReferralResponse {
-  @Text()
-  id: string;
-
-  @Text()
-  programId: string;
-
-  @TextOrNull()
-  referralCodeUsed: string | null;
-
-  @TextOrNull()
-  shareLinkUsed: string | null;
-
-  @ApiProperty({ type: UserResponse, nullable: true })
-  referredUser: UserResponse | null;
-
-  @ApiProperty({ type: UserResponse, nullable: true })
-  referrerUser: UserResponse | null;
-
-  @ApiProperty({ type: RewardResponse, nullable: true })
-  referredReward: RewardResponse | null;
-
-  @ApiProperty({ type: RewardResponse, nullable: true })
-  referrerReward: RewardResponse | null;
-
-  @ApiProperty({ enum: ['PENDING', 'ACTIONED'] })
-  moderationStatus: 'PENDING' | 'ACTIONED';
-
-  @ApiProperty({ enum: SIDE_STATUSES })
-  referredModerationStatus: SideStatus;
-
-  @ApiProperty({ enum: SIDE_STATUSES })
-  referrerModerationStatus: SideStatus;
-
-  @ApiProperty({
+export class ReferralResponse extends answerOf({
+  id: text,
+  programId: text,
+  referralCodeUsed: orNull(text),
+  shareLinkUsed: orNull(text),
+  referredUser: orNull(answer(UserResponse)),
+  referrerUser: orNull(answer(UserResponse)),
+  referredReward: orNull(answer(RewardResponse)),
+  referrerReward: orNull(answer(RewardResponse)),
+  moderationStatus: oneOf(['PENDING', 'ACTIONED']),
+  referredModerationStatus: oneOf(SIDE_STATUSES),
+  referrerModerationStatus: oneOf(SIDE_STATUSES),
+  fraudSignals: mapOf<FraudSignal>({
     type: 'object',
-    additionalProperties: {
-      type: 'object',
-      properties: { message: { type: 'string' }, score: { type: 'number' } },
-      required: ['message', 'score'],
-    },
-  })
-  fraudSignals: Readonly<Record<string, FraudSignal>>;
+    properties: { message: { type: 'string' }, score: { type: 'number' } },
+    required: ['message', 'score'],
+  }),
+  dateReferralStarted: time,
+  dateReferralPaid: orNull(time),
+  dateReferralEnded: orNull(time),
+  dateModerated: time,
+}) {}
 
-  @Time()
-  dateReferralStarted: number;
-
-  @TimeOrNull()
-  dateReferralPaid: number | null;
-
-  @TimeOrNull()
-  dateReferralEnded: number | null;
-
-  @Time()
-  dateModerated: number;
-}
-
-export class ReferralListResponse {
-  @Integer()
-  count: number;
-
-  @Integer()
-  totalCount: number;
-
-  @ApiProperty({ type: [ReferralResponse] })
-  referrals: readonly ReferralResponse[];
-}
+export class ReferralListResponse extends answerOf({
+  count: integer,
+  totalCount: integer,
+  referrals: answers(ReferralResponse),
+}) {}
 
 /** The people and rewards of a referral; null: deleted, or not granted. */
-export interface ReferralSides {
-  readonly referredUser: UserResponse | null;
-  readonly referrerUser: UserResponse | null;
-  readonly referredReward: RewardResponse | null;
-  readonly referrerReward: RewardResponse | null;
-}
+export type ReferralSides = Pick<
+  ReferralResponse,
+  'referredUser' | 'referrerUser' | 'referredReward' | 'referrerReward'
+>;
 
 export function referralJson(facts: ReferralFacts, sides: ReferralSides): ReferralResponse {
   return {
@@ -90,10 +57,7 @@ export function referralJson(facts: ReferralFacts, sides: ReferralSides): Referr
     programId: facts.programId,
     referralCodeUsed: facts.referralCodeUsed,
     shareLinkUsed: facts.shareLinkUsed,
-    referredUser: sides.referredUser,
-    referrerUser: sides.referrerUser,
-    referredReward: sides.referredReward,
-    referrerReward: sides.referrerReward,
+    ...sides,
     moderationStatus:
       facts.referredStatus === 'PENDING' || facts.referrerStatus === 'PENDING'
         ? 'PENDING'

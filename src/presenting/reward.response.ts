@@ -1,31 +1,27 @@
-import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import type { RewardSource } from '../domain/account/account.events.js';
 import type { RewardRead } from '../../projections/rewards/queries.js';
 import type { BalanceFacts, RedemptionFacts } from '../domain/account/account.facts.js';
 import { REWARD_TYPES, type RewardType } from '../domain/program.js';
 import {
-  Integer,
-  IntegerOrNull,
-  Text,
-  TextOrNull,
-  TextUntilForgotten,
-  Time,
-  TimeOrNull,
+  answerOf,
+  answers,
+  described,
+  flag,
+  integer,
+  oneOf,
+  optional,
+  orNull,
+  text,
+  textUntilForgotten,
+  time,
 } from './answer-members.js';
 
-class RedemptionResponse {
-  @Text()
-  id: string;
-
-  @Time()
-  dateRedeemed: number;
-
-  @Integer()
-  quantityRedeemed: number;
-
-  @ApiPropertyOptional({ type: String })
-  externalReference?: string;
-}
+class RedemptionResponse extends answerOf({
+  id: text,
+  dateRedeemed: time,
+  quantityRedeemed: integer,
+  externalReference: optional(described<string>({ type: String })),
+}) {}
 
 /** Members of a reward's answer that are about its user: see `personal-fields.ts`. */
 export const PERSONAL_MEMBERS_OF_REWARD = [
@@ -35,125 +31,59 @@ export const PERSONAL_MEMBERS_OF_REWARD = [
   'fuelTankCode',
 ] as const satisfies readonly (keyof RewardResponse)[];
 
-/** Members of other types are null. */
-export class RewardResponse {
-  @Text()
-  id: string;
-
-  @ApiProperty({ enum: REWARD_TYPES })
-  type: RewardType;
-
-  @Time()
-  dateGiven: number;
-
-  @TimeOrNull()
-  dateExpires: number | null;
-
-  @TimeOrNull()
-  dateCancelled: number | null;
-
-  @TimeOrNull()
-  dateScheduledFor: number | null;
-
-  @ApiProperty({ type: Boolean })
-  cancellable: boolean;
-
-  @ApiProperty({ enum: ['FRIEND_SIGNUP', 'REFERRED', 'MANUAL', 'EVENT'] })
-  rewardSource: RewardSource;
-
-  @Text()
-  accountId: string;
-
-  @Text()
-  userId: string;
-
-  @TextOrNull()
-  unit: string | null;
-
-  @IntegerOrNull()
-  discountPercent: number | null;
-
-  @TextOrNull()
-  name: string | null;
-
-  @TextOrNull()
-  description: string | null;
-
-  @IntegerOrNull()
-  assignedCredit: number | null;
-
-  @IntegerOrNull()
-  redeemedCredit: number | null;
-
-  @ApiProperty({ type: [RedemptionResponse], nullable: true })
-  redemptions: readonly RedemptionResponse[] | null;
-
-  @TextOrNull()
-  currency: string | null;
-
-  @IntegerOrNull()
-  amount: number | null;
-
-  @TextOrNull()
-  fuelTankCode: string | null;
-
-  @ApiProperty({
+const REWARD = {
+  id: text,
+  type: oneOf(REWARD_TYPES),
+  dateGiven: time,
+  dateExpires: orNull(time),
+  dateCancelled: orNull(time),
+  dateScheduledFor: orNull(time),
+  cancellable: flag,
+  rewardSource: oneOf<RewardSource>(['FRIEND_SIGNUP', 'REFERRED', 'MANUAL', 'EVENT']),
+  accountId: text,
+  userId: text,
+  unit: orNull(text),
+  discountPercent: orNull(integer),
+  name: orNull(text),
+  description: orNull(text),
+  assignedCredit: orNull(integer),
+  redeemedCredit: orNull(integer),
+  redemptions: orNull(answers(RedemptionResponse)),
+  currency: orNull(text),
+  amount: orNull(integer),
+  fuelTankCode: orNull(text),
+  fueltankType: described<string | null>({
     enum: ['PCT_DISCOUNT', 'CREDIT', null],
     type: String,
     nullable: true,
-  })
-  fueltankType: string | null;
-}
-
-export class WrittenRewardResponse extends OmitType(RewardResponse, ['accountId', 'userId']) {
-  @TextUntilForgotten()
-  accountId: string | null;
-
-  @TextUntilForgotten()
-  userId: string | null;
-}
+  }),
+};
 
 /** Members of other types are null. */
-export class RewardBalanceResponse {
-  @ApiProperty({ enum: REWARD_TYPES })
-  type: RewardType;
+export class RewardResponse extends answerOf(REWARD) {}
 
-  @TextOrNull()
-  unit: string | null;
+export class WrittenRewardResponse extends answerOf({
+  ...REWARD,
+  accountId: textUntilForgotten,
+  userId: textUntilForgotten,
+}) {}
 
-  @IntegerOrNull()
-  count: number | null;
-
-  @IntegerOrNull()
-  totalAssignedCredit: number | null;
-
-  @IntegerOrNull()
-  totalRedeemedCredit: number | null;
-
-  @IntegerOrNull()
-  totalAvailableCredit: number | null;
-
-  @IntegerOrNull()
-  totalPendingCredit: number | null;
-
-  @IntegerOrNull()
-  totalExpiredCredit: number | null;
-
-  @IntegerOrNull()
-  totalCancelledCredit: number | null;
-
-  @IntegerOrNull()
-  totalDiscountPercent: number | null;
-
-  @IntegerOrNull()
-  referredDiscountPercent: number | null;
-
-  @IntegerOrNull()
-  referrerDiscountPercent: number | null;
-
-  @IntegerOrNull()
-  totalFuelTankCodes: number | null;
-}
+/** Members of other types are null. */
+export class RewardBalanceResponse extends answerOf({
+  type: oneOf(REWARD_TYPES),
+  unit: orNull(text),
+  count: orNull(integer),
+  totalAssignedCredit: orNull(integer),
+  totalRedeemedCredit: orNull(integer),
+  totalAvailableCredit: orNull(integer),
+  totalPendingCredit: orNull(integer),
+  totalExpiredCredit: orNull(integer),
+  totalCancelledCredit: orNull(integer),
+  totalDiscountPercent: orNull(integer),
+  referredDiscountPercent: orNull(integer),
+  referrerDiscountPercent: orNull(integer),
+  totalFuelTankCodes: orNull(integer),
+}) {}
 
 /** Members of other types are null; percentages have the unit `%`. */
 export function rewardJson(reward: RewardRead): RewardResponse {

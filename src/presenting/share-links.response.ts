@@ -1,5 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { Text } from './answer-members.js';
+import { answer, answerOf, described, text } from './answer-members.js';
 
 export const ENGAGEMENT_MEDIA = ['EMBED', 'POPUP', 'HOSTED', 'MOBILE', 'EMAIL', 'UNKNOWN'] as const;
 export type EngagementMedium = (typeof ENGAGEMENT_MEDIA)[number];
@@ -19,66 +18,47 @@ export const SHARE_MEDIA = [
 ] as const;
 export type ShareMedium = (typeof SHARE_MEDIA)[number];
 
-export class MediumLinksResponse {
-  @Text()
-  shareLink: string;
-  @Text()
-  facebookShareLink: string;
-  @Text()
-  twitterShareLink: string;
-  @Text()
-  emailShareLink: string;
-  @Text()
-  linkedinShareLink: string;
-}
+const MEDIUM = {
+  shareLink: text,
+  facebookShareLink: text,
+  twitterShareLink: text,
+  emailShareLink: text,
+  linkedinShareLink: text,
+};
 
-export class ShareLinksResponse extends MediumLinksResponse {
-  @Text()
-  mobileShareLink: string;
-  @Text()
-  mobileFacebookShareLink: string;
-  @Text()
-  mobileTwitterShareLink: string;
-  @Text()
-  mobileEmailShareLink: string;
-  @ApiProperty({ type: MediumLinksResponse })
-  EMBED: MediumLinksResponse;
-  @ApiProperty({ type: MediumLinksResponse })
-  POPUP: MediumLinksResponse;
-  @ApiProperty({ type: MediumLinksResponse })
-  HOSTED: MediumLinksResponse;
-  @ApiProperty({ type: MediumLinksResponse })
-  MOBILE: MediumLinksResponse;
-  @ApiProperty({ type: MediumLinksResponse })
-  EMAIL: MediumLinksResponse;
-}
+export class MediumLinksResponse extends answerOf(MEDIUM) {}
 
-class DirectLinkResponse {
-  @Text()
-  DIRECT: string;
-}
+export class ShareLinksResponse extends answerOf({
+  ...MEDIUM,
+  mobileShareLink: text,
+  mobileFacebookShareLink: text,
+  mobileTwitterShareLink: text,
+  mobileEmailShareLink: text,
+  EMBED: answer(MediumLinksResponse),
+  POPUP: answer(MediumLinksResponse),
+  HOSTED: answer(MediumLinksResponse),
+  MOBILE: answer(MediumLinksResponse),
+  EMAIL: answer(MediumLinksResponse),
+}) {}
 
-export class ProgramShareLinksResponse {
-  @Text()
-  cleanShareLink: string;
-  @ApiProperty({ type: DirectLinkResponse })
-  MOBILE: DirectLinkResponse;
-  @ApiProperty({ type: DirectLinkResponse })
-  EMAIL: DirectLinkResponse;
-  @ApiProperty({ type: DirectLinkResponse })
-  UNKNOWN: DirectLinkResponse;
-}
+class DirectLinkResponse extends answerOf({ DIRECT: text }) {}
 
-export class ShareUrlsResponse {
-  @ApiProperty({
+export class ProgramShareLinksResponse extends answerOf({
+  cleanShareLink: text,
+  MOBILE: answer(DirectLinkResponse),
+  EMAIL: answer(DirectLinkResponse),
+  UNKNOWN: answer(DirectLinkResponse),
+}) {}
+
+type ShareUrls = { readonly cleanShareLink: string } & {
+  readonly [E in EngagementMedium]?: { readonly [S in ShareMedium]?: string };
+};
+
+export class ShareUrlsResponse extends answerOf({
+  shareLinks: described<ShareUrls>({
     type: 'object',
-    properties: {
-      cleanShareLink: { type: 'string' },
-    },
+    properties: { cleanShareLink: { type: 'string' } },
     required: ['cleanShareLink'],
     additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },
-  })
-  shareLinks: { readonly cleanShareLink: string } & {
-    readonly [E in EngagementMedium]?: { readonly [S in ShareMedium]?: string };
-  };
-}
+  }),
+}) {}

@@ -15,9 +15,6 @@ import {
  * page, or to a page of its own.
  */
 
-/** The members alone: an object that is copied is no instance. */
-type Links = Pick<MediumLinksResponse, keyof MediumLinksResponse>;
-
 /** The links of one tenant and mode. */
 export class ShareLinks {
   private readonly root: string;
@@ -98,7 +95,7 @@ export class ShareLinks {
     };
   }
 
-  private byMedium(code: string, engagement: EngagementMedium): Links {
+  private byMedium(code: string, engagement: EngagementMedium): MediumLinksResponse {
     const clean = this.clean(code);
     return {
       shareLink: `${clean}?m=DIRECT&e=${engagement}`,

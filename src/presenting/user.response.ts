@@ -1,188 +1,97 @@
 import { createHash } from 'node:crypto';
-import {
-  ApiExtraModels,
-  ApiProperty,
-  getSchemaPath,
-  OmitType,
-  PartialType,
-  PickType,
-} from '@nestjs/swagger';
+import { ApiExtraModels, getSchemaPath, PartialType } from '@nestjs/swagger';
 import type { UserFacts } from '../domain/account/account.facts.js';
-import { Integer, Text, TextOrNull, TextUntilForgotten, Time } from './answer-members.js';
+import {
+  answer,
+  answerOf,
+  answers,
+  flag,
+  integer,
+  mapOf,
+  orNull,
+  text,
+  texts,
+  textUntilForgotten,
+  time,
+} from './answer-members.js';
 import { ProgramShareLinksResponse, ShareLinksResponse } from './share-links.response.js';
 import type { ShareLinks } from './share-links.js';
 import { ownMember } from '../domain/own-member.js';
 
-class ReferredByResponse {
-  @TextOrNull()
-  code: string | null;
+class ReferredByResponse extends answerOf({
+  code: orNull(text),
+  isConverted: flag,
+  newlyReferred: flag,
+}) {}
 
-  @ApiProperty({ type: Boolean })
-  isConverted: boolean;
-
-  @ApiProperty({ type: Boolean })
-  newlyReferred: boolean;
-}
+const USER = {
+  id: text,
+  accountId: text,
+  referralCode: orNull(text),
+  email: orNull(text),
+  imageUrl: text,
+  firstName: orNull(text),
+  lastName: orNull(text),
+  locale: orNull(text),
+  countryCode: orNull(text),
+  firstSeenIP: orNull(text),
+  lastSeenIP: orNull(text),
+  dateCreated: time,
+  emailHash: orNull(text),
+  referralSource: orNull(text),
+  shareLinks: orNull(answer(ShareLinksResponse)),
+  programShareLinks: mapOf<ProgramShareLinksResponse>({
+    $ref: getSchemaPath(ProgramShareLinksResponse),
+  }),
+  cookieId: orNull(text),
+  referralCodes: mapOf<string>({ type: 'string' }),
+  referredBy: orNull(answer(ReferredByResponse)),
+  referredByCodes: texts,
+  referable: flag,
+  customFields: mapOf<string | number | boolean>({
+    oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }],
+  }),
+  segments: texts,
+  paymentProviderId: orNull(text),
+};
+const LAST_INITIAL = { lastInitial: orNull(text) };
+const DATE_BLOCKED = { dateBlocked: orNull(time) };
 
 @ApiExtraModels(ProgramShareLinksResponse)
-export class UserResponse {
-  @Text()
-  id: string;
-
-  @Text()
-  accountId: string;
-
-  @TextOrNull()
-  referralCode: string | null;
-
-  @TextOrNull()
-  email: string | null;
-
-  @Text()
-  imageUrl: string;
-
-  @TextOrNull()
-  firstName: string | null;
-
-  @TextOrNull()
-  lastName: string | null;
-
-  @TextOrNull()
-  locale: string | null;
-
-  @TextOrNull()
-  countryCode: string | null;
-
-  @TextOrNull()
-  firstSeenIP: string | null;
-
-  @TextOrNull()
-  lastSeenIP: string | null;
-
-  @Time()
-  dateCreated: number;
-
-  @TextOrNull()
-  emailHash: string | null;
-
-  @TextOrNull()
-  referralSource: string | null;
-
-  @ApiProperty({ type: ShareLinksResponse, nullable: true })
-  shareLinks: ShareLinksResponse | null;
-
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: { $ref: getSchemaPath(ProgramShareLinksResponse) },
-  })
-  programShareLinks: Readonly<Record<string, ProgramShareLinksResponse>>;
-
-  @TextOrNull()
-  cookieId: string | null;
-
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: { type: 'string' },
-  })
-  referralCodes: Readonly<Record<string, string>>;
-
-  @ApiProperty({ type: ReferredByResponse, nullable: true })
-  referredBy: ReferredByResponse | null;
-
-  @ApiProperty({ type: [String] })
-  referredByCodes: readonly string[];
-
-  @ApiProperty({ type: Boolean })
-  referable: boolean;
-
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: { oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] },
-  })
-  customFields: Readonly<Record<string, string | number | boolean>>;
-
-  @ApiProperty({ type: [String] })
-  segments: readonly string[];
-
-  @TextOrNull()
-  paymentProviderId: string | null;
-}
+export class UserResponse extends answerOf(USER) {}
 
 /** With `fields` only those; with `extraFields` more. */
-export class SelectedUserResponse extends PartialType(UserResponse) {
-  @TextOrNull({ required: false })
-  lastInitial?: string | null;
+export class SelectedUserResponse extends PartialType(
+  answerOf({ ...USER, ...LAST_INITIAL, ...DATE_BLOCKED }),
+) {}
 
-  @ApiProperty({
-    type: 'integer',
-    nullable: true,
-    required: false,
-  })
-  dateBlocked?: number | null;
-}
+const WRITTEN = { ...USER, id: textUntilForgotten, accountId: textUntilForgotten };
 
-export class WrittenUserResponse extends OmitType(UserResponse, ['id', 'accountId']) {
-  @TextUntilForgotten()
-  id: string | null;
-
-  @TextUntilForgotten()
-  accountId: string | null;
-}
+export class WrittenUserResponse extends answerOf(WRITTEN) {}
 
 /** A visitor known by a cookie. */
-export class CookieUserResponse extends WrittenUserResponse {
-  @TextOrNull()
-  lastInitial: string | null;
-}
+export class CookieUserResponse extends answerOf({ ...WRITTEN, ...LAST_INITIAL }) {}
 
-export class WrittenSelectedUserResponse extends PartialType(CookieUserResponse) {
-  @ApiProperty({
-    type: 'integer',
-    nullable: true,
-    required: false,
-  })
-  dateBlocked?: number | null;
-}
+export class WrittenSelectedUserResponse extends PartialType(
+  answerOf({ ...WRITTEN, ...LAST_INITIAL, ...DATE_BLOCKED }),
+) {}
 
-const LISTED = [
-  'id',
-  'accountId',
-  'email',
-  'firstName',
-  'lastName',
-  'referralCode',
-  'imageUrl',
-  'dateCreated',
-  'emailHash',
-] as const;
+const { id, accountId, email, firstName, lastName, referralCode, imageUrl } = USER;
+const PUBLIC = { id, accountId, email, firstName, lastName, referralCode, imageUrl };
 
-export class UserListItemResponse extends PickType(UserResponse, LISTED) {}
+export class UserListItemResponse extends answerOf({
+  ...PUBLIC,
+  dateCreated: USER.dateCreated,
+  emailHash: USER.emailHash,
+}) {}
 
-const PUBLIC = [
-  'id',
-  'accountId',
-  'email',
-  'firstName',
-  'lastName',
-  'referralCode',
-  'imageUrl',
-] as const;
+export class PublicUserResponse extends answerOf({ ...PUBLIC, ...LAST_INITIAL }) {}
 
-export class PublicUserResponse extends PickType(UserResponse, PUBLIC) {
-  @TextOrNull()
-  lastInitial: string | null;
-}
-
-export class UserListResponse {
-  @Integer()
-  count: number;
-
-  @Integer()
-  totalCount: number;
-
-  @ApiProperty({ type: [UserListItemResponse] })
-  users: readonly UserListItemResponse[];
-}
+export class UserListResponse extends answerOf({
+  count: integer,
+  totalCount: integer,
+  users: answers(UserListItemResponse),
+}) {}
 
 export interface UserSurroundings {
   readonly links: ShareLinks;
@@ -233,48 +142,19 @@ export function userJson(
 }
 
 /** The values of `fields` and `extraFields` of open endpoints. */
-export const USER_FIELDS = {
-  standard: [
-    'id',
-    'accountId',
-    'referralCode',
-    'email',
-    'imageUrl',
-    'firstName',
-    'lastName',
-    'locale',
-    'countryCode',
-    'firstSeenIP',
-    'lastSeenIP',
-    'dateCreated',
-    'emailHash',
-    'referralSource',
-    'shareLinks',
-    'programShareLinks',
-    'cookieId',
-    'referralCodes',
-    'referredBy',
-    'referredByCodes',
-    'referable',
-    'customFields',
-    'segments',
-    'paymentProviderId',
-    'lastInitial',
-  ],
-  extra: ['dateBlocked'],
-} as const satisfies {
-  readonly standard: readonly (keyof UserResponse | 'lastInitial')[];
-  readonly extra: readonly 'dateBlocked'[];
+export const USER_FIELDS: Readonly<Record<'standard' | 'extra', readonly string[]>> = {
+  standard: Object.keys({ ...USER, ...LAST_INITIAL }),
+  extra: Object.keys(DATE_BLOCKED),
 };
 
 /** A full user, reduced or extended to the selected members (see `fieldSelection`). */
 export function selectedUserJson(
-  facts: UserFacts,
-  surroundings: UserSurroundings,
+  user: UserResponse,
+  facts: Pick<UserFacts, 'lastName' | 'dateBlocked'>,
   selection: readonly string[],
 ): SelectedUserResponse {
   const all: Required<SelectedUserResponse> = {
-    ...userJson(facts, surroundings),
+    ...user,
     lastInitial: initialOf(facts.lastName),
     dateBlocked: facts.dateBlocked,
   };

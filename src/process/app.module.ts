@@ -87,6 +87,7 @@ import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscrip
 import type { Webhooks } from '../webhooks/webhooks.js';
 import { KeySetController } from '../http/webhooks/key-set.controller.js';
 import { Presentation } from '../http/users/presentation.js';
+import { UserLookUps } from '../http/users/user-look-ups.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
 import type { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
 import { SharePages } from '../http/share-pages/share-pages.js';
@@ -305,6 +306,12 @@ function http(parts: ModuleParts): Provider[] {
 /** What shows facts of several read models together. */
 function shown({ core, publicUrl, smtp, mailFrom }: ModuleParts): Provider[] {
   return [
+    made(
+      UserLookUps,
+      [CommandGateway, UserQueries, ReferralCodeQueries],
+      (gateway: CommandGateway, users: UserQueries, codes: ReferralCodeQueries) =>
+        new UserLookUps(gateway, users, codes, core.names),
+    ),
     made(
       Presentation,
       [UserQueries, RewardQueries],

@@ -1,25 +1,24 @@
-import { SETTINGS } from '../config/config.js';
+import { VARIABLES } from '../config/config.js';
 
 /** The settings that a first start may need; the page of the configuration has all. */
-const SHOWN = ['PORT', 'HOST', 'DATA_DIR', 'DATABASE_URL', 'EVENT_STORE_URL', 'LOG_FORMAT'];
+const SHOWN = `
+  DATA_DIR         .data
+  HOST             127.0.0.1
+  PORT             3000
+  DATABASE_URL     embedded Postgres
+  EVENT_STORE_URL  the log in Postgres
+  LOG_FORMAT       pretty on a terminal, else json`;
 
 /** The help of the start, for a terminal of 80 columns. */
-export function helpText(): string {
-  const shown = SETTINGS.filter(({ name }) => SHOWN.includes(name));
-  const lines = shown.map(({ name, default: value }) => `  ${name.padEnd(16)} ${plain(value)}`);
-  return `Starts the referral ledger service.
+export const helpText = (): string => `Starts the referral ledger service.
 
 Usage: npm start
 
 The service is configured by environment variables, for example
   PORT=3001 DATA_DIR=/var/lib/ledger npm start
 
-Variable           Default
-${lines.join('\n')}
+Variable           Default${SHOWN}
 
-docs/configuration.md describes all ${SETTINGS.length} variables; none is required.
+docs/configuration.md describes all ${VARIABLES.length} variables; none is required.
 Operators' commands: npm run --silent cli -- --help
 `;
-}
-
-const plain = (markdown: string): string => markdown.replaceAll('`', '');

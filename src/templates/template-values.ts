@@ -43,10 +43,6 @@ export class Placeholders {
     return link + this.replacedIn(address.slice(start), encodeURIComponent);
   }
 
-  holdsOne(text: string): boolean {
-    return this.pattern().test(text);
-  }
-
   private placeholderOf(name: string, value: string | null | undefined): string {
     const link = LINKS.has(name);
     const text = link ? linkOrNothing(value ?? '') : shown(value ?? '');

@@ -1,5 +1,3 @@
-import type { CallToAction, MailTheme, ThemeInstance } from './theme-instance.js';
-
 /** The values of a tenant without a theme, and of every member that a tenant's theme leaves out. */
 
 const COLOR = '#1f5fa8';
@@ -7,11 +5,12 @@ const HELLO = '{{#if user.firstName}}Hi {{user.firstName}},{{else}}Hi,{{/if}}\n\
 const FOOTER =
   'You receive this mail because you take part in our referral program. You can unsubscribe at any time.';
 
-const button = (buttonText: string): CallToAction => ({
+const button = (buttonText: string) => ({
   buttonSide: 'right',
   buttonPosition: 'bottom',
   buttonColor: COLOR,
   buttonText,
+  /** Pixels. */
   buttonWidth: 160,
 });
 
@@ -25,24 +24,31 @@ const mail = ({
   readonly header: string;
   readonly body: string;
   readonly shares: boolean;
-}): MailTheme => ({
+}) => ({
   configuration: { subject, themeMapping: 'default' },
   content: {
     headerImageUrl: '',
     headerContent: header,
     bodyContent: HELLO + body,
     footer: FOOTER,
+    /** Above the link to share, where there is one. */
     shareCTA: shares ? 'Know somebody else who would like this? Share your link:' : '',
     hasShareLink: shares,
+    /** The words on the button. */
     shareButtonHeader: 'Share your link',
   },
 });
 
-export const BUILT_IN_THEME: ThemeInstance = {
+interface EmailConfiguration {
+  readonly fromName: string;
+  readonly fromAddress?: string;
+}
+
+export const BUILT_IN_THEME = {
   jsOptions: {
     widget: { defaultWidgetType: 'REFERRER_WIDGET' },
-    conversionUrls: [],
-    widgetUrlMappings: [],
+    conversionUrls: [] as readonly string[],
+    widgetUrlMappings: [] as readonly object[],
   },
   widget: {
     REFERRER_WIDGET: {
@@ -86,7 +92,8 @@ export const BUILT_IN_THEME: ThemeInstance = {
     },
   },
   email: {
-    configuration: { fromName: 'Referral program' },
+    /** Without an address of its own: that of the service. */
+    configuration: { fromName: 'Referral program' } as EmailConfiguration,
     REFERRAL_STARTED: mail({
       subject: '{{#if friend.name}}{{friend.name}}{{else}}A friend{{/if}} joined with your link',
       header: 'Your friend is on board',
@@ -138,6 +145,7 @@ export const BUILT_IN_THEME: ThemeInstance = {
       '{{#if friend.name}}{{friend.name}}{{else}}A friend{{/if}} {{#if reward.text}}gives you {{reward.text}}{{else}}invites you{{/if}}',
     text: 'Use this code when you sign up:',
     buttonText: 'Go to the site',
+    /** Where the button leads; empty: there is no button. */
     siteUrl: '',
     logoUrl: '',
     color: COLOR,

@@ -27,7 +27,7 @@ interface ThemeEdit {
    * The values wanted (null: none), from the current ones, or from those of the version `restores`.
    * May be called several times.
    */
-  readonly apply: (values: ThemeValues | null) => EditedTheme | Refused;
+  readonly apply: (values: ThemeValues | null) => Promise<EditedTheme | Refused>;
   /** The member of staff; default: the caller of the command. */
   readonly by?: Personal<string>;
 }
@@ -63,68 +63,50 @@ export class ThemeChanges {
   constructor(
     private readonly commands: Pick<Commands, 'execute'>,
     private readonly rows: ThemeRows,
-    private readonly loadFaults: () => Promise<FaultsOf> = faultsBySchema,
   ) {}
 
   /** Replaces the own values of a locale (null: the default). */
-  async put(
+  put(
     meta: CommandMeta,
     locale: string | null,
     values: unknown,
     edit: Pick<ThemeEdit, 'by' | 'expected'> = {},
   ): Promise<ThemeOutcome> {
-    const check = checkBy(await this.loadFaults());
-    return this.change(meta, { locale, ...edit, apply: () => check(values, true) });
+    return this.change(meta, { locale, ...edit, apply: () => checked(values, true) });
   }
 
   /** Why these values would not be taken; undefined: they would. */
   async refusalOf(values: unknown): Promise<Refused | undefined> {
-    const check = checkBy(await this.loadFaults());
-    const checked = check(values, true);
-    return 'refused' in checked ? checked : undefined;
+    const edited = await checked(values, true);
+    return 'refused' in edited ? edited : undefined;
   }
 
   /**
    * A JSON merge patch on the own values of a locale. Those of a default without any are the
    * built-in ones: so it is shown.
    */
-  async patch(meta: CommandMeta, locale: string | null, patch: unknown): Promise<ThemeOutcome> {
-    const check = checkBy(await this.loadFaults());
+  patch(meta: CommandMeta, locale: string | null, patch: unknown): Promise<ThemeOutcome> {
     return this.change(meta, {
       locale,
       apply: (values) => {
-        if (!isMembers(patch)) return check(patch, false);
         const base = values ?? (locale === null ? { ...BUILT_IN_THEME } : {});
-        return check(mergePatch(base, patch), false);
+        return checked(isMembers(patch) ? mergePatch(base, patch) : patch, false);
       },
     });
   }
 
   /** Removes the own values of a locale. */
   remove(meta: CommandMeta, locale: string): Promise<ThemeOutcome> {
-    return this.change(meta, { locale, apply: () => ({ values: null, bytes: 0 }) });
+    return this.change(meta, { locale, apply: () => NONE });
   }
 
   /** Makes the values of a version current again, as a new version. */
-  async restore(
+  restore(
     meta: CommandMeta,
-    {
-      locale,
-      version,
-      by,
-    }: {
-      readonly locale: string | null;
-      readonly version: number;
-      readonly by: Personal<string>;
-    },
+    edit: Required<Pick<ThemeEdit, 'locale' | 'restores' | 'by'>>,
   ): Promise<ThemeOutcome> {
-    const check = checkBy(await this.loadFaults());
-    return this.change(meta, {
-      locale,
-      by,
-      restores: version,
-      apply: (values) => (values === null ? { values, bytes: 0 } : check(values, false)),
-    });
+    const apply = (values: ThemeValues | null) => (values === null ? NONE : checked(values, false));
+    return this.change(meta, { ...edit, apply });
   }
 
   /** Records what a crash or an outage of the log left without an audit event. */
@@ -166,7 +148,7 @@ export class ThemeChanges {
       );
     const from = restores === undefined ? newest : await this.rows.version(scope, locale, restores);
     if (restores !== undefined && from === undefined) return refused('THEME_VERSION_NOT_FOUND');
-    const edited = apply(from?.values ?? null);
+    const edited = await apply(from?.values ?? null);
     if ('refused' in edited) return edited;
     const { values, bytes } = edited;
     if (values === null && current === null) return refused('THEME_NOT_FOUND');
@@ -215,26 +197,19 @@ function eventOf({ at, locale, version, by, values, restores }: ThemeVersion): T
     : { type: 'ThemePublished', ...facts, digest: digestOf(values), restores };
 }
 
-/** What is wrong with a theme's values, one line for each fault. */
-type FaultsOf = (values: unknown, of: { readonly isWhole: boolean }) => readonly string[];
+const NONE = Promise.resolve<EditedTheme>({ values: null, bytes: 0 });
 
-type Check = (values: unknown, isWhole: boolean) => EditedTheme | Refused;
-
-/** Loaded with the first change: most commands of operators need neither schema nor templates. */
-const faultsBySchema = async (): Promise<FaultsOf> =>
-  (await import('./theme-faults.js')).themeFaults;
-
-const checkBy =
-  (faultsOf: FaultsOf): Check =>
-  (values, isWhole) => {
-    const bytes = bytesOf(values);
-    if (bytes === undefined) return refused('THEME_INVALID', '/ is nested too deep');
-    if (bytes > THEME_BYTES_MAX) return refused('THEME_TOO_LARGE');
-    const faults = faultsOf(values, { isWhole });
-    if (faults.length > 0) return refused('THEME_INVALID', ...faults);
-    if (!isMembers(values)) throw new Error('the schema takes nothing but objects');
-    return { values, bytes };
-  };
+async function checked(values: unknown, isWhole: boolean): Promise<EditedTheme | Refused> {
+  const bytes = bytesOf(values);
+  if (bytes === undefined) return refused('THEME_INVALID', '/ is nested too deep');
+  if (bytes > THEME_BYTES_MAX) return refused('THEME_TOO_LARGE');
+  // Loaded with the first change: most commands of operators need neither schema nor templates.
+  const { themeFaults } = await import('./theme-faults.js');
+  const faults = themeFaults(values, { isWhole });
+  if (faults.length > 0) return refused('THEME_INVALID', ...faults);
+  if (!isMembers(values)) throw new Error('the schema takes nothing but objects');
+  return { values, bytes };
+}
 
 /** As compact JSON. Undefined: nested deeper than the stack is. */
 function bytesOf(values: unknown): number | undefined {

@@ -16,7 +16,6 @@ import { inTransaction } from '../postgres/transaction.js';
 import { openValues, sealValues, subjectsIn } from '../privacy/sealed-values.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import type { OwnValues } from './resolve-theme.js';
-import type { StoredThemes } from './themes.js';
 
 /** Versions of a locale that are kept, the newest ones. */
 export const VERSIONS_MAX = 1_000;
@@ -53,7 +52,7 @@ interface DailyLimits extends ThemeLimits {
 }
 
 /** The themes of all tenants: a row for each version of a locale. */
-export class ThemeRows implements StoredThemes {
+export class ThemeRows {
   constructor(
     private readonly pool: Pool,
     private readonly keys: Pick<SubjectKeys, 'load' | 'loadOrCreate'>,

@@ -1,14 +1,9 @@
 import type { Mode, Scope } from '../domain/scope.js';
 import type { Members } from './merge-members.js';
-import { resolveTheme, shownTheme, type OwnValues } from './resolve-theme.js';
+import { resolveTheme, shownTheme } from './resolve-theme.js';
 import type { ThemeInstance } from './theme-instance.js';
 import { DEFAULT_LANGUAGE, fallbacksOf } from './theme-locale.js';
-
-/** Reads what a tenant has stored. */
-export interface StoredThemes {
-  /** The own values of these locales; those without any are left out. */
-  ownValues(scope: Scope, locales: readonly (string | null)[]): Promise<OwnValues>;
-}
+import type { ThemeRows } from './theme-rows.js';
 
 export interface LocalizedTheme {
   readonly theme: ThemeInstance;
@@ -21,7 +16,7 @@ export interface LocalizedTheme {
 
 /** The themes of all tenants, as they are published. */
 export class Themes {
-  constructor(private readonly stored: StoredThemes) {}
+  constructor(private readonly stored: Pick<ThemeRows, 'ownValues'>) {}
 
   /**
    * The theme of a locale: complete, each member from the nearest of locale, language, default and

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { loadConfig, SETTINGS, type Config } from '../../src/config/config.js';
+import { loadConfig, VARIABLES, type Config } from '../../src/config/config.js';
 import {
   environmentOf,
   readComposeFile,
@@ -72,7 +72,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
   const postgres = services.postgres!;
 
   it('sets only variables that exist', () => {
-    const known = [...OTHERS, ...SETTINGS.map((setting) => setting.name)];
+    const known = [...OTHERS, ...VARIABLES];
     const ours = all.filter(([, service]) => service.image === LEDGER);
     const unknown = ours.flatMap(([key, service]) =>
       Object.keys(environmentIn(service))

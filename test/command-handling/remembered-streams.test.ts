@@ -161,7 +161,7 @@ it('a state that an erasure overtakes is used once and not cached while it is lo
   expect(remembered.get('register')).toBeUndefined();
   overtaken.erase = () => undefined;
   expect((await streams.load('register')).revision).toBe(0n);
-  expect(remembered.get('register')?.revision).toBe(0n);
+  expect(remembered.get('register')?.folded.revision).toBe(0n);
 });
 
 it.each([
@@ -180,9 +180,9 @@ it.each([
       return { events: [entered('two')] };
     });
     expect(outcome).toMatchObject({ kind: 'accepted' });
-    expect(remembered.get('register')?.revision).not.toBe(1n);
+    expect(remembered.get('register')?.folded.revision).not.toBe(1n);
     overtaken.erase = () => undefined;
     expect((await streams.load('register')).revision).toBe(1n);
-    expect(remembered.get('register')?.revision).toBe(1n);
+    expect(remembered.get('register')?.folded.revision).toBe(1n);
   },
 );

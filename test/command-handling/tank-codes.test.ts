@@ -49,7 +49,6 @@ async function reservedByACrash(process: TestProcess, code: string): Promise<voi
       decide(state, {
         type: 'ReserveTankCode',
         codes: [code],
-        from: 0,
         holder,
         claim: 'of a crash',
         now: START,

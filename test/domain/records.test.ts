@@ -5,16 +5,13 @@ import * as register from '../../src/domain/tenant/tenant-register.decider.js';
 
 /** Streams that only record: accesses, operations, and the aliases of tenants. */
 
-it('each look at personal data is recorded and counted, repeated ones too', () => {
-  const look = { type: 'RecordLook', account: 'acme', person: 'bob', now: 5 } as const;
+it('each look at personal data is recorded', () => {
+  const look = { account: 'acme', person: 'bob', now: 5 };
   const viewed = { type: 'PersonalDataViewed', at: 5, account: 'acme', person: 'bob' } as const;
-  expect(audit.decide(audit.initialState, look)).toStrictEqual({ events: [viewed] });
-  const twice = [viewed, viewed].reduce(audit.evolve, audit.initialState);
-  expect(twice).toStrictEqual({ looks: 2 });
-  expect(audit.decide(twice, look)).toStrictEqual({ events: [viewed] });
+  expect(audit.decide(look)).toStrictEqual({ events: [viewed] });
 });
 
-it('each operation of an operator is recorded and counted, repeated ones too', () => {
+it('each operation of an operator is recorded', () => {
   const operation = {
     operation: 'ledger statement',
     by: personal('staff', 'fay'),
@@ -23,9 +20,6 @@ it('each operation of an operator is recorded and counted, repeated ones too', (
   };
   const recorded = { type: 'OperationRecorded', at: 5, ...operation } as const;
   expect(operations.decide({ ...operation, now: 5 })).toStrictEqual({ events: [recorded] });
-  expect([recorded, recorded].reduce(operations.evolve, operations.initialState)).toStrictEqual({
-    recorded: 2,
-  });
 });
 
 it('an alias is entered once, behind those before it', () => {

@@ -5,7 +5,7 @@ import {
   sameHolder,
   type Holder,
   type ReservationEvent,
-  type Reserve,
+  type ReservationCommand,
 } from '../../src/domain/reservation/reservation.decider.js';
 import { personal } from '../../src/domain/personal.js';
 import { NOW } from './support/account-scenario.js';
@@ -35,6 +35,7 @@ const released = (holder: Holder, claim: string | null, at = NOW): ReservationEv
   holder,
   claim,
 });
+type Reserve = Extract<ReservationCommand, { type: 'Reserve' }>;
 const reserve = (holder: Holder, over: Partial<Reserve> & { code?: string } = {}): Reserve => {
   const { code = 'LUCKY', ...members } = over;
   return {

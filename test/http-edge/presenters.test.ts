@@ -75,11 +75,12 @@ describe('a user', () => {
   });
 
   test('shows the requested fields, fewer in a list, fewer still in public', () => {
-    expect(selectedUserJson(full, around, ['id', 'dateBlocked'])).toEqual({
+    const user = userJson(full, around);
+    expect(selectedUserJson(user, full, ['id', 'dateBlocked'])).toEqual({
       id: 'u1',
       dateBlocked: 9,
     });
-    expect(Object.keys(selectedUserJson(full, around, USER_FIELDS.standard))).toEqual(
+    expect(Object.keys(selectedUserJson(user, full, USER_FIELDS.standard))).toEqual(
       USER_FIELDS.standard,
     );
     expect(userListItemJson(full, 'default')).toEqual({

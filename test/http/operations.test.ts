@@ -303,7 +303,7 @@ describe('the file of operators', () => {
     );
     for (const file of [undefined, { path, mayBeMissing: true }]) {
       const none = await OperatorsFile.open(file, SILENT);
-      expect((await none.now()).find(keys.fay)).toBeUndefined();
+      expect((await none.now()).holderOf(keys.fay)).toBeUndefined();
     }
   });
 

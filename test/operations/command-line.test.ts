@@ -1,5 +1,5 @@
-import { TenantCommandHandler } from '../../src/command-handling/command-handlers.js';
-import type { Commands, TenantCommandEnvelope } from '../../src/command-handling/commands.js';
+import { changeTenant } from '../../src/command-handling/command-handlers.js';
+import type { Commands } from '../../src/command-handling/commands.js';
 import { TenantCommands } from '../../src/command-handling/tenant-commands.js';
 import { openStreams } from '../../src/command-handling/streams.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
@@ -40,8 +40,7 @@ test('a store that cannot be closed after the work is noted, and the work has it
 test('new keys of a tenant are returned although the change could not be announced', async () => {
   const streams = openStreams(new InMemoryEventLog(), new EventCodec(new InMemorySubjectKeys()));
   const names = new KeyedNames(Buffer.alloc(32, 1));
-  const handler = new TenantCommandHandler(streams, names, failing);
-  const execute = (command: TenantCommandEnvelope) => handler.execute(command);
+  const execute = changeTenant({ streams, names, announceTenant: failing });
   const door = { execute } as unknown as Commands;
   const actor = { kind: 'operator' as const, id: 'command-line' };
   const commands = new TenantCommands(

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { THEME_BYTES_MAX } from '../../src/domain/theme/theme.decider.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import { operatingSystemUser } from '../../src/operations/audit.js';
@@ -215,6 +216,12 @@ test('A change that an outage of the log left without its audit event is recorde
   });
 });
 
+test('Values that are too large are refused before their members are looked at.', async () => {
+  const { themeChanges } = running.service.service.core;
+  const large = { ours: 'x'.repeat(THEME_BYTES_MAX) };
+  expect(await themeChanges.refusalOf(large)).toEqual({ refused: 'THEME_TOO_LARGE' });
+});
+
 test('A removal is a version, and only the newest 1,000 versions are kept.', async () => {
   const { core } = running.service.service;
   const { themeChanges, themeRows, pool } = core;
@@ -223,7 +230,7 @@ test('A removal is a version, and only the newest 1,000 versions are kept.', asy
   await themeChanges.put(change(), 'de', heading('A'));
   expect(await themeChanges.remove(change(), 'de')).toMatchObject({ version: 2, changed: true });
   expect(await themeChanges.remove(change(), 'de')).toEqual({ refused: 'THEME_NOT_FOUND' });
-  const absent = { locale: 'de', version: 7, by: { subject: 'sam', value: 'sam' } };
+  const absent = { locale: 'de', restores: 7, by: { subject: 'sam', value: 'sam' } };
   expect(await themeChanges.restore(change(), absent)).toEqual({
     refused: 'THEME_VERSION_NOT_FOUND',
   });

@@ -22,7 +22,7 @@ export class CodeOwners {
   async find(
     scope: Scope,
     code: string,
-  ): Promise<(CodeOwner & { readonly user: UserState; readonly since: number }) | null> {
+  ): Promise<(CodeOwner & { readonly referrer: Referrer; readonly since: number }) | null> {
     const { state: reservation } = await this.streams.reservations.load(
       this.names.codeStream(scope, code),
     );
@@ -31,7 +31,8 @@ export class CodeOwners {
     const { state } = await this.streams.accounts.load(this.names.accountStream(scope, account));
     const user = state.status === 'open' ? state.users.get(person) : undefined;
     const held = user?.codes.get(code.toLowerCase());
-    if (state.status === 'absent' || !user?.profile || !held) return null;
+    const referrer = asReferrer(user);
+    if (state.status === 'absent' || !referrer || !held) return null;
     const party: Party = { account, person, ids: personal(person, partyIds(state, person)) };
     return {
       code: held.code,
@@ -40,7 +41,7 @@ export class CodeOwners {
       party,
       referredBy: state.attribution?.referrer ?? null,
       formerReferrals: [...state.remains.formerReferrals.keys()],
-      user,
+      referrer,
     };
   }
 
@@ -55,8 +56,8 @@ export class CodeOwners {
     for (const code of codes) {
       const found = await this.find(scope, code);
       if (!found) continue;
-      const { user, since: _since, ...owner } = found;
-      return { owner, referrer: asReferrer(user) };
+      const { referrer, since: _since, ...owner } = found;
+      return { owner, referrer };
     }
     return { owner: null, referrer: null };
   }
@@ -66,18 +67,9 @@ export class CodeOwners {
     const { state } = await this.streams.accounts.load(
       this.names.accountStream(scope, party.account),
     );
-    const user = state.status === 'open' ? state.users.get(party.person) : undefined;
-    return user?.profile ? asReferrer(user) : null;
+    return asReferrer(state.status === 'open' ? state.users.get(party.person) : undefined);
   }
 }
 
-const asReferrer = ({ dateBlocked, profile }: UserState): Referrer => ({
-  blocked: dateBlocked !== null,
-  likeness: profile ?? {
-    firstName: null,
-    lastName: null,
-    email: null,
-    firstSeenIP: null,
-    lastSeenIP: null,
-  },
-});
+const asReferrer = (user: UserState | undefined): Referrer | null =>
+  user?.profile ? { blocked: user.dateBlocked !== null, likeness: user.profile } : null;

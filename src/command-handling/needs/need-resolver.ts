@@ -40,9 +40,10 @@ export interface NeedSources {
   readonly clock: () => number;
 }
 
-type LookedUp = Partial<
-  Pick<Provided, 'codeOwners' | 'referrers' | 'subjects' | 'earlierEvents' | 'customers'>
->;
+/** A need that was fetched: the member of `Provided`, its key there, and its value. */
+type Fetched = {
+  [K in keyof Provided]: readonly [member: K, key: string, value: Provided[K][string]];
+}[keyof Provided];
 
 /**
  * Fetches the needs of one command's decision.
@@ -75,7 +76,7 @@ export class NeedResolver {
       const lookups = 'needs' in decision ? decision.needs.filter(isLookup) : [];
       if (lookups.length === 0) return decision;
       const { epoch } = this;
-      for (const lookup of lookups) provided = merged(provided, await this.lookUp(lookup));
+      for (const lookup of lookups) provided = withFetched(provided, await this.lookUp(lookup));
       if (this.sources.log.epoch !== epoch) ({ provided } = this);
     }
   }
@@ -114,38 +115,34 @@ export class NeedResolver {
     ]);
   }
 
-  private provide<K extends keyof Provided>(
-    kind: K,
-    key: string,
-    value: Provided[K][string],
-  ): void {
-    this.fetched = { ...this.fetched, [kind]: { ...this.fetched[kind], [key]: value } };
+  private provide(...fetched: Fetched): void {
+    this.fetched = withFetched(this.fetched, fetched);
   }
 
-  private async lookUp(lookup: Lookup): Promise<LookedUp> {
+  private async lookUp(lookup: Lookup): Promise<Fetched> {
     const { owners, subjects, earlierEvents } = this.sources;
     const { scope } = this.meta;
     switch (lookup.kind) {
       case 'code-owner': {
         const { codes } = lookup;
-        return { codeOwners: { [codesKey(codes)]: await owners.firstOf(scope, codes) } };
+        return ['codeOwners', codesKey(codes), await owners.firstOf(scope, codes)];
       }
       case 'referrer': {
         const { party } = lookup;
-        return { referrers: { [party.person]: await owners.referrer(scope, party) } };
+        return ['referrers', party.person, await owners.referrer(scope, party)];
       }
       case 'subject': {
         const { cause, from } = lookup;
-        return { subjects: { [cause]: await subjects.firstWithKey(cause, from) } };
+        return ['subjects', cause, await subjects.firstWithKey(cause, from)];
       }
       case 'earlier-events': {
         const numbers = await earlierEvents.of(scope, this.account, lookup);
-        return { earlierEvents: { [lookup.person]: numbers } };
+        return ['earlierEvents', lookup.person, numbers];
       }
       case 'customer': {
         const { streams, names } = this.sources;
         const { state } = await streams.customers.load(names.customerStream(scope, lookup.id));
-        return { customers: { [lookup.id]: state } };
+        return ['customers', lookup.id, state];
       }
     }
   }
@@ -261,11 +258,7 @@ export class NeedResolver {
   }
 }
 
-const merged = (provided: Provided, found: LookedUp): Provided => ({
+const withFetched = (provided: Provided, [member, key, value]: Fetched): Provided => ({
   ...provided,
-  codeOwners: { ...provided.codeOwners, ...found.codeOwners },
-  referrers: { ...provided.referrers, ...found.referrers },
-  subjects: { ...provided.subjects, ...found.subjects },
-  earlierEvents: { ...provided.earlierEvents, ...found.earlierEvents },
-  customers: { ...provided.customers, ...found.customers },
+  [member]: { ...provided[member], [key]: value },
 });

@@ -1,4 +1,3 @@
-import { hasRecorded, lapseReservation } from '../../domain/account/referral/lapse-reservation.js';
 import type { NeededReservation } from '../../domain/need.js';
 import { personal, type SubjectId } from '../../domain/personal.js';
 import type { Refusal } from '../../domain/refusal.js';
@@ -14,6 +13,7 @@ import { anyBelow, newId, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
+import { lapse } from './lapse.js';
 
 /** Age from which a reservation without a record in its account may be taken over. */
 const UNRECORDED_MS = 120_000;
@@ -173,24 +173,14 @@ export class Reservations {
     return state.status === 'absent' || state.users.every(({ dateCreated }) => dateCreated > since);
   }
 
-  /** True: the holder has not recorded it, and the existing claims can no longer record it. */
-  private async lapse(
+  private lapse(
     meta: CommandMeta,
     { account, person }: Holder,
     { kind, key }: ReservationRequest,
   ): Promise<boolean> {
     const stream = this.names.accountStream(meta.scope, account);
-    const { state } = await this.streams.accounts.load(stream);
-    // The usual case, without the queue of that account.
-    if (hasRecorded(state, { kind, key, person })) return false;
-    const outcome = await this.streams.accounts.handle(stream, asNewCommand(meta), (now) =>
-      lapseReservation(now, {
-        type: 'LapseReservation',
-        what: { kind, key, person },
-        now: timeNow(),
-      }),
-    );
-    return outcome.kind === 'accepted' && outcome.events.length > 0;
+    const what = { kind, key, person };
+    return lapse(this.streams, stream, meta, { what, clock: timeNow });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../domain/account/account.events.js';
-import { hasRecorded, lapseReservation } from '../../domain/account/referral/lapse-reservation.js';
+import { hasRecorded } from '../../domain/account/referral/lapse-reservation.js';
 import {
   decide,
   type TankCodeCommand,
@@ -15,6 +15,7 @@ import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
+import { lapse } from './lapse.js';
 import type { ProgramVersions } from './program-versions.js';
 
 /** Age from which a reservation without a record in its account may lapse. */
@@ -28,25 +29,10 @@ export interface ReservedTankCode {
 }
 
 /**
- * All codes of a pool before `place` were taken when the tenant had this many taken codes and this
- * many freed ones.
- */
-interface TakenPrefix {
-  readonly place: number;
-  readonly taken: number;
-  readonly freed: number;
-}
-
-/**
  * Codes of fuel tanks, each handed out once: reserved, recorded by the account, then removed from
  * the pool for good.
  */
 export class TankCodes {
-  /**
-   * By pool and scope: a pool of a hundred thousand codes is not searched from the start each time.
-   */
-  private readonly takenPrefixes = new WeakMap<readonly string[], Map<string, TakenPrefix>>();
-
   constructor(
     private readonly streams: Pick<Streams, 'tankCodes' | 'accounts'>,
     private readonly names: KeyedNames,
@@ -110,29 +96,16 @@ export class TankCodes {
     return then ? tankCodesOf(then, need.rule) : [];
   }
 
-  private async take(
+  private take(
     meta: CommandMeta,
     codes: readonly string[],
     holder: TankCodeHolder,
     claim: string,
   ): Promise<TankCodesState> {
-    const { tenant, mode } = meta.scope;
-    const scope = `${mode}/${tenant}`;
-    const prefixes = this.takenPrefixes.get(codes) ?? new Map<string, TakenPrefix>();
-    this.takenPrefixes.set(codes, prefixes);
-    let from: number | undefined;
-    const state = await this.handle(meta, ({ freed, taken, codeOfReward }) => {
-      const seen = prefixes.get(scope);
-      const start = seen?.freed === freed && seen.taken <= taken.size ? seen.place : 0;
-      from = codeOfReward.has(holder.rewardId) ? undefined : start;
-      return { type: 'ReserveTankCode', codes, from: start, holder, claim, now: this.clock() };
+    return this.handle(meta, () => {
+      const now = this.clock();
+      return { type: 'ReserveTankCode', codes, holder, claim, now };
     });
-    if (from !== undefined) {
-      const code = state.codeOfReward.get(holder.rewardId);
-      const place = code === undefined ? codes.length : codes.indexOf(code, from);
-      prefixes.set(scope, { place, taken: state.taken.size, freed: state.freed });
-    }
-    return state;
   }
 
   /** Settles abandoned reservations until a code is free, and takes it. */
@@ -173,17 +146,10 @@ export class TankCodes {
     return !taken.has(code);
   }
 
-  /**
-   * True: the account has not recorded the code, and the existing claims can no longer record it.
-   */
-  private async lapse(meta: CommandMeta, holder: TankCodeHolder, code: string): Promise<boolean> {
-    if (await this.isRecorded(meta.scope, holder, code)) return false;
+  private lapse(meta: CommandMeta, holder: TankCodeHolder, code: string): Promise<boolean> {
     const stream = this.names.accountStream(meta.scope, holder.account);
     const what = { kind: 'tank-code', code, rewardId: holder.rewardId } as const;
-    const outcome = await this.streams.accounts.handle(stream, asNewCommand(meta), (state) =>
-      lapseReservation(state, { type: 'LapseReservation', what, now: this.clock() }),
-    );
-    return outcome.kind === 'accepted' && outcome.events.length > 0;
+    return lapse(this.streams, stream, meta, { what, clock: this.clock });
   }
 
   private async isRecorded(

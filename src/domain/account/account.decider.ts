@@ -1,4 +1,4 @@
-import { hasUnreleased, pictureOf } from '../customer/customer.state.js';
+import { hasUnreleased, pictureOf, type CustomerState } from '../customer/customer.state.js';
 import type { Decision } from '../decision.js';
 import type { InNeed } from '../need.js';
 import { ownMember } from '../own-member.js';
@@ -190,10 +190,8 @@ function decideSync(
 
 function decideCustomer(state: AccountState, given: Circumstances): Decision<AccountEvent> {
   if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
-  const { paymentProviderId: id } = state;
-  const { customers } = given.provided;
-  const customer = ownMember(customers, id);
-  if (customer === undefined) return { needs: [{ kind: 'customer', id }] };
+  const customer = customerWith(state.paymentProviderId, given);
+  if ('needs' in customer) return customer;
   const context = referralContext(state, [], given);
   if ('needs' in context) return context;
   const picture = pictureOf(customer, linkOf(state));
@@ -206,8 +204,8 @@ function decidePush(
   given: Circumstances,
 ): Decision<AccountEvent> {
   if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
-  const customer = ownMember(given.provided.customers, state.paymentProviderId);
-  if (customer === undefined) return { needs: [{ kind: 'customer', id: state.paymentProviderId }] };
+  const customer = customerWith(state.paymentProviderId, given);
+  if ('needs' in customer) return customer;
   const { firstPaid } = pictureOf(customer, linkOf(state));
   return startRewardPush(state, { ...command, firstPaid, now: given.now });
 }
@@ -263,16 +261,19 @@ function decideForgetAccount(
   return forgetAccount(state, { type, suppressed, erasureId, customer, now });
 }
 
+const customerWith = (id: string, { provided }: Circumstances): CustomerState | InNeed =>
+  ownMember(provided.customers, id) ?? { needs: [{ kind: 'customer', id }] };
+
 /**
  * The key of the ids of the account's customer; null: no ids are stored, or what is stored waits
  * for the next account. What the account has received is released first: without a subscription it
  * has received nothing.
  */
-function customerOf(state: AccountState, { provided }: Circumstances): SubjectId | null | InNeed {
+function customerOf(state: AccountState, given: Circumstances): SubjectId | null | InNeed {
   if (state.status === 'absent' || state.paymentProviderId === null) return null;
   const { paymentProviderId: id, account, subscription } = state;
-  const customer = ownMember(provided.customers, id);
-  if (customer === undefined) return { needs: [{ kind: 'customer', id }] };
+  const customer = customerWith(id, given);
+  if ('needs' in customer) return customer;
   if (!hasUnreleased(customer)) return customer.subject;
   if (subscription === null) return null;
   return { needs: [{ kind: 'customer-release', customer: id, account }] };

@@ -1,3 +1,4 @@
+import type { Fact } from '../fact.js';
 import type { Personal, SubjectId } from '../personal.js';
 import type { GrantTerms, PayTo, RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { LapsingKind } from '../reservation/reservation-kind.js';
@@ -187,8 +188,6 @@ export type ProviderCall =
       /** Where the subscription names the reward. */
       readonly slot?: number;
     };
-
-type Fact<T extends string, D> = { readonly type: T; readonly at: number } & Readonly<D>;
 
 export type AccountEvent =
   | Fact<'AccountOpened', { account: SubjectId; accountId: Personal<string>; currency: string }>

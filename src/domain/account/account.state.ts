@@ -269,15 +269,11 @@ function erase(
   const { erasureId, persons, account } = erased;
   const { remains } = state;
   const after: Remains = {
+    ...remains,
     forgotten: remains.forgotten.union(persons, account === null ? [] : [account]),
     suppressed: remains.suppressed.union(suppressed),
     erasures: remains.erasures.set(erasureId, erased),
     grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
-    tankCodes: remains.tankCodes,
-    formerReferrals: remains.formerReferrals,
-    unlisted: remains.unlisted,
-    lapses: remains.lapses,
-    pushing: remains.pushing,
   };
   if (state.status === 'absent') return { status: 'absent', remains: after };
   if (account !== null) {

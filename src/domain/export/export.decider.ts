@@ -1,4 +1,5 @@
-import type { Decision } from '../decision.js';
+import { only, type Decision } from '../decision.js';
+import type { Ask, Fact } from '../fact.js';
 import type { Personal } from '../personal.js';
 import { refused } from '../refusal.js';
 
@@ -7,46 +8,28 @@ import { refused } from '../refusal.js';
  * aborted; a completed one expires. The envelope of the request names who took the data out.
  */
 export type ExportEvent =
-  | {
-      readonly type: 'ExportRequested';
-      readonly at: number;
-      readonly exportId: string;
-      readonly exportType: ExportType;
-      readonly format: ExportFormat;
-      /** Epoch milliseconds. */
-      readonly expiresAt: number;
-      /** Encrypted with a key of the export: callers may write anything. */
-      readonly texts: Personal<ExportTexts>;
-    }
-  | {
-      readonly type: 'ExportCompleted';
-      readonly at: number;
-      readonly exportId: string;
-      readonly file: ExportedFile;
-    }
-  | {
-      readonly type: 'ExportAborted';
-      readonly at: number;
-      readonly exportId: string;
-      /** One line for people. No personal data. */
-      readonly reason: string;
-    }
-  | {
-      readonly type: 'ExportExpired';
-      readonly at: number;
-      readonly exportId: string;
-      readonly because: ExpiryCause;
-    }
-  /** Of earlier releases: downloads are rows now. The envelope names the caller. */
-  | {
-      readonly type: 'ExportDownloaded';
-      readonly at: number;
-      readonly exportId: string;
-      /** How many downloads began. */
-      readonly downloads: number;
-      /** When the first of them began. Epoch milliseconds. */
-      readonly since: number;
-    };
+  | ExportFact<
+      'ExportRequested',
+      {
+        exportType: ExportType;
+        format: ExportFormat;
+        /** Epoch milliseconds. */
+        expiresAt: number;
+        /** Encrypted with a key of the export: callers may write anything. */
+        texts: Personal<ExportTexts>;
+      }
+    >
+  | ExportFact<'ExportCompleted', { file: ExportedFile }>
+  /** The reason is one line for people, without personal data. */
+  | ExportFact<'ExportAborted', { reason: string }>
+  | ExportFact<'ExportExpired', { because: ExpiryCause }>
+  /**
+   * Of earlier releases: downloads are rows now. How many began, and when the first did. The
+   * envelope names the caller.
+   */
+  | ExportFact<'ExportDownloaded', { downloads: number; since: number }>;
+
+type ExportFact<T extends string, D> = Fact<T, { exportId: string } & D>;
 
 export const EXPORT_TYPES = [
   'USER',
@@ -145,22 +128,23 @@ const requestedBy = ({
 });
 
 export type ExportCommand =
-  | {
-      readonly type: 'RequestExport';
-      readonly exportId: string;
-      readonly exportType: ExportType;
-      readonly format: ExportFormat;
-      readonly texts: ExportTexts;
-      /** Whether fewer than `EXPORTS_WAITING_MAX` of the tenant wait. */
-      readonly hasRoom: boolean;
-      readonly now: number;
-    }
-  | { readonly type: 'CompleteExport'; readonly file: ExportedFile; readonly now: number }
+  | Ask<
+      'RequestExport',
+      {
+        exportId: string;
+        exportType: ExportType;
+        format: ExportFormat;
+        texts: ExportTexts;
+        /** Whether fewer than `EXPORTS_WAITING_MAX` of the tenant wait. */
+        hasRoom: boolean;
+      }
+    >
+  | Ask<'CompleteExport', { file: ExportedFile }>
   /** The service gives up. */
-  | { readonly type: 'AbortExport'; readonly reason: string; readonly now: number }
+  | Ask<'AbortExport', { reason: string }>
   /** A person gives up; refused when it is over. */
-  | { readonly type: 'CancelExport'; readonly now: number }
-  | { readonly type: 'ExpireExport'; readonly because: ExpiryCause; readonly now: number };
+  | Ask<'CancelExport'>
+  | Ask<'ExpireExport', { because: ExpiryCause }>;
 
 /** Exports of a tenant that are not over, at most. */
 export const EXPORTS_WAITING_MAX = 100;
@@ -222,7 +206,3 @@ function request(
     texts: { subject: exportId, value: texts },
   });
 }
-
-const only = (happens: boolean, event: ExportEvent): Decision<ExportEvent> => ({
-  events: happens ? [event] : [],
-});

@@ -1,5 +1,6 @@
 import { Map } from 'immutable';
-import type { Decision } from '../decision.js';
+import { only, type Decision } from '../decision.js';
+import type { Ask, Fact } from '../fact.js';
 import { withClaim } from '../reservation/reservation.decider.js';
 import type { AccountRef } from '../scope.js';
 
@@ -17,29 +18,17 @@ export interface TankCodeHolder {
   readonly rewardId: string;
 }
 
+interface OfCode {
+  code: string;
+  holder: TankCodeHolder;
+}
+
 export type TankCodeEvent =
-  | {
-      readonly type: 'TankCodeReserved';
-      readonly at: number;
-      readonly code: string;
-      readonly holder: TankCodeHolder;
-      /** The command's claim; null: a claim that no command can release. */
-      readonly claim: string | null;
-    }
-  | {
-      readonly type: 'TankCodeHandedOut';
-      readonly at: number;
-      readonly code: string;
-      readonly holder: TankCodeHolder;
-    }
-  | {
-      readonly type: 'TankCodeReleased';
-      readonly at: number;
-      readonly code: string;
-      readonly holder: TankCodeHolder;
-      /** The ended claim; null: all of them. */
-      readonly claim: string | null;
-    };
+  /** `claim`: the command's; null: one that no command can release. */
+  | Fact<'TankCodeReserved', OfCode & { claim: string | null }>
+  | Fact<'TankCodeHandedOut', OfCode>
+  /** `claim`: the ended one; null: all of them. */
+  | Fact<'TankCodeReleased', OfCode & { claim: string | null }>;
 
 export interface TakenCode {
   readonly holder: TankCodeHolder;
@@ -55,18 +44,12 @@ export interface TankCodesState {
   readonly codeOfReward: Map<string, string>;
   /** Reserved and not yet handed out. */
   readonly reserved: Map<string, TakenCode>;
-  /**
-   * How many codes have become free again: without a change, the taken codes of a pool are still
-   * taken.
-   */
-  readonly freed: number;
 }
 
 export const initialState: TankCodesState = {
   taken: Map(),
   codeOfReward: Map(),
   reserved: Map(),
-  freed: 0,
 };
 
 export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesState {
@@ -83,7 +66,6 @@ export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesSt
           since: event.at,
           claims: withClaim(claims, event.claim),
         }),
-        freed: state.freed,
       };
     }
     case 'TankCodeHandedOut':
@@ -91,7 +73,6 @@ export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesSt
         taken: state.taken.set(code, holder.rewardId),
         codeOfReward: state.codeOfReward.set(holder.rewardId, code),
         reserved: state.reserved.delete(code),
-        freed: state.freed,
       };
     case 'TankCodeReleased': {
       if (state.taken.get(code) !== holder.rewardId) return state;
@@ -104,7 +85,6 @@ export function evolve(state: TankCodesState, event: TankCodeEvent): TankCodesSt
         taken: state.taken.delete(code),
         codeOfReward: state.codeOfReward.delete(holder.rewardId),
         reserved: state.reserved.delete(code),
-        freed: state.freed + 1,
       };
     }
   }
@@ -115,30 +95,18 @@ export type TankCodeCommand =
    * Takes the first free one of the codes, in their order. No events: the reward has its code, or
    * none is free.
    */
-  | {
-      readonly type: 'ReserveTankCode';
-      readonly codes: readonly string[];
-      /** All codes before this index are taken. */
-      readonly from: number;
-      readonly holder: TankCodeHolder;
-      /** Names the command's claim; unique. */
-      readonly claim: string;
-      readonly now: number;
-    }
-  | {
-      readonly type: 'HandOutTankCode';
-      readonly code: string;
-      readonly holder: TankCodeHolder;
-      readonly now: number;
-    }
-  | {
-      readonly type: 'ReleaseTankCode';
-      readonly code: string;
-      readonly holder: TankCodeHolder;
-      /** Null: all claims, of commands that can no longer record it. */
-      readonly claim: string | null;
-      readonly now: number;
-    };
+  | Ask<
+      'ReserveTankCode',
+      {
+        codes: readonly string[];
+        holder: TankCodeHolder;
+        /** Names the command's claim; unique. */
+        claim: string;
+      }
+    >
+  | Ask<'HandOutTankCode', OfCode>
+  /** Of the claim; null: of all claims, whose commands can no longer record it. */
+  | Ask<'ReleaseTankCode', OfCode & { claim: string | null }>;
 
 export function decide(state: TankCodesState, command: TankCodeCommand): Decision<TankCodeEvent> {
   const { holder, now: at } = command;
@@ -146,42 +114,25 @@ export function decide(state: TankCodesState, command: TankCodeCommand): Decisio
     case 'ReserveTankCode': {
       const own = state.codeOfReward.get(holder.rewardId);
       const isHandedOut = own !== undefined && !state.reserved.has(own);
-      const code = own ?? firstFree(state, command);
-      return {
-        events:
-          code === undefined || isHandedOut
-            ? []
-            : [{ type: 'TankCodeReserved', at, code, holder, claim: command.claim }],
-      };
+      const code = own ?? command.codes.find((one) => !state.taken.has(one));
+      if (code === undefined || isHandedOut) return { events: [] };
+      return { events: [{ type: 'TankCodeReserved', at, code, holder, claim: command.claim }] };
     }
-    case 'HandOutTankCode':
+    case 'HandOutTankCode': {
+      const { code } = command;
       // Also a code that was released by mistake, unless another reward has it since: an account
       // has recorded it.
-      return {
-        events:
-          reservedFor(state, command) || !state.taken.has(command.code)
-            ? [{ type: 'TankCodeHandedOut', at, code: command.code, holder }]
-            : [],
-      };
+      const isIts = reservedFor(state, command) !== undefined || !state.taken.has(code);
+      return only(isIts, { type: 'TankCodeHandedOut', at, code, holder });
+    }
     case 'ReleaseTankCode': {
       const { code, claim } = command;
       const reserved = reservedFor(state, command);
       const isClaimed =
         reserved !== undefined && (claim === null || reserved.claims.includes(claim));
-      return { events: isClaimed ? [{ type: 'TankCodeReleased', at, code, holder, claim }] : [] };
+      return only(isClaimed, { type: 'TankCodeReleased', at, code, holder, claim });
     }
   }
-}
-
-function firstFree(
-  { taken }: TankCodesState,
-  { codes, from }: { readonly codes: readonly string[]; readonly from: number },
-) {
-  for (let place = from; place < codes.length; place++) {
-    const code = codes[place];
-    if (code !== undefined && !taken.has(code)) return code;
-  }
-  return undefined;
 }
 
 function reservedFor(

@@ -1,6 +1,7 @@
 import type { SeenSides } from '../account/moderation/moderation-of-account.js';
 import type { SideStatus } from '../program.js';
-import type { Decision } from '../decision.js';
+import { only, type Decision } from '../decision.js';
+import type { Ask, Fact } from '../fact.js';
 import type { AccountRef } from '../scope.js';
 
 /**
@@ -18,22 +19,16 @@ export interface ModerationItem {
   readonly seen?: SeenSides | undefined;
 }
 
+interface OfModeration {
+  moderationId: string;
+}
+
 export type ModerationEvent =
-  | {
-      readonly type: 'ModerationRequested';
-      readonly at: number;
-      readonly moderationId: string;
-      readonly items: readonly ModerationItem[];
-    }
+  | Fact<'ModerationRequested', OfModeration & { items: readonly ModerationItem[] }>
   /** The point of no return: every account has agreed and holds its part. */
-  | { readonly type: 'ModerationAgreed'; readonly at: number; readonly moderationId: string }
-  | {
-      readonly type: 'ModerationRefused';
-      readonly at: number;
-      readonly moderationId: string;
-      readonly reasons: readonly string[];
-    }
-  | { readonly type: 'ModerationCompleted'; readonly at: number; readonly moderationId: string };
+  | Fact<'ModerationAgreed', OfModeration>
+  | Fact<'ModerationRefused', OfModeration & { reasons: readonly string[] }>
+  | Fact<'ModerationCompleted', OfModeration>;
 
 export type ModerationState =
   | { readonly status: 'absent' }
@@ -67,20 +62,9 @@ export function evolve(state: ModerationState, event: ModerationEvent): Moderati
 }
 
 export type ModerationCommand =
-  | {
-      readonly type: 'RequestModeration';
-      readonly moderationId: string;
-      readonly items: readonly ModerationItem[];
-      readonly now: number;
-    }
-  | { readonly type: 'AgreeToModeration'; readonly moderationId: string; readonly now: number }
-  | {
-      readonly type: 'RefuseModeration';
-      readonly moderationId: string;
-      readonly reasons: readonly string[];
-      readonly now: number;
-    }
-  | { readonly type: 'CompleteModeration'; readonly moderationId: string; readonly now: number };
+  | Ask<'RequestModeration', OfModeration & { items: readonly ModerationItem[] }>
+  | Ask<'AgreeToModeration' | 'CompleteModeration', OfModeration>
+  | Ask<'RefuseModeration', OfModeration & { reasons: readonly string[] }>;
 
 /**
  * A step that was taken before, or with another outcome, is no error: the stream has the outcome.
@@ -90,61 +74,35 @@ export function decide(
   command: ModerationCommand,
 ): Decision<ModerationEvent> {
   const { moderationId, now: at } = command;
+  const { status } = state;
   switch (command.type) {
-    case 'RequestModeration':
-      return {
-        events:
-          state.status === 'absent'
-            ? [{ type: 'ModerationRequested', at, moderationId, items: command.items }]
-            : [],
-      };
+    case 'RequestModeration': {
+      const { items } = command;
+      return only(status === 'absent', { type: 'ModerationRequested', at, moderationId, items });
+    }
     case 'AgreeToModeration':
-      return {
-        events:
-          state.status === 'requested' ? [{ type: 'ModerationAgreed', at, moderationId }] : [],
-      };
-    case 'RefuseModeration':
-      return {
-        events:
-          state.status === 'requested'
-            ? [{ type: 'ModerationRefused', at, moderationId, reasons: command.reasons }]
-            : [],
-      };
+      return only(status === 'requested', { type: 'ModerationAgreed', at, moderationId });
+    case 'RefuseModeration': {
+      const { reasons } = command;
+      return only(status === 'requested', { type: 'ModerationRefused', at, moderationId, reasons });
+    }
     case 'CompleteModeration':
-      return {
-        events:
-          state.status === 'agreed' ? [{ type: 'ModerationCompleted', at, moderationId }] : [],
-      };
+      return only(status === 'agreed', { type: 'ModerationCompleted', at, moderationId });
   }
 }
-
-export const MODERATION_ACTIONS = [
-  'APPROVED',
-  'DENIED',
-  'REFERRER_APPROVED',
-  'REFERRED_APPROVED',
-  'REFERRER_DENIED',
-  'REFERRED_DENIED',
-] as const;
-export type ModerationAction = (typeof MODERATION_ACTIONS)[number];
 
 /** The effect of an action on each side; undefined: unchanged. */
-export function sidesOf(action: ModerationAction): {
-  readonly referred: SideStatus | undefined;
-  readonly referrer: SideStatus | undefined;
-} {
-  switch (action) {
-    case 'APPROVED':
-      return { referred: 'APPROVED', referrer: 'APPROVED' };
-    case 'DENIED':
-      return { referred: 'DENIED', referrer: 'DENIED' };
-    case 'REFERRER_APPROVED':
-      return { referred: undefined, referrer: 'APPROVED' };
-    case 'REFERRED_APPROVED':
-      return { referred: 'APPROVED', referrer: undefined };
-    case 'REFERRER_DENIED':
-      return { referred: undefined, referrer: 'DENIED' };
-    case 'REFERRED_DENIED':
-      return { referred: 'DENIED', referrer: undefined };
-  }
-}
+const SIDES = {
+  APPROVED: { referred: 'APPROVED', referrer: 'APPROVED' },
+  DENIED: { referred: 'DENIED', referrer: 'DENIED' },
+  REFERRER_APPROVED: { referred: undefined, referrer: 'APPROVED' },
+  REFERRED_APPROVED: { referred: 'APPROVED', referrer: undefined },
+  REFERRER_DENIED: { referred: undefined, referrer: 'DENIED' },
+  REFERRED_DENIED: { referred: 'DENIED', referrer: undefined },
+} as const;
+
+export type ModerationAction = keyof typeof SIDES;
+export const MODERATION_ACTIONS = Object.keys(SIDES) as readonly ModerationAction[];
+
+export const sidesOf = (action: ModerationAction): Pick<ModerationItem, 'referred' | 'referrer'> =>
+  SIDES[action];

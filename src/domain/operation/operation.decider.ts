@@ -20,16 +20,6 @@ export interface OperationEvent {
   readonly resultDigest: string;
 }
 
-export interface OperationsState {
-  readonly recorded: number;
-}
-
-export const initialState: OperationsState = { recorded: 0 };
-
-export const evolve = ({ recorded }: OperationsState, _event: OperationEvent): OperationsState => ({
-  recorded: recorded + 1,
-});
-
 export interface RecordOperation extends Omit<OperationEvent, 'type' | 'at'> {
   readonly now: number;
 }

@@ -1,6 +1,7 @@
 import type { PersonId } from '../account/account.events.js';
 import type { Personal } from '../personal.js';
-import type { Decision } from '../decision.js';
+import { only, type Decision } from '../decision.js';
+import type { Ask, Fact } from '../fact.js';
 import { refused } from '../refusal.js';
 import type { AccountRef } from '../scope.js';
 import type { ReservationKind } from './reservation-kind.js';
@@ -22,24 +23,20 @@ export interface Holder {
 }
 
 export type ReservationEvent =
-  | {
-      readonly type: 'ReservationMade';
-      readonly at: number;
-      readonly kind: ReservationKind;
-      /** The reserved value, as sent; encrypted with its owner's key. */
-      readonly key: Personal<string>;
-      readonly holder: Holder;
-      readonly programId: string | null;
-      /** The command's claim; null: a claim that no command can release. */
-      readonly claim: string | null;
-    }
-  | {
-      readonly type: 'ReservationReleased';
-      readonly at: number;
-      readonly holder: Holder;
-      /** The ended claim; null: all of them. */
-      readonly claim: string | null;
-    };
+  | Fact<
+      'ReservationMade',
+      {
+        kind: ReservationKind;
+        /** The reserved value, as sent; encrypted with its owner's key. */
+        key: Personal<string>;
+        holder: Holder;
+        programId: string | null;
+        /** The command's claim; null: a claim that no command can release. */
+        claim: string | null;
+      }
+    >
+  /** `claim`: the ended one; null: all of them. */
+  | Fact<'ReservationReleased', { holder: Holder; claim: string | null }>;
 
 export type ReservationState =
   | { readonly status: 'free' }
@@ -103,74 +100,46 @@ export function withClaim(
   return claims.includes(added) ? claims : [...claims, added];
 }
 
-export interface Reserve {
-  readonly type: 'Reserve';
-  readonly kind: ReservationKind;
-  readonly key: Personal<string>;
-  readonly holder: Holder;
-  readonly programId: string | null;
-  /** Names the command's claim; unique. */
-  readonly claim: string;
-  /**
-   * True when the holder never recorded the value, and can no longer do so with the existing
-   * claims.
-   */
-  readonly takeOver: boolean;
-  readonly now: number;
-}
-
-export interface Release {
-  readonly type: 'Release';
-  readonly claim: string;
-  readonly now: number;
-}
-
-export type ReservationCommand = Reserve | Release;
+export type ReservationCommand =
+  | Ask<
+      'Reserve',
+      {
+        kind: ReservationKind;
+        key: Personal<string>;
+        holder: Holder;
+        programId: string | null;
+        /** Names the command's claim; unique. */
+        claim: string;
+        /**
+         * True when the holder never recorded the value, and can no longer do so with the existing
+         * claims.
+         */
+        takeOver: boolean;
+      }
+    >
+  | Ask<'Release', { claim: string }>;
 
 export function decide(
   state: ReservationState,
   command: ReservationCommand,
 ): Decision<ReservationEvent> {
-  switch (command.type) {
-    case 'Reserve':
-      return reserve(state, command);
-    case 'Release':
-      return state.status === 'held' && state.claims.includes(command.claim)
-        ? {
-            events: [
-              {
-                type: 'ReservationReleased',
-                at: command.now,
-                holder: state.holder,
-                claim: command.claim,
-              },
-            ],
-          }
-        : { events: [] };
+  const { claim, now: at } = command;
+  if (command.type === 'Release') {
+    if (state.status === 'free' || !state.claims.includes(claim)) return { events: [] };
+    return { events: [{ type: 'ReservationReleased', at, holder: state.holder, claim }] };
   }
-}
-
-function reserve(state: ReservationState, command: Reserve): Decision<ReservationEvent> {
-  const { kind, key, holder, programId, claim, takeOver, now } = command;
-  const made: ReservationEvent = {
-    type: 'ReservationMade',
-    at: now,
-    kind,
-    key,
-    holder,
-    programId,
-    claim,
-  };
+  const { kind, key, holder, programId, takeOver } = command;
+  const made = { type: 'ReservationMade', at, kind, key, holder, programId, claim } as const;
   if (state.status === 'free') return { events: [made] };
   // Also the holder's own reservation: its existing claims belong to ended commands, and the new
   // one may be for another program.
   if (takeOver)
     return {
-      events: [{ type: 'ReservationReleased', at: now, holder: state.holder, claim: null }, made],
+      events: [{ type: 'ReservationReleased', at, holder: state.holder, claim: null }, made],
     };
   if (!sameHolder(state.holder, holder)) return refused('RESERVED_BY_ANOTHER');
   if (state.programId !== programId) return refused('CODE_PROGRAM_CONFLICT');
-  return { events: state.claims.includes(claim) && state.key === key.value ? [] : [made] };
+  return only(!state.claims.includes(claim) || state.key !== key.value, made);
 }
 
 export const sameHolder = (a: Holder, b: Holder): boolean =>

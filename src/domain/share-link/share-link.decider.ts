@@ -29,21 +29,6 @@ export interface CountedVisits extends SharedLink {
   readonly visits: readonly (SharedMedia & { readonly count: number })[];
 }
 
-export interface ShareLinkState {
-  readonly followed: number;
-}
-
-export const initialState: ShareLinkState = { followed: 0 };
-
-export function evolve({ followed }: ShareLinkState, event: ShareLinkEvent): ShareLinkState {
-  switch (event.type) {
-    case 'ShareLinkFollowed':
-      return { followed: followed + 1 };
-    case 'ShareLinkVisitsCounted':
-      return { followed: event.visits.reduce((sum, { count }) => sum + count, followed) };
-  }
-}
-
 export interface CountVisits extends CountedVisits {
   readonly now: number;
 }

@@ -14,12 +14,15 @@ import type { EventReward } from '../program.js';
  * not be granted it again. Every other rule is new, and its name was never used in the program.
  * Codes of a pool do not distinguish rules: pools are refilled.
  */
-export interface EventRuleDocument {
+export interface EventRuleDocument extends ConditionDocument {
   readonly to: EventReward['to'];
+  readonly reward: object;
+}
+
+export interface ConditionDocument {
   readonly key?: string;
   readonly firstTimeOnly?: boolean;
   readonly minimum?: { readonly field: string; readonly value: number };
-  readonly reward: object;
 }
 
 /** A program file as applied, checked by its schema before; parsed when terms are needed. */

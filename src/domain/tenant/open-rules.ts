@@ -1,23 +1,33 @@
 /** A tenant's settings of its open endpoints, besides the switch. */
 
+interface CallWindow {
+  /** By default. */
+  readonly calls: number;
+  readonly windowSeconds: number;
+}
+
 /**
  * Client calls that are limited per tenant and address, `post-events` per user, `test-webhook` and
  * `preview-mail` per tenant, by their name in `RateLimit-Policy`.
  */
-export const COUNTED_CALLS = [
-  'create-user',
-  'look-up-user',
-  'user-by-code',
-  'code',
-  'apply-code',
-  'list-referrals',
-  'post-events',
-  'short-link',
-  'test-webhook',
-  'preview-mail',
-  'unsubscribe',
-] as const;
-export type CountedCall = (typeof COUNTED_CALLS)[number];
+const WINDOWS = {
+  'create-user': { calls: 50, windowSeconds: 86_400 },
+  'look-up-user': { calls: 100, windowSeconds: 3_600 },
+  'user-by-code': { calls: 100, windowSeconds: 3_600 },
+  code: { calls: 100, windowSeconds: 3_600 },
+  'apply-code': { calls: 100, windowSeconds: 3_600 },
+  'list-referrals': { calls: 100, windowSeconds: 3_600 },
+  'post-events': { calls: 1_000, windowSeconds: 3_600 },
+  'short-link': { calls: 300, windowSeconds: 60 },
+  'test-webhook': { calls: 1_000, windowSeconds: 3_600 },
+  'preview-mail': { calls: 20, windowSeconds: 3_600 },
+  // Providers of mail call it for their users, from few addresses.
+  unsubscribe: { calls: 1_000, windowSeconds: 60 },
+} as const satisfies Readonly<Record<string, CallWindow>>;
+
+export type CountedCall = keyof typeof WINDOWS;
+export const CALL_WINDOWS: Readonly<Record<CountedCall, CallWindow>> = WINDOWS;
+export const COUNTED_CALLS = Object.keys(WINDOWS) as readonly CountedCall[];
 
 /** What the public view of a code's owner shows: `minimal` leaves out e-mail and last name. */
 export const PUBLIC_USERS = ['full', 'minimal'] as const;
@@ -38,24 +48,6 @@ export const DEFAULT_OPEN_RULES: OpenRules = {
   tokensMustExpire: false,
   allowedOrigins: [],
   rateLimits: {},
-};
-
-/** Default number of calls of a client in a window. */
-export const CALL_WINDOWS: Readonly<
-  Record<CountedCall, { readonly calls: number; readonly windowSeconds: number }>
-> = {
-  'create-user': { calls: 50, windowSeconds: 86_400 },
-  'look-up-user': { calls: 100, windowSeconds: 3_600 },
-  'user-by-code': { calls: 100, windowSeconds: 3_600 },
-  code: { calls: 100, windowSeconds: 3_600 },
-  'apply-code': { calls: 100, windowSeconds: 3_600 },
-  'list-referrals': { calls: 100, windowSeconds: 3_600 },
-  'post-events': { calls: 1_000, windowSeconds: 3_600 },
-  'short-link': { calls: 300, windowSeconds: 60 },
-  'test-webhook': { calls: 1_000, windowSeconds: 3_600 },
-  'preview-mail': { calls: 20, windowSeconds: 3_600 },
-  // Providers of mail call it for their users, from few addresses.
-  unsubscribe: { calls: 1_000, windowSeconds: 60 },
 };
 
 export const publicUserOf = ({ publicUser = 'full' }: OpenRules): PublicUser => publicUser;

@@ -1,4 +1,5 @@
-import type { Decision } from '../decision.js';
+import { only, type Decision } from '../decision.js';
+import type { Ask, Fact } from '../fact.js';
 import type { Personal, SubjectId } from '../personal.js';
 import type { Mode } from '../scope.js';
 import type { PaymentProviderName } from './payment-provider-name.js';
@@ -8,29 +9,25 @@ import type { Retirable } from './tenant-secrets.js';
 
 export type PaymentConnectionEvent =
   /** Replaces the connection of the mode, whose webhook secret verifies until then. */
-  | {
-      readonly type: 'PaymentProviderConnected';
-      readonly at: number;
-      readonly mode: Mode;
-      readonly provider: PaymentProviderName;
-      /**
-       * Key, webhook secret and address of the provider, encrypted with the master key and with a
-       * key of this connection, which is destroyed at its end.
-       */
-      readonly secrets: Personal<string>;
-      /** Keyed hash of key and address. Absent: recorded by a release that kept none. */
-      readonly keyRef?: string;
-      readonly replacedValidUntil: number;
-      /** Earlier connections whose keys are destroyed. */
-      readonly ended: readonly SubjectId[];
-    }
-  | {
-      readonly type: 'PaymentProviderDisconnected';
-      readonly at: number;
-      readonly mode: Mode;
-      /** The connections whose keys are destroyed. */
-      readonly ended: readonly SubjectId[];
-    };
+  | Fact<
+      'PaymentProviderConnected',
+      {
+        mode: Mode;
+        provider: PaymentProviderName;
+        /**
+         * Key, webhook secret and address of the provider, encrypted with the master key and with a
+         * key of this connection, which is destroyed at its end.
+         */
+        secrets: Personal<string>;
+        /** Keyed hash of key and address. Absent: recorded by a release that kept none. */
+        keyRef?: string;
+        replacedValidUntil: number;
+        /** Earlier connections whose keys are destroyed. */
+        ended: readonly SubjectId[];
+      }
+    >
+  /** `ended`: the connections whose keys are destroyed. */
+  | Fact<'PaymentProviderDisconnected', { mode: Mode; ended: readonly SubjectId[] }>;
 
 export interface PaymentConnection extends Retirable {
   /** Names the key that encrypts the secrets. */
@@ -53,18 +50,19 @@ export interface ProviderKey {
 export type ProviderKeys = Readonly<Partial<Record<Mode, ProviderKey>>>;
 
 export type PaymentConnectionCommand =
-  | {
-      readonly type: 'ConnectPaymentProvider';
-      readonly mode: Mode;
-      readonly provider: PaymentProviderName;
-      readonly secrets: Personal<string>;
-      /** Keyed hash of key and address. */
-      readonly keyRef: string;
-      /** How long the webhook secret of the connection before verifies as well. */
-      readonly graceMs: number;
-      readonly now: number;
-    }
-  | { readonly type: 'DisconnectPaymentProvider'; readonly mode: Mode; readonly now: number };
+  | Ask<
+      'ConnectPaymentProvider',
+      {
+        mode: Mode;
+        provider: PaymentProviderName;
+        secrets: Personal<string>;
+        /** Keyed hash of key and address. */
+        keyRef: string;
+        /** How long the webhook secret of the connection before verifies as well. */
+        graceMs: number;
+      }
+    >
+  | Ask<'DisconnectPaymentProvider', { mode: Mode }>;
 
 type Connections = readonly PaymentConnection[];
 
@@ -113,28 +111,13 @@ export function decideOnConnection(
   const { mode, now: at } = command;
   const ofMode = connections.filter((known) => known.mode === mode);
   const idsOf = (some: Connections): SubjectId[] => some.map(({ connectionId }) => connectionId);
-  if (command.type === 'DisconnectPaymentProvider')
-    return {
-      events:
-        ofMode.length === 0
-          ? []
-          : [{ type: 'PaymentProviderDisconnected', at, mode, ended: idsOf(ofMode) }],
-    };
+  if (command.type === 'DisconnectPaymentProvider') {
+    const ended = idsOf(ofMode);
+    return only(ended.length > 0, { type: 'PaymentProviderDisconnected', at, mode, ended });
+  }
   const { provider, secrets, keyRef, graceMs } = command;
   // Only the one that is replaced now has a grace: a tenant rotates without end.
   const ended = idsOf(ofMode.filter(({ validUntil }) => validUntil !== null));
-  return {
-    events: [
-      {
-        type: 'PaymentProviderConnected',
-        at,
-        mode,
-        provider,
-        secrets,
-        keyRef,
-        replacedValidUntil: at + graceMs,
-        ended,
-      },
-    ],
-  };
+  const connected = { mode, provider, secrets, keyRef, replacedValidUntil: at + graceMs, ended };
+  return { events: [{ type: 'PaymentProviderConnected', at, ...connected }] };
 }

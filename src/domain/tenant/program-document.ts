@@ -4,7 +4,6 @@ import {
   REFERRER_RULE,
   type Conversion,
   type EventCondition,
-  type EventReward,
   type FraudCriterion,
   type FraudHandling,
   type GrantTerms,
@@ -17,6 +16,7 @@ import {
   type RewardType,
   type SideStatus,
 } from '../program.js';
+import type { ConditionDocument, EventRuleDocument } from './event-rules.js';
 import type { AppliedProgram, OpenTenant, ProgramDocument } from './tenant.decider.js';
 import { ownMember } from '../own-member.js';
 import { trimmedUnit } from '../units.js';
@@ -53,14 +53,7 @@ interface RewardDocument {
   readonly payTo?: 'ledger' | PayTo;
 }
 
-interface ConditionDocument {
-  readonly key?: string;
-  readonly firstTimeOnly?: boolean;
-  readonly minimum?: { readonly field: string; readonly value: number };
-}
-
-interface EventRewardDocument extends ConditionDocument {
-  readonly to: EventReward['to'];
+interface EventRewardDocument extends EventRuleDocument {
   readonly reward: RewardDocument;
 }
 

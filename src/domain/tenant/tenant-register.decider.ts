@@ -1,14 +1,11 @@
-import type { Decision } from '../decision.js';
+import { only, type Decision } from '../decision.js';
+import type { Ask, Fact } from '../fact.js';
 
 /**
  * The list of tenants, a stream of its own. An alias is recorded before its tenant is created: the
  * list may contain one without a tenant.
  */
-export type TenantRegisterEvent = {
-  readonly type: 'TenantAliasEntered';
-  readonly at: number;
-  readonly alias: string;
-};
+export type TenantRegisterEvent = Fact<'TenantAliasEntered', { alias: string }>;
 
 export interface TenantRegisterState {
   /** In order of creation. */
@@ -24,17 +21,11 @@ export function evolve(
   return { aliases: [...aliases, alias] };
 }
 
-export interface EnterAlias {
-  readonly type: 'EnterAlias';
-  readonly alias: string;
-  readonly now: number;
-}
+export type EnterAlias = Ask<'EnterAlias', { alias: string }>;
 
 export function decide(
   { aliases }: TenantRegisterState,
   { alias, now }: EnterAlias,
 ): Decision<TenantRegisterEvent> {
-  return {
-    events: aliases.includes(alias) ? [] : [{ type: 'TenantAliasEntered', at: now, alias }],
-  };
+  return only(!aliases.includes(alias), { type: 'TenantAliasEntered', at: now, alias });
 }

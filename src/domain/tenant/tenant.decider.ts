@@ -1,5 +1,6 @@
 import { Map } from 'immutable';
-import type { Decision } from '../decision.js';
+import { only, type Decision } from '../decision.js';
+import type { Ask, Fact } from '../fact.js';
 import type { Personal } from '../personal.js';
 import { refused } from '../refusal.js';
 import type { Mode } from '../scope.js';
@@ -67,51 +68,23 @@ export interface Suspension {
 export type { ProgramDocument };
 
 export type TenantEvent =
-  | {
-      readonly type: 'TenantCreated';
-      readonly at: number;
-      readonly alias: string;
-      readonly programType: ProgramType;
-      readonly openEndpoints: boolean;
-    }
-  | ({ readonly type: 'ApiKeyIssued'; readonly at: number } & ApiKey)
+  | Fact<'TenantCreated', { alias: string; programType: ProgramType; openEndpoints: boolean }>
+  | Fact<'ApiKeyIssued', ApiKey>
   /** From `validUntil` on the key is refused. */
-  | {
-      readonly type: 'ApiKeyRetired';
-      readonly at: number;
-      readonly keyId: string;
-      readonly validUntil: number;
-    }
-  | ({ readonly type: 'SigningSecretIssued'; readonly at: number } & SigningSecret)
+  | Fact<'ApiKeyRetired', { keyId: string; validUntil: number }>
+  | Fact<'SigningSecretIssued', SigningSecret>
   /** From `validUntil` on it verifies no token. */
-  | {
-      readonly type: 'SigningSecretRetired';
-      readonly at: number;
-      readonly secretId: string;
-      readonly validUntil: number;
-    }
+  | Fact<'SigningSecretRetired', { secretId: string; validUntil: number }>
   /** Nobody is let in until `TenantResumed`; the data stay. */
-  | ({ readonly type: 'TenantSuspended'; readonly at: number } & Suspension)
-  | { readonly type: 'TenantResumed'; readonly at: number }
+  | Fact<'TenantSuspended', Suspension>
+  | Fact<'TenantResumed'>
   /** Tokens issued before, epoch milliseconds, are refused. Null: tokens of any age pass. */
-  | {
-      readonly type: 'TokensNotBeforeChanged';
-      readonly at: number;
-      readonly tokensNotBefore: number | null;
-    }
-  | { readonly type: 'OpenEndpointsSwitched'; readonly at: number; readonly openEndpoints: boolean }
+  | Fact<'TokensNotBeforeChanged', { tokensNotBefore: number | null }>
+  | Fact<'OpenEndpointsSwitched', { openEndpoints: boolean }>
   /** All rules after the change. */
-  | { readonly type: 'OpenRulesChanged'; readonly at: number; readonly rules: OpenRules }
-  | { readonly type: 'ProgramTypeChanged'; readonly at: number; readonly programType: ProgramType }
-  | {
-      readonly type: 'ProgramApplied';
-      readonly at: number;
-      readonly version: number;
-      readonly isDefault: boolean;
-      readonly document: ProgramDocument;
-      /** The names of the rules in `eventRewards`, in their order. */
-      readonly eventRules: readonly string[];
-    }
+  | Fact<'OpenRulesChanged', { rules: OpenRules }>
+  | Fact<'ProgramTypeChanged', { programType: ProgramType }>
+  | Fact<'ProgramApplied', Omit<AppliedProgram, 'knownRules'> & { isDefault: boolean }>
   | MailSettingsChanged
   | WebhookEvent
   | PaymentConnectionEvent;
@@ -178,20 +151,11 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
   }
   if (state.status === 'absent') return state;
   switch (event.type) {
-    case 'ApiKeyIssued':
-      return {
-        ...state,
-        keys: [
-          ...state.keys,
-          {
-            keyId: event.keyId,
-            mode: event.mode,
-            hash: event.hash,
-            sealed: event.sealed,
-            validUntil: null,
-          },
-        ],
-      };
+    case 'ApiKeyIssued': {
+      const { keyId, mode, hash, sealed } = event;
+      const issued = { keyId, mode, hash, sealed, validUntil: null };
+      return { ...state, keys: [...state.keys, issued] };
+    }
     case 'ApiKeyRetired':
       return {
         ...state,
@@ -233,19 +197,12 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
     case 'ProgramApplied': {
       const { document, version, eventRules } = event;
       const before = ownMember(state.programs, document.id);
-      const knownRules = rulesAfter(
-        before?.knownRules ?? Map<string, string>(),
-        document,
-        eventRules,
-      );
-      const programs = {
-        ...state.programs,
-        [document.id]: { version, document, eventRules, knownRules },
-      };
+      const knownRules = rulesAfter(before?.knownRules ?? Map(), document, eventRules);
+      const program = { version, document, eventRules, knownRules };
       return {
         ...state,
-        programs,
-        defaultProgramId: event.isDefault ? event.document.id : state.defaultProgramId,
+        programs: { ...state.programs, [document.id]: program },
+        defaultProgramId: event.isDefault ? document.id : state.defaultProgramId,
       };
     }
     case 'WebhookSubscribed':
@@ -265,42 +222,29 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
 }
 
 export type TenantCommand =
-  | {
-      readonly type: 'CreateTenant';
-      readonly alias: string;
-      readonly programType: ProgramType;
-      readonly openEndpoints: boolean;
-      readonly keys: readonly ApiKey[];
-      readonly signingSecrets: readonly SigningSecret[];
-      readonly program: ProgramDocument;
-      readonly now: number;
-    }
-  | { readonly type: 'SwitchOpenEndpoints'; readonly openEndpoints: boolean; readonly now: number }
+  | Ask<
+      'CreateTenant',
+      {
+        alias: string;
+        programType: ProgramType;
+        openEndpoints: boolean;
+        keys: readonly ApiKey[];
+        signingSecrets: readonly SigningSecret[];
+        program: ProgramDocument;
+      }
+    >
+  | Ask<'SwitchOpenEndpoints', { openEndpoints: boolean }>
   /** Missing members stay as they are; limits are merged. */
-  | { readonly type: 'ChangeOpenRules'; readonly changes: Partial<OpenRules>; readonly now: number }
-  | { readonly type: 'ChangeProgramType'; readonly programType: ProgramType; readonly now: number }
+  | Ask<'ChangeOpenRules', { changes: Partial<OpenRules> }>
+  | Ask<'ChangeProgramType', { programType: ProgramType }>
   /** New keys replace the old ones, which stay valid for `graceMs`. */
-  | {
-      readonly type: 'RotateKeys';
-      readonly keys: readonly ApiKey[];
-      readonly graceMs: number;
-      readonly now: number;
-    }
+  | Ask<'RotateKeys', { keys: readonly ApiKey[]; graceMs: number }>
   /** The same for signing secrets. */
-  | {
-      readonly type: 'RotateSigningSecrets';
-      readonly secrets: readonly SigningSecret[];
-      readonly graceMs: number;
-      readonly now: number;
-    }
-  | ({ readonly type: 'SuspendTenant'; readonly now: number } & Suspension)
-  | { readonly type: 'ResumeTenant'; readonly now: number }
-  | {
-      readonly type: 'ChangeTokensNotBefore';
-      readonly tokensNotBefore: number | null;
-      readonly now: number;
-    }
-  | { readonly type: 'ApplyProgram'; readonly program: ProgramDocument; readonly now: number }
+  | Ask<'RotateSigningSecrets', { secrets: readonly SigningSecret[]; graceMs: number }>
+  | Ask<'SuspendTenant', Suspension>
+  | Ask<'ResumeTenant'>
+  | Ask<'ChangeTokensNotBefore', { tokensNotBefore: number | null }>
+  | Ask<'ApplyProgram', { program: ProgramDocument }>
   | ChangeMailSettings
   | WebhookCommand
   | PaymentConnectionCommand;
@@ -311,41 +255,41 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
   if (state.status === 'absent') return refused('TENANT_NOT_FOUND');
   const { now: at } = command;
   switch (command.type) {
-    case 'SwitchOpenEndpoints':
-      if (state.openEndpoints === command.openEndpoints) return { events: [] };
-      return {
-        events: [{ type: 'OpenEndpointsSwitched', at, openEndpoints: command.openEndpoints }],
-      };
+    case 'SwitchOpenEndpoints': {
+      const { openEndpoints } = command;
+      const changes = state.openEndpoints !== openEndpoints;
+      return only(changes, { type: 'OpenEndpointsSwitched', at, openEndpoints });
+    }
     case 'ChangeOpenRules': {
       const rules = changedRules(state.openRules, command.changes);
-      return {
-        events:
-          JSON.stringify(rules) === JSON.stringify(state.openRules)
-            ? []
-            : [{ type: 'OpenRulesChanged', at, rules }],
-      };
+      const changes = JSON.stringify(rules) !== JSON.stringify(state.openRules);
+      return only(changes, { type: 'OpenRulesChanged', at, rules });
     }
     case 'ChangeMailSettings':
-      return { events: [...changeMailSettings(state.mails, command)] };
-    case 'ChangeProgramType':
-      if (state.programType === command.programType) return { events: [] };
-      return { events: [{ type: 'ProgramTypeChanged', at, programType: command.programType }] };
+      return { events: changeMailSettings(state.mails, command) };
+    case 'ChangeProgramType': {
+      const { programType } = command;
+      return only(state.programType !== programType, {
+        type: 'ProgramTypeChanged',
+        at,
+        programType,
+      });
+    }
     case 'RotateKeys':
       return { events: rotatedKeys(state, command) };
     case 'RotateSigningSecrets':
       return { events: rotatedSecrets(state, command) };
     case 'SuspendTenant': {
       const { reason, by } = command;
-      if (state.suspended !== null && state.suspended.reason === reason.value)
-        return { events: [] };
-      return { events: [{ type: 'TenantSuspended', at, reason, by }] };
+      const changes = state.suspended === null || state.suspended.reason !== reason.value;
+      return only(changes, { type: 'TenantSuspended', at, reason, by });
     }
     case 'ResumeTenant':
-      return { events: state.suspended === null ? [] : [{ type: 'TenantResumed', at }] };
+      return only(state.suspended !== null, { type: 'TenantResumed', at });
     case 'ChangeTokensNotBefore': {
       const { tokensNotBefore } = command;
-      if (state.tokensNotBefore === tokensNotBefore) return { events: [] };
-      return { events: [{ type: 'TokensNotBeforeChanged', at, tokensNotBefore }] };
+      const changes = state.tokensNotBefore !== tokensNotBefore;
+      return only(changes, { type: 'TokensNotBeforeChanged', at, tokensNotBefore });
     }
     case 'ApplyProgram':
       return { events: applied(state, command.program, at) };
@@ -386,14 +330,11 @@ function rotatedKeys(
   state: OpenTenant,
   { keys, graceMs, now: at }: Extract<TenantCommand, { type: 'RotateKeys' }>,
 ): TenantEvent[] {
+  const validUntil = at + graceMs;
+  const retired = retire(state.keys, keys, validUntil);
   return [
     ...keys.map((key): TenantEvent => ({ type: 'ApiKeyIssued', at, ...key })),
-    ...retire(state.keys, keys, at + graceMs).map(({ keyId }): TenantEvent => ({
-      type: 'ApiKeyRetired',
-      at,
-      keyId,
-      validUntil: at + graceMs,
-    })),
+    ...retired.map(({ keyId }): TenantEvent => ({ type: 'ApiKeyRetired', at, keyId, validUntil })),
   ];
 }
 
@@ -402,9 +343,10 @@ function rotatedSecrets(
   { secrets, graceMs, now: at }: Extract<TenantCommand, { type: 'RotateSigningSecrets' }>,
 ): TenantEvent[] {
   const validUntil = at + graceMs;
+  const retired = retire(state.signingSecrets, secrets, validUntil);
   return [
     ...secrets.map((secret): TenantEvent => ({ type: 'SigningSecretIssued', at, ...secret })),
-    ...retire(state.signingSecrets, secrets, validUntil).map(({ secretId }): TenantEvent => ({
+    ...retired.map(({ secretId }): TenantEvent => ({
       type: 'SigningSecretRetired',
       at,
       secretId,

@@ -1,4 +1,5 @@
-import type { Decision } from '../decision.js';
+import { only, type Decision } from '../decision.js';
+import type { Ask, Fact } from '../fact.js';
 import { refused } from '../refusal.js';
 import type { Mode } from '../scope.js';
 import { retire, type Retirable } from './tenant-secrets.js';
@@ -20,31 +21,22 @@ export interface EndpointSecret {
 }
 
 /** An endpoint is named by a keyed hash of its URL: one subscription a URL. */
-interface OfEndpoint {
-  readonly at: number;
-  readonly mode: Mode;
-  readonly endpointId: string;
+interface Named {
+  mode: Mode;
+  endpointId: string;
 }
 
 export type WebhookEvent =
-  /** Also for a new name, and to enable it again. */
-  | ({
-      readonly type: 'WebhookSubscribed';
-      /** URL and name, encrypted. */
-      readonly sealed: string;
-      /** Keyed digest of URL and name. */
-      readonly digest: string;
-    } & OfEndpoint)
-  | ({ readonly type: 'WebhookSecretIssued' } & OfEndpoint & EndpointSecret)
+  /**
+   * Also for a new name, and to enable it again. URL and name, encrypted, and a keyed digest of
+   * both.
+   */
+  | Fact<'WebhookSubscribed', Named & { sealed: string; digest: string }>
+  | Fact<'WebhookSecretIssued', Named & EndpointSecret>
   /** From `validUntil` on nothing is signed with it. */
-  | ({
-      readonly type: 'WebhookSecretRetired';
-      readonly secretId: string;
-      readonly validUntil: number;
-    } & OfEndpoint)
-  | ({ readonly type: 'WebhookDisabled'; readonly because: DisabledBecause } & OfEndpoint)
-  | ({ readonly type: 'WebhookEnabled' } & OfEndpoint)
-  | ({ readonly type: 'WebhookUnsubscribed' } & OfEndpoint);
+  | Fact<'WebhookSecretRetired', Named & { secretId: string; validUntil: number }>
+  | Fact<'WebhookDisabled', Named & { because: DisabledBecause }>
+  | Fact<'WebhookEnabled' | 'WebhookUnsubscribed', Named>;
 
 export interface WebhookEndpoint {
   readonly endpointId: string;
@@ -61,53 +53,32 @@ export interface WebhookEndpoint {
 }
 
 export type WebhookCommand =
-  | {
-      readonly type: 'SubscribeWebhook';
-      readonly mode: Mode;
-      readonly endpointId: string;
-      readonly sealed: string;
-      readonly digest: string;
-      /** For an endpoint that is new. */
-      readonly secret: EndpointSecret;
-      readonly now: number;
-    }
-  | {
-      readonly type: 'RotateWebhookSecret';
-      readonly mode: Mode;
-      readonly endpointId: string;
-      readonly secret: EndpointSecret;
-      /** How long the present one signs as well. */
-      readonly graceMs: number;
-      /** Refused when another one is the newest by now. Undefined: whichever it is. */
-      readonly seen?: string | undefined;
-      readonly now: number;
-    }
-  | {
-      readonly type: 'DisableWebhook';
-      readonly mode: Mode;
-      readonly endpointId: string;
-      /** Of the endpoint that is meant: one that began again since stays. */
-      readonly activeSince: number;
-      readonly because: DisabledBecause;
-      readonly now: number;
-    }
-  | {
-      readonly type: 'EnableWebhook' | 'UnsubscribeWebhook';
-      readonly mode: Mode;
-      readonly endpointId: string;
-      readonly now: number;
-    };
+  /** `secret`: for an endpoint that is new. */
+  | Ask<'SubscribeWebhook', Named & { sealed: string; digest: string; secret: EndpointSecret }>
+  | Ask<
+      'RotateWebhookSecret',
+      Named & {
+        secret: EndpointSecret;
+        /** How long the present one signs as well. */
+        graceMs: number;
+        /** Refused when another one is the newest by now. Undefined: whichever it is. */
+        seen?: string | undefined;
+      }
+    >
+  /** `activeSince`: of the endpoint that is meant; one that began again since stays. */
+  | Ask<'DisableWebhook', Named & { activeSince: number; because: DisabledBecause }>
+  | Ask<'EnableWebhook' | 'UnsubscribeWebhook', Named>;
 
 type Endpoints = readonly WebhookEndpoint[];
 
 const isOf =
-  ({ mode, endpointId }: Pick<OfEndpoint, 'mode' | 'endpointId'>) =>
+  ({ mode, endpointId }: Named) =>
   (endpoint: WebhookEndpoint): boolean =>
     endpoint.mode === mode && endpoint.endpointId === endpointId;
 
 const changed = (
   endpoints: Endpoints,
-  of: OfEndpoint,
+  of: Named,
   change: (endpoint: WebhookEndpoint) => Partial<WebhookEndpoint>,
 ): Endpoints =>
   endpoints.map((endpoint) =>
@@ -176,11 +147,13 @@ export function decideOnEndpoint(
         ],
       };
     case 'DisableWebhook':
-      if (known.disabled !== null || known.activeSince !== command.activeSince)
-        return { events: [] };
-      return { events: [{ type: 'WebhookDisabled', ...of, because: command.because }] };
+      return only(known.disabled === null && known.activeSince === command.activeSince, {
+        type: 'WebhookDisabled',
+        ...of,
+        because: command.because,
+      });
     case 'EnableWebhook':
-      return { events: known.disabled === null ? [] : [{ type: 'WebhookEnabled', ...of }] };
+      return only(known.disabled !== null, { type: 'WebhookEnabled', ...of });
     case 'UnsubscribeWebhook':
       return { events: [{ type: 'WebhookUnsubscribed', ...of }] };
   }
@@ -210,24 +183,14 @@ function subscribed(
   command: Extract<WebhookCommand, { type: 'SubscribeWebhook' }>,
 ): Decision<WebhookEvent> {
   const { mode, endpointId, sealed, digest, secret, now: at } = command;
-  const subscription: WebhookEvent = {
-    type: 'WebhookSubscribed',
-    at,
-    mode,
-    endpointId,
-    sealed,
-    digest,
-  };
+  const of = { at, mode, endpointId };
+  const subscription: WebhookEvent = { type: 'WebhookSubscribed', ...of, sealed, digest };
   if (known !== undefined)
-    return {
-      events: known.disabled === null && known.digest === digest ? [] : [subscription],
-    };
+    return only(known.disabled !== null || known.digest !== digest, subscription);
   if (endpoints.filter((endpoint) => endpoint.mode === mode).length >= ENDPOINTS_MAX)
     return refused(
       'TOO_MANY_ENDPOINTS',
       `there are ${ENDPOINTS_MAX} subscriptions, the most of a mode: delete one first`,
     );
-  return {
-    events: [subscription, { type: 'WebhookSecretIssued', at, mode, endpointId, ...secret }],
-  };
+  return { events: [subscription, { type: 'WebhookSecretIssued', ...of, ...secret }] };
 }

@@ -81,11 +81,6 @@ function refusalOfSize(
   locale: string | null,
   bytes: number,
 ): Refused | undefined {
-  if (bytes > THEME_BYTES_MAX)
-    return refused(
-      'THEME_TOO_LARGE',
-      `The values have ${bytes} bytes as compact JSON, more than ${THEME_BYTES_MAX}: shorten texts`,
-    );
   const others = [...all].filter(([name]) => name !== locale);
   if (locale !== null && others.filter(([name]) => name !== null).length >= LOCALES_MAX)
     return refused(

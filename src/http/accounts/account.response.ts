@@ -1,51 +1,37 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
-import {
-  BILLING_INTERVALS,
-  SUBSCRIPTION_STATUSES,
-  type BillingInterval,
-  type SubscriptionStatus,
-} from '../../domain/account/account.events.js';
+import { BILLING_INTERVALS, SUBSCRIPTION_STATUSES } from '../../domain/account/account.events.js';
 import { subscriptionOf } from './sync-account.request.js';
 import type { AccountFacts } from '../../domain/account/account.facts.js';
-import { Text, TextUntilForgotten } from '../../presenting/answer-members.js';
+import {
+  answer,
+  answerOf,
+  described,
+  integer,
+  oneOf,
+  optional,
+  orNull,
+  text,
+  textUntilForgotten,
+} from '../../presenting/answer-members.js';
 
-class SubscriptionResponse {
-  @ApiProperty({ enum: SUBSCRIPTION_STATUSES })
-  status: SubscriptionStatus;
+class SubscriptionResponse extends answerOf({
+  status: oneOf(SUBSCRIPTION_STATUSES),
+  value: optional(described<number>({ type: Number })),
+  billingIntervalType: optional(oneOf(BILLING_INTERVALS)),
+  billingIntervalValue: optional(integer),
+}) {}
 
-  @ApiProperty({ type: Number, required: false })
-  value?: number;
+class AccountReferralResponse extends answerOf({ code: text }) {}
 
-  @ApiProperty({ enum: BILLING_INTERVALS, required: false })
-  billingIntervalType?: BillingInterval;
+const ACCOUNT = {
+  id: text,
+  currency: text,
+  subscription: answer(SubscriptionResponse),
+  referral: orNull(answer(AccountReferralResponse)),
+};
 
-  @ApiProperty({ type: 'integer', required: false })
-  billingIntervalValue?: number;
-}
+export class AccountResponse extends answerOf(ACCOUNT) {}
 
-class AccountReferralResponse {
-  @Text()
-  code: string;
-}
-
-export class AccountResponse {
-  @Text()
-  id: string;
-
-  @Text()
-  currency: string;
-
-  @ApiProperty({ type: SubscriptionResponse })
-  subscription: SubscriptionResponse;
-
-  @ApiProperty({ type: AccountReferralResponse, nullable: true })
-  referral: AccountReferralResponse | null;
-}
-
-export class WrittenAccountResponse extends OmitType(AccountResponse, ['id']) {
-  @TextUntilForgotten()
-  id: string | null;
-}
+export class WrittenAccountResponse extends answerOf({ ...ACCOUNT, id: textUntilForgotten }) {}
 
 /** `subscription` omits members that are not set. */
 export function accountJson(facts: AccountFacts): AccountResponse {

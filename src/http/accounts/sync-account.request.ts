@@ -6,7 +6,6 @@ import {
   type ApiPropertyOptions,
 } from '@nestjs/swagger';
 import { IsOptional, ValidateIf } from 'class-validator';
-import { CURRENCIES, isCurrency } from '../../domain/currencies.js';
 import {
   BILLING_INTERVALS,
   SUBSCRIPTION_STATUSES,
@@ -16,30 +15,23 @@ import {
 } from '../../domain/account/account.events.js';
 import { CodeInPassingRequest } from '../referral-codes/code-in-passing.request.js';
 import {
+  CURRENCY,
   emptyOrNullAsMissing,
   Id,
   Must,
   Nested,
   nullAsMissing,
+  OneOf,
   OptionalText,
 } from '../shapes/request-members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
-
-const isOneOf =
-  (values: readonly string[]) =>
-  (value: unknown): boolean =>
-    typeof value === 'string' && values.includes(value);
 
 /** Required by PAID; optional otherwise. */
 const isNeeded = (subscription: object, value: unknown): boolean =>
   Reflect.get(subscription, 'status') === 'PAID' || value !== undefined;
 
 export class SubscriptionRequest {
-  @Member()
-  @Must(`be one of ${SUBSCRIPTION_STATUSES.join(', ')}`, isOneOf(SUBSCRIPTION_STATUSES), {
-    rsCode: 'RS022',
-  })
-  @ApiProperty({ enum: SUBSCRIPTION_STATUSES })
+  @OneOf(SUBSCRIPTION_STATUSES, { rsCode: 'RS022' })
   status: SubscriptionStatus;
 
   @Member(nullAsMissing)
@@ -53,7 +45,9 @@ export class SubscriptionRequest {
 
   @Member(emptyOrNullAsMissing)
   @ValidateIf(isNeeded)
-  @Must(`be one of ${BILLING_INTERVALS.join(', ')}`, isOneOf(BILLING_INTERVALS))
+  @Must(`be one of ${BILLING_INTERVALS.join(', ')}`, (value) =>
+    BILLING_INTERVALS.some((interval) => interval === value),
+  )
   @ApiPropertyOptional({ enum: [...BILLING_INTERVALS, ''], nullable: true })
   billingIntervalType?: BillingInterval;
 
@@ -93,14 +87,7 @@ export class SyncAccountRequest {
   } as ApiPropertyOptions)
   subscription: SubscriptionRequest;
 
-  @OptionalText(
-    {
-      words: 'be a currency of ISO 4217 in upper case',
-      test: isCurrency,
-      described: { enum: CURRENCIES },
-    },
-    {},
-  )
+  @OptionalText(CURRENCY)
   currency?: string;
 
   @IsOptional()

@@ -61,7 +61,7 @@ export async function authenticateOperator(
   operators: CurrentOperators,
 ): Promise<Operator> {
   const findKey = async (key: string): Promise<Operator | undefined> =>
-    (await operators.now()).find(key);
+    (await operators.now()).holderOf(key)?.operator;
   const operator = await guard.holderOf({ headers: request.headers, findKey });
   if (operator === undefined) throw unauthorized(null);
   noteFacts(request, { actor: 'operator', actorId: operator.name });

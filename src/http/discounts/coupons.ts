@@ -42,15 +42,14 @@ export class Coupons {
       this.owners.find(scope, code),
       this.tenants.find(scope.tenant),
     ]);
-    if (!owner || !tenant || owner.user.dateBlocked !== null) return undefined;
+    if (!owner || !tenant || owner.referrer.blocked) return undefined;
     const attributing = { now: timeNow(), account, referralId: '', provided: NOTHING_PROVIDED };
     if (waiting === null && reasonAgainstAccount(state, owner, attributing) !== undefined)
       return undefined;
     const program = programOf(tenant, owner.programId);
-    const { firstName = null, lastName = null } = owner.user.profile ?? {};
     return {
       percent: program === null ? 0 : percentAtStart(program),
-      referrerName: nameOfOwner({ firstName, lastName }),
+      referrerName: nameOfOwner(owner.referrer.likeness),
     };
   }
 }

@@ -1,37 +1,21 @@
 import type { BalanceFacts } from '../../domain/account/account.facts.js';
 import type { CodeDetailsResponse } from '../referral-codes/code-details.response.js';
-import { Integer, Text, TextOrNull, Time } from '../../presenting/answer-members.js';
+import { answerOf, integer, shortName, text, time } from '../../presenting/answer-members.js';
 
-export class DiscountOfCodeResponse {
-  @Text()
-  couponCode: string;
+export class DiscountOfCodeResponse extends answerOf({
+  couponCode: text,
+  referrerName: shortName,
+  discountPercentage: integer,
+  dateCreated: time,
+}) {}
 
-  @TextOrNull({ example: 'Ann L' })
-  referrerName: string | null;
-
-  @Integer()
-  discountPercentage: number;
-
-  @Time()
-  dateCreated: number;
-}
-
-export class DiscountOfAccountResponse {
-  @Text()
-  accountId: string;
-
-  @Integer()
-  discountPercentage: number;
-
-  @Integer()
-  referredDiscountPercent: number;
-
-  @Integer()
-  referrerDiscountPercent: number;
-
-  @TextOrNull({ example: 'Ann L' })
-  referrerName: string | null;
-}
+export class DiscountOfAccountResponse extends answerOf({
+  accountId: text,
+  discountPercentage: integer,
+  referredDiscountPercent: integer,
+  referrerDiscountPercent: integer,
+  referrerName: shortName,
+}) {}
 
 /** What a code adds to an account: at once, or with its first user. */
 export interface CouponFacts {

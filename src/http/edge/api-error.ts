@@ -135,7 +135,7 @@ export interface ApiErrorDetails {
 }
 
 /** Codes whose body always lists reasons, even an empty list. */
-const LISTS_REASONS: ReadonlySet<ApiErrorCode> = new Set([
+export const LISTS_REASONS: ReadonlySet<ApiErrorCode> = new Set([
   'BAD_REQUEST',
   'VALIDATION_FAILED',
   'MODERATION_NOT_POSSIBLE',

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, ValidateBy } from 'class-validator';
 import {
   EXPORT_FORMATS,
@@ -15,7 +15,7 @@ import {
 } from '../../exports/export-params.js';
 import { CONTROLS } from '../../foundation/outside-text.js';
 import { ISO_TIME } from '../../foundation/instant.js';
-import { Must, NUMBER_AS_TEXT, Optional, OptionalText } from '../shapes/request-members.js';
+import { NUMBER_AS_TEXT, OneOf, Optional, OptionalText } from '../shapes/request-members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 export const EXPORT_TEXT_LENGTH_MAX = 255;
@@ -90,11 +90,7 @@ const TIME = {
 };
 
 export class ExportRequest {
-  @Member()
-  @Must(`be one of ${EXPORT_TYPES.join(', ')}`, (value) =>
-    EXPORT_TYPES.some((type) => type === value),
-  )
-  @ApiProperty({ enum: EXPORT_TYPES })
+  @OneOf(EXPORT_TYPES)
   type: ExportType;
 
   @Optional(

@@ -1,45 +1,37 @@
-import { ApiProperty } from '@nestjs/swagger';
-import {
-  EXPORT_FORMATS,
-  EXPORT_TYPES,
-  type ExportFormat,
-  type ExportType,
-} from '../../domain/export/export.decider.js';
+import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { ExportStats, ExportStatus, ShownExport } from '../../exports/shown-export.js';
-import { Integer, Text, TextOrNull, Time, TimeOrNull } from '../../presenting/answer-members.js';
+import {
+  answerOf,
+  answers,
+  described,
+  integer,
+  mapOf,
+  oneOf,
+  orNull,
+  text,
+  time,
+} from '../../presenting/answer-members.js';
 
 const STATUSES: readonly ExportStatus[] = ['PENDING', 'COMPLETED', 'ABORTED', 'EXPIRED'];
 
-export class ExportResponse implements ShownExport {
-  @Text()
-  id: string;
-  @Text({ enum: EXPORT_TYPES })
-  type: ExportType;
-  @Text({ enum: EXPORT_FORMATS })
-  format: ExportFormat;
-  @TextOrNull()
-  name: string | null;
-  @Text()
-  requester: string;
-  @ApiProperty({ type: 'object', additionalProperties: true })
-  params: Readonly<Record<string, string | number>>;
-  @Text({ enum: STATUSES })
-  status: ExportStatus;
-  @Time()
-  dateCreated: number;
-  @TimeOrNull()
-  dateCompleted: number | null;
-  @Time()
-  dateExpires: number;
-  @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
-  stats: ExportStats | null;
-}
+export class ExportResponse
+  extends answerOf({
+    id: text,
+    type: oneOf(EXPORT_TYPES),
+    format: oneOf(EXPORT_FORMATS),
+    name: orNull(text),
+    requester: text,
+    params: mapOf<string | number>(true),
+    status: oneOf(STATUSES),
+    dateCreated: time,
+    dateCompleted: orNull(time),
+    dateExpires: time,
+    stats: orNull(described<ExportStats>({ type: 'object', additionalProperties: true })),
+  })
+  implements ShownExport {}
 
-export class ExportListResponse {
-  @Integer()
-  count: number;
-  @Integer()
-  totalCount: number;
-  @ApiProperty({ type: [ExportResponse] })
-  data: ExportResponse[];
-}
+export class ExportListResponse extends answerOf({
+  count: integer,
+  totalCount: integer,
+  data: answers(ExportResponse),
+}) {}

@@ -52,7 +52,7 @@ export class ExportsController {
       if ('refused' in requested) throw refusalAnswer(requested.refused, requested.details);
       const { state, position, replayed } = requested;
       const answer = shownExport(state, undefined, timeNow());
-      return { status: 201, body: answer, position, triggersPolicy: false, replayed };
+      return { status: 201, body: answer, position, replayed };
     });
   }
 

@@ -1,23 +1,13 @@
 import { Readable } from 'node:stream';
 import type { KnownExport } from '../../domain/export/export.decider.js';
-import type { Scope } from '../../domain/scope.js';
 import type { Actor } from '../../event-log/envelope.js';
 import type { ExportDownloads } from '../../exports/export-downloads.js';
 import { statusOf } from '../../exports/shown-export.js';
 import type { ByteRange } from '../../exports/storage/stored-file.js';
 import { timeNow } from '../../foundation/world.js';
+import type { Call } from '../credentials/call.js';
 import { ApiError } from '../edge/api-error.js';
 import type { DownloadPlaces } from './download-places.js';
-
-/** Who downloads. */
-export interface Downloader {
-  readonly scope: Scope;
-  readonly actor: Actor;
-  /** Of the request. */
-  readonly id: string;
-  /** Ends the download. */
-  readonly departure: () => AbortSignal;
-}
 
 /** The file of a completed export. */
 export interface FileOfExport {
@@ -47,7 +37,14 @@ export class FileDownloads {
 
   /** @throws {ApiError} when as many as may be are downloaded. */
   async begin(
-    { scope, actor, id, departure }: Downloader,
+    {
+      scope,
+      actor,
+      id,
+      departure,
+    }: Pick<Call, 'scope' | 'id' | 'departure'> & {
+      readonly actor: Actor;
+    },
     { exportId, attempt, file }: FileOfExport,
     part: ByteRange = { first: 0, last: file.bytes - 1 },
   ): Promise<Readable> {

@@ -8,7 +8,7 @@ import { Call } from '../credentials/call.js';
 import { countedAddress } from '../edge/client-address.js';
 import { FailedCredentials } from '../limits/call-limit.js';
 import { Fails } from '../shapes/openapi.js';
-import { ReceivedResponse, receivedJson } from './payment-events.response.js';
+import { ReceivedResponse } from './payment-events.response.js';
 
 const SIGNATURE = 'stripe-signature';
 /** The provider repeats it for some days. */
@@ -35,7 +35,7 @@ export class PaymentEventsController {
       case 'recorded':
       case 'ignored':
       case 'repeated':
-        return receivedJson();
+        return { received: true };
       case 'not-connected':
         // It costs a reading of the tenant, as a wrong signature does.
         throw (

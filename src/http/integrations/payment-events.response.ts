@@ -1,9 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
-
-export class ReceivedResponse {
-  @ApiProperty({ type: Boolean })
-  readonly received!: true;
-}
+import { answerOf, described } from '../../presenting/answer-members.js';
 
 /** The provider reads the status alone. */
-export const receivedJson = (): ReceivedResponse => ({ received: true });
+export class ReceivedResponse extends answerOf({ received: described<true>({ type: Boolean }) }) {}

@@ -62,8 +62,7 @@ export class MailPreviewsController {
   @Fails('THEME_NOT_FOUND', 'POSITION_INVALID', 'POSITION_NOT_REACHED')
   async preview(@Call() call: Call, @Param('type') type: string, @Parameters() query: Query) {
     if (!isMailType(type)) throw new ApiError('THEME_NOT_FOUND');
-    const asked = textQuery(query, 'locale');
-    const locale = asked === undefined ? null : localeIn(asked);
+    const locale = localeIn(textQuery(query, 'locale'));
     const to = addressIn(query);
     // A key has no effect on a preview that is shown, and is checked all the same.
     keySent(call);
@@ -93,8 +92,7 @@ export class MailPreviewsController {
       const sent = await call.aside(() => this.previews.send(preview, to, commandId));
       if (sent.kind === 'refused') throw badRequest('sendTo was refused by the mail server');
       if (sent.kind !== 'taken') throw unavailable(RETRY_SECONDS);
-      const done = { position: null, triggersPolicy: false, replayed: false };
-      return { status: 204, body: undefined, ...done };
+      return { status: 204, body: undefined };
     });
   }
 }

@@ -4,10 +4,8 @@ import { ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import { ReferralQueries, type ReferralPlace } from '../../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import { RewardQueries, type RewardPlace } from '../../../projections/rewards/queries.js';
-import { UserQueries } from '../../../projections/users/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
-import { ApiError } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
 import type { ReferralResponse } from '../../presenting/referral.response.js';
 import { balanceJson, rewardJson, type RewardResponse } from '../../presenting/reward.response.js';
@@ -15,17 +13,20 @@ import { ApiBooleanQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { booleanQuery, identifier, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../users/presentation.js';
+import { UserLookUps, type UserPath } from '../users/user-look-ups.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { pages, recordText } from './personal-record.js';
 import { personalRecordJson, PersonalRecordResponse } from './personal-record.response.js';
 
+const READ_MODELS = ['users', 'referrals', 'rewards', 'reward-balances'];
 /** Referrals and rewards in memory at a time. */
 const PAGE = 200;
+
 @Controller(TENANT_PATH)
 export class PersonalDataController {
   constructor(
     private readonly gateway: CommandGateway,
-    private readonly users: UserQueries,
+    private readonly users: UserLookUps,
     private readonly referrals: ReferralQueries,
     private readonly rewards: RewardQueries,
     private readonly balances: RewardBalanceQueries,
@@ -37,24 +38,16 @@ export class PersonalDataController {
   @Access('key')
   @ApiOkResponse({ type: PersonalRecordResponse })
   @Fails('USER_NOT_FOUND')
-  async record(
-    @Call() call: Call,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-  ): Promise<Readable> {
-    const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
-    const id = identifier(userId, 'userId');
-    const readModels = ['users', 'referrals', 'rewards', 'reward-balances'];
-    await this.gateway.readable(call, readModels, accountRef);
-    const facts = await this.users.byUserId(call.scope, accountRef, id);
-    if (!facts) throw new ApiError('USER_NOT_FOUND');
+  async record(@Call() call: Call, @Param() path: UserPath): Promise<Readable> {
+    const facts = await this.users.byPath(call, path, READ_MODELS);
+    const { accountRef, userId } = facts;
     const [received, balances] = await Promise.all([
       this.referrals.list(
         call.scope,
-        { referredAccountRef: accountRef, referredUserId: id },
+        { referredAccountRef: accountRef, referredUserId: userId },
         { limit: 1, offset: 0 },
       ),
-      this.balances.list(call.scope, { accountRef, userId: id, now: Date.now() }),
+      this.balances.list(call.scope, { accountRef, userId, now: Date.now() }),
     ]);
     const [referredBy] = await this.presentation.referrals(call.scope, received.items);
     const record = personalRecordJson(facts, await this.presentation.user(call.scope, facts), {
@@ -84,22 +77,14 @@ export class PersonalDataController {
   @ApiBooleanQuery('preserveEmptyAccount', { fallback: true })
   @ApiNoContentResponse({ description: 'Forgotten' })
   @Fails('USER_NOT_FOUND')
-  forgetUser(
-    @Call() call: Call,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-    @QueryParameters() query: Query,
-  ) {
-    return this.gateway.forget(
-      call,
-      this.names.accountRef(call.scope, identifier(accountId, 'accountId')),
-      {
-        type: 'ForgetUser',
-        userId: identifier(userId, 'userId'),
-        doNotTrack: booleanQuery(query, 'doNotTrack', false),
-        preserveEmptyAccount: booleanQuery(query, 'preserveEmptyAccount', true),
-      },
-    );
+  forgetUser(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {
+    const { account, userId } = this.users.named(call, path);
+    return this.gateway.forget(call, account, {
+      type: 'ForgetUser',
+      userId,
+      doNotTrack: booleanQuery(query, 'doNotTrack', false),
+      preserveEmptyAccount: booleanQuery(query, 'preserveEmptyAccount', true),
+    });
   }
 
   @Delete('open/account/:accountId')

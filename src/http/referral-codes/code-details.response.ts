@@ -1,47 +1,38 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
 import type { UserFacts } from '../../domain/account/account.facts.js';
-import { REWARD_TYPES, type PromisedValue, type RewardType } from '../../domain/program.js';
-import { Text, TextOrNull, TextUntilForgotten, Time } from '../../presenting/answer-members.js';
+import { REWARD_TYPES, type PromisedValue } from '../../domain/program.js';
+import {
+  answer,
+  answerOf,
+  integer,
+  oneOf,
+  optional,
+  orNull,
+  shortName,
+  text,
+  textUntilForgotten,
+  time,
+} from '../../presenting/answer-members.js';
 import { initialOf } from '../../presenting/user.response.js';
 
-class ProspectResponse {
-  @ApiProperty({ enum: REWARD_TYPES })
-  type: RewardType;
+class ProspectResponse extends answerOf({
+  type: oneOf(REWARD_TYPES),
+  unit: orNull(text),
+  credit: optional(integer),
+  discountPercent: optional(integer),
+  monthsDiscountIsValid: optional(integer),
+}) {}
 
-  @TextOrNull()
-  unit: string | null;
+const DETAILS = {
+  code: text,
+  dateCreated: time,
+  referrerName: shortName,
+  programId: text,
+  reward: orNull(answer(ProspectResponse)),
+};
 
-  @ApiProperty({ type: 'integer', required: false })
-  credit?: number;
+export class CodeDetailsResponse extends answerOf(DETAILS) {}
 
-  @ApiProperty({ type: 'integer', required: false })
-  discountPercent?: number;
-
-  @ApiProperty({ type: 'integer', required: false })
-  monthsDiscountIsValid?: number;
-}
-
-export class CodeDetailsResponse {
-  @Text()
-  code: string;
-
-  @Time()
-  dateCreated: number;
-
-  @TextOrNull({ example: 'Ann L' })
-  referrerName: string | null;
-
-  @Text()
-  programId: string;
-
-  @ApiProperty({ type: ProspectResponse, nullable: true })
-  reward: ProspectResponse | null;
-}
-
-export class AppliedCodeResponse extends OmitType(CodeDetailsResponse, ['code']) {
-  @TextUntilForgotten()
-  code: string | null;
-}
+export class AppliedCodeResponse extends answerOf({ ...DETAILS, code: textUntilForgotten }) {}
 
 /** A code and the reward of the referred side. */
 export interface CodeDetails {

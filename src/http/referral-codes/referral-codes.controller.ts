@@ -69,12 +69,11 @@ export class ReferralCodesController {
           await this.owners.reservedAt(call.scope, code),
           state.attribution?.programId,
         );
-      const { firstName = null, lastName = null } = found.user.profile ?? {};
       return this.codes.shown(call.scope, {
         code: found.code,
         dateCreated: found.since,
         programId: found.programId,
-        owner: { firstName, lastName },
+        owner: found.referrer.likeness,
       });
     };
     const asked = {

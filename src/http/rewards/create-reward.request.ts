@@ -9,18 +9,19 @@ import {
   type ApiBodyOptions,
 } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { CURRENCIES, isCurrency } from '../../domain/currencies.js';
 import { digitsUpTo } from '../../foundation/digits-up-to.js';
 import { REWARD_TYPES, type RewardType, type RewardValue } from '../../domain/program.js';
 import { isUnit, trimmedUnit, UNIT_LENGTH_MAX } from '../../domain/units.js';
 import { badRequest } from '../edge/api-error.js';
 import { trimmedPattern } from '../../foundation/outside-text.js';
 import {
+  CURRENCY,
   emptyOrNullAsMissing,
   Must,
   nullAsMissing,
   NUMBER_AS_TEXT,
   numberAsText,
+  OneOf,
   OptionalText,
 } from '../shapes/request-members.js';
 import { isPlainObject, Member, type Shape } from '../shapes/request-shape.js';
@@ -74,11 +75,7 @@ const IsUnit = (): PropertyDecorator =>
   );
 
 abstract class RewardRequest {
-  @Member()
-  @ApiProperty({ enum: REWARD_TYPES })
-  @Must(`be one of ${REWARD_TYPES.join(', ')}`, (value) =>
-    REWARD_TYPES.some((type) => type === value),
-  )
+  @OneOf(REWARD_TYPES)
   type: RewardType;
 
   @OptionalText()
@@ -121,11 +118,7 @@ export class CreditRewardRequest extends RewardRequest {
   @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   assignedCredit: number;
 
-  @OptionalText({
-    words: 'be a currency of ISO 4217 in upper case',
-    test: isCurrency,
-    described: { enum: CURRENCIES },
-  })
+  @OptionalText(CURRENCY)
   currency?: string;
 }
 

@@ -1,19 +1,14 @@
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import { amountLeft } from '../../domain/account/account.state.js';
 import { availableCredit } from '../../domain/account/rewards/redemption.js';
-import { Integer, Text } from '../../presenting/answer-members.js';
+import { answerOf, integer, text } from '../../presenting/answer-members.js';
 import type { Written } from '../writing/command-gateway.js';
 
-export class RedemptionResultResponse {
-  @Integer()
-  creditRedeemed: number;
-
-  @Integer()
-  creditAvailable: number;
-
-  @Text()
-  unit: string;
-}
+export class RedemptionResultResponse extends answerOf({
+  creditRedeemed: integer,
+  creditAvailable: integer,
+  unit: text,
+}) {}
 
 export function rewardRedemptionJson(
   { state, events }: Written,

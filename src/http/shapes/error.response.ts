@@ -1,20 +1,18 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { API_ERROR_CODES, type ApiErrorCode } from '../edge/api-error.js';
-import { Integer, Text, TextOrNull } from '../../presenting/answer-members.js';
+import { API_ERROR_CODES } from '../edge/api-error.js';
+import {
+  answerOf,
+  described,
+  integer,
+  oneOf,
+  optional,
+  text,
+  texts,
+} from '../../presenting/answer-members.js';
 
-export class ErrorResponse {
-  @Integer()
-  statusCode: number;
-
-  @Text()
-  message: string;
-
-  @ApiProperty({ enum: API_ERROR_CODES })
-  apiErrorCode: ApiErrorCode;
-
-  @TextOrNull({ example: 'RS042' })
-  rsCode: string | null;
-
-  @ApiProperty({ type: [String], required: false })
-  validationErrors?: string[];
-}
+export class ErrorResponse extends answerOf({
+  statusCode: integer,
+  message: text,
+  apiErrorCode: oneOf(API_ERROR_CODES),
+  rsCode: described<string | null>({ type: 'string', nullable: true, example: 'RS042' }),
+  validationErrors: optional(texts),
+}) {}

@@ -96,17 +96,18 @@ function complete(operation: Operation, method: string, path: string): void {
   const schemes = SCHEMES[access.kind].map((name) => (name === '' ? {} : { [name]: [] }));
   if (schemes.length > 0) operation.security = schemes;
   const isOfTenant = access.kind !== 'none' && access.kind !== 'operator';
-  const parameters = [...pathParameters(path), ...(isOfTenant ? headerParameters(method) : [])];
-  const known = new Set(
-    (operation.parameters ?? []).map((parameter) => ('name' in parameter ? parameter.name : '')),
+  // A method that serves several paths declares the parameters of all.
+  const declared = (operation.parameters ?? []).filter(
+    (one): one is Parameter =>
+      'name' in one && (one.in !== 'path' || path.includes(`{${one.name}}`)),
   );
-  operation.parameters = [
-    ...(operation.parameters ?? []),
-    ...parameters.filter(({ name }) => !known.has(name)),
-  ];
+  const implied = [...pathParameters(path), ...(isOfTenant ? headerParameters(method) : [])];
+  const known = new Set(declared.map(({ name }) => name));
+  operation.parameters = [...declared, ...implied.filter(({ name }) => !known.has(name))];
   for (const parameter of operation.parameters)
     if ('name' in parameter && parameter.in === 'path')
       parameter.schema = PATH_SCHEMAS.get(parameter.name) ?? parameter.schema ?? {};
+
   if (isOfTenant) {
     for (const [status, response] of Object.entries(operation.responses))
       if (status.startsWith('2') && response !== undefined && 'description' in response)

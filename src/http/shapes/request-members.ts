@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
+import { CURRENCIES, isCurrency } from '../../domain/currencies.js';
 import { ID_PATTERN, trimmedPattern } from '../../foundation/outside-text.js';
 import { isIdentifier, ID_LENGTH_MAX } from './parameters.js';
 import { isPlainObject, Member, readShape, type Shape } from './request-shape.js';
@@ -39,6 +40,37 @@ export function Nested(shape: () => Shape): PropertyDecorator {
           : 'no object',
     ),
     ValidateNested(),
+  );
+}
+
+/** One of these texts. */
+export function OneOf(
+  values: readonly string[],
+  options: { readonly rsCode?: string } = {},
+): PropertyDecorator {
+  return applyDecorators(
+    Member(),
+    Must(`be one of ${values.join(', ')}`, (value) => values.some((one) => one === value), options),
+    ApiProperty({ enum: values }),
+  );
+}
+
+/** 1 to `max` objects of another shape. @param noun of them: `actions`. */
+export function NestedList(shape: Shape, noun: string, max: number): PropertyDecorator {
+  const read = (one: unknown): unknown => (isPlainObject(one) ? readShape(shape, one) : one);
+  return applyDecorators(
+    // Kept up to one more than the limit, to refuse the number before the rules of each are checked.
+    Member((value) => (Array.isArray(value) ? value.slice(0, max + 1).map(read) : value)),
+    Must(
+      'hold objects',
+      (value) => !Array.isArray(value) || value.every((one) => one instanceof shape),
+    ),
+    Must(
+      `be an array of 1 to ${max} ${noun}`,
+      (value) => Array.isArray(value) && value.length >= 1 && value.length <= max,
+    ),
+    ValidateNested({ each: true }),
+    ApiProperty({ type: [shape], minItems: 1, maxItems: max }),
   );
 }
 
@@ -120,6 +152,12 @@ export interface TextRule {
     | { readonly pattern: string; readonly format: string }
     | { readonly enum: readonly string[] };
 }
+
+export const CURRENCY: TextRule = {
+  words: 'be a currency of ISO 4217 in upper case',
+  test: isCurrency,
+  described: { enum: CURRENCIES },
+};
 
 /** With the empty text, which counts as missing, and with white space where it is trimmed. */
 function describedText(rule: TextRule | undefined, isTrimmed = false): object {

@@ -1,17 +1,13 @@
 import { PLAIN } from '../../foundation/outside-text.js';
-import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
+import { applyDecorators, Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { UserQueries } from '../../../projections/users/queries.js';
-import type { UserFacts } from '../../domain/account/account.facts.js';
-import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
-import { ApiError } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
-import { choiceQuery, identifier, textQuery, type Query } from '../shapes/parameters.js';
+import { choiceQuery, textQuery, type Query } from '../shapes/parameters.js';
 import { Presentation } from '../users/presentation.js';
-import { CommandGateway } from '../writing/command-gateway.js';
+import { UserLookUps, type UserPath } from '../users/user-look-ups.js';
 import {
   ENGAGEMENT_MEDIA,
   SHARE_MEDIA,
@@ -19,18 +15,21 @@ import {
   ShareUrlsResponse,
 } from '../../presenting/share-links.response.js';
 
-interface UserPath {
-  readonly accountId: string;
-  readonly userId: string;
-}
+/** Describes the query and the answer of both routes. */
+const ApiShareUrls = (): MethodDecorator =>
+  applyDecorators(
+    ApiTextQuery('engagementMedium', { values: ENGAGEMENT_MEDIA }),
+    ApiTextQuery('shareMedium', { values: SHARE_MEDIA }),
+    ApiTextQuery('programId', { pattern: PLAIN }),
+    ApiOkResponse({ type: ShareUrlsResponse }),
+    Fails('USER_NOT_FOUND', 'PROGRAM_NOT_FOUND'),
+  );
 
 @Controller(TENANT_PATH)
 export class ShareLinksController {
   constructor(
-    private readonly gateway: CommandGateway,
-    private readonly users: UserQueries,
+    private readonly users: UserLookUps,
     private readonly presentation: Presentation,
-    private readonly names: KeyedNames,
   ) {}
 
   @Get('account/:accountId/user/:userId/sharelinks')
@@ -38,27 +37,19 @@ export class ShareLinksController {
   @ApiOkResponse({ type: ShareLinksResponse })
   @Fails('USER_NOT_FOUND')
   async links(@Call() call: Call, @Param() path: UserPath) {
-    return this.presentation.shareLinks(call.scope, await this.user(call, path));
+    return this.presentation.shareLinks(call.scope, await this.users.byPath(call, path));
   }
 
   @Get('account/:accountId/user/:userId/shareurls')
   @Access('key')
-  @ApiTextQuery('engagementMedium', { values: ENGAGEMENT_MEDIA })
-  @ApiTextQuery('shareMedium', { values: SHARE_MEDIA })
-  @ApiTextQuery('programId', { pattern: PLAIN })
-  @ApiOkResponse({ type: ShareUrlsResponse })
-  @Fails('USER_NOT_FOUND', 'PROGRAM_NOT_FOUND')
+  @ApiShareUrls()
   urls(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {
     return this.shareUrls(call, path, query);
   }
 
   @Get('open/account/:accountId/user/:userId/shareurls')
   @Access('user-open', { token: 'read' })
-  @ApiTextQuery('engagementMedium', { values: ENGAGEMENT_MEDIA })
-  @ApiTextQuery('shareMedium', { values: SHARE_MEDIA })
-  @ApiTextQuery('programId', { pattern: PLAIN })
-  @ApiOkResponse({ type: ShareUrlsResponse })
-  @Fails('USER_NOT_FOUND', 'PROGRAM_NOT_FOUND')
+  @ApiShareUrls()
   openUrls(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {
     return this.shareUrls(call, path, query);
   }
@@ -69,15 +60,6 @@ export class ShareLinksController {
       share: choiceQuery(query, 'shareMedium', SHARE_MEDIA),
       programId: textQuery(query, 'programId'),
     };
-    return this.presentation.shareUrls(call.scope, await this.user(call, path), only);
-  }
-
-  private async user(call: Call, { accountId, userId }: UserPath): Promise<UserFacts> {
-    const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
-    const id = identifier(userId, 'userId');
-    await this.gateway.readable(call, ['users'], account);
-    const facts = await this.users.byUserId(call.scope, account, id);
-    if (!facts) throw new ApiError('USER_NOT_FOUND');
-    return facts;
+    return this.presentation.shareUrls(call.scope, await this.users.byPath(call, path), only);
   }
 }

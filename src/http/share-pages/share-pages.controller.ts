@@ -1,12 +1,12 @@
 import { applyDecorators, Controller, Get, Param } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import type { Mode, Scope } from '../../domain/scope.js';
+import type { Mode } from '../../domain/scope.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { referralCode } from '../shapes/parameters.js';
-import { CommandGateway, type ReadCall } from '../writing/command-gateway.js';
+import { CommandGateway } from '../writing/command-gateway.js';
 import { errorPageOfVisitors, pageSent } from './page-answers.js';
 import { SharePages } from './share-pages.js';
 
@@ -42,19 +42,10 @@ export class SharePagesController {
   private async show(call: Call, mode: Mode, code: string): Promise<string> {
     const scope = { tenant: call.tenant.alias, mode };
     const wanted = referralCode(code);
-    await this.gateway.readable(inScope(call, scope), []);
+    await this.gateway.readable({ ...call, scope }, []);
     const acceptLanguage = call.headers['accept-language'];
     const page = await this.pages.find({ scope, code: wanted, acceptLanguage });
     if (page === undefined) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     return pageSent(call.reply, page);
   }
 }
-
-/** The read of a call without a mode of its own. */
-const inScope = (call: Call, scope: Scope): ReadCall => ({
-  scope,
-  headers: call.headers,
-  reply: call.reply,
-  departure: () => call.departure(),
-  aside: (wait) => call.aside(wait),
-});

@@ -39,13 +39,13 @@ export class SharePages {
       this.owners.find(scope, code),
       this.tenants.find(scope.tenant),
     ]);
-    if (!owner || !tenant || owner.user.dateBlocked !== null) return undefined;
+    if (!owner || !tenant || owner.referrer.blocked) return undefined;
     const own = await this.rows.versions(scope);
     const found = localeFor(acceptedLocales(acceptLanguage), (locale) => own.has(locale));
     const { theme } = await this.themes.themeFor(scope.tenant, scope.mode, found);
     const locale = found ?? DEFAULT_LANGUAGE;
     const promised = programOf(tenant, owner.programId)?.referredReward?.value;
-    const { firstName, lastName } = owner.user.profile ?? {};
+    const { firstName, lastName } = owner.referrer.likeness;
     const links = new ShareLinks(this.publicUrl(), scope);
     return sharePage({
       theme: theme.page,

@@ -1,8 +1,11 @@
 import { isLocale } from '../../themes/theme-locale.js';
 import { ApiError } from '../edge/api-error.js';
 
-/** The locale of a path or query. @throws {ApiError} BAD_REQUEST with `RS039`. */
-export function localeIn(text: string): string {
+/** The locale of a path or query; null: none, the default. @throws {ApiError} `RS039`. */
+export function localeIn(text: string): string;
+export function localeIn(text: string | undefined): string | null;
+export function localeIn(text: string | undefined): string | null {
+  if (text === undefined) return null;
   if (isLocale(text)) return text;
   throw new ApiError('BAD_REQUEST', {
     rsCode: 'RS039',

@@ -23,6 +23,9 @@ const SCHEMA = {
   type: 'object',
   properties: Object.fromEntries(Object.keys(THEME_SCHEMA).map((name) => [name, {}])),
 } as const;
+/** Of the default, and of a locale. */
+const INSTANCE = ['theme/variables/instance', 'theme/:locale/variables/instance'];
+
 type Accepted = Exclude<ThemeOutcome, { readonly refused: unknown }>;
 @Controller(TENANT_PATH)
 export class ThemesController {
@@ -40,58 +43,41 @@ export class ThemesController {
     return THEME_SCHEMA;
   }
 
-  @Get('theme/variables/instance')
+  @Get(INSTANCE)
   @Access('key')
   @ApiOkResponse({ schema: THEME })
-  async default(@Call() call: Call) {
-    return this.shown(call, null);
+  async instance(@Call() call: Call, @Param('locale') asked?: string) {
+    const locale = localeIn(asked);
+    await this.gateway.readable(call, []);
+    return this.themes.shown(call.scope, locale);
   }
 
-  @Put('theme/variables/instance')
+  @Put(INSTANCE)
   @HttpCode(204)
   @Access('key')
   @ApiBody({ schema: THEME_DOCUMENT })
   @ApiNoContentResponse({ description: 'They are published' })
   @Fails('VALIDATION_FAILED')
-  replaceDefault(@Call() call: Call, @Body() body: unknown) {
-    return this.put(call, null, body);
+  replace(@Call() call: Call, @Body() body: unknown, @Param('locale') asked?: string) {
+    const locale = localeIn(asked);
+    return this.write(call, 204, async (meta) => {
+      const put = accepted(await this.changes.put(meta, locale, body));
+      return { ...put, body: undefined };
+    });
   }
 
-  @Patch('theme/variables/instance')
+  @Patch(INSTANCE)
   @HttpCode(200)
   @Access('key')
   @ApiBody({ schema: CHANGE })
-  @ApiOkResponse({ schema: THEME })
+  @ApiOkResponse({ schema: THEME, description: 'The variables after the change' })
   @Fails('VALIDATION_FAILED')
-  changeDefault(@Call() call: Call, @Body() body: unknown) {
-    return this.patch(call, null, body);
-  }
-
-  @Get('theme/:locale/variables/instance')
-  @Access('key')
-  @ApiOkResponse({ schema: THEME })
-  async ofLocale(@Call() call: Call, @Param('locale') locale: string) {
-    return this.shown(call, localeIn(locale));
-  }
-
-  @Put('theme/:locale/variables/instance')
-  @HttpCode(204)
-  @Access('key')
-  @ApiBody({ schema: THEME_DOCUMENT })
-  @ApiNoContentResponse({ description: 'They are published' })
-  @Fails('VALIDATION_FAILED')
-  replace(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {
-    return this.put(call, localeIn(locale), body);
-  }
-
-  @Patch('theme/:locale/variables/instance')
-  @HttpCode(200)
-  @Access('key')
-  @ApiBody({ schema: CHANGE })
-  @ApiOkResponse({ schema: THEME, description: 'The variables of the locale after the change' })
-  @Fails('VALIDATION_FAILED')
-  change(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {
-    return this.patch(call, localeIn(locale), body);
+  change(@Call() call: Call, @Body() body: unknown, @Param('locale') asked?: string) {
+    const locale = localeIn(asked);
+    return this.write(call, 200, async (meta) => {
+      const patched = accepted(await this.changes.patch(meta, locale, body));
+      return { ...patched, body: await this.themes.shown(call.scope, locale) };
+    });
   }
 
   @Delete('theme/:locale/variables/instance')
@@ -107,25 +93,6 @@ export class ThemesController {
     });
   }
 
-  private async shown(call: Call, locale: string | null) {
-    await this.gateway.readable(call, []);
-    return this.themes.shown(call.scope, locale);
-  }
-
-  private put(call: Call, locale: string | null, body: unknown) {
-    return this.write(call, 204, async (meta) => {
-      const put = accepted(await this.changes.put(meta, locale, body));
-      return { ...put, body: undefined };
-    });
-  }
-
-  private patch(call: Call, locale: string | null, body: unknown) {
-    return this.write(call, 200, async (meta) => {
-      const patched = accepted(await this.changes.patch(meta, locale, body));
-      return { ...patched, body: await this.themes.shown(call.scope, locale) };
-    });
-  }
-
   private write(
     call: Call,
     status: number,
@@ -133,7 +100,7 @@ export class ThemesController {
   ) {
     return this.gateway.answer(call, async (meta) => {
       const { body, position, replayed } = await change(meta);
-      return { status, body, position, triggersPolicy: false, replayed };
+      return { status, body, position, replayed };
     });
   }
 }

@@ -1,8 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { ValidateNested } from 'class-validator';
 import type { EventField } from '../../domain/account/account.events.js';
-import { Id, Must, Optional } from '../shapes/request-members.js';
-import { isPlainObject, Member, readShape } from '../shapes/request-shape.js';
+import { Id, Must, NestedList, Optional } from '../shapes/request-members.js';
+import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 const EVENTS_MAX = 100;
 const TEXT_BYTES_MAX = 1500;
@@ -78,9 +77,6 @@ export class UserEventRequest {
   dateTriggered?: number;
 }
 
-const eventOf = (event: unknown): unknown =>
-  isPlainObject(event) ? readShape(UserEventRequest, event) : event;
-
 /** POST events of a user. */
 export class UserEventsRequest {
   @Id({ required: true })
@@ -89,18 +85,7 @@ export class UserEventsRequest {
   @Id({ required: true })
   accountId: string;
 
-  // Kept up to one more than the limit, to refuse the number before the rules of each are checked.
-  @Member((value) => (Array.isArray(value) ? value.slice(0, EVENTS_MAX + 1).map(eventOf) : value))
-  @Must(
-    `be an array of 1 to ${EVENTS_MAX} events`,
-    (value) => Array.isArray(value) && value.length >= 1 && value.length <= EVENTS_MAX,
-  )
-  @Must(
-    'hold objects',
-    (value) => !Array.isArray(value) || value.every((event) => event instanceof UserEventRequest),
-  )
-  @ValidateNested({ each: true })
-  @ApiProperty({ type: [UserEventRequest], minItems: 1, maxItems: EVENTS_MAX })
+  @NestedList(UserEventRequest, 'events', EVENTS_MAX)
   events: UserEventRequest[];
 
   @Optional(

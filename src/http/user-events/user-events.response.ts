@@ -1,37 +1,28 @@
-import { ApiProperty } from '@nestjs/swagger';
 import type { AccountEvent } from '../../domain/account/account.events.js';
-import { Text, TextUntilForgotten, Time } from '../../presenting/answer-members.js';
+import {
+  answerOf,
+  answers,
+  mapOf,
+  orNull,
+  text,
+  textUntilForgotten,
+  time,
+} from '../../presenting/answer-members.js';
 
-export class UserEventResponse {
-  @Text()
-  id: string;
+export class UserEventResponse extends answerOf({
+  id: text,
+  key: text,
+  fields: mapOf<unknown>(true),
+  dateTriggered: time,
+  dateReceived: time,
+  dateProcessed: time,
+}) {}
 
-  @Text()
-  key: string;
-
-  @ApiProperty({ type: 'object', additionalProperties: true })
-  fields: Readonly<Record<string, unknown>>;
-
-  @Time()
-  dateTriggered: number;
-
-  @Time()
-  dateReceived: number;
-
-  @Time()
-  dateProcessed: number;
-}
-
-export class UserEventsResponse {
-  @TextUntilForgotten()
-  userId: string | null;
-
-  @TextUntilForgotten()
-  accountId: string | null;
-
-  @ApiProperty({ type: [UserEventResponse], nullable: true })
-  events: readonly UserEventResponse[] | null;
-}
+export class UserEventsResponse extends answerOf({
+  userId: textUntilForgotten,
+  accountId: textUntilForgotten,
+  events: orNull(answers(UserEventResponse)),
+}) {}
 
 export function userEventsJson(
   { accountId, userId }: { readonly accountId: string; readonly userId: string },

@@ -9,24 +9,23 @@ import {
   Query as QueryParameters,
 } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
-import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
-import { UserQueries } from '../../../projections/users/queries.js';
 import type { UserFields } from '../../domain/account/users/user-grant.js';
-import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
-import { ApiError, badRequest } from '../edge/api-error.js';
+import { badRequest } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
 import { ApiFieldSelection, ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
-import { fieldSelection, identifier, requiredCodeQuery, type Query } from '../shapes/parameters.js';
+import { fieldSelection, type Query } from '../shapes/parameters.js';
 import { Presentation } from './presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { personalFieldsOfUser } from '../writing/personal-fields.js';
 import { grantedFields } from './granted-fields.js';
+import { UserLookUps, type UserPath } from './user-look-ups.js';
 import { userFieldsOf, UserRequest } from './user.request.js';
 import {
   PublicUserResponse,
   SelectedUserResponse,
+  selectedUserJson,
   USER_FIELDS,
   WrittenSelectedUserResponse,
 } from '../../presenting/user.response.js';
@@ -45,10 +44,8 @@ const USER_PATH = 'open/account/:accountId/user/:userId';
 export class OpenUsersController {
   constructor(
     private readonly gateway: CommandGateway,
-    private readonly users: UserQueries,
-    private readonly codes: ReferralCodeQueries,
+    private readonly users: UserLookUps,
     private readonly presentation: Presentation,
-    private readonly names: KeyedNames,
   ) {}
 
   @Put(USER_PATH)
@@ -85,18 +82,10 @@ export class OpenUsersController {
   @ApiFieldSelection(SELECTABLE)
   @ApiOkResponse({ type: SelectedUserResponse })
   @Fails('USER_NOT_FOUND')
-  async user(
-    @Call() call: Call,
-    @Param() { accountId, userId }: UserPath,
-    @QueryParameters() query: Query,
-  ) {
-    const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
-    const id = identifier(userId, 'userId');
+  async user(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {
     const selection = fieldSelection(query, USER_FIELDS);
-    await this.gateway.readable(call, ['users'], account);
-    const facts = await this.users.byUserId(call.scope, account, id);
-    if (!facts) throw new ApiError('USER_NOT_FOUND');
-    return this.presentation.selectedUser(call.scope, facts, selection);
+    const facts = await this.users.byPath(call, path);
+    return selectedUserJson(await this.presentation.user(call.scope, facts), facts, selection);
   }
 
   @Get('open/user')
@@ -105,25 +94,13 @@ export class OpenUsersController {
   @ApiOkResponse({ type: PublicUserResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
   async byCode(@Call() call: Call, @QueryParameters() query: Query) {
-    const code = requiredCodeQuery(query, 'referralCode');
-    await this.gateway.readable(call, ['referral-codes', 'users']);
-    const found = await this.codes.byCode(call.scope, code);
-    if (found) await this.gateway.refuseUnreadable(found.accountRef);
-    // A blocked user's code looks like an unknown one.
-    const owner =
-      found && !found.ownerBlocked
-        ? (await this.users.byPersons(call.scope, [found.person])).get(found.person)
-        : undefined;
-    if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
-    return this.presentation.publicUser(call.scope, owner);
+    return this.presentation.publicUser(call.scope, await this.users.byCode(call, query, false));
   }
 
   private write(call: Call, path: UserPath, { query, body, mustBeNew }: UserWrite) {
-    const accountId = identifier(path.accountId, 'accountId');
-    const userId = identifier(path.userId, 'userId');
-    checkSameIds({ accountId, userId }, body);
+    const { account, userId } = this.users.named(call, path);
+    checkSameIds(path, body);
     const selection = fieldSelection(query, USER_FIELDS);
-    const account = this.names.accountRef(call.scope, accountId);
     const granted: UserFields | undefined = call.token && grantedFields(call.token.fields);
     const fields = { userId, granted, ...userFieldsOf(body) };
     return this.gateway.write({
@@ -132,7 +109,7 @@ export class OpenUsersController {
       command: {
         type: 'UpsertUser',
         ...fields,
-        openAccount: accountId,
+        openAccount: path.accountId,
         cookies: body.cookies,
         mustBeNew,
         seen: call.seen,
@@ -144,11 +121,6 @@ export class OpenUsersController {
       personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });
   }
-}
-
-interface UserPath {
-  readonly accountId: string;
-  readonly userId: string;
 }
 
 interface UserWrite {

@@ -29,7 +29,6 @@ import {
   userJson,
   userListItemJson,
   type PublicUserResponse,
-  type SelectedUserResponse,
   type UserListItemResponse,
   type UserResponse,
 } from '../../presenting/user.response.js';
@@ -72,23 +71,8 @@ export class Presentation {
     const newlyReferred = events.some(
       (event) => event.type === 'ReferralStarted' && event.referred.person === person,
     );
-    return selection === undefined
-      ? this.user(scope, facts, newlyReferred)
-      : this.selectedUser(scope, facts, selection, newlyReferred);
-  }
-
-  /** The selected members of a user (see `fieldSelection`). */
-  async selectedUser(
-    scope: Scope,
-    facts: UserFacts,
-    selection: readonly string[],
-    newlyReferred = false,
-  ): Promise<SelectedUserResponse> {
-    return selectedUserJson(
-      facts,
-      { ...(await this.surroundings(scope)), newlyReferred },
-      selection,
-    );
+    const user = await this.user(scope, facts, newlyReferred);
+    return selection === undefined ? user : selectedUserJson(user, facts, selection);
   }
 
   /** As much of a user as the tenant shows to everyone. */

@@ -9,25 +9,18 @@ import {
   Query as QueryParameters,
 } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
-import { ApiError } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
 import { ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
 import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
-import {
-  identifier,
-  page,
-  requiredCodeQuery,
-  textQuery,
-  type Query,
-} from '../shapes/parameters.js';
+import { page, textQuery, type Query } from '../shapes/parameters.js';
 import { Presentation } from './presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { personalFieldsOfUser } from '../writing/personal-fields.js';
+import { UserLookUps, type UserPath } from './user-look-ups.js';
 import { IdentifiedUserRequest, userFieldsOf } from './user.request.js';
 import {
   UserListResponse,
@@ -44,7 +37,7 @@ export class UsersController {
   constructor(
     private readonly gateway: CommandGateway,
     private readonly users: UserQueries,
-    private readonly codes: ReferralCodeQueries,
+    private readonly lookUps: UserLookUps,
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
@@ -72,31 +65,15 @@ export class UsersController {
   @ApiOkResponse({ type: UserResponse, description: 'The owner of the code, blocked or not' })
   @Fails('REFERRAL_CODE_NOT_FOUND')
   async byCode(@Call() call: Call, @QueryParameters() query: Query) {
-    const code = requiredCodeQuery(query, 'referralCode');
-    await this.gateway.readable(call, ['referral-codes', 'users']);
-    const found = await this.codes.byCode(call.scope, code);
-    if (found) await this.gateway.refuseUnreadable(found.accountRef);
-    const owner =
-      found && (await this.users.byPersons(call.scope, [found.person])).get(found.person);
-    if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
-    return this.presentation.user(call.scope, owner);
+    return this.presentation.user(call.scope, await this.lookUps.byCode(call, query, true));
   }
 
   @Get('account/:accountId/user/:userId')
   @Access('key')
   @ApiOkResponse({ type: UserResponse })
   @Fails('USER_NOT_FOUND')
-  async user(
-    @Call() call: Call,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-  ) {
-    const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
-    const id = identifier(userId, 'userId');
-    await this.gateway.readable(call, ['users'], accountRef);
-    const facts = await this.users.byUserId(call.scope, accountRef, id);
-    if (!facts) throw new ApiError('USER_NOT_FOUND');
-    return this.presentation.user(call.scope, facts);
+  async user(@Call() call: Call, @Param() path: UserPath) {
+    return this.presentation.user(call.scope, await this.lookUps.byPath(call, path));
   }
 
   @Post('account/:accountId/user/:userId/block')
@@ -104,12 +81,8 @@ export class UsersController {
   @Access('key', { emptyBody: true })
   @ApiEmptyResponse()
   @Fails('USER_NOT_FOUND', 'USER_ALREADY_BLOCKED')
-  block(
-    @Call() call: Call,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-  ) {
-    return this.setBlocked('BlockUser', call, accountId, userId);
+  block(@Call() call: Call, @Param() path: UserPath) {
+    return this.setBlocked('BlockUser', call, path);
   }
 
   @Post('account/:accountId/user/:userId/unblock')
@@ -117,12 +90,8 @@ export class UsersController {
   @Access('key', { emptyBody: true })
   @ApiEmptyResponse()
   @Fails('USER_NOT_FOUND', 'USER_NOT_BLOCKED')
-  unblock(
-    @Call() call: Call,
-    @Param('accountId') accountId: string,
-    @Param('userId') userId: string,
-  ) {
-    return this.setBlocked('UnblockUser', call, accountId, userId);
+  unblock(@Call() call: Call, @Param() path: UserPath) {
+    return this.setBlocked('UnblockUser', call, path);
   }
 
   @Get('users')
@@ -141,18 +110,8 @@ export class UsersController {
     };
   }
 
-  private setBlocked(
-    type: 'BlockUser' | 'UnblockUser',
-    call: Call,
-    accountId: string,
-    userId: string,
-  ) {
-    const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
-    return this.gateway.write({
-      call,
-      account,
-      command: { type, userId: identifier(userId, 'userId') },
-      respond: () => ({}),
-    });
+  private setBlocked(type: 'BlockUser' | 'UnblockUser', call: Call, path: UserPath) {
+    const { account, userId } = this.lookUps.named(call, path);
+    return this.gateway.write({ call, account, command: { type, userId }, respond: () => ({}) });
   }
 }

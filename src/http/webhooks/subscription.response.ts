@@ -1,25 +1,18 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { WEBHOOK_TYPES, type WebhookType } from '../../webhooks/payloads/announced.js';
 import type { Subscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
-import { Text } from '../../presenting/answer-members.js';
+import { answerOf, described, optional, orNull, text } from '../../presenting/answer-members.js';
 
-export class NewWebhookSubscriptionResponse {
-  @Text()
-  endpointUrl: string;
+const SUBSCRIPTION = { endpointUrl: text, name: orNull(text) };
 
-  @ApiProperty({ type: String, nullable: true })
-  name: string | null;
+export class NewWebhookSubscriptionResponse extends answerOf({
+  ...SUBSCRIPTION,
+  secret: optional(text),
+}) {}
 
-  @ApiProperty({ type: String, required: false })
-  secret?: string;
-}
-
-export class WebhookSubscriptionResponse extends OmitType(NewWebhookSubscriptionResponse, [
-  'secret',
-]) {
-  @ApiProperty({ enum: WEBHOOK_TYPES, isArray: true, required: false })
-  eventTypes?: readonly WebhookType[];
-}
+export class WebhookSubscriptionResponse extends answerOf({
+  ...SUBSCRIPTION,
+  eventTypes: optional(described<readonly WebhookType[]>({ enum: WEBHOOK_TYPES, isArray: true })),
+}) {}
 
 export const subscriptionJson = ({
   endpointUrl,

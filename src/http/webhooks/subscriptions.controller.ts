@@ -40,7 +40,7 @@ export class SubscriptionsController {
       const { subscription, isNew, position, replayed } = changed;
       if (subscription === undefined) throw new Error('a new subscription is missing');
       const body = newSubscriptionJson(subscription, isNew);
-      return { status: 201, body, position, triggersPolicy: false, replayed };
+      return { status: 201, body, position, replayed };
     });
   }
 
@@ -61,7 +61,7 @@ export class SubscriptionsController {
       const changed = await this.subscriptions.unsubscribe(meta, url);
       if ('refused' in changed) throw refusalAnswer(changed.refused, changed.details);
       const { position, replayed } = changed;
-      return { status: 204, body: undefined, position, triggersPolicy: false, replayed };
+      return { status: 204, body: undefined, position, replayed };
     });
   }
 
@@ -77,8 +77,7 @@ export class SubscriptionsController {
       if (subscription.disabled !== null)
         throw badRequest('the subscription is disabled: subscribe the URL again');
       await this.tests.send(scope, subscription, commandId);
-      const done = { position: null, triggersPolicy: false, replayed: false };
-      return { status: 204, body: undefined, ...done };
+      return { status: 204, body: undefined };
     });
   }
 }

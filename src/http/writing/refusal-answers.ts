@@ -1,5 +1,5 @@
 import type { Refusal } from '../../domain/refusal.js';
-import { ApiError, type ApiErrorCode } from '../edge/api-error.js';
+import { ApiError, LISTS_REASONS, type ApiErrorCode } from '../edge/api-error.js';
 
 type Renamed = Exclude<Refusal, ApiErrorCode>;
 
@@ -35,15 +35,9 @@ const ANSWERS: Readonly<Record<Renamed, ApiErrorCode>> = {
 
 const isRenamed = (refusal: Refusal): refusal is Renamed => Object.hasOwn(ANSWERS, refusal);
 
-const LISTS_DETAILS: ReadonlySet<ApiErrorCode> = new Set([
-  'BAD_REQUEST',
-  'MODERATION_NOT_POSSIBLE',
-  'VALIDATION_FAILED',
-]);
-
 /** `details`: the decision's reasons, one line each. */
 export function refusalAnswer(refusal: Refusal, details: readonly string[] = []): ApiError {
   const code = isRenamed(refusal) ? ANSWERS[refusal] : refusal;
-  if (LISTS_DETAILS.has(code)) return new ApiError(code, { validationErrors: details });
+  if (LISTS_REASONS.has(code)) return new ApiError(code, { validationErrors: details });
   return new ApiError(code, details.length > 0 ? { message: details.join('; ') } : {});
 }

@@ -23,13 +23,14 @@ import type { OwnWrites } from './own-writes.js';
 export interface WriteAnswer {
   readonly status: number;
   readonly body: unknown;
-  readonly position: Position | null;
+  /** Default: nothing is recorded. */
+  readonly position?: Position | null;
   /** The subjects of the body; undefined: none. */
   readonly named?: readonly Named[];
-  /** The events trigger a policy. */
-  readonly triggersPolicy: boolean;
-  /** The effect was already recorded. */
-  readonly replayed: boolean;
+  /** The events trigger a policy. Default: they do not. */
+  readonly triggersPolicy?: boolean;
+  /** The effect was already recorded. Default: it was not. */
+  readonly replayed?: boolean;
 }
 
 /** Statuses of decisions, which are kept as answers. Other refusals leave the key free. */
@@ -84,7 +85,7 @@ export class Writes {
       await this.keepRefusal(keyed, error);
       throw error;
     }
-    const { status, body, position, named } = answer;
+    const { status, body, position = null, named } = answer;
     await this.keep(keyed, { status, body, position }, named);
     return this.send(reply, meta, answer);
   }
@@ -141,7 +142,7 @@ export class Writes {
   private send(
     reply: FastifyReply,
     { scope }: CommandMeta,
-    { status, body, position, triggersPolicy, replayed }: WriteAnswer,
+    { status, body, position = null, triggersPolicy = false, replayed }: WriteAnswer,
   ): unknown {
     this.ownWrites.note(scope, position, triggersPolicy);
     if (position !== null) void reply.header('Ledger-Position', position);

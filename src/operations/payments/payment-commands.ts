@@ -83,7 +83,7 @@ export async function connectPayments(
   if (credentials instanceof NotDone) return credentials;
   const changed = await core.payments.connect(meta, credentials, GRACE_MS);
   if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
-  const result = shown(await core.payments.current(changed, scope.mode), world, scope);
+  const result = shown(await core.payments.current(changed.tenant, scope.mode), world, scope);
   return { result, parameters: {}, completed: 'the payment provider is connected' };
 }
 

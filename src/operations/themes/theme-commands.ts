@@ -91,7 +91,7 @@ export async function rollBackTheme(
 ): Promise<Outcome<Done<ChangedTheme>>> {
   const wrong = refusalOf(locale);
   if (wrong) return wrong;
-  const edit = { locale, version, by: meta.actor.name };
+  const edit = { locale, restores: version, by: meta.actor.name };
   const outcome = await core.themeChanges.restore(meta, edit);
   const result = changedBy(outcome, locale);
   if (result instanceof NotDone) return result;

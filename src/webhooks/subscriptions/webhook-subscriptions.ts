@@ -1,4 +1,4 @@
-import { WebhookCommandEnvelope, type Commands } from '../../command-handling/commands.js';
+import { TenantCommandEnvelope, type Commands } from '../../command-handling/commands.js';
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { Refused } from '../../domain/refusal.js';
 import type { Mode, Scope } from '../../domain/scope.js';
@@ -168,7 +168,12 @@ export class WebhookSubscriptions {
     meta: CommandMeta,
     command: WebhookCommand,
   ): Promise<ChangedSubscription | Refused> {
-    const changed = await this.parts.commands.execute(new WebhookCommandEnvelope(meta, command));
+    const { idempotency } = meta;
+    // The stream is that of both modes, and a key belongs to one of them.
+    const ofMode = idempotency && { ...idempotency, key: `${command.mode} ${idempotency.key}` };
+    const changed = await this.parts.commands.execute(
+      new TenantCommandEnvelope({ ...meta, idempotency: ofMode }, command),
+    );
     if ('refused' in changed) return changed;
     const { tenant, position, replayed } = changed;
     const subscription = await this.of(tenant, command.mode, command.endpointId);

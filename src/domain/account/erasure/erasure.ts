@@ -1,4 +1,5 @@
 import type { Decision } from '../../decision.js';
+import type { Ask } from '../../fact.js';
 import type { SubjectId } from '../../personal.js';
 import { refused } from '../../refusal.js';
 import type { AccountEvent, Erased, PersonId } from '../account.events.js';
@@ -37,18 +38,9 @@ export interface ForgetAccount {
 }
 
 /** A restored log lacks erasures that are newer than its backup: they are recorded again. */
-export interface RepeatErasure {
-  readonly type: 'RepeatErasure';
-  readonly erased: Erased;
-  readonly suppressed: readonly string[];
-  readonly now: number;
-}
+export type RepeatErasure = Ask<'RepeatErasure', { erased: Erased; suppressed: readonly string[] }>;
 
-export interface CompleteErasure {
-  readonly type: 'CompleteErasure';
-  readonly erasureId: string;
-  readonly now: number;
-}
+export type CompleteErasure = Ask<'CompleteErasure', { erasureId: string }>;
 
 export function forgetUser(state: AccountState, command: ForgetUser): Decision<AccountEvent> {
   const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;

@@ -1,6 +1,7 @@
 import type { Provided } from '../../need.js';
-import { REFERRED_RULE, type SideStatus } from '../../program.js';
+import type { SideStatus } from '../../program.js';
 import type { Decision } from '../../decision.js';
+import type { Ask } from '../../fact.js';
 import type { AccountEvent } from '../account.events.js';
 import {
   amountLeft,
@@ -12,6 +13,7 @@ import {
 } from '../account.state.js';
 import { Draft } from '../draft.js';
 import { holdOn, referralOf } from '../referral/former-referrals.js';
+import { referredReward } from '../referral/referral.js';
 import {
   cancel,
   grantUnderTerms,
@@ -180,17 +182,8 @@ function applyToReferred(draft: Draft, change: SideChanges, command: ApplyModera
     neverGiven &&
     rewardId !== undefined
   ) {
-    const { person } = referral.referred;
-    const { referralId, programId, programVersion } = referral;
-    const due = {
-      rewardId,
-      person,
-      source: 'REFERRED' as const,
-      referralId,
-      programId,
-      programVersion,
-      rule: REFERRED_RULE,
-    };
+    const { programId: id, programVersion: version } = referral;
+    const due = { rewardId, ...referredReward(referral, { id, version }) };
     grantUnderTerms(draft, referral.referredEarned, due, now);
   }
 }
@@ -236,11 +229,7 @@ function moderateRewards(draft: Draft, referralId: string, status: SideStatus, n
   }
 }
 
-export interface ReleaseModeration {
-  readonly type: 'ReleaseModeration';
-  readonly moderationId: string;
-  readonly now: number;
-}
+export type ReleaseModeration = Ask<'ReleaseModeration', { moderationId: string }>;
 
 export function releaseModeration(
   state: AccountState,

@@ -1,6 +1,7 @@
 import type { CustomerPicture, PaidInvoice } from '../../customer/customer.state.js';
 import { minorDigitsOf } from '../../currencies.js';
 import type { Decision } from '../../decision.js';
+import type { Ask } from '../../fact.js';
 import type { AccountEvent, Subscription } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
 import { Draft } from '../draft.js';
@@ -74,11 +75,7 @@ function refund(
 }
 
 /** The referrer's side of a refunded referral. Sent by a policy, at least once. */
-export interface CancelRefundedRewards {
-  readonly type: 'CancelRefundedRewards';
-  readonly referralId: string;
-  readonly now: number;
-}
+export type CancelRefundedRewards = Ask<'CancelRefundedRewards', { referralId: string }>;
 
 export function cancelRefundedRewards(
   state: AccountState,

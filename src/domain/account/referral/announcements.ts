@@ -1,5 +1,6 @@
 import type { RateLimit } from '../../program.js';
 import type { Decision } from '../../decision.js';
+import type { Ask } from '../../fact.js';
 import type { AccountRef } from '../../scope.js';
 import type { AccountEvent, AnnouncedReferral, PersonId } from '../account.events.js';
 import type { AccountState, Announced } from '../account.state.js';
@@ -25,11 +26,7 @@ export function announceReferral(
 }
 
 /** The announced referral did not start. */
-export interface WithdrawReferral {
-  readonly type: 'WithdrawReferral';
-  readonly referralId: string;
-  readonly now: number;
-}
+export type WithdrawReferral = Ask<'WithdrawReferral', { referralId: string }>;
 
 export function withdrawReferral(
   state: AccountState,

@@ -1,4 +1,5 @@
 import type { Decision } from '../../decision.js';
+import type { Ask } from '../../fact.js';
 import type { AccountEvent } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
 import { holdOn, referralOf } from './former-referrals.js';
@@ -8,11 +9,7 @@ import { signal } from './fraud-signals.js';
  * Later referrals of the same referrer exceed the rate limit together with this one. Sent by a
  * policy, at least once, and perhaps before the referral starts: it then starts with the signal.
  */
-export interface FlagReferral {
-  readonly type: 'FlagReferral';
-  readonly referralId: string;
-  readonly now: number;
-}
+export type FlagReferral = Ask<'FlagReferral', { referralId: string }>;
 
 export function flagReferral(
   state: AccountState,

@@ -1,4 +1,5 @@
 import type { Decision } from '../../decision.js';
+import type { Ask } from '../../fact.js';
 import type { ReservationKind } from '../../reservation/reservation-kind.js';
 import type { AccountEvent, PersonId } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
@@ -9,11 +10,7 @@ import type { AccountState } from '../account.state.js';
  * would append to: that command is decided again, finds its claim older than the lapse, and must
  * reserve again. So a reservation is never taken over from a command that then records it.
  */
-export interface LapseReservation {
-  readonly type: 'LapseReservation';
-  readonly what: Reserved;
-  readonly now: number;
-}
+export type LapseReservation = Ask<'LapseReservation', { what: Reserved }>;
 
 /** A reserved thing of an account. */
 export type Reserved =

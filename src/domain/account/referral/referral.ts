@@ -5,7 +5,7 @@ import type { Decision } from '../../decision.js';
 import { refused, type Refusal } from '../../refusal.js';
 import type { AccountRef } from '../../scope.js';
 import type { AccountEvent, AnnouncedReferral, Party, PersonId } from '../account.events.js';
-import { type AccountState, type OpenAccount, type UserState } from '../account.state.js';
+import type { AccountState, OpenAccount, ReferralState, UserState } from '../account.state.js';
 import { newlyAnnounced, tooManyWith } from './announcements.js';
 import { Draft } from '../draft.js';
 import { downgraded, likenesses, signal, type FraudSignals } from './fraud-signals.js';
@@ -176,18 +176,12 @@ function grantReferred(
   const terms = earnedBy(program.referredReward, moment);
   if (!referral || !terms || referral.referredStatus !== 'APPROVED') return;
   const rewardId = moment === 'STARTED' ? context.rewardIds.started : context.rewardIds.converted;
-  grantUnderTerms(
-    draft,
-    terms,
-    { rewardId, ...referredReward(referral.referred.person, referral.referralId, program) },
-    context.now,
-  );
+  grantUnderTerms(draft, terms, { rewardId, ...referredReward(referral, program) }, context.now);
 }
 
-const referredReward = (
-  person: PersonId,
-  referralId: string,
-  program: { readonly id: string; readonly version: number },
+export const referredReward = (
+  { referralId, referred: { person } }: ReferralState,
+  program: Pick<Program, 'id' | 'version'>,
 ) => ({
   person,
   referralId,

@@ -6,7 +6,7 @@ import type { AccountState } from '../account.state.js';
 import { Draft } from '../draft.js';
 import { debit } from './redemption.js';
 import { notAnAmount, sumTooLarge } from '../refusal-details.js';
-import { AMOUNT_MAX, fitsUnderAmountMax, give } from './rewards.js';
+import { AMOUNT_MAX, fitsUnderAmountMax, give, MANUAL } from './rewards.js';
 
 /**
  * A correction by an operator. Recorded events stay: credit is added as a manual reward, or taken
@@ -55,11 +55,7 @@ export function adjustCredit(state: AccountState, command: AdjustCredit): Decisi
     cancellable: true,
     dateScheduledFor: null,
     dateExpires: null,
-    source: 'MANUAL' as const,
-    referralId: null,
-    programId: null,
-    programVersion: null,
-    rule: null,
+    ...MANUAL,
     // A correction changes the balance: automatic redemption would undo it.
     redeemsAutomatically: false,
     adjustment,

@@ -1,4 +1,5 @@
 import type { Decision } from '../../decision.js';
+import type { Ask } from '../../fact.js';
 import { refused } from '../../refusal.js';
 import type { AccountEvent, Adjustment, PersonId } from '../account.events.js';
 import {
@@ -28,14 +29,10 @@ import { availableOf, takenFrom } from './spendable.js';
 
 /** Spends credit. Amounts are integers in the reward's unit; units are compared without case. */
 
-export interface RedeemCredit {
-  readonly type: 'RedeemCredit';
-  readonly rewardId: string;
-  readonly redemptionId: string;
-  readonly amount: number;
-  readonly unit: string;
-  readonly now: number;
-}
+export type RedeemCredit = Ask<
+  'RedeemCredit',
+  { rewardId: string; redemptionId: string; amount: number; unit: string }
+>;
 
 export function redeemCredit(state: AccountState, command: RedeemCredit): Decision<AccountEvent> {
   const known = state.status === 'open' ? presentReward(state, command.rewardId) : undefined;
@@ -64,17 +61,13 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
 }
 
 /**
- * Debits the account, soonest expiry first, all or nothing. `redemptionIds` yields one id per
- * touched reward.
+ * Debits the account, soonest expiry first, all or nothing. The id of each touched reward's
+ * redemption is this one with the reward's number, from 0.
  */
-export interface RedeemAccountCredit {
-  readonly type: 'RedeemAccountCredit';
-  readonly amount: number;
-  readonly unit: string;
-  /** The id of the n-th redemption, counted from 0. */
-  readonly redemptionId: string;
-  readonly now: number;
-}
+export type RedeemAccountCredit = Ask<
+  'RedeemAccountCredit',
+  { amount: number; unit: string; redemptionId: string }
+>;
 
 export function redeemAccountCredit(
   state: AccountState,

@@ -1,6 +1,7 @@
 import { personal, type Personal } from '../../personal.js';
 import type { GrantTerms, PromisedValue, RewardValue } from '../../program.js';
 import type { Decision } from '../../decision.js';
+import type { Ask } from '../../fact.js';
 import { refused } from '../../refusal.js';
 import type {
   AccountEvent,
@@ -90,6 +91,15 @@ function rewardTexts(person: PersonId, { name, description }: RewardTexts): Pers
 export function partyIds(state: OpenAccount, person: PersonId): PartyIds {
   return { accountId: state.accountId ?? '', userId: state.users.get(person)?.profile?.id ?? '' };
 }
+
+/** Of a reward that no program grants. */
+export const MANUAL = {
+  source: 'MANUAL',
+  referralId: null,
+  programId: null,
+  programVersion: null,
+  rule: null,
+} as const;
 
 /** A reward that is due by a program's rule, under its terms. */
 export interface DueReward {
@@ -255,38 +265,17 @@ export const isRedeemedAutomatically = (reward: RewardState, now: number): boole
 
 /**
  * POST reward: a manual reward. Dates are epoch milliseconds; a scheduled date in the past means
- * now.
+ * now. It is redeemed automatically by the tenant's default program, by type.
  */
-export interface CreateReward {
-  readonly type: 'CreateReward';
-  readonly userId: string;
-  readonly rewardId: string;
-  readonly value: RewardValue;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly cancellable: boolean;
-  readonly dateScheduledFor: number | null;
-  readonly dateExpires: number | null;
-  /** From the tenant's default program, by type. */
-  readonly redeemsAutomatically: boolean;
-  readonly now: number;
-}
+export type CreateReward = Ask<
+  'CreateReward',
+  Omit<NewReward, keyof typeof MANUAL | 'person' | 'payTo' | 'adjustment'> & { userId: string }
+>;
 
 export function createReward(state: AccountState, command: CreateReward): Decision<AccountEvent> {
-  const {
-    rewardId,
-    value,
-    name,
-    description,
-    cancellable,
-    dateExpires,
-    redeemsAutomatically,
-    now,
-  } = command;
-  const dateScheduledFor =
-    command.dateScheduledFor !== null && command.dateScheduledFor > now
-      ? command.dateScheduledFor
-      : null;
+  const { type: _type, userId, now, ...given } = command;
+  const { rewardId, value, dateExpires } = given;
+  const dateScheduledFor = (given.dateScheduledFor ?? 0) > now ? given.dateScheduledFor : null;
   if (dateExpires !== null && dateExpires <= now)
     return refused(
       'REWARD_DATES_INVALID',
@@ -298,7 +287,7 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
       `dateExpires must not be before dateScheduledFor, ${moment(dateScheduledFor)}`,
     );
   }
-  const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
+  const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
   if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
   if (value.type === 'CREDIT' && !fitsUnderAmountMax(state, value))
@@ -309,32 +298,12 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
       'CURRENCY_DIFFERS',
       `currency must be ${currency}, as of the account's other ${value.unit}, not ${value.currency}`,
     );
-  const reward: NewReward = {
-    rewardId,
-    person,
-    value,
-    name,
-    description,
-    cancellable,
-    dateScheduledFor,
-    dateExpires,
-    redeemsAutomatically,
-    source: 'MANUAL',
-    referralId: null,
-    programId: null,
-    programVersion: null,
-    rule: null,
-  };
   const draft = new Draft(state);
-  give(draft, reward, now);
+  give(draft, { ...given, person, dateScheduledFor, ...MANUAL }, now);
   return draft.decision();
 }
 
-export interface CancelReward {
-  readonly type: 'CancelReward';
-  readonly rewardId: string;
-  readonly now: number;
-}
+export type CancelReward = Ask<'CancelReward', { rewardId: string }>;
 
 /**
  * A repeated cancellation changes nothing. It pins a reward that a moderation cancelled: approving
@@ -381,11 +350,7 @@ export function cancel(
  * The scheduled command: records that a reward became available or expired, if it is due and not
  * recorded.
  */
-export interface SettleReward {
-  readonly type: 'SettleReward';
-  readonly rewardId: string;
-  readonly now: number;
-}
+export type SettleReward = Ask<'SettleReward', { rewardId: string }>;
 
 export function settleReward(
   state: AccountState,

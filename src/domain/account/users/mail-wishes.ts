@@ -1,13 +1,10 @@
 import type { Decision } from '../../decision.js';
+import type { Ask } from '../../fact.js';
 import type { AccountEvent, PersonId } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
 
 /** A person wants no further mails. Harmless for somebody who is gone, and when repeated. */
-export interface UnsubscribeFromMails {
-  readonly type: 'UnsubscribeFromMails';
-  readonly person: PersonId;
-  readonly now: number;
-}
+export type UnsubscribeFromMails = Ask<'UnsubscribeFromMails', { person: PersonId }>;
 
 export function unsubscribeFromMails(
   state: AccountState,

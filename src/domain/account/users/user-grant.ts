@@ -1,4 +1,4 @@
-import type { CustomFieldValue, Profile } from '../account.events.js';
+import type { Profile } from '../account.events.js';
 import type { UserState } from '../account.state.js';
 import { applySegment, emptyProfile, type ProfileChanges } from './identify-user.js';
 import { ownMember } from '../../own-member.js';
@@ -38,105 +38,68 @@ export function fieldsNotGranted(
   granted: UserFields,
   stored: StoredFields,
 ): readonly string[] {
-  const profile = stored.user?.profile ?? emptyProfile('');
-  return [
-    ...textsNotGranted(asked.changes, granted.changes, profile),
-    ...(isReferableGranted(asked.changes.referable, granted.changes.referable, profile)
-      ? []
-      : ['referable']),
-    ...customFieldsNotGranted(asked.changes, granted.changes, profile),
-    ...segmentsNotGranted(asked.changes, granted.changes, profile),
-    ...ownCodesNotGranted(asked, granted, stored),
-    ...(isGranted(asked.paymentProviderId, granted.paymentProviderId, stored.paymentProviderId)
-      ? []
-      : ['paymentProviderId']),
-    ...(asked.codes.every((code) =>
-      isSameCodeAsOneOf(code, [...granted.codes, stored.attributedCode]),
-    )
-      ? []
-      : ['referredBy']),
+  const { user, attributedCode } = stored;
+  const primary = (programId: string): string | undefined => user?.primaryCodes.get(programId);
+  const ofPrograms = Object.entries(asked.referralCodes).map(([id, code]): Permission => [
+    `referralCodes.${id}`,
+    isGranted(code, ownMember(granted.referralCodes, id), primary(id)),
+  ]);
+  const known = [...granted.codes, attributedCode].map((code) => code?.toLowerCase());
+  const permissions: readonly Permission[] = [
+    ...ofProfile(asked.changes, granted.changes, user?.profile ?? emptyProfile('')),
+    [
+      'referralCode',
+      isGranted(asked.referralCode, granted.referralCode, primary(stored.defaultProgramId)),
+    ],
+    ...ofPrograms,
+    [
+      'paymentProviderId',
+      isGranted(asked.paymentProviderId, granted.paymentProviderId, stored.paymentProviderId),
+    ],
+    ['referredBy', asked.codes.every((code) => known.includes(code.toLowerCase()))],
   ];
+  return permissions.filter(([, isGiven]) => !isGiven).map(([field]) => field);
 }
 
-function isGranted<T>(
+/** Whether a field may be written. */
+type Permission = readonly [field: string, isGiven: boolean];
+
+const isGranted = <T>(
   asked: T | undefined,
   granted: T | undefined,
   stored: T | null | undefined,
-): boolean {
-  return asked === undefined || asked === granted || asked === stored;
-}
+): boolean => asked === undefined || asked === granted || asked === stored;
 
-function textsNotGranted(
+function ofProfile(
   asked: ProfileChanges,
   granted: ProfileChanges,
   stored: Profile,
-): readonly string[] {
-  // A name or an address of an older release may have white space around it.
-  return TEXTS.filter(
-    (name) => !isGranted(asked[name], granted[name], stored[name]?.trim() ?? null),
-  );
-}
-
-/** Null is the default, true. */
-function isReferableGranted(
-  asked: boolean | null | undefined,
-  granted: boolean | null | undefined,
-  { referable }: Profile,
-): boolean {
-  const plain = (value: boolean | null | undefined): boolean | undefined =>
-    value === null ? true : value;
-  return isGranted(plain(asked), plain(granted), referable);
-}
-
-function customFieldsNotGranted(
-  asked: ProfileChanges,
-  granted: ProfileChanges,
-  stored: Profile,
-): readonly string[] {
-  const valueIn = (
-    fields: Readonly<Record<string, CustomFieldValue | null>> | undefined,
-    name: string,
-  ) => (fields === undefined ? undefined : ownMember(fields, name));
-  return Object.entries(asked.customFields ?? {})
-    .filter(
-      ([name, value]) =>
-        !isGranted(
-          value,
-          valueIn(granted.customFields, name),
-          valueIn(stored.customFields, name) ?? null,
-        ),
-    )
-    .map(([name]) => `customFields.${name}`);
-}
-
-/** An operation without an effect needs no permission. */
-function segmentsNotGranted(
-  asked: ProfileChanges,
-  granted: ProfileChanges,
-  { segments }: Profile,
-): readonly string[] {
+): readonly Permission[] {
+  // Null is the default, true.
+  const referable = (value: boolean | null | undefined) => (value === null ? true : value);
+  // An operation without an effect needs no permission.
   const isFree = (operation: string): boolean =>
     (granted.segments ?? []).includes(operation) ||
-    applySegment(segments, operation).join('\n') === segments.join('\n');
-  return (asked.segments ?? []).every(isFree) ? [] : ['segments'];
-}
-
-function ownCodesNotGranted(
-  asked: UserFields,
-  granted: UserFields,
-  { user, defaultProgramId }: StoredFields,
-): readonly string[] {
-  const primary = (programId: string): string | undefined => user?.primaryCodes.get(programId);
-  const ofPrograms = Object.entries(asked.referralCodes)
-    .filter(([id, code]) => !isGranted(code, ownMember(granted.referralCodes, id), primary(id)))
-    .map(([id]) => `referralCodes.${id}`);
+    applySegment(stored.segments, operation).join('\n') === stored.segments.join('\n');
+  const customFields = Object.entries(asked.customFields ?? {}).map(([name, value]): Permission => [
+    `customFields.${name}`,
+    isGranted(
+      value,
+      ownMember(granted.customFields ?? {}, name),
+      ownMember(stored.customFields, name) ?? null,
+    ),
+  ]);
   return [
-    ...(isGranted(asked.referralCode, granted.referralCode, primary(defaultProgramId))
-      ? []
-      : ['referralCode']),
-    ...ofPrograms,
+    // A name or an address of an older release may have white space around it.
+    ...TEXTS.map((name): Permission => [
+      name,
+      isGranted(asked[name], granted[name], stored[name]?.trim() ?? null),
+    ]),
+    [
+      'referable',
+      isGranted(referable(asked.referable), referable(granted.referable), stored.referable),
+    ],
+    ...customFields,
+    ['segments', (asked.segments ?? []).every(isFree)],
   ];
 }
-
-const isSameCodeAsOneOf = (code: string, others: readonly (string | null)[]): boolean =>
-  others.some((other) => other?.toLowerCase() === code.toLowerCase());
