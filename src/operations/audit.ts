@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import { OperationCommandEnvelope } from '../command-handling/commands.js';
 import type { Core } from '../stores/core.js';
 import { personal, type Personal } from '../domain/personal.js';
 import type { Scope } from '../domain/scope.js';
-import type { Actor, CommandMeta } from '../event-log/envelope.js';
+import { metaOf, type Actor, type CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { digestOf } from '../foundation/canonical-json.js';
 import { firstLine } from '../foundation/describe-error.js';
@@ -69,16 +68,8 @@ export async function recordDone(
 }
 
 /** The metadata of an operator's command. */
-export function operatorMeta(scope: Scope, causationId: string): CommandMeta {
-  return {
-    scope,
-    commandId: randomUUID(),
-    correlationId: randomUUID(),
-    causationId,
-    actor: OPERATOR,
-    idempotency: null,
-  };
-}
+export const operatorMeta = (scope: Scope, causationId: string): CommandMeta =>
+  metaOf(scope, OPERATOR, causationId);
 
 /** The same for all spellings of an operator's name, in every channel. */
 export const personNamed = (name: string): string => name.trim().toLowerCase();

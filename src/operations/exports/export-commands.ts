@@ -11,10 +11,9 @@ import {
   ReadModelsIncomplete,
 } from '../../projecting/generations/live-generations.js';
 import type { Projector } from '../../projecting/projector.js';
-import { OPERATOR } from '../audit.js';
+import { operatorMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { metaOf } from '../tenants/tenant-operation.js';
 
 /** Operations on exports: each returns the document that `--json` prints. */
 
@@ -58,7 +57,7 @@ export async function requestExport(
   const params = { dates: 'ISO_8601', ...texts.params };
   const problems = [...problemsOfName(name), ...problemsOfParams(params)];
   if (problems.length > 0) return new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons: problems });
-  const outcome = await core.exports.request(metaOf(scope, OPERATOR, 'export run'), {
+  const outcome = await core.exports.request(operatorMeta(scope, 'export run'), {
     ...requested,
     texts: { ...texts, params },
   });
@@ -87,7 +86,7 @@ export async function cancelExport(
   scope: Scope,
   exportId: string,
 ): Promise<Outcome<Done<ShownExport>>> {
-  const outcome = await core.exports.cancel(metaOf(scope, OPERATOR, 'export cancel'), exportId);
+  const outcome = await core.exports.cancel(operatorMeta(scope, 'export cancel'), exportId);
   if ('refused' in outcome)
     return new NotDone({
       code: outcome.refused === 'EXPORT_IS_OVER' ? 'EXPORT_IS_OVER' : 'EXPORT_NOT_FOUND',

@@ -20,10 +20,10 @@ import { LiveGenerations } from '../../projecting/generations/live-generations.j
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { timeOf } from '../ledger/ledger-selection.js';
-import { OPERATOR } from '../audit.js';
+import { operatorMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { metaOf, tenantNamed } from '../tenants/tenant-operation.js';
+import { tenantNamed } from '../tenants/tenant-operation.js';
 
 /** Operations on payment providers: each returns the document that `--json` prints. */
 
@@ -80,7 +80,7 @@ export async function connectPayments(
   if (tenant instanceof NotDone) return tenant;
   const credentials = await checked(world, scope, request);
   if (credentials instanceof NotDone) return credentials;
-  const meta = metaOf(scope, OPERATOR, 'payment connect');
+  const meta = operatorMeta(scope, 'payment connect');
   const changed = await core.payments.connect(meta, credentials, GRACE_MS);
   if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
   const result = shown(await core.payments.current(changed, scope.mode), world, scope);
@@ -118,7 +118,7 @@ export async function disconnectPayments(
 ): Promise<Outcome<Done<ShownConnection>>> {
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
-  const changed = await core.payments.disconnect(metaOf(scope, OPERATOR, 'payment disconnect'));
+  const changed = await core.payments.disconnect(operatorMeta(scope, 'payment disconnect'));
   if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
   const result = shown(undefined, world, scope);
   return { result, parameters: {}, completed: 'the payment provider is disconnected' };

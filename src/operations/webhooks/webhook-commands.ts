@@ -19,10 +19,9 @@ import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { WEBHOOK_TYPES, type WebhookType } from '../../webhooks/payloads/announced.js';
 import type { ChangedSubscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import { timeOf } from '../ledger/ledger-selection.js';
-import { OPERATOR } from '../audit.js';
+import { operatorMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { metaOf } from '../tenants/tenant-operation.js';
 
 /** Operations on webhooks: each returns the document that `--json` prints. */
 
@@ -199,7 +198,7 @@ export async function enableEndpoint(
   scope: Scope,
   endpoint: string,
 ): Promise<Outcome<Done<ShownEndpoint>>> {
-  const changed = await core.webhooks.enable(metaOf(scope, OPERATOR, 'webhook enable'), endpoint);
+  const changed = await core.webhooks.enable(operatorMeta(scope, 'webhook enable'), endpoint);
   const refused = notChanged(changed, endpoint);
   if (refused) return refused;
   const { subscription } = changed as ChangedSubscription;
@@ -227,7 +226,7 @@ export async function rotateEndpointSecret(
   const graceMs = durationMs(grace);
   if (graceMs === undefined)
     return refusedEndpoint('the grace takes a time such as 24h, of a year at most');
-  const meta = metaOf(scope, OPERATOR, 'webhook rotate-secret');
+  const meta = operatorMeta(scope, 'webhook rotate-secret');
   const changed = await core.webhooks.rotateSecret(meta, endpoint, { graceMs, seen });
   const refused = notChanged(changed, endpoint);
   if (refused) return refused;
@@ -326,7 +325,7 @@ export async function addEndpoint(
   const checked = await guard.check(endpointUrl);
   if (checked.kind === 'malformed') return refusedEndpoint(`the endpoint ${checked.reason}`);
   if (checked.kind === 'not-allowed') return refusedEndpoint('the endpoint is not allowed');
-  const meta = metaOf(scope, OPERATOR, 'webhook subscribe');
+  const meta = operatorMeta(scope, 'webhook subscribe');
   const changed = await core.webhooks.subscribe(meta, endpointUrl, { name, eventTypes });
   if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
   const { subscription, isNew } = changed;
@@ -365,7 +364,7 @@ export async function changeEndpointTypes(
   if (eventTypes instanceof NotDone) return eventTypes;
   // To subscribe it again would enable it.
   if (subscription.disabled !== null) return refusedEndpoint(IS_DISABLED);
-  const meta = metaOf(scope, OPERATOR, 'webhook change-types');
+  const meta = operatorMeta(scope, 'webhook change-types');
   const changed = await core.webhooks.subscribe(meta, endpoint, { eventTypes });
   if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
   const parameters = { types: eventTypes?.join(',') ?? 'all' };
@@ -378,7 +377,7 @@ export async function removeEndpoint(
   scope: Scope,
   endpoint: string,
 ): Promise<Outcome<Done<{ readonly endpointUrl: string }>>> {
-  const meta = metaOf(scope, OPERATOR, 'webhook unsubscribe');
+  const meta = operatorMeta(scope, 'webhook unsubscribe');
   const refused = notChanged(await core.webhooks.unsubscribe(meta, endpoint), endpoint);
   if (refused) return refused;
   const result = { endpointUrl: endpoint };
