@@ -1,35 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
-
-/**
- * The address and options of EventStoreDB: EVENT_STORE_URL, parsed. Contains a password: never log
- * it.
- */
-export interface EventStoreAddress {
-  /**
-   * `esdb+discover`: the one host is a DNS name of the cluster. With several hosts, or with
-   * discovery, gossip says who leads.
-   */
-  readonly discover: boolean;
-  readonly hosts: readonly { readonly address: string; readonly port: number }[];
-  readonly credentials: { readonly username: string; readonly password: string } | undefined;
-  readonly tls: boolean;
-  /** Absolute paths of PEM files. */
-  readonly tlsCaFile: string | undefined;
-  readonly userCertFile: string | undefined;
-  readonly userKeyFile: string | undefined;
-  readonly connectionName: string | undefined;
-  /** Milliseconds; -1 switches keep-alive off. */
-  readonly keepAliveInterval: number | undefined;
-  readonly keepAliveTimeout: number | undefined;
-  readonly maxDiscoverAttempts: number | undefined;
-  /** Milliseconds between two rounds of discovery. */
-  readonly discoveryInterval: number | undefined;
-  /** Seconds. */
-  readonly gossipTimeout: number | undefined;
-  /** Milliseconds: how long an append may take, all tries together. */
-  readonly defaultDeadline: number | undefined;
-}
+import { resolve } from 'node:path';
 
 /**
  * EVENT_STORE_URL cannot be used; the message says why and quotes no value, which may be a secret.
@@ -43,24 +13,52 @@ const FORM = /^(esdb|esdb\+discover):\/\/(?:([^/?#]*)@)?([^/?#@]+)\/?(?:\?([^#]*
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/;
 
 /** Options are the client's own, compared as it does: without case, dashes and underscores. */
-const OPTIONS = [
-  'tls',
-  'tlsCAFile',
-  'tlsVerifyCert',
-  'userCertFile',
-  'userKeyFile',
-  'connectionName',
-  'keepAliveInterval',
-  'keepAliveTimeout',
-  'maxDiscoverAttempts',
-  'discoveryInterval',
-  'gossipTimeout',
-  'defaultDeadline',
-  'nodePreference',
-  'throwOnAppendFailure',
-] as const;
-type Option = (typeof OPTIONS)[number];
-const known = new Map<string, Option>(OPTIONS.map((name) => [flat(name), name]));
+const OPTIONS = {
+  tls: flag,
+  /** Files of PEM: absolute paths. */
+  tlsCAFile: file,
+  tlsVerifyCert: only(
+    'true',
+    'the certificate is always verified; name its authority by tlsCAFile',
+  ),
+  userCertFile: file,
+  userKeyFile: file,
+  connectionName: (text: string) => text,
+  /** Milliseconds; -1 switches keep-alive off. */
+  keepAliveInterval: wholeNumber(-1),
+  keepAliveTimeout: wholeNumber(-1),
+  maxDiscoverAttempts: wholeNumber(1),
+  /** Milliseconds between two rounds of discovery. */
+  discoveryInterval: wholeNumber(0),
+  /** Seconds. */
+  gossipTimeout: wholeNumber(1),
+  /** Milliseconds: how long an append may take, all tries together. */
+  defaultDeadline: wholeNumber(1),
+  nodePreference: only('leader', 'appends, and the reads that decide, go to the leader'),
+  throwOnAppendFailure: only('true', 'a refused append must be distinguishable from a stored one'),
+};
+const known = new Map(
+  Object.entries(OPTIONS).map(([name, parse]) => [flat(name), { name, parse }]),
+);
+
+type Options = {
+  readonly [Name in keyof typeof OPTIONS]?: ReturnType<(typeof OPTIONS)[Name]>;
+};
+
+/**
+ * The address and options of EventStoreDB: EVENT_STORE_URL, parsed. Contains a password: never log
+ * it.
+ */
+export interface EventStoreAddress extends Options {
+  /**
+   * `esdb+discover`: the one host is a DNS name of the cluster. With several hosts, or with
+   * discovery, gossip says who leads.
+   */
+  readonly discover: boolean;
+  readonly hosts: readonly { readonly address: string; readonly port: number }[];
+  readonly credentials: { readonly username: string; readonly password: string } | undefined;
+  readonly tls: boolean;
+}
 
 /**
  * Parses `esdb://user:password@host:port,host:port?option=value`. Refuses what the client would
@@ -74,78 +72,44 @@ export function parseEventStoreUrl(url: string): EventStoreAddress {
       'must be an EventStoreDB address: esdb://user:password@host:2113 or esdb+discover://…, with options behind ?',
     );
   }
-  const options = parseOptions(query ?? '');
-  const tls = flag(options, 'tls', true);
+  const options = { tls: true, ...parseOptions(query ?? '') };
   const hosts = hostList.split(',').map(parseHost);
-  if (protocol === 'esdb+discover' && hosts.length > 1)
+  const discover = protocol === 'esdb+discover';
+  if (discover && hosts.length > 1)
     throw new InvalidEventStoreUrl(
       'names several hosts behind esdb+discover://, which takes one DNS name',
     );
-  demand(
-    options,
-    'tlsVerifyCert',
-    'true',
-    'the certificate is always verified; name its authority by tlsCAFile',
-  );
-  demand(
-    options,
-    'throwOnAppendFailure',
-    'true',
-    'a refused append must be distinguishable from a stored one',
-  );
-  demand(
-    options,
-    'nodePreference',
-    'leader',
-    'appends, and the reads that decide, go to the leader',
-  );
-  const userCertFile = file(options, 'userCertFile');
-  const userKeyFile = file(options, 'userKeyFile');
+  const { tls, tlsCAFile, userCertFile, userKeyFile } = options;
   if ((userCertFile === undefined) !== (userKeyFile === undefined)) {
     throw new InvalidEventStoreUrl('names one of userCertFile and userKeyFile: both are needed');
   }
-  const tlsCaFile = file(options, 'tlsCAFile');
-  if (!tls && (tlsCaFile ?? userCertFile) !== undefined)
+  if (!tls && (tlsCAFile ?? userCertFile) !== undefined)
     throw new InvalidEventStoreUrl('names certificates although it says tls=false');
-  return {
-    discover: protocol === 'esdb+discover',
-    hosts,
-    credentials: parseUser(user),
-    tls,
-    tlsCaFile,
-    userCertFile,
-    userKeyFile,
-    connectionName: options.get('connectionName'),
-    keepAliveInterval: number(options, 'keepAliveInterval', -1),
-    keepAliveTimeout: number(options, 'keepAliveTimeout', -1),
-    maxDiscoverAttempts: number(options, 'maxDiscoverAttempts', 1),
-    discoveryInterval: number(options, 'discoveryInterval', 0),
-    gossipTimeout: number(options, 'gossipTimeout', 1),
-    defaultDeadline: number(options, 'defaultDeadline', 1),
-  };
+  return { ...options, discover, hosts, credentials: parseUser(user) };
 }
 
 function flat(name: string): string {
   return name.trim().toLowerCase().replace(/[_-]/g, '');
 }
 
-function parseOptions(query: string): ReadonlyMap<Option, string> {
-  const options = new Map<Option, string>();
+function parseOptions(query: string): Options {
+  const options = new Map<string, unknown>();
   for (const pair of query.split('&').filter((text) => text !== '')) {
-    const [name = '', ...rest] = pair.split('=');
-    const option = known.get(flat(name));
+    const [given = '', ...rest] = pair.split('=');
+    const option = known.get(flat(given));
     // The name is shown only when it is a plain word: a password with a stray & must not appear
     // here.
     if (option === undefined)
       throw new InvalidEventStoreUrl(
-        `has an unknown option${/^[A-Za-z_-]{1,40}$/.test(name) ? ` ${name}` : ''}; known are ${OPTIONS.join(', ')}`,
+        `has an unknown option${/^[A-Za-z_-]{1,40}$/.test(given) ? ` ${given}` : ''}; known are ${Object.keys(OPTIONS).join(', ')}`,
       );
-    if (options.has(option)) throw new InvalidEventStoreUrl(`says ${option} twice`);
+    const { name, parse } = option;
+    if (options.has(name)) throw new InvalidEventStoreUrl(`says ${name} twice`);
     const value = decode(rest.join('=').trim());
-    if (value === '') throw new InvalidEventStoreUrl(`has no value for ${option}`);
-    options.set(option, value);
+    if (value === '') throw new InvalidEventStoreUrl(`has no value for ${name}`);
+    options.set(name, parse(value, name));
   }
-  return options;
+  return Object.fromEntries(options);
 }
 
 function parseHost(text: string): { address: string; port: number } {
@@ -175,40 +139,29 @@ function decode(text: string): string {
   }
 }
 
-function flag(options: ReadonlyMap<Option, string>, name: Option, fallback: boolean): boolean {
-  const value = options.get(name) ?? String(fallback);
-  if (value !== 'true' && value !== 'false')
+function flag(text: string, name: string): boolean {
+  if (text !== 'true' && text !== 'false')
     throw new InvalidEventStoreUrl(`must say true or false for ${name}`);
-  return value === 'true';
+  return text === 'true';
 }
 
-function demand(
-  options: ReadonlyMap<Option, string>,
-  name: Option,
-  only: string,
-  because: string,
-): void {
-  const value = options.get(name);
-  if (value !== undefined && flat(value) !== only)
-    throw new InvalidEventStoreUrl(`can only say ${name}=${only}: ${because}`);
+function only(value: string, because: string) {
+  return (text: string, name: string): undefined => {
+    if (flat(text) !== value)
+      throw new InvalidEventStoreUrl(`can only say ${name}=${value}: ${because}`);
+  };
 }
 
-function number(
-  options: ReadonlyMap<Option, string>,
-  name: Option,
-  min: number,
-): number | undefined {
-  const value = options.get(name);
-  if (value === undefined) return undefined;
-  if (!/^-?\d{1,9}$/.test(value) || Number(value) < min)
-    throw new InvalidEventStoreUrl(`must have a whole number from ${min} on for ${name}`);
-  return Number(value);
+function wholeNumber(min: number) {
+  return (text: string, name: string): number => {
+    if (!/^-?\d{1,9}$/.test(text) || Number(text) < min)
+      throw new InvalidEventStoreUrl(`must have a whole number from ${min} on for ${name}`);
+    return Number(text);
+  };
 }
 
-function file(options: ReadonlyMap<Option, string>, name: Option): string | undefined {
-  const value = options.get(name);
-  if (value === undefined) return undefined;
-  const path = isAbsolute(value) ? value : resolve(value);
+function file(text: string, name: string): string {
+  const path = resolve(text);
   try {
     accessSync(path, constants.R_OK);
   } catch {
