@@ -308,10 +308,10 @@ export class SimulatedService {
     });
   }
 
-  private openSealer(): ChainSealer<Page> {
+  private openSealer(): ChainSealer {
     const { log, names, seals } = this;
     const chains = new ChainNames(names);
-    return new ChainSealer<Page>({
+    return new ChainSealer({
       seals,
       log,
       sealing: new ChainSealing({ seals, log, chains, signer: SEALS_SIGNER, batchMax: SEALED_MAX }),
@@ -387,25 +387,19 @@ export class SimulatedService {
       this.policies.start();
       this.follower.start();
       const { payments } = this;
-      if (payments !== undefined) payments.plans.onAsked = () => payments.pusher.look();
-      payments?.syncs.start();
-      payments?.pusher.start();
+      if (payments !== undefined) payments.plans.onAsked = () => payments.pusher.loop.look();
+      payments?.syncs.loop.start();
+      payments?.pusher.loop.start();
       this.jobs.start(world, this.jobHandlers(), isStoreAway);
     });
   }
 
   private jobHandlers(): ReturnType<typeof jobHandlers> {
     const { commands, handling } = this;
-    const nothing = (): Promise<undefined> => Promise.resolve(undefined);
     return jobHandlers({
       commands,
       moderations: handling.moderations,
       erasures: handling.erasures,
-      purgeKeys: nothing,
-      scrubErased: nothing,
-      checkErasures: nothing,
-      finishKeyRotation: () => Promise.resolve(),
-      recordThemes: () => Promise.resolve(),
       repeatJobs: (since) =>
         repeatJobs(
           {

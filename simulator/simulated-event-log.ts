@@ -160,11 +160,6 @@ export class SimulatedEventLog implements EventLog {
     return left < right ? -1 : left > right ? 1 : 0;
   }
 
-  fraction(at: Position | undefined, end: Position | undefined): number {
-    const all = this.store.positions.number(end);
-    return all === 0n ? 1 : Math.min(1, Number(this.store.positions.number(at)) / Number(all));
-  }
-
   order(position: Position): bigint {
     return this.store.positions.number(position);
   }

@@ -1,5 +1,5 @@
 import type { SubjectId } from '../src/domain/personal.js';
-import type { KeyRow, KeyRows } from '../src/privacy/subject-keys.js';
+import type { KeyRow, KeyRows } from '../src/privacy/key-rows.js';
 import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 

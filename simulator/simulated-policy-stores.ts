@@ -7,11 +7,11 @@ import {
   type ParkedAt,
   type ParkedCounts,
   type ParkedReaction,
-  type ParkedReactions,
   type ParkedStreams,
   type Settlement,
   type UnknownEvent,
 } from '../src/reacting/parked-reactions.js';
+import type { ParkedReactions } from '../src/reacting/postgres-parked-reactions.js';
 import { type PolicyCheckpoints } from '../src/reacting/policy-checkpoint.js';
 import type { PolicyStores } from '../src/reacting/policy-stores.js';
 import type { SeenEvent } from '../src/event-log/event-log.js';

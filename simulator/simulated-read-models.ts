@@ -2,14 +2,16 @@ import pg from 'pg';
 import type { Position, SeenEvent } from '../src/event-log/event-log.js';
 import { parseWitness, witnessText } from '../src/event-log/witness.js';
 import type { Locks } from '../src/postgres/leadership.js';
-import type { Checkpoint, CheckpointMove } from '../src/projecting/checkpoints.js';
-import type { UnfinishedErasure } from '../src/projecting/following/erasure-pieces.js';
-import type { NextPiece } from '../src/projecting/following/next-piece.js';
+import type { Checkpoint } from '../src/projecting/checkpoints.js';
+import type {
+  UnfinishedErasure,
+  NextPiece,
+  BatchToWrite,
+} from '../src/projecting/generations/generation-store.js';
 import type {
   GenerationRows,
   ProjectionStores,
 } from '../src/projecting/following/projection-stores.js';
-import type { BatchToWrite } from '../src/projecting/generations/generation-store.js';
 import type { LiveGenerations } from '../src/projecting/generations/live-generations.js';
 import type { Lookup, Projector, ReadModelTable, Row } from '../src/projecting/projector.js';
 import type { Line } from './connection.js';
@@ -228,7 +230,6 @@ export function simulatedProjectionStores(
       line.read('rows', away, () =>
         projectors.map(({ name }) => checkpointOf(models.liveOf(name))),
       ),
-    moveCheckpoints: (moves, to) => line.write('rows', away, () => move(models, moves, to)),
     recordLastError: (projection, generation, error) =>
       line.write('rows', away, () => {
         models.generation(projection, generation).lastError = error;
@@ -252,21 +253,6 @@ const checkpointOf = ({
   lastError,
   updatedAt: 0,
 });
-
-function move(
-  models: SimulatedReadModels,
-  moves: readonly CheckpointMove[],
-  { position, eventId }: SeenEvent,
-): ReadonlySet<string> {
-  const moved = new Set<string>();
-  for (const { projection, generation, expectedVersion } of moves) {
-    const stored = models.generation(projection, generation);
-    if (String(stored.version) !== expectedVersion) continue;
-    stored.moveTo(position, eventId);
-    moved.add(projection);
-  }
-  return moved;
-}
 
 /**
  * As a table keeps a row: every column, and JSON both ways.

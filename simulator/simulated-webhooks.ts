@@ -103,19 +103,21 @@ export function simulatedAnnouncementsStore(
   return {
     checkpoint: () => ask(() => table.checkpoint),
     begin: (position, endpoints) => change(() => table.begin(position, endpoints)),
-    storePage: (version, { point, trail, endpoints, deliveries, unread }) =>
+    storePage: (version, { point, trail, endpoints = [], deliveries = [], unread = [], read }) =>
       change(() => {
         const checkpoint = table.takeVersion(version);
-        table.checkpoint = {
-          position: point.reached,
-          witness: point.witness,
-          trail: trail ?? checkpoint.trail,
-          version: checkpoint.version,
-          movedAt: table.clock(),
-        };
+        if (point !== undefined)
+          table.checkpoint = {
+            position: point.reached,
+            witness: point.witness,
+            trail: trail ?? checkpoint.trail,
+            version: checkpoint.version,
+            movedAt: table.clock(),
+          };
         for (const endpoint of endpoints) table.dropWaiting(endpoint);
         table.putEndpoints(endpoints);
         table.putDeliveries(deliveries);
+        if (read !== undefined) table.unread.delete(read);
         for (const event of unread) {
           table.readLate.add(event.eventId);
           if (!table.unread.has(event.eventId)) table.unread.set(event.eventId, event);
@@ -124,20 +126,7 @@ export function simulatedAnnouncementsStore(
       }),
     endpointsIn: (states) =>
       ask(() => [...table.endpoints.values()].filter(({ state }) => states.includes(state))),
-    storeEndpoints: (version, endpoints) =>
-      change(() => {
-        const checkpoint = table.takeVersion(version);
-        table.putEndpoints(endpoints);
-        return checkpoint.version;
-      }),
     unreadEvents: (limit) => ask(() => [...table.unread.values()].slice(0, limit)),
-    storeRead: (version, { eventId, deliveries }) =>
-      change(() => {
-        const checkpoint = table.takeVersion(version);
-        table.unread.delete(eventId);
-        table.putDeliveries(deliveries);
-        return checkpoint.version;
-      }),
     waiting: () => Promise.resolve({ waiting: 0, oldest: undefined, unsentSeconds: 0 }),
   };
 }

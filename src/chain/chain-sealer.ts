@@ -1,5 +1,4 @@
-import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
-import { storedBytes } from '../event-log/event-pages.js';
+import type { EventLog, Position } from '../event-log/event-log.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import { atMost } from '../foundation/in-time.js';
 import {
@@ -30,8 +29,6 @@ export interface ChainSealerOptions {
 const LOCK = 'chain-sealer';
 const EVERY_MS = 5_000;
 const STOP_WITHIN_MS = 1_000;
-/** So many events, or bytes, are sealed together. */
-const KEPT = { events: 1_000, bytes: 8 * 1024 * 1024 };
 
 const STOPS: Readonly<Record<SealingStop, string>> = {
   lost: 'the log lost its end: `ledger verify` names the lost events, `ledger acknowledge-loss` lets sealing continue',
@@ -42,25 +39,15 @@ const STOPS: Readonly<Record<SealingStop, string>> = {
     'the seal of the log was not signed here, or sealed events are missing: see `ledger verify`',
 };
 
-/** A page with the stored events. */
-interface StoredPage extends FollowedPage {
-  readonly events: readonly { readonly recorded: RecordedEvent }[];
-}
-
 /**
  * Seals new events, round after round. That one process leads only spares the others the work: a
  * write counts only on the checkpoint that it was made from.
  */
-export class ChainSealer<Page extends StoredPage = StoredPage> implements Handler<Page> {
+export class ChainSealer implements Handler<FollowedPage> {
   readonly name = LOCK;
   readonly worksLater = true;
   private at: Position | undefined;
   private turn: HandlerTurn | undefined;
-  /** Events that are not sealed yet, in order. */
-  private unsealed: RecordedEvent[] = [];
-  /** The position before them. */
-  private unsealedAfter: Position | undefined;
-  private unsealedBytes = 0;
   private sealing: Promise<void> = Promise.resolve();
   /** Their newest seal stays invalid, also without new events in them. */
   private readonly broken = new Set<string>();
@@ -79,22 +66,14 @@ export class ChainSealer<Page extends StoredPage = StoredPage> implements Handle
   async begin(turn: HandlerTurn): Promise<void> {
     await this.end();
     this.at = await this.options.log.head();
-    this.unsealedAfter = this.at;
     this.turn = turn;
     void this.repeat(turn);
   }
 
-  /** Events are sealed together, a few seconds later. */
-  async take(page: Page): Promise<void> {
-    const { log } = this.options;
-    for (const { recorded } of page.events) {
-      if (log.compare(recorded.position, this.at) <= 0) continue;
-      this.unsealed.push(recorded);
-      this.unsealedBytes += storedBytes(recorded);
-    }
-    this.at = page.last;
-    if (this.unsealed.length >= KEPT.events || this.unsealedBytes >= KEPT.bytes)
-      await this.sealNow();
+  /** Events are sealed together, a few seconds later, as the log has them then. */
+  take({ last }: FollowedPage): Promise<void> {
+    this.at = last;
+    return Promise.resolve();
   }
 
   async end(): Promise<void> {
@@ -105,7 +84,6 @@ export class ChainSealer<Page extends StoredPage = StoredPage> implements Handle
       this.sealing.catch(() => undefined),
     );
     this.sealing = Promise.resolve();
-    this.drop(this.at);
     this.at = undefined;
   }
 
@@ -131,7 +109,8 @@ export class ChainSealer<Page extends StoredPage = StoredPage> implements Handle
   private async repeat(turn: HandlerTurn): Promise<void> {
     try {
       while (!turn.signal.aborted && this.turn === turn) {
-        await this.sealNow();
+        this.sealing = this.round(turn.signal);
+        await this.sealing;
         turn.succeed();
         await pause(this.options.everyMs ?? EVERY_MS, turn.signal);
       }
@@ -140,17 +119,9 @@ export class ChainSealer<Page extends StoredPage = StoredPage> implements Handle
     }
   }
 
-  private sealNow(): Promise<void> {
-    const { signal } = this.turn ?? {};
-    this.sealing = this.sealing.then(() => this.round(signal));
-    return this.sealing;
-  }
-
-  private async round(signal?: AbortSignal): Promise<void> {
+  private async round(signal: AbortSignal): Promise<void> {
     const known = this.broken.size;
-    const read = (after: Position | undefined, limit: number) => this.eventsBehind(after, limit);
-    const sealing = this.options.sealing.sealToHead({ signal, read });
-    const { broken, stopped, checkpoint } = await sealing;
+    const { broken, stopped } = await this.options.sealing.sealToHead({ signal });
     if (stopped !== null && stopped !== this.stopped)
       this.options.logger.error({ reason: stopped }, STOPS[stopped]);
     this.stopped = stopped;
@@ -160,28 +131,5 @@ export class ChainSealer<Page extends StoredPage = StoredPage> implements Handle
         { chains: this.broken.size },
         'chains end in a seal that was not signed here',
       );
-    this.drop(stopped === null ? checkpoint.position : this.at);
-  }
-
-  /** Those that the follower has read, where they begin at this place; otherwise from the log. */
-  private async eventsBehind(
-    after: Position | undefined,
-    limit: number,
-  ): Promise<readonly RecordedEvent[]> {
-    const { log } = this.options;
-    const next = this.unsealed.findIndex(({ position }) => log.compare(position, after) > 0);
-    const before = next > 0 ? this.unsealed[next - 1]?.position : this.unsealedAfter;
-    return next >= 0 && log.compare(before, after) === 0
-      ? this.unsealed.slice(next, next + limit)
-      : log.readAll(after, limit);
-  }
-
-  /** Those up to this place need not be kept. */
-  private drop(upTo: Position | undefined): void {
-    const { log } = this.options;
-    const left = this.unsealed.filter(({ position }) => log.compare(position, upTo) > 0);
-    this.unsealedAfter = this.unsealed.at(-left.length - 1)?.position ?? this.unsealedAfter;
-    this.unsealed = left;
-    this.unsealedBytes = left.reduce((sum, event) => sum + storedBytes(event), 0);
   }
 }

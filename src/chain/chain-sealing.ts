@@ -1,4 +1,4 @@
-import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import type { EventLog, RecordedEvent } from '../event-log/event-log.js';
 import { CHAIN_START, markOf, nextLink, type ChainLink } from './chain-link.js';
 import type { ChainNames } from './chain-names.js';
 import {
@@ -38,9 +38,6 @@ export interface SealedBatch {
   readonly stopped: SealingStop | null;
 }
 
-/** The next events behind a position, at most so many. */
-type ReadEvents = (after: Position | undefined, limit: number) => Promise<readonly RecordedEvent[]>;
-
 /** Hashing a batch blocks the process for some milliseconds. */
 const BATCH_MAX = 1_000;
 
@@ -56,14 +53,13 @@ export class ChainSealing {
   constructor(private readonly options: ChainSealingOptions) {}
 
   /** Seals the next batch. @throws {EventLogUnavailable} and the database's errors. */
-  async sealNext(read?: ReadEvents): Promise<SealedBatch> {
+  async sealNext(): Promise<SealedBatch> {
     const { log, batchMax = BATCH_MAX } = this.options;
     const seals = this.options.seals(await log.id());
     const checkpoint = await seals.checkpoint();
     const before = await this.logLinkAt(seals, checkpoint);
     if (typeof before === 'string') return { events: 0, checkpoint, broken: [], stopped: before };
-    const events = await (read?.(checkpoint.position, batchMax) ??
-      log.readAll(checkpoint.position, batchMax));
+    const events = await log.readAll(checkpoint.position, batchMax);
     const last = events.at(-1);
     if (last === undefined) return { events: 0, checkpoint, broken: [], stopped: null };
     const { made, broken } = await this.sealsOver(seals, events);
@@ -118,22 +114,19 @@ export class ChainSealing {
   /**
    * Seals everything up to the current head.
    * @param onProgress called with the number of sealed events.
-   * @param read the events behind a position; by default from the log.
    */
   async sealToHead({
     signal,
     onProgress,
-    read,
   }: {
     signal?: AbortSignal | undefined;
     onProgress?: (events: number) => void;
-    read?: ReadEvents;
   } = {}): Promise<SealedBatch> {
     const { log } = this.options;
     const head = await log.head();
     const broken = new Set<string>();
     for (let sealed = 0; ;) {
-      const batch = await this.sealNext(read);
+      const batch = await this.sealNext();
       sealed += batch.events;
       for (const chain of batch.broken) broken.add(chain);
       onProgress?.(batch.checkpoint.events);

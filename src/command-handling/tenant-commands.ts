@@ -9,8 +9,8 @@ import type {
   TenantCommand,
 } from '../domain/tenant/tenant.decider.js';
 import { secretIdOf } from '../domain/tenant/tenant-secrets.js';
-import type { Actor, CommandMeta } from '../event-log/envelope.js';
-import { newBytes, newId, timeNow } from '../foundation/world.js';
+import { metaOf, type Actor, type CommandMeta } from '../event-log/envelope.js';
+import { newBytes, timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
 import { TenantCommandEnvelope, type Commands, type TenantCheck } from './commands.js';
@@ -156,16 +156,9 @@ export class TenantCommands {
     return 'refused' in changed ? changed : changed.tenant;
   }
 
+  /** A tenant belongs to both modes. */
   private meta(alias: string, cause: string): CommandMeta {
-    return {
-      commandId: newId(),
-      correlationId: newId(),
-      causationId: cause,
-      actor: this.actor,
-      idempotency: null,
-      // A tenant belongs to both modes.
-      scope: { tenant: alias, mode: 'live' },
-    };
+    return metaOf({ tenant: alias, mode: 'live' }, this.actor, cause);
   }
 
   private async sealKey(alias: string, mode: Mode, plain: string): Promise<ApiKey> {

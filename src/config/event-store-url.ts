@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
 /**
  * EVENT_STORE_URL cannot be used; the message says why and quotes no value, which may be a secret.
@@ -12,24 +12,10 @@ const DEFAULT_PORT = 2113;
 const FORM = /^(esdb|esdb\+discover):\/\/(?:([^/?#]*)@)?([^/?#@]+)\/?(?:\?([^#]*))?$/;
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/;
 
-const only =
-  (value: string, because: string) =>
-  (text: string, name: string): undefined => {
-    if (flat(text) !== value)
-      throw new InvalidEventStoreUrl(`can only say ${name}=${value}: ${because}`);
-  };
-
-const from =
-  (min: number) =>
-  (text: string, name: string): number => {
-    if (!/^-?\d{1,9}$/.test(text) || Number(text) < min)
-      throw new InvalidEventStoreUrl(`must have a whole number from ${min} on for ${name}`);
-    return Number(text);
-  };
-
 /** Options are the client's own, compared as it does: without case, dashes and underscores. */
 const OPTIONS = {
   tls: flag,
+  /** Files of PEM: absolute paths. */
   tlsCAFile: file,
   tlsVerifyCert: only(
     'true',
@@ -37,31 +23,33 @@ const OPTIONS = {
   ),
   userCertFile: file,
   userKeyFile: file,
-  connectionName: (text: string): string => text,
+  connectionName: (text: string) => text,
   /** Milliseconds; -1 switches keep-alive off. */
-  keepAliveInterval: from(-1),
-  keepAliveTimeout: from(-1),
-  maxDiscoverAttempts: from(1),
+  keepAliveInterval: wholeNumber(-1),
+  keepAliveTimeout: wholeNumber(-1),
+  maxDiscoverAttempts: wholeNumber(1),
   /** Milliseconds between two rounds of discovery. */
-  discoveryInterval: from(0),
+  discoveryInterval: wholeNumber(0),
   /** Seconds. */
-  gossipTimeout: from(1),
+  gossipTimeout: wholeNumber(1),
   /** Milliseconds: how long an append may take, all tries together. */
-  defaultDeadline: from(1),
+  defaultDeadline: wholeNumber(1),
   nodePreference: only('leader', 'appends, and the reads that decide, go to the leader'),
   throwOnAppendFailure: only('true', 'a refused append must be distinguishable from a stored one'),
 };
-type Option = keyof typeof OPTIONS;
-type Options = { readonly [N in Option]?: ReturnType<(typeof OPTIONS)[N]> };
+const known = new Map(
+  Object.entries(OPTIONS).map(([name, parse]) => [flat(name), { name, parse }]),
+);
 
-const NAMES = Object.keys(OPTIONS) as readonly Option[];
-const known = new Map<string, Option>(NAMES.map((name) => [flat(name), name]));
+type Options = {
+  readonly [Name in keyof typeof OPTIONS]?: ReturnType<(typeof OPTIONS)[Name]>;
+};
 
 /**
  * The address and options of EventStoreDB: EVENT_STORE_URL, parsed. Contains a password: never log
  * it.
  */
-export interface EventStoreAddress extends Omit<Options, 'tls' | 'tlsCAFile'> {
+export interface EventStoreAddress extends Options {
   /**
    * `esdb+discover`: the one host is a DNS name of the cluster. With several hosts, or with
    * discovery, gossip says who leads.
@@ -70,8 +58,6 @@ export interface EventStoreAddress extends Omit<Options, 'tls' | 'tlsCAFile'> {
   readonly hosts: readonly { readonly address: string; readonly port: number }[];
   readonly credentials: { readonly username: string; readonly password: string } | undefined;
   readonly tls: boolean;
-  /** Absolute paths of PEM files, as the others. */
-  readonly tlsCaFile: string | undefined;
 }
 
 /**
@@ -86,20 +72,20 @@ export function parseEventStoreUrl(url: string): EventStoreAddress {
       'must be an EventStoreDB address: esdb://user:password@host:2113 or esdb+discover://…, with options behind ?',
     );
   }
-  const { tls = true, tlsCAFile: tlsCaFile, ...options } = parseOptions(query ?? '');
+  const options = { tls: true, ...parseOptions(query ?? '') };
   const hosts = hostList.split(',').map(parseHost);
   const discover = protocol === 'esdb+discover';
   if (discover && hosts.length > 1)
     throw new InvalidEventStoreUrl(
       'names several hosts behind esdb+discover://, which takes one DNS name',
     );
-  const { userCertFile, userKeyFile } = options;
+  const { tls, tlsCAFile, userCertFile, userKeyFile } = options;
   if ((userCertFile === undefined) !== (userKeyFile === undefined)) {
     throw new InvalidEventStoreUrl('names one of userCertFile and userKeyFile: both are needed');
   }
-  if (!tls && (tlsCaFile ?? userCertFile) !== undefined)
+  if (!tls && (tlsCAFile ?? userCertFile) !== undefined)
     throw new InvalidEventStoreUrl('names certificates although it says tls=false');
-  return { ...options, discover, hosts, credentials: parseUser(user), tls, tlsCaFile };
+  return { ...options, discover, hosts, credentials: parseUser(user) };
 }
 
 function flat(name: string): string {
@@ -107,20 +93,21 @@ function flat(name: string): string {
 }
 
 function parseOptions(query: string): Options {
-  const options = new Map<Option, unknown>();
+  const options = new Map<string, unknown>();
   for (const pair of query.split('&').filter((text) => text !== '')) {
-    const [name = '', ...rest] = pair.split('=');
-    const option = known.get(flat(name));
+    const [given = '', ...rest] = pair.split('=');
+    const option = known.get(flat(given));
     // The name is shown only when it is a plain word: a password with a stray & must not appear
     // here.
     if (option === undefined)
       throw new InvalidEventStoreUrl(
-        `has an unknown option${/^[A-Za-z_-]{1,40}$/.test(name) ? ` ${name}` : ''}; known are ${NAMES.join(', ')}`,
+        `has an unknown option${/^[A-Za-z_-]{1,40}$/.test(given) ? ` ${given}` : ''}; known are ${Object.keys(OPTIONS).join(', ')}`,
       );
-    if (options.has(option)) throw new InvalidEventStoreUrl(`says ${option} twice`);
+    const { name, parse } = option;
+    if (options.has(name)) throw new InvalidEventStoreUrl(`says ${name} twice`);
     const value = decode(rest.join('=').trim());
-    if (value === '') throw new InvalidEventStoreUrl(`has no value for ${option}`);
-    options.set(option, OPTIONS[option](value, option));
+    if (value === '') throw new InvalidEventStoreUrl(`has no value for ${name}`);
+    options.set(name, parse(value, name));
   }
   return Object.fromEntries(options);
 }
@@ -158,8 +145,23 @@ function flag(text: string, name: string): boolean {
   return text === 'true';
 }
 
+function only(value: string, because: string) {
+  return (text: string, name: string): undefined => {
+    if (flat(text) !== value)
+      throw new InvalidEventStoreUrl(`can only say ${name}=${value}: ${because}`);
+  };
+}
+
+function wholeNumber(min: number) {
+  return (text: string, name: string): number => {
+    if (!/^-?\d{1,9}$/.test(text) || Number(text) < min)
+      throw new InvalidEventStoreUrl(`must have a whole number from ${min} on for ${name}`);
+    return Number(text);
+  };
+}
+
 function file(text: string, name: string): string {
-  const path = isAbsolute(text) ? text : resolve(text);
+  const path = resolve(text);
   try {
     accessSync(path, constants.R_OK);
   } catch {

@@ -1,5 +1,6 @@
 import type { Personal } from '../domain/personal.js';
 import type { Mode, Scope } from '../domain/scope.js';
+import { newId } from '../foundation/world.js';
 
 /**
  * The cause of an event. `id` names a key (of a token: the signing key), a policy or a job. Of a
@@ -48,6 +49,16 @@ export interface CommandMeta extends Omit<Envelope, 'tenant' | 'mode'> {
    */
   readonly askedAt?: number;
 }
+
+/** Of a command without an idempotency key, which begins a chain of events. */
+export const metaOf = (scope: Scope, actor: Actor, causationId: string): CommandMeta => ({
+  scope,
+  commandId: newId(),
+  correlationId: newId(),
+  causationId,
+  actor,
+  idempotency: null,
+});
 
 /**
  * Commands that may be repeated are remembered in the state that they changed: keyed requests, and

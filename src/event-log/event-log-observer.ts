@@ -1,3 +1,18 @@
+/** What both adapters can be told. */
+export interface EventLogOptions {
+  /** An append returns within this time, or throws `EventLogUnavailable`. */
+  readonly appendTimeoutMs?: number;
+  /** A read that the store leaves without an answer for this long throws `EventLogUnavailable`. */
+  readonly readTimeoutMs?: number;
+  /** Limit of waiting appends; more are refused with `EventLogUnavailable`. */
+  readonly waitingAppendsMax?: number;
+  /** How often a tail reads without being woken. */
+  readonly pollIntervalMs?: number;
+  /** Appends to a log whose newest entry is ahead of the clock; default: false. */
+  readonly acceptsClock?: boolean;
+  readonly observe?: EventLogObserver;
+}
+
 /** Reports of the log, for metrics. Called on hot paths: implementations must be cheap. */
 export interface EventLogObserver {
   /** An append returned; `ms` from call to result. */

@@ -154,13 +154,8 @@ export interface EventLog {
   compare(a: Position | undefined, b: Position | undefined): number;
 
   /**
-   * How much of the log up to `end` lies at or before `at`, from 0 to 1: an estimate, for progress.
-   * Makes no call to the store.
-   */
-  fraction(at: Position | undefined, end: Position | undefined): number;
-
-  /**
-   * A number that grows with the position, at most 2^64: for comparing positions in the database.
+   * A number that grows with the position, at most 2^64, about evenly with what is stored: for
+   * comparing positions in the database, and for progress. Makes no call to the store.
    */
   order(position: Position): bigint;
 

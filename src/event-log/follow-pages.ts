@@ -36,44 +36,35 @@ export async function* followPages<C>(
   tail: Tail<C>,
 ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
   const { doorbell, pollIntervalMs } = tail;
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  for (const ended of tail.endings) {
-    if (ended.aborted) end();
-    ended.addEventListener('abort', end);
-  }
-  try {
-    let cursor = tail.start;
-    let failures = 0;
-    for (let isRung = false; !ending.signal.aborted;) {
-      const before = doorbell.position;
-      const { wakeCount } = doorbell;
-      let page: TailPage<C> | undefined;
-      try {
-        page = await unlessAborted(tail.read(cursor, isRung), ending.signal);
-        failures = 0;
-      } catch (error) {
-        if (!(error instanceof EventLogUnavailable)) throw error;
-        await pause(backOffMs(failures++, RETRY), ending.signal);
-        continue;
-      }
-      if (page === undefined) return;
-      cursor = page.next;
-      if (page.events.length > 0) yield page.events;
-      if (page.isFull) {
-        // After a page of events another may follow. After an empty page of a store with other
-        // users that is unknown.
-        isRung = page.events.length > 0;
-        continue;
-      }
-      // Also beyond the position that was rung before the read: had the log lost its end, waiting
-      // for that position would never end.
-      const known = before > tail.ordinal(cursor) ? before : tail.ordinal(cursor);
-      await doorbell.beyond(known, wakeCount, pollIntervalMs, ending.signal);
-      isRung = doorbell.position > known;
+  const ending = AbortSignal.any([...tail.endings]);
+  let cursor = tail.start;
+  let failures = 0;
+  for (let isRung = false; !ending.aborted;) {
+    const before = doorbell.position;
+    const { wakeCount } = doorbell;
+    let page: TailPage<C> | undefined;
+    try {
+      page = await unlessAborted(tail.read(cursor, isRung), ending);
+      failures = 0;
+    } catch (error) {
+      if (!(error instanceof EventLogUnavailable)) throw error;
+      await pause(backOffMs(failures++, RETRY), ending);
+      continue;
     }
-  } finally {
-    for (const ended of tail.endings) ended.removeEventListener('abort', end);
+    if (page === undefined) return;
+    cursor = page.next;
+    if (page.events.length > 0) yield page.events;
+    if (page.isFull) {
+      // After a page of events another may follow. After an empty page of a store with other
+      // users that is unknown.
+      isRung = page.events.length > 0;
+      continue;
+    }
+    // Also beyond the position that was rung before the read: had the log lost its end, waiting
+    // for that position would never end.
+    const known = before > tail.ordinal(cursor) ? before : tail.ordinal(cursor);
+    await doorbell.beyond(known, wakeCount, pollIntervalMs, ending);
+    isRung = doorbell.position > known;
   }
 }
 

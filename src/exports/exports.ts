@@ -11,9 +11,9 @@ import type {
 } from '../domain/export/export.decider.js';
 import type { Refused } from '../domain/refusal.js';
 import type { Scope } from '../domain/scope.js';
-import type { CommandMeta } from '../event-log/envelope.js';
+import { metaOf, type CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
-import { newId, timeNow } from '../foundation/world.js';
+import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import type { ExportProgress } from './shown-export.js';
@@ -140,7 +140,7 @@ export class Exports {
   async expire({ scope, exportId }: ExportName, because: ExpiryCause): Promise<void> {
     const command = { type: 'ExpireExport', because, now: timeNow() } as const;
     await this.parts.commands.execute(
-      new ExportCommandEnvelope(metaOf(scope, `export expired: ${because}`), exportId, command),
+      new ExportCommandEnvelope(exportMeta(scope, `export expired: ${because}`), exportId, command),
     );
     await this.remove(exportId);
   }
@@ -170,11 +170,5 @@ export class Exports {
 }
 
 /** Of a step that the service takes by itself. */
-export const metaOf = (scope: Scope, cause: string): CommandMeta => ({
-  scope,
-  commandId: newId(),
-  correlationId: newId(),
-  causationId: cause,
-  actor: { kind: 'system', id: 'exports' },
-  idempotency: null,
-});
+export const exportMeta = (scope: Scope, cause: string): CommandMeta =>
+  metaOf(scope, { kind: 'system', id: 'exports' }, cause);

@@ -25,11 +25,6 @@ export interface FollowerOptions<Page extends FollowedPage> {
   readonly settle?: () => Promise<unknown>;
   /** Called about every second while this process leads. */
   readonly refresh?: () => Promise<unknown>;
-  /** Moves the checkpoints of handlers that the page does not concern. @returns the moved ones. */
-  readonly moveIdle?: (
-    handlers: readonly Handler<Page>[],
-    page: Page,
-  ) => Promise<ReadonlySet<string>>;
   /** What is stored of handlers that another process leads. */
   readonly stored?: (names: readonly string[]) => Promise<ReadonlyMap<string, StoredPosition>>;
   /** Events in a page; bounds the memory. Default 500. */
@@ -337,13 +332,9 @@ export class Follower<Page extends FollowedPage> {
     const joined = [...turn.joined].filter(
       (handler) => log.compare(handler.position, page.last) < 0,
     );
-    const idle = joined.filter((handler) => handler.concernedBy?.(page) === false);
-    await Promise.all([
-      ...joined
-        .filter((handler) => !idle.includes(handler))
-        .map((handler) => this.orLeave(handler, turn, this.take(handler, page, turn))),
-      this.moveIdle(idle, page, turn),
-    ]);
+    await Promise.all(
+      joined.map((handler) => this.orLeave(handler, turn, this.take(handler, page, turn))),
+    );
   }
 
   private async take(handler: Handler<Page>, page: Page, turn: Turn<Page>): Promise<void> {
@@ -351,22 +342,6 @@ export class Follower<Page extends FollowedPage> {
     this.taken(handler);
     // The other handlers follow the tail meanwhile.
     if (handler.isBusy && turn.joined.has(handler)) this.catchUpAlone(handler, turn);
-  }
-
-  private async moveIdle(
-    idle: readonly Handler<Page>[],
-    page: Page,
-    turn: Turn<Page>,
-  ): Promise<void> {
-    if (idle.length === 0) return;
-    try {
-      const moved = await this.options.moveIdle?.(idle, page);
-      for (const handler of idle)
-        if (moved?.has(handler.name)) this.taken(handler);
-        else this.failed(handler, turn, new CheckpointMoved(handler.name));
-    } catch (failure) {
-      for (const handler of idle) this.failed(handler, turn, failure);
-    }
   }
 
   /** Waits for the work of a handler on the tail; with a failure, or after a while, it leaves. */

@@ -39,8 +39,6 @@ export interface Handler<Page extends FollowedPage> {
    * of the page, or behind it. After an error it begins again.
    */
   take(page: Page): Promise<void>;
-  /** Whether the page has events for it; missing: always. If not, `moveIdle` moves it. */
-  concernedBy?(page: Page): boolean;
   /** Work between its pages, during which it does not follow the tail. */
   readonly isBusy?: boolean;
   workOn?(): Promise<void>;

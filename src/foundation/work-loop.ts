@@ -5,6 +5,8 @@ import { elapsed } from './world.js';
 export interface WorkLoopStatus {
   /** Whether it was started, and not stopped. */
   readonly runs: boolean;
+  /** Pieces of work under way. */
+  readonly underWay: number;
   /** How long it could not take what is due, or not work on it. */
   readonly stillSeconds: number;
   readonly lastError: string | null;
@@ -44,6 +46,7 @@ export class WorkLoop {
   private tookAt = 0;
   private problem: string | null = null;
   private notWorked: { readonly since: number; readonly last: number } | undefined;
+  private readonly carried = new Map<Promise<void>, string>();
 
   constructor(private readonly parts: WorkLoopParts) {}
 
@@ -53,11 +56,31 @@ export class WorkLoop {
     this.running ??= Promise.all([this.run(), ...beside]);
   }
 
-  /** The calls of `take` and of the work beside end. */
+  /** The calls of `take`, the work beside and what is under way end. */
   async stop(): Promise<void> {
     this.stopping.abort();
     this.look();
     await this.running;
+    await Promise.all(this.carried.keys());
+  }
+
+  /** Aborts at the stop. */
+  get signal(): AbortSignal {
+    return this.stopping.signal;
+  }
+
+  /** What each piece of work under way is of. */
+  get underWay(): readonly string[] {
+    return [...this.carried.values()];
+  }
+
+  /** Something that was taken is under way. @param work does not reject. */
+  carry(work: Promise<void>, of: string): void {
+    const carried: Promise<void> = work.finally(() => {
+      this.carried.delete(carried);
+      this.look();
+    });
+    this.carried.set(carried, of);
   }
 
   /** Something may be due. */
@@ -83,6 +106,7 @@ export class WorkLoop {
     const notWorkedMs = this.failsToWork(now) ? now - (this.notWorked?.since ?? now) : 0;
     return {
       runs,
+      underWay: this.carried.size,
       stillSeconds: runs ? Math.max(now - this.tookAt, notWorkedMs) / 1_000 : 0,
       lastError: runs ? this.problem : null,
     };

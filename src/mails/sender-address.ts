@@ -40,3 +40,6 @@ export function senderOf(
 /** The host of the service's public address, which mails name as theirs. */
 export const hostOf = (publicUrl: string): string =>
   URL.canParse(publicUrl) ? new URL(publicUrl).hostname : 'localhost';
+
+/** The address that mails are from where nobody named one. */
+export const defaultFrom = (publicUrl: string): string => `no-reply@${hostOf(publicUrl)}`;

@@ -5,8 +5,10 @@ import { durationText } from '../foundation/duration.js';
 import { EventLogUnavailable, type LogCheck, type Position } from '../event-log/event-log.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import { pause } from '../foundation/pause.js';
+import type { WorkLoop } from '../foundation/work-loop.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/readiness.js';
-import type { Mails } from '../mails/mails.js';
+import type { MailSender } from '../mails/deliveries/mail-sender.js';
+import type { WaitingMails } from '../mails/deliveries/shown-mails.js';
 import type { PolicyRunner } from '../reacting/policy-runner.js';
 import { ping } from '../postgres/database.js';
 import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
@@ -28,6 +30,24 @@ const LOOK_AGAIN_MS = 1_000;
 /** How long a follower or a reaction may stand still before the service is degraded. */
 const STILL_SECONDS_DEGRADED = 10;
 
+/** What follows the log and works on what is due, for the health page and the metrics. */
+export interface RunningFollowers {
+  readonly follower: Follower<Page>;
+  readonly projections: Projections;
+  readonly policies: PolicyRunner;
+  readonly sealer: ChainSealer;
+  readonly webhooks: { readonly follower: AnnouncementsHandler; readonly sender: WebhookSender };
+  /** Undefined: no mail goes out. */
+  readonly mails: RunningMails | undefined;
+  readonly payments: PaymentsWork;
+}
+
+interface RunningMails {
+  readonly sender: MailSender;
+  /** Of all processes. @throws while the database is unavailable. */
+  waiting(): Promise<WaitingMails>;
+}
+
 /**
  * Readiness of the process: its stores answer, the database accepts writes, and its read models
  * have caught up once. Degraded: background work stands still.
@@ -41,19 +61,7 @@ export class ServiceReadiness implements ReadinessProbe {
   constructor(
     private readonly core: Pick<Core, 'pool' | 'log' | 'followedLog'>,
     private readonly generations: LiveGenerations,
-    private readonly followers: {
-      readonly follower: Follower<Page>;
-      readonly projections: Projections;
-      readonly policies: PolicyRunner;
-      readonly sealer: ChainSealer;
-      readonly webhooks: {
-        readonly follower: AnnouncementsHandler;
-        readonly sender: Pick<WebhookSender, 'status'>;
-      };
-      /** Undefined: no mail goes out. */
-      readonly mails: Mails | undefined;
-      readonly payments: PaymentsWork;
-    },
+    private readonly followers: RunningFollowers,
     private readonly names: readonly string[],
   ) {
     this.writes = new WriteProbe(core.pool, ANSWER_WITHIN_MS);
@@ -204,7 +212,7 @@ export class ServiceReadiness implements ReadinessProbe {
         this.guarded(() => paymentsHealth(payments)),
       ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
-    const sender = webhooks.sender.status();
+    const sender = sending(webhooks.sender);
     const followers = {
       ...projections,
       policies: reactions,
@@ -292,8 +300,13 @@ function clockHealth(newest: LogCheck): HealthCheck {
   return { ok: false, aheadSeconds, problem };
 }
 
-async function mailHealth(mails: Mails): Promise<HealthCheck> {
-  const sender = mails.sender.status();
+const sending = ({ loop }: { readonly loop: WorkLoop }) => {
+  const { runs: sends, ...status } = loop.status();
+  return { sends, ...status };
+};
+
+async function mailHealth(mails: RunningMails): Promise<HealthCheck> {
+  const sender = sending(mails.sender);
   const waiting = await mails.waiting().catch(() => undefined);
   const isSent = waiting !== undefined && waiting.unsentSeconds < STILL_SECONDS_DEGRADED;
   return { ok: sender.lastError === null && isSent, ...sender, ...waiting };
@@ -302,7 +315,7 @@ async function mailHealth(mails: Mails): Promise<HealthCheck> {
 /** What the provider refuses or does not answer is in the figures: it is no fault of ours. */
 async function paymentsHealth(payments: PaymentsWork): Promise<HealthCheck> {
   const { pusher, syncs } = payments;
-  const [pushing, walking] = [pusher.status(), syncs.status()];
+  const [pushing, walking] = [pusher.loop.status(), syncs.loop.status()];
   const lastError = pushing.lastError ?? walking.lastError;
   const stillSeconds = Math.max(pushing.stillSeconds, walking.stillSeconds);
   const read = await payments.figures().catch(() => undefined);

@@ -1,187 +1,239 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ChainSealer } from '../chain/chain-sealer.js';
-import type { HandlerStatus } from '../following/handler-status.js';
-import type { EventLogObserver } from '../event-log/event-log-observer.js';
+import { Gauge, type Registry } from 'prom-client';
+import { msAhead } from '../event-log/clock.js';
+import type { EventLog } from '../event-log/event-log.js';
+import type { PoolUse } from '../event-log/event-log-observer.js';
+import type { ExportFigures } from '../exports/storage/export-file-rows.js';
 import { timeNow } from '../foundation/world.js';
-import type { MailSenderStatus } from '../mails/deliveries/mail-sender.js';
-import type { WaitingMails } from '../mails/deliveries/shown-mails.js';
-import type { Mails } from '../mails/mails.js';
-import type { DailySyncs } from '../payments/incoming/daily-syncs.js';
-import type { RewardPusher } from '../payments/outgoing/reward-pusher.js';
-import type { PaymentFigures } from '../payments/payment-figures.js';
-import type { PolicyRunner, PolicyStatus } from '../reacting/policy-runner.js';
-import type {
-  AnnouncementsHandler,
-  WebhooksStatus,
-} from '../webhooks/deliveries/announcements-handler.js';
-import type { SenderStatus, WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
-import type { Follower } from '../following/follower.js';
-import type { Projections } from '../projecting/following/projections.js';
-import type { Page } from '../projecting/page.js';
+import type { WorkLoop } from '../foundation/work-loop.js';
+import type { QueueDepth } from '../work-queue/queue-depth.js';
+import type { RunningFollowers } from './health.js';
+import { observersIn, type Observers } from './observers.js';
 
-interface WatchedRunners {
-  readonly clock: { readonly aheadSeconds: number };
-  readonly follower: Follower<Page>;
-  readonly projections: Projections;
-  readonly policies: PolicyRunner;
-  readonly sealer: ChainSealer;
-  readonly webhooks: {
-    readonly follower: AnnouncementsHandler;
-    readonly sender: Pick<WebhookSender, 'status'>;
-  };
-  /** Undefined: no mail goes out. */
-  readonly mails:
-    (Pick<Mails, 'waiting'> & { readonly sender: Pick<Mails['sender'], 'status'> }) | undefined;
-  readonly payments: {
-    figures(): Promise<PaymentFigures>;
-    readonly pusher: Pick<RewardPusher, 'status'>;
-    readonly syncs: Pick<DailySyncs, 'status'>;
-  };
+type PoolName = 'requests' | 'background' | 'jobs' | 'operations' | 'log-readers';
+
+/** A gauge that shows a part of what is read at a scrape. */
+interface ShownGauge<T> {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+  readonly set: (gauge: Gauge, read: T) => unknown;
 }
 
-/** Metrics of the log, the read models and the policies. Labels are our own names, never ids. */
-export class LedgerMetrics {
-  /** To be passed to the log. */
-  readonly eventLog: EventLogObserver;
+/**
+ * Metrics of the log, its followers, and what this process holds and shares. Labels are our own
+ * names, never ids.
+ */
+export class Metrics {
+  readonly observe: Observers;
+  private readonly pools = new Map<PoolName, PoolUse>();
 
-  constructor(private readonly registry: Registry) {
-    const registers = [registry];
-    const appends = new Histogram({
-      name: 'ledger_append_duration_seconds',
-      help: 'Time from the call of an append to its answer',
-      labelNames: ['outcome'],
-      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
-      registers,
-    });
-    for (const outcome of ['appended', 'conflict', 'failed']) appends.zero({ outcome });
-    const batches = new Histogram({
-      name: 'ledger_append_batch_size',
-      help: 'Appends that were committed together',
-      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
-      registers,
-    });
-    const retries = new Counter({
-      name: 'ledger_append_retries_total',
-      help: 'Appends, or batches of them, that were sent again',
-      registers,
-    });
-    const unknownOutcomes = new Counter({
-      name: 'ledger_append_unknown_outcomes_total',
-      help: 'Tries of an append that ended without an answer',
-      registers,
-    });
-    const subscriptionRestarts = new Counter({
-      name: 'ledger_subscription_restarts_total',
-      help: 'Subscriptions to the log that broke, were dropped or fell silent, and were made anew',
-      registers,
-    });
-    this.eventLog = {
-      append: (ms, outcome) => appends.observe({ outcome }, ms / 1000),
-      batch: (size) => batches.observe(size),
-      retry: () => retries.inc(),
-      unknownOutcome: () => unknownOutcomes.inc(),
-      subscriptionRestart: () => subscriptionRestarts.inc(),
+  constructor(
+    private readonly registry: Registry,
+    build: { readonly version: string; readonly node: string },
+  ) {
+    const { eventLog, ...others } = observersIn(registry);
+    this.observe = {
+      ...others,
+      eventLog: { ...eventLog, pool: (use) => this.watchPool('log-readers', use) },
     };
+    this.watch(() => build, BUILD_GAUGES);
+    this.watch(() => this.pools, POOL_GAUGES);
   }
 
-  /**
-   * Reads the followers once a scrape; while a store is unavailable the gauges keep their values.
-   */
-  watch(followers: WatchedRunners): void {
-    const read = sharedWhileReading(() => readFollowers(followers));
-    for (const { set, labelNames = [], ...named } of FOLLOWER_GAUGES)
+  /** Shows the pool from now on, in place of an earlier one of its name. */
+  watchPool(name: PoolName, pool: PoolUse): void {
+    this.pools.set(name, pool);
+  }
+
+  watchFollowers(running: RunningFollowers, log: Pick<EventLog, 'check'>): void {
+    this.watch(() => readFollowers(running, log), FOLLOWER_GAUGES);
+  }
+
+  watchQueue(read: () => Promise<QueueDepth>): void {
+    this.watch(read, QUEUE_GAUGES);
+  }
+
+  watchExports(read: () => Promise<ExportFigures>): void {
+    this.watch(read, EXPORT_GAUGES);
+  }
+
+  /** The gauges share one reading of a scrape. While it fails they keep their values. */
+  private watch<T>(read: () => T | Promise<T>, gauges: readonly ShownGauge<T>[]): void {
+    let reading: Promise<T | undefined> | undefined;
+    const shared = (): Promise<T | undefined> =>
+      (reading ??= Promise.resolve()
+        .then(read)
+        .catch(() => undefined)
+        .finally(() => (reading = undefined)));
+    for (const { set, labelNames = [], ...named } of gauges)
       new Gauge({
         ...named,
         labelNames,
         registers: [this.registry],
-        // Every gauge collects for itself: one that another gauge sets shows the scrape before.
+        // Each collects for itself: a value that another gauge sets shows the scrape before.
         async collect() {
-          set(this, await read());
+          const seen = await shared();
+          if (seen !== undefined) set(this, seen);
         },
       });
   }
 }
 
-/** Undefined: a store is unavailable. */
-interface FollowersRead {
-  /** Of the newest entry of the log; of this process. */
-  readonly clockAheadSeconds: number;
-  readonly projections: Awaited<ReturnType<Projections['status']>> | undefined;
-  readonly policies: PolicyStatus | undefined;
-  readonly chain: HandlerStatus | undefined;
-  readonly webhooks: WebhooksStatus | undefined;
-  readonly sender: SenderStatus;
-  readonly mails: WaitingMails | undefined;
-  readonly mailSender: Pick<MailSenderStatus, 'stillSeconds'>;
-  readonly payments: PaymentFigures | undefined;
-  /** Of this process. */
-  readonly paymentsStill: { readonly pushes: number; readonly syncs: number };
-}
+const BUILD_GAUGES: readonly ShownGauge<Readonly<Record<string, string>>>[] = [
+  {
+    name: 'ledger_build_info',
+    help: 'Always 1; the release, and the Node.js that runs it',
+    labelNames: ['version', 'node'],
+    set: (gauge, build) => gauge.set({ ...build }, 1),
+  },
+];
+
+const ofPools =
+  (figure: (use: PoolUse) => number, state?: string) =>
+  (gauge: Gauge, pools: ReadonlyMap<PoolName, PoolUse>): void =>
+    pools.forEach((use, pool) => gauge.set({ pool, ...(state && { state }) }, figure(use)));
+
+const POOL_GAUGES: readonly ShownGauge<ReadonlyMap<PoolName, PoolUse>>[] = [
+  {
+    name: 'ledger_pool_connections',
+    help: 'Connections to Postgres by pool: used, idle',
+    labelNames: ['pool', 'state'],
+    set(gauge, pools) {
+      ofPools(({ totalCount, idleCount }) => totalCount - idleCount, 'used')(gauge, pools);
+      ofPools(({ idleCount }) => idleCount, 'idle')(gauge, pools);
+    },
+  },
+  {
+    name: 'ledger_pool_connections_max',
+    help: 'Connections to Postgres that a pool may open',
+    labelNames: ['pool'],
+    set: ofPools(({ options }) => options.max),
+  },
+  {
+    name: 'ledger_pool_waiters',
+    help: 'Callers that wait for a connection of a pool',
+    labelNames: ['pool'],
+    set: ofPools(({ waitingCount }) => waitingCount),
+  },
+];
+
+const QUEUE_GAUGES: readonly ShownGauge<QueueDepth>[] = [
+  {
+    name: 'ledger_jobs',
+    help: 'Jobs of all processes, counted up to 10 000: due, running, given-up',
+    labelNames: ['state'],
+    set(gauge, { due, running, givenUp }) {
+      gauge.set({ state: 'due' }, due);
+      gauge.set({ state: 'running' }, running);
+      gauge.set({ state: 'given-up' }, givenUp);
+    },
+  },
+  {
+    name: 'ledger_jobs_due_oldest_seconds',
+    help: 'How long the oldest due job has waited',
+    set: (gauge, { oldestDueSeconds }) => gauge.set(oldestDueSeconds),
+  },
+];
+
+const EXPORT_GAUGES: readonly ShownGauge<ExportFigures>[] = [
+  {
+    name: 'ledger_exports',
+    help: 'Exports of all processes: waiting, running, stored',
+    labelNames: ['state'],
+    set(gauge, figures) {
+      for (const state of ['waiting', 'running', 'stored'] as const)
+        gauge.set({ state }, figures[state]);
+    },
+  },
+  {
+    name: 'ledger_exports_stored_bytes',
+    help: 'Bytes that files of exports take',
+    set: (gauge, { storedBytes }) => gauge.set(storedBytes),
+  },
+  {
+    name: 'ledger_exports_waiting_oldest_seconds',
+    help: 'How long the oldest waiting export has waited',
+    set: (gauge, { oldestWaitingSeconds }) => gauge.set(oldestWaitingSeconds),
+  },
+];
 
 const NO_MAILS = { waiting: 0, oldestWaitingSeconds: 0, unsentSeconds: 0 };
 
-async function readFollowers(followers: WatchedRunners): Promise<FollowersRead> {
+/** A part is undefined while a store that it needs is unavailable. */
+async function readFollowers(running: RunningFollowers, log: Pick<EventLog, 'check'>) {
   const now = timeNow();
-  const [projections, policies, chain, webhooks, mails, payments] = await Promise.all([
-    followers.projections.status(followers.follower).catch(() => undefined),
-    followers.policies.status(now, followers.follower).catch(() => undefined),
-    followers.sealer.status(now, followers.follower).catch(() => undefined),
-    followers.webhooks.follower.status(now, followers.follower).catch(() => undefined),
-    followers.mails === undefined ? NO_MAILS : followers.mails.waiting().catch(() => undefined),
-    followers.payments.figures().catch(() => undefined),
-  ]);
-  const sender = followers.webhooks.sender.status();
-  const mailSender = followers.mails?.sender.status() ?? { stillSeconds: 0 };
-  const { pusher, syncs } = followers.payments;
-  const paymentsStill = {
-    pushes: pusher.status().stillSeconds,
-    syncs: syncs.status().stillSeconds,
+  const { follower, projections, policies, sealer, webhooks, mails, payments } = running;
+  const unlessAway = <T>(read: Promise<T>): Promise<T | undefined> => read.catch(() => undefined);
+  const [ofProjections, ofPolicies, ofChain, ofWebhooks, ofMails, ofPayments, aheadMs] =
+    await Promise.all([
+      unlessAway(projections.status(follower)),
+      unlessAway(policies.status(now, follower)),
+      unlessAway(sealer.status(now, follower)),
+      unlessAway(webhooks.follower.status(now, follower)),
+      mails === undefined ? NO_MAILS : unlessAway(mails.waiting()),
+      unlessAway(payments.figures()),
+      unlessAway(log.check().then(msAhead)),
+    ]);
+  return {
+    running,
+    aheadMs,
+    projections: ofProjections,
+    policies: ofPolicies,
+    chain: ofChain,
+    webhooks: ofWebhooks,
+    mails: ofMails,
+    payments: ofPayments,
   };
-  const mailing = { mails, mailSender };
-  const clockAheadSeconds = followers.clock.aheadSeconds;
-  const behindLog = { projections, policies, chain, webhooks, sender };
-  return { clockAheadSeconds, ...behindLog, ...mailing, payments, paymentsStill };
 }
 
-/** Callers at the same time share one reading. */
-function sharedWhileReading<T>(read: () => Promise<T>): () => Promise<T> {
-  let reading: Promise<T> | undefined;
-  return () => (reading ??= read().finally(() => (reading = undefined)));
-}
-
-type Label = 'projection' | 'follower';
-
-interface FollowerGauge {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames?: readonly Label[];
-  readonly set: (gauge: Gauge<Label>, read: FollowersRead) => void;
-}
+type FollowersRead = Awaited<ReturnType<typeof readFollowers>>;
 
 /** A gauge of each projection. */
 const ofProjections =
-  (
-    member: 'lagEvents' | 'lagSeconds' | 'parkedStreams' | 'unreadableStreams',
-  ): FollowerGauge['set'] =>
-  (gauge, { projections = [] }) =>
+  (member: 'lagEvents' | 'lagSeconds' | 'parkedStreams' | 'unreadableStreams') =>
+  (gauge: Gauge, { projections = [] }: FollowersRead): void =>
     projections.forEach((row) => gauge.set({ projection: row.projection }, row[member]));
-
-type Row<Part extends keyof FollowersRead> = NonNullable<FollowersRead[Part]>;
 
 /** A gauge of a figure of one part. */
 const of =
   <Part extends 'policies' | 'chain' | 'webhooks' | 'mails' | 'payments'>(
     part: Part,
-    figure: (row: Row<Part>) => number,
-  ): FollowerGauge['set'] =>
-  (gauge, { [part]: row }) =>
-    row && gauge.set(figure(row));
+    figure: (row: NonNullable<FollowersRead[Part]>) => number,
+  ) =>
+  (gauge: Gauge, { [part]: row }: FollowersRead): void => {
+    if (row) gauge.set(figure(row));
+  };
 
-const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
+/** How long a loop of this process has not worked. */
+const stillOf =
+  (sender: (running: RunningFollowers) => { readonly loop: WorkLoop } | undefined) =>
+  (gauge: Gauge, { running }: FollowersRead): void =>
+    gauge.set(sender(running)?.loop.status().stillSeconds ?? 0);
+
+const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
+  {
+    name: 'ledger_follower_leads',
+    help: '1 where this process does the work, 0 on standby',
+    labelNames: ['follower'],
+    set(gauge, { running: { follower, projections, policies, sealer, webhooks } }) {
+      for (const name of [...projections.names, policies.name, webhooks.follower.name])
+        gauge.set({ follower: name }, follower.leads(name) ? 1 : 0);
+      gauge.set({ follower: 'chain' }, follower.leads(sealer.name) ? 1 : 0);
+    },
+  },
+  {
+    name: 'ledger_position_waiters',
+    help: 'Reads that wait for read models, or for the reactions of policies',
+    labelNames: ['on'],
+    set(gauge, { running: { follower, policies } }) {
+      gauge.set({ on: 'projections' }, follower.waiting);
+      gauge.set({ on: 'policies' }, policies.waiting);
+    },
+  },
   {
     name: 'ledger_clock_ahead_seconds',
     help: 'How far the newest entry of the log is ahead of the clock of this process',
-    set: (gauge, { clockAheadSeconds }) => gauge.set(clockAheadSeconds),
+    set: (gauge, { aheadMs }) => aheadMs !== undefined && gauge.set(aheadMs / 1_000),
   },
   {
     name: 'ledger_follower_still_seconds',
@@ -262,7 +314,7 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
     name: 'ledger_webhook_sender_still_seconds',
     help: 'How long this process could not read which webhooks are due, or make their bodies',
-    set: (gauge, { sender }) => gauge.set(sender.stillSeconds),
+    set: stillOf(({ webhooks }) => webhooks.sender),
   },
   {
     name: 'ledger_webhooks_waiting',
@@ -282,7 +334,7 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
     name: 'ledger_mail_sender_still_seconds',
     help: 'How long this process could not read which mails are due, or make them',
-    set: (gauge, { mailSender }) => gauge.set(mailSender.stillSeconds),
+    set: stillOf(({ mails }) => mails?.sender),
   },
   {
     name: 'ledger_mails_waiting',
@@ -302,12 +354,12 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
     name: 'ledger_payment_pusher_still_seconds',
     help: 'How long this process could not read which rewards the payment provider is to pay',
-    set: (gauge, { paymentsStill }) => gauge.set(paymentsStill.pushes),
+    set: stillOf(({ payments }) => payments.pusher),
   },
   {
     name: 'ledger_payment_syncs_still_seconds',
     help: 'How long this process could not read which daily walks are due, or record their facts',
-    set: (gauge, { paymentsStill }) => gauge.set(paymentsStill.syncs),
+    set: stillOf(({ payments }) => payments.syncs),
   },
   {
     name: 'ledger_payment_events_waiting',

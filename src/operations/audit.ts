@@ -4,11 +4,11 @@ import { OperationCommandEnvelope } from '../command-handling/commands.js';
 import type { Core } from '../stores/core.js';
 import { personal, type Personal } from '../domain/personal.js';
 import { MODES, type Scope } from '../domain/scope.js';
-import type { Actor, CommandMeta } from '../event-log/envelope.js';
+import { metaOf, type Actor, type CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { digestOf } from '../foundation/canonical-json.js';
 import { firstLine } from '../foundation/describe-error.js';
-import { newId, timeNow } from '../foundation/world.js';
+import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /** A member of staff, and the channel of the call. Names are compared without case. */
@@ -97,14 +97,10 @@ export const operatorMeta = (
   scope: Scope,
   by: Staff,
   causationId: string,
-): StaffMeta => ({
-  scope,
-  commandId: newId(),
-  correlationId: newId(),
-  causationId,
-  actor: actorOf(core, scope, by),
-  idempotency: null,
-});
+): StaffMeta => {
+  const actor = actorOf(core, scope, by);
+  return { ...metaOf(scope, actor, causationId), actor };
+};
 
 export function actorOf(
   { names }: Pick<Core, 'names'>,

@@ -13,17 +13,7 @@ interface Turn {
 }
 
 /** Named locks that one process of all holds, until it releases them or dies. */
-export interface Locks {
-  /**
-   * Takes those that are free, and checks that the others taken so far are still held.
-   * @returns those taken now. @throws when the store is unavailable; then none is held.
-   */
-  take(names: readonly string[]): Promise<readonly string[]>;
-  /** Called when all were lost. */
-  onLost(listener: () => void): void;
-  /** Releases all for good. */
-  release(): void;
-}
+export type Locks = Pick<AdvisoryLocks, 'take' | 'onLost' | 'release'>;
 
 /**
  * What this process leads (a projection, the policies, the sealing). A process that has not noticed
@@ -108,7 +98,7 @@ export interface AdvisoryLockOptions {
  * Session advisory locks of Postgres, all on one connection. Postgres releases them when that
  * connection ends, whatever happened to the process.
  */
-export class AdvisoryLocks implements Locks {
+export class AdvisoryLocks {
   private client: PoolClient | undefined;
   private isReleased = false;
   private readonly listeners: (() => void)[] = [];
@@ -123,10 +113,15 @@ export class AdvisoryLocks implements Locks {
     this.answerWithinMs = options.answerWithinMs ?? ANSWER_WITHIN_MS;
   }
 
+  /** Called when all were lost. */
   onLost(listener: () => void): void {
     this.listeners.push(listener);
   }
 
+  /**
+   * Takes those that are free, and checks that the others taken so far are still held.
+   * @returns those taken now. @throws when the store is unavailable; then none is held.
+   */
   async take(names: readonly string[]): Promise<readonly string[]> {
     const lockNames = (this.lockNames ??=
       (await this.options.lockNames?.()) ?? new Map<string, string>());
@@ -148,7 +143,7 @@ export class AdvisoryLocks implements Locks {
     }
   }
 
-  /** Closes the connection, so that no lock remains. */
+  /** Releases all for good: closes the connection, so that no lock remains. */
   release(): void {
     this.isReleased = true;
     if (this.client) this.drop(this.client);

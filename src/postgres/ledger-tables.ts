@@ -9,8 +9,8 @@ type Json<T> = ColumnType<T, string, string>;
 type JsonWithDefault<T> = ColumnType<T, string | undefined, string>;
 
 /**
- * The small tables, as the migrations leave them (test/postgres/ledger-tables.test.ts compares
- * them). Not here: the log's, which only its adapter uses, and those of read models.
+ * The tables that the query builder reads or writes, as the migrations leave them
+ * (test/postgres/ledger-tables.test.ts compares them). Raw SQL types its own rows.
  */
 export interface LedgerTables {
   'ledger.call_counts': CallCounts;
@@ -26,26 +26,18 @@ export interface LedgerTables {
   'ledger.log_copies': LogCopies;
   'ledger.log_losses': LogLosses;
   'ledger.log_seals': LogSeals;
-  'ledger.mail_deliveries': MailDeliveries;
   'ledger.operation_runs': OperationRuns;
   'ledger.operator_sessions': OperatorSessions;
-  'ledger.parked_events': ParkedEvents;
   'ledger.parked_reactions': ParkedReactions;
   'ledger.parked_streams': ParkedStreams;
-  'ledger.payment_tenants': PaymentTenants;
-  'ledger.payment_waiting_events': PaymentWaitingEvents;
-  'ledger.payment_work': PaymentWork;
   'ledger.projection_checkpoints': ProjectionCheckpoints;
-  'ledger.projection_erasures': ProjectionErasures;
   'ledger.projection_generations': ProjectionGenerations;
   'ledger.projection_history': ProjectionHistory;
   'ledger.retried_reactions': RetriedReactions;
   'ledger.skipped_events': SkippedEvents;
   'ledger.themes': Themes;
-  'ledger.unsubscribed_addresses': UnsubscribedAddressRows;
   'ledger.webhook_attempts': WebhookAttempts;
   'ledger.handler_checkpoints': HandlerCheckpoints;
-  'ledger.policy_checkpoints': PolicyCheckpoints;
   'ledger.webhook_deliveries': WebhookDeliveries;
   'ledger.webhook_endpoints': WebhookEndpoints;
   'ledger.webhook_signing_keys': WebhookSigningKeys;
@@ -206,35 +198,6 @@ interface Themes {
   position: string | null;
 }
 
-interface UnsubscribedAddressRows {
-  tenant: string;
-  mode: string;
-  address: string;
-  at: Generated<Date>;
-}
-
-interface MailDeliveries {
-  id: string;
-  tenant: string;
-  mode: string;
-  type: string;
-  account: string;
-  person: string;
-  about: string | null;
-  stream: string;
-  revision: bigint;
-  event_id: string;
-  created: Date;
-  state: Generated<'PENDING' | 'SENDING' | 'DELIVERED' | 'DEAD' | 'UNKNOWN'>;
-  attempts: Generated<number>;
-  next_attempt_at: Date | null;
-  retried_until: Date | null;
-  leased_until: Date | null;
-  claimed_by: number | null;
-  reason: string | null;
-  ended_at: Date | null;
-}
-
 interface OperationRuns {
   id: string;
   operation: string;
@@ -265,16 +228,6 @@ interface OperatorSessions {
   ends: Date;
 }
 
-interface ParkedEvents {
-  projection: string;
-  generation: number;
-  stream: string;
-  revision: Int8;
-  position: string;
-  reason: string;
-  parked_at: Generated<Date>;
-}
-
 interface ParkedReactions {
   id: GeneratedAlways<bigint>;
   event_id: string;
@@ -301,55 +254,6 @@ interface ParkedStreams {
   parked_at: Generated<Date>;
 }
 
-interface PaymentTenants {
-  tenant: string;
-  mode: string;
-  last_event_at: Date | null;
-  last_sync_at: Date | null;
-  sync_due_at: Date | null;
-  sync_since: Date | null;
-  sync_cursor: string | null;
-  sync_late_since: Date | null;
-  failures: Generated<number>;
-  problem: string | null;
-  leased_until: Date | null;
-  claimed_by: number | null;
-}
-
-interface PaymentWaitingEvents {
-  event_ref: string;
-  stream: string;
-  tenant: string;
-  mode: string;
-  subject: string;
-  at: Date;
-  is_linked: Generated<boolean>;
-}
-
-interface PaymentWork {
-  tenant: string;
-  mode: string;
-  account: string;
-  next_attempt_at: Date;
-  failures: Generated<number>;
-  reason: string | null;
-  retries_parked: Generated<boolean>;
-  woken: Generated<bigint>;
-  leased_until: Date | null;
-  claimed_by: number | null;
-  waiting_since: Generated<Date>;
-}
-
-/** Of releases before `HandlerCheckpoints`. */
-interface PolicyCheckpoints {
-  name: string;
-  position: string | null;
-  updated_at: Generated<Date>;
-  witness: string | null;
-  trail: JsonWithDefault<readonly { readonly reached: string; readonly witness: string }[]>;
-  losses: Generated<number>;
-}
-
 interface ProjectionCheckpoints {
   projection: string;
   generation: number;
@@ -358,18 +262,6 @@ interface ProjectionCheckpoints {
   updated_at: Generated<Date>;
   last_error: string | null;
   witness: string | null;
-}
-
-interface ProjectionErasures {
-  projection: string;
-  generation: number;
-  account_ref: string;
-  erasure_id: string;
-  tenant: string;
-  mode: string;
-  persons: readonly string[];
-  next_piece: Json<unknown>;
-  begun_at: Generated<Date>;
 }
 
 interface ProjectionGenerations {

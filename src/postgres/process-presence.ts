@@ -19,45 +19,25 @@ const held = (lockClass: number, further: RawBuilder<boolean>): RawBuilder<unkno
       and database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * A sign of life that ends with the process, for any reason: an advisory lock on a connection of
- * its own.
- */
-class Presence {
-  private readonly connection: KeptConnection;
-
-  /** @param lock the statement that takes it. */
-  constructor(pool: Pool, lock: string, values: readonly number[]) {
-    this.connection = new KeptConnection(pool, async (client) => {
-      await client.query(lock, [...values]);
-    });
-  }
-
-  start(): Promise<void> {
-    return this.connection.start();
-  }
-
-  stop(): Promise<void> {
-    return this.connection.stop();
-  }
-}
-
-/**
  * The presence of a process of the service: others can see whether the process that began some work
- * is still alive.
+ * is still alive. A sign of life that ends with the process, for any reason: advisory locks on a
+ * connection of its own.
  */
-export class ProcessPresence extends Presence {
+export class ProcessPresence extends KeptConnection {
   /** Names this process in the rows that it writes. */
   readonly id: number;
 
   /** @param release names the release of the process, see `releaseOf`. */
   constructor(pool: Pool, release = UNNAMED_RELEASE) {
     const id = randomInt(1, 2 ** 31 - 1);
-    super(pool, 'select pg_advisory_lock_shared($3, $4), pg_advisory_lock($1, $2)', [
-      LOCK_CLASSES.process,
-      id,
-      LOCK_CLASSES.release,
-      release,
-    ]);
+    super(pool, async (client) => {
+      await client.query('select pg_advisory_lock_shared($3, $4), pg_advisory_lock($1, $2)', [
+        LOCK_CLASSES.process,
+        id,
+        LOCK_CLASSES.release,
+        release,
+      ]);
+    });
     this.id = id;
   }
 
@@ -100,9 +80,11 @@ export class ProcessPresence extends Presence {
  * The presence of a command that may append to the log. Separate from that of services: a check for
  * a service, which keeps read models up to date and runs jobs, does not mean a command.
  */
-export class CommandPresence extends Presence {
+export class CommandPresence extends KeptConnection {
   constructor(pool: Pool) {
-    super(pool, 'select pg_advisory_lock_shared($1, 0)', [LOCK_CLASSES.command]);
+    super(pool, async (client) => {
+      await client.query('select pg_advisory_lock_shared($1, 0)', [LOCK_CLASSES.command]);
+    });
   }
 
   /** SQL that is true while any command shows its presence in this database. */

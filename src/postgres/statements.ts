@@ -49,6 +49,31 @@ export interface Connection {
   ): Promise<QueryResult<R>>;
 }
 
+/** Functions of a database, without their first parameter. */
+type BoundTo<Db, Functions> = {
+  readonly [Name in keyof Functions]: Functions[Name] extends (
+    db: Db,
+    ...rest: infer Rest
+  ) => infer T
+    ? (...rest: Rest) => T
+    : never;
+};
+
+/** The functions for one database: a port whose other side is simulated. */
+export const boundTo = <
+  Db,
+  F extends Readonly<Record<string, (db: Db, ...rest: never[]) => unknown>>,
+>(
+  db: Db,
+  functions: F,
+): BoundTo<Db, F> =>
+  Object.fromEntries(
+    Object.entries(functions).map(([name, work]) => [
+      name,
+      (...rest: never[]) => work(db, ...rest),
+    ]),
+  ) as BoundTo<Db, F>;
+
 /** @throws the database's errors. */
 export async function fetchRows<T>(db: Connection, statement: Statement<T>): Promise<T[]> {
   return (await send(db, statement)).rows as T[];

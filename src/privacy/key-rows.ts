@@ -2,7 +2,17 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Pool } from 'pg';
 import type { SubjectId } from '../domain/personal.js';
 import { compiledOnce, fetchRows, run, tables, type Given } from '../postgres/statements.js';
-import type { KeyRow, KeyRows } from './subject-keys.js';
+
+/** A subject's wrapped key; null: destroyed. */
+export interface KeyRow {
+  readonly subject: SubjectId;
+  readonly wrapped: Buffer | null;
+}
+
+interface MadeKey {
+  readonly subject: SubjectId;
+  readonly wrapped: Buffer;
+}
 
 const FIND = compiledOnce(
   'subject_keys.find',
@@ -14,7 +24,7 @@ const FIND = compiledOnce(
 );
 
 /** Raw SQL: the builder has no `unnest` of two lists. */
-const creation = (rows: Parameters<KeyRows['create']>[0]): RawBuilder<unknown> =>
+const creation = (rows: readonly MadeKey[]): RawBuilder<unknown> =>
   sql`insert into vault.subject_keys (subject, wrapped)
       select * from unnest(${rows.map(({ subject }) => subject)}::uuid[], ${rows.map(({ wrapped }) => wrapped)}::bytea[])
       on conflict (subject) do nothing`;
@@ -26,19 +36,25 @@ const destruction = (subjects: readonly SubjectId[]): RawBuilder<unknown> =>
       on conflict (subject) do update set wrapped = null, destroyed_at = now()
       where known.wrapped is not null`;
 
-/** The rows of `vault.subject_keys`. */
-export class PostgresKeyRows implements KeyRows {
+/** The rows of `vault.subject_keys`, one per subject. Every change is durable when it returns. */
+export class PostgresKeyRows {
   constructor(private readonly pool: Pool) {}
 
+  /** Subjects without a row are left out. */
   find(subjects: readonly SubjectId[]): Promise<readonly KeyRow[]> {
     return fetchRows(this.pool, FIND({ subjects }));
   }
 
-  async create(rows: Parameters<KeyRows['create']>[0]): Promise<void> {
+  /** A subject that has a row keeps it. */
+  async create(rows: readonly MadeKey[]): Promise<void> {
     await run(this.pool, creation(rows));
   }
 
+  /** Also of subjects without a row: they get one, without a key. */
   async destroy(subjects: readonly SubjectId[]): Promise<void> {
     await run(this.pool, destruction(subjects));
   }
 }
+
+/** Where wrapped keys are stored. */
+export type KeyRows = Pick<PostgresKeyRows, 'find' | 'create' | 'destroy'>;

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { SubjectId } from '../domain/personal.js';
 import { upToEntries } from '../foundation/up-to-entries.js';
 import { newBytes } from '../foundation/world.js';
+import type { KeyRows } from './key-rows.js';
 import type { Sealer } from './sealed-bytes.js';
 
 /**
@@ -27,22 +28,6 @@ export interface SubjectKeys {
    * keys.
    */
   forget(subjects?: Iterable<SubjectId>): void;
-}
-
-/** A subject's wrapped key; null: destroyed. */
-export interface KeyRow {
-  readonly subject: SubjectId;
-  readonly wrapped: Buffer | null;
-}
-
-/** Where wrapped keys are stored, one row per subject. Every change is durable when it returns. */
-export interface KeyRows {
-  /** Subjects without a row are left out. */
-  find(subjects: readonly SubjectId[]): Promise<readonly KeyRow[]>;
-  /** A subject that has a row keeps it. */
-  create(rows: readonly { readonly subject: SubjectId; readonly wrapped: Buffer }[]): Promise<void>;
-  /** Also of subjects without a row: they get one, without a key. */
-  destroy(subjects: readonly SubjectId[]): Promise<void>;
 }
 
 const CACHED_KEYS_MAX = 50_000;

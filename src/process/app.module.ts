@@ -1,12 +1,5 @@
 import type { Pool } from 'pg';
-import {
-  Module,
-  type DynamicModule,
-  type FactoryProvider,
-  type InjectionToken,
-  type Provider,
-  type ValueProvider,
-} from '@nestjs/common';
+import { Module, type DynamicModule } from '@nestjs/common';
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
@@ -18,11 +11,8 @@ import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
-import { TenantDirectory } from '../tenants/tenant-directory.js';
-import { CodeOwners } from '../command-handling/needs/code-owners.js';
 import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../stores/core.js';
-import { Exports } from '../exports/exports.js';
 import { ConsoleAssetsController } from '../console/assets/assets.controller.js';
 import { ConsoleModerationController } from '../console/pages/moderation.controller.js';
 import { ConsoleWebhooksController } from '../console/pages/webhooks.controller.js';
@@ -52,12 +42,11 @@ import { ConsoleStatementController } from '../console/pages/statement.controlle
 import { ConsoleVerifyController } from '../console/pages/verify.controller.js';
 import { RememberedCredit } from '../operations/accounts/account-credit.js';
 import { TenantPages } from '../console/pages/tenant-pages.js';
-import { ConsoleGate } from '../console/sessions/console-gate.js';
+import type { ConsoleGate } from '../console/sessions/console-gate.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
-import { FailedCredentials } from '../http/limits/call-limit.js';
-import { RateLimits } from '../http/limits/rate-limits.js';
+import type { FailedCredentials } from '../http/limits/call-limit.js';
+import type { RateLimits } from '../http/limits/rate-limits.js';
 import { PaymentEventsController } from '../http/integrations/payment-events.controller.js';
-import { PaymentEvents } from '../payments/incoming/payment-events.js';
 import { AccountDiscounts } from '../http/discounts/account-discounts.js';
 import { Coupons } from '../http/discounts/coupons.js';
 import { DiscountsController } from '../http/discounts/discounts.controller.js';
@@ -69,7 +58,7 @@ import { READINESS_PROBE, type ReadinessProbe } from '../http/health/readiness.j
 import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
 import { LedgerOperations } from '../http/operations/ledger-operations.js';
 import { OperationCalls } from '../http/operations/operation-calls.js';
-import { OperationRuns } from '../http/operations/operation-runs.js';
+import type { OperationRuns } from '../http/operations/operation-runs.js';
 import { OperatedPayments } from '../http/operations/operated-payments.js';
 import { OperationsCore } from '../http/operations/operations-core.js';
 import { OperationsController } from '../http/operations/operations.controller.js';
@@ -81,10 +70,8 @@ import { ReferralCodesController } from '../http/referral-codes/referral-codes.c
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
 import { SubscriptionsController } from '../http/webhooks/subscriptions.controller.js';
-import { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
-import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
-import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
-import type { Webhooks } from '../webhooks/webhooks.js';
+import type { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
+import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { KeySetController } from '../http/webhooks/key-set.controller.js';
 import { Presentation } from '../http/users/presentation.js';
 import { UserLookUps } from '../http/users/user-look-ups.js';
@@ -106,13 +93,11 @@ import { OwnWrites, type Progress, type WaitLimits } from '../http/writing/own-w
 import { Writes } from '../http/writing/writes.js';
 import type { KeptAnswers } from '../idempotency/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
-import { KeyedNames } from '../privacy/keyed-names.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import { MailPreviews } from '../mails/mail-previews.js';
 import { UnsubscribedAddresses } from '../mails/unsubscribed-addresses.js';
 import type { SmtpSender } from '../mails/sending/smtp-sender.js';
-import { ThemeChanges } from '../themes/theme-changes.js';
 import { Themes } from '../themes/themes.js';
 import type { Payments } from './start-payments.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
@@ -141,7 +126,7 @@ export interface ModuleParts {
   readonly runs: OperationRuns;
   readonly waitLimits: WaitLimits;
   readonly publicUrl: () => string;
-  readonly webhooks: Pick<Webhooks, 'guard' | 'tests'>;
+  readonly webhooks: { readonly guard: EndpointGuard; readonly tests: TestDeliveries };
   readonly payments: Payments;
   /** Counts wrong signatures together with wrong keys. */
   readonly failedCredentials: FailedCredentials;
@@ -150,7 +135,6 @@ export interface ModuleParts {
   readonly mailFrom: () => string;
   /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
-  /** Whether the console has the page with each of its components. */
 }
 
 const TENANT_CONTROLLERS = [
@@ -222,31 +206,34 @@ export class AppModule {
         HealthController,
         MetricsController,
       ],
-      providers: [...readModels(parts), ...http(parts), ...shown(parts)],
+      providers: [
+        { provide: READINESS_PROBE, useValue: parts.readiness },
+        { provide: METRICS_REGISTRY, useValue: parts.registry },
+        ...injected(parts).map((one) => ({ provide: one.constructor, useValue: one })),
+      ],
     };
   }
 }
 
-function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
+function queriesOf({ core, generations, slowReads }: ModuleParts) {
   const reads = <Tables>(projection: string): LiveReads<Tables> =>
     new LiveReads(core.pool, generations, projection, slowReads);
-  return [
-    value(AccountQueries, new AccountQueries(reads('accounts'))),
-    value(UserQueries, new UserQueries(reads('users'))),
-    value(ReferralCodeQueries, new ReferralCodeQueries(reads('referral-codes'))),
-    value(ReferralQueries, new ReferralQueries(reads('referrals'))),
-    value(RewardQueries, new RewardQueries(reads('rewards'))),
-    value(RewardBalanceQueries, new RewardBalanceQueries(reads('reward-balances'))),
-    value(ExportQueries, new ExportQueries(reads('exports'))),
-    value(DailyFigureQueries, new DailyFigureQueries(reads('daily-figures'))),
-  ];
+  return {
+    accounts: new AccountQueries(reads('accounts')),
+    users: new UserQueries(reads('users')),
+    codes: new ReferralCodeQueries(reads('referral-codes')),
+    referrals: new ReferralQueries(reads('referrals')),
+    rewards: new RewardQueries(reads('rewards')),
+    balances: new RewardBalanceQueries(reads('reward-balances')),
+    exports: new ExportQueries(reads('exports')),
+    dailyFigures: new DailyFigureQueries(reads('daily-figures')),
+  };
 }
 
-function http(parts: ModuleParts): Provider[] {
-  const { core, answers, logger, progress, publicUrl } = parts;
-  const ownWrites = new OwnWrites(core.log, progress, parts.waitLimits);
-  const writes = new Writes(answers, ownWrites, core.names, logger);
-  const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
+/** What controllers name in their constructors, each by its class. */
+function injected(parts: ModuleParts): readonly object[] {
+  const { core, answers, logger, publicUrl } = parts;
+  const ownWrites = new OwnWrites(core.log, parts.progress, parts.waitLimits);
   const operations = new OperationsCore(
     core,
     parts.operationsPool,
@@ -258,117 +245,72 @@ function http(parts: ModuleParts): Provider[] {
   const payments = new OperatedPayments(parts.payments.provider, parts.webhooks.guard, publicUrl);
   const calls = new OperationCalls(operations, parts.runs, payments);
   const pages = new TenantPages(ledgerOperations, calls);
+  const gateway = new CommandGateway(
+    core.commands,
+    new Writes(answers, ownWrites, core.names, logger),
+    ownWrites,
+    new Set<string>(POLICIES.flatMap(({ handles }) => [...handles])),
+    new UnreadableAccounts(core.pool, accountProjectors),
+  );
   return [
-    value(KeyedNames, core.names),
-    value(UnsubscribedAddresses, new UnsubscribedAddresses(core.pool, core.names)),
-    value(Exports, core.exports),
-    value(ThemeChanges, core.themeChanges),
-    value(Themes, new Themes(core.themeRows)),
-    value(FileDownloads, new FileDownloads(core.downloads, new DownloadPlaces())),
-    value(WebhookSubscriptions, core.webhooks),
-    value(TestDeliveries, parts.webhooks.tests),
-    value(EndpointGuard, parts.webhooks.guard),
-    value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
-    value(PaymentEvents, parts.payments.events),
-    value(OperatedPayments, payments),
-    value(OperationCalls, calls),
-    value(TenantDirectory, core.tenants),
-    value(FailedCredentials, parts.failedCredentials),
-    value(CodeOwners, core.owners),
-    value(RateLimits, parts.rateLimits),
-    value(OperationRuns, parts.runs),
-    value(OperationsCore, operations),
-    value(LedgerOperations, ledgerOperations),
-    value(TenantPages, pages),
-    value(EventDownloads, new EventDownloads(pages)),
-    value(RememberedCredit, new RememberedCredit()),
-    value(OwnWrites, ownWrites),
-    value(ConsoleGate, parts.console),
-    value(READINESS_PROBE, parts.readiness),
-    value(METRICS_REGISTRY, parts.registry),
-    value(
-      CommandGateway,
-      new CommandGateway(
-        core.commands,
-        writes,
-        ownWrites,
-        settingOff,
-        new UnreadableAccounts(core.pool, accountProjectors),
-      ),
-    ),
-    value(
-      ShareLinkRedirects,
-      new ShareLinkRedirects(parts.visits, core.owners, core.tenants, publicUrl),
-    ),
+    core.names,
+    core.exports,
+    core.themeChanges,
+    core.webhooks,
+    core.tenants,
+    core.owners,
+    parts.webhooks.tests,
+    parts.webhooks.guard,
+    parts.payments.events,
+    parts.failedCredentials,
+    parts.rateLimits,
+    parts.runs,
+    parts.console,
+    new UnsubscribedAddresses(core.pool, core.names),
+    new FileDownloads(core.downloads, new DownloadPlaces()),
+    new SigningKeys(core.pool, core.webhookKeysSealer),
+    new EventDownloads(pages),
+    new RememberedCredit(),
+    new ShareLinkRedirects(parts.visits, core.owners, core.tenants, publicUrl),
+    payments,
+    calls,
+    operations,
+    ledgerOperations,
+    pages,
+    ownWrites,
+    gateway,
+    ...shown(parts, gateway),
   ];
 }
 
-/** What shows facts of several read models together. */
-function shown({ core, publicUrl, smtp, mailFrom }: ModuleParts): Provider[] {
+/** What shows facts of several read models together, and what it reads. */
+function shown(parts: ModuleParts, gateway: CommandGateway): readonly object[] {
+  const { core, publicUrl, smtp, mailFrom } = parts;
+  const { tenants, owners, names } = core;
+  const themes = new Themes(core.themeRows);
+  const queries = queriesOf(parts);
+  const { accounts, users, codes, rewards, balances } = queries;
   return [
-    made(
-      UserLookUps,
-      [CommandGateway, UserQueries, ReferralCodeQueries],
-      (gateway: CommandGateway, users: UserQueries, codes: ReferralCodeQueries) =>
-        new UserLookUps(gateway, users, codes, core.names),
-    ),
-    made(
-      Presentation,
-      [UserQueries, RewardQueries],
-      (users: UserQueries, rewards: RewardQueries) =>
-        new Presentation(core.tenants, users, rewards, publicUrl),
-    ),
-    made(
-      SharePages,
-      [Themes],
-      (themes: Themes) =>
-        new SharePages(core.owners, core.tenants, core.themeRows, themes, publicUrl),
-    ),
-    made(
-      MailPreviews,
-      [Themes],
-      (themes: Themes) =>
-        new MailPreviews({
-          themes,
-          tenants: core.tenants,
-          testAddresses: core.mailTestAddresses,
-          names: core.names,
-          smtp,
-          publicUrl,
-          mailFrom,
-        }),
-    ),
-    made(
-      CodeLookUps,
-      [CommandGateway, ReferralCodeQueries],
-      (gateway: CommandGateway, codes: ReferralCodeQueries) =>
-        new CodeLookUps(gateway, codes, core.tenants),
-    ),
-    made(
-      AccountDiscounts,
-      [AccountQueries, RewardBalanceQueries, ReferralCodeQueries],
-      (accounts: AccountQueries, balances: RewardBalanceQueries, codes: ReferralCodeQueries) =>
-        new AccountDiscounts(
-          accounts,
-          balances,
-          codes,
-          new Coupons(core.streams, core.owners, core.tenants, core.names),
-        ),
+    ...Object.values(queries),
+    themes,
+    new UserLookUps(gateway, users, codes, names),
+    new Presentation(tenants, users, rewards, publicUrl),
+    new SharePages(owners, tenants, core.themeRows, themes, publicUrl),
+    new MailPreviews({
+      themes,
+      tenants,
+      testAddresses: core.mailTestAddresses,
+      names,
+      smtp,
+      publicUrl,
+      mailFrom,
+    }),
+    new CodeLookUps(gateway, codes, tenants),
+    new AccountDiscounts(
+      accounts,
+      balances,
+      codes,
+      new Coupons(core.streams, owners, tenants, names),
     ),
   ];
 }
-
-const value = (provide: InjectionToken, useValue: unknown): ValueProvider => ({
-  provide,
-  useValue,
-});
-
-const made = <A extends unknown[]>(
-  provide: InjectionToken,
-  inject: InjectionToken[],
-  useFactory: (...parts: A) => unknown,
-): FactoryProvider => ({
-  provide,
-  inject,
-  useFactory,
-});

@@ -12,14 +12,22 @@ import { Follower } from '../following/follower.js';
 import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/limits/rate-limits.js';
 import { purgeAnswers } from '../idempotency/purge-answers.js';
-import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
-import type { MailOutcome } from '../mails/deliveries/mail-sender.js';
-import { Mails } from '../mails/mails.js';
+import type { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
+import { AddressedMails } from '../mails/content/addressed-mails.js';
+import { renderMail } from '../mails/content/rendered-mail.js';
+import { MailSender } from '../mails/deliveries/mail-sender.js';
+import { waitingMails } from '../mails/deliveries/shown-mails.js';
+import { MailPlans } from '../mails/mail-plans.js';
+import { defaultFrom } from '../mails/sender-address.js';
+import { mimeOf } from '../mails/sending/mime.js';
+import { SmtpSender } from '../mails/sending/smtp-sender.js';
+import { UnsubscribedAddresses } from '../mails/unsubscribed-addresses.js';
+import { Unsubscribing } from '../mails/unsubscribing.js';
 import { PaymentNotes } from '../payments/incoming/payment-notes.js';
 import { providerRows } from '../payments/incoming/payment-rows.js';
 import { workAsks } from '../payments/outgoing/payment-work.js';
 import { RewardPayments } from '../payments/outgoing/reward-payments.js';
-import { Jobs, type JobsObserver } from '../work-queue/jobs.js';
+import { Jobs } from '../work-queue/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../reacting/policy-runner.js';
 import { postgresPolicyStores } from '../reacting/policy-stores.js';
@@ -37,15 +45,19 @@ import { postgresProjectionStores } from '../projecting/following/projection-sto
 import type { Page } from '../projecting/page.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import { purgeRuns } from '../runs/recorded-runs.js';
-import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
+import { AnnouncementsHandler } from '../webhooks/deliveries/announcements-handler.js';
+import { postgresAnnouncementsStore } from '../webhooks/deliveries/announcements-store.js';
+import { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
+import { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
+import { Payloads } from '../webhooks/payloads/payloads.js';
 import { ThemeRows } from '../themes/theme-rows.js';
 import { Themes } from '../themes/themes.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
-import { Webhooks } from '../webhooks/webhooks.js';
-import type { ServiceReadiness } from '../observability/health.js';
+import { WebhookPost } from '../webhooks/sending/webhook-post.js';
+import type { Metrics } from '../observability/metrics.js';
 import type { Address, ServiceOptions } from './service-options.js';
-import type { Started } from './start-in-order.js';
+import type { OnStop } from './start-in-order.js';
 import type { Stores, WatchedLog } from './start-stores.js';
 
 const CATCH_UP_BEFORE_END_MS = 2_000;
@@ -53,31 +65,14 @@ const LOOK_AGAIN_MS = 100;
 
 export const PROJECTION_NAMES = accountProjectors.map(({ name }) => name);
 
-/**
- * The followers of the log: made before the application, which reports their progress, and started
- * after it.
- */
-export interface Followers {
-  readonly follower: Follower<Page>;
-  readonly projections: Projections;
-  readonly jobs: Jobs;
-  readonly policies: PolicyRunner;
-  readonly sealer: ChainSealer;
-  readonly webhooks: Webhooks;
-  /** Undefined: no mail goes out. */
-  readonly mails: Mails | undefined;
-  readonly payments: RewardPayments;
-}
+export type Followers = ReturnType<typeof makeFollowers>;
 
-export function startJobsPool(
-  { databaseUrl: url }: Core,
-  { config }: ServiceOptions,
-): Started<Pool> {
+export function openJobsPool({ databaseUrl: url }: Core, { config }: ServiceOptions): Pool {
   const max = connectionBudget(config).jobs;
   const jobsPool = openPool({ url, max, applicationName: 'ledger-jobs', bigintAsText: true });
   // The queue's library types its listeners differently, although the pool's connections have them.
   jobsPool.on('connect', (client) => client.on('error', () => undefined));
-  return { part: jobsPool, undo: () => jobsPool.end() };
+  return jobsPool;
 }
 
 interface FollowersParts {
@@ -86,21 +81,19 @@ interface FollowersParts {
   readonly watched: WatchedLog;
   readonly jobsPool: Pool;
   readonly address: Address;
-  readonly observeJobs: JobsObserver;
-  readonly observeWebhooks: (seen: SeenAttempt) => void;
-  readonly observeMails: (outcome: MailOutcome) => void;
+  readonly metrics: Metrics;
 }
 
-export function makeFollowers(
-  parts: FollowersParts,
-  { config, logger }: ServiceOptions,
-): Followers {
+/**
+ * The followers of the log: made before the application, which reports their progress, and started
+ * after it.
+ */
+export function makeFollowers(parts: FollowersParts, { config, logger }: ServiceOptions) {
   const { core, background: pool } = parts.stores;
   const { log, codec } = core;
-  const { generations, loss } = parts.watched;
+  const { generations } = parts.watched;
   const jobs = jobsOf(parts, { logger });
   const mails = mailsOf(parts, { config, logger });
-  const guard = new EndpointGuard({ allowed: config.webhookAllowCidrs });
   const { tenants, streams } = core;
   const payments = new RewardPayments({ work: workAsks(pool), tenants, streams });
   const sealing = new ChainSealing({
@@ -117,9 +110,9 @@ export function makeFollowers(
     generations,
     logger,
   });
-  const policies = policiesOf(parts, { jobs, mails, payments, logger });
+  const policies = policiesOf(parts, { jobs, mails, payments }, { logger });
   const sealer = new ChainSealer({ seals: sealsIn(pool), log, sealing, logger });
-  const webhooks = webhooksOf(parts, { config, logger }, guard);
+  const webhooks = webhooksOf(parts, { config, logger });
   const { roles } = config;
   const follower = new Follower<Page>({
     ...projections.following,
@@ -127,36 +120,55 @@ export function makeFollowers(
       ...(roles.has('projector') ? projections.handlers : []),
       ...(roles.has('worker') ? [policies, webhooks.follower, sealer] : []),
     ],
-    settle: () => loss.settle(),
+    settle: () => parts.watched.settle(),
     logger,
   });
   return { follower, projections, jobs, policies, sealer, webhooks, mails, payments };
 }
 
+/** From the log to the receivers: a handler writes the deliveries, and a sender sends them. */
 function webhooksOf(
-  { stores, address, observeWebhooks }: FollowersParts,
+  { stores, address, metrics }: FollowersParts,
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
-  guard: EndpointGuard,
-): Webhooks {
+) {
   const { core, background: pool } = stores;
-  return new Webhooks({
-    core,
+  const { log, codec, names, streams, tenants, webhooks: subscriptions } = core;
+  const publicUrl = (): string => config.publicUrl ?? address.url;
+  const guard = new EndpointGuard({ allowed: config.webhookAllowCidrs });
+  const post = new WebhookPost(guard);
+  const sender = new WebhookSender({
     pool,
-    guard,
+    tenants,
+    subscriptions,
+    payloads: new Payloads({ log, codec, keys: core.keys, names, publicUrl }),
     keys: new SigningKeys(pool, core.webhookKeysSealer),
+    post,
+    answers: core.webhookAnswers,
     logger,
-    translate: (position) => positionOfOrigin(core.log, position),
-    publicUrl: () => config.publicUrl ?? address.url,
-    onAttempt: observeWebhooks,
+    onAttempt: metrics.observe.webhooks,
   });
+  const look = (): void => sender.loop.look();
+  const follower = new AnnouncementsHandler({
+    store: postgresAnnouncementsStore(pool),
+    log,
+    decode: decodeAny(codec),
+    streams,
+    names,
+    logger,
+    translate: (position) => positionOfOrigin(log, position),
+    onDeliveries: look,
+  });
+  return { guard, post, sender, follower, tests: new TestDeliveries(core.pool, look) };
 }
 
 function policiesOf(
   { stores }: FollowersParts,
-  {
-    logger,
-    ...takers
-  }: Pick<Followers, 'jobs' | 'mails' | 'payments'> & Pick<ServiceOptions, 'logger'>,
+  takers: {
+    readonly jobs: Jobs;
+    readonly mails: ReturnType<typeof mailsOf>;
+    readonly payments: RewardPayments;
+  },
+  { logger }: Pick<ServiceOptions, 'logger'>,
 ): PolicyRunner {
   const { core, background: pool } = stores;
   return new PolicyRunner({
@@ -174,26 +186,43 @@ function policiesOf(
   });
 }
 
+/** From reactions to the mail server: what is planned, and who sends it. */
 function mailsOf(
-  { stores, address, observeMails }: FollowersParts,
+  { stores, address, metrics }: FollowersParts,
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
-): Mails | undefined {
+) {
   if (config.smtp === undefined) return undefined;
-  return new Mails({
-    core: stores.core,
-    pool: stores.background,
-    presence: stores.presence,
-    themes: new Themes(new ThemeRows(stores.background, stores.core.keys)),
-    smtp: config.smtp,
-    mailFrom: config.mailFrom,
-    publicUrl: () => config.publicUrl ?? address.url,
+  const { core, background: pool, presence } = stores;
+  const { log, codec, names, tenants } = core;
+  const publicUrl = (): string => config.publicUrl ?? address.url;
+  const sender = new MailSender({
+    pool,
+    tenants,
+    presence,
     logger,
-    onOutcome: observeMails,
+    smtp: new SmtpSender(config.smtp),
+    compose: mimeOf,
+    mails: new AddressedMails({
+      log,
+      codec,
+      accounts: core.streams.accounts,
+      names,
+      themes: new Themes(new ThemeRows(pool, core.keys)),
+      testAddresses: core.mailTestAddresses,
+      unsubscribing: new Unsubscribing(names, publicUrl),
+      unsubscribed: new UnsubscribedAddresses(pool, names),
+      publicUrl,
+      mailFrom: () => config.mailFrom ?? defaultFrom(publicUrl()),
+      render: renderMail,
+    }),
+    onOutcome: metrics.observe.mails,
   });
+  const plans = new MailPlans({ pool, tenants, onPlanned: () => sender.loop.look() });
+  return { plans, sender, waiting: () => waitingMails(pool) };
 }
 
 function jobsOf(
-  { stores, jobsPool, rateLimits, observeJobs }: FollowersParts,
+  { stores, jobsPool, rateLimits, metrics }: FollowersParts,
   { logger }: Pick<ServiceOptions, 'logger'>,
 ): Jobs {
   const { commands, moderations, erasures, pool, log, keys, codec, keyring, masterKey } =
@@ -206,97 +235,70 @@ function jobsOf(
     readModels: accountProjectors,
     otherProcesses: (db) => countOtherReleases(db, accountProjectors),
   });
-  const handlers = jobHandlers({
-    commands,
-    moderations,
-    erasures,
-    purgeKeys: async () =>
-      (await purgeAnswers(pool)) + (await purgeRuns(pool)) + (await rateLimits.purge()),
-    scrubErased: () => scrubIfNeeded(jobsPool, { readModels }),
-    checkErasures: () => replayErasures(pool, log, keys),
-    recordThemes: () => themeChanges.recordMissing(),
-    finishKeyRotation: async () => {
-      if (await settleRotation(jobsPool, keyring))
-        await retireOldKeys(jobsPool, masterKeyId(masterKey));
+  const jobs: Jobs = new Jobs(jobsPool, stores.presence, {
+    handlers: {
+      ...jobHandlers({
+        commands,
+        moderations,
+        erasures,
+        repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs, payments }, since),
+      }),
+      'purge-idempotency-keys': async () =>
+        (await purgeAnswers(pool)) + (await purgeRuns(pool)) + (await rateLimits.purge()),
+      'scrub-erased': () => scrubIfNeeded(jobsPool, { readModels }),
+      'check-erasures': () => replayErasures(pool, log, keys),
+      'record-themes': () => themeChanges.recordMissing(),
+      'finish-key-rotation': async () => {
+        if (await settleRotation(jobsPool, keyring))
+          await retireOldKeys(jobsPool, masterKeyId(masterKey));
+      },
     },
-    repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs, payments }, since),
-  });
-  const jobs = new Jobs(jobsPool, stores.presence, {
-    handlers,
     isUnavailable: isStoreAway,
     logger,
-    observe: observeJobs,
+    observe: metrics.observe.jobs,
   });
   return jobs;
 }
 
-/** Stopped before the jobs, which reactions add. */
-export function startFollower({ follower }: Followers): Started<Follower<Page>> {
-  return { part: follower, undo: () => follower.stop() };
-}
-
-/** Begins with the first round, once this process leads. */
-export function startUnreadableRetries(
-  { follower }: Followers,
-  core: Core,
-  pool: Pool,
-  { config, logger }: ServiceOptions,
-): Started<undefined> {
-  const leads = (name: string): boolean => follower.leads(name);
-  const retries = new UnreadableRetries({
-    core,
-    pool,
-    projectors: accountProjectors,
-    leads,
-    logger,
-  });
-  if (config.roles.has('projector')) retries.start();
-  return { part: undefined, undo: () => retries.stop() };
-}
-
-export async function startJobs(
-  { jobs }: Followers,
-  { config }: ServiceOptions,
-): Promise<Started<Jobs>> {
-  if (config.roles.has('worker')) {
+/** What they need before the log is known to be the database's own; their ends in reverse order. */
+export async function prepareFollowers(
+  { follower, jobs, policies, webhooks, mails }: Followers,
+  retries: UnreadableRetries,
+  { config: { roles } }: ServiceOptions,
+  onStop: OnStop,
+): Promise<void> {
+  if (roles.has('worker')) {
     await jobs.prepare();
     jobs.start();
   }
-  return { part: jobs, undo: () => jobs.stop() };
-}
-
-export function startPolicies({ policies }: Followers): Started<PolicyRunner> {
-  return { part: policies, undo: () => policies.stop() };
-}
-
-export function startWebhooks({ webhooks }: Followers): Started<Webhooks> {
-  return { part: webhooks, undo: () => webhooks.stop() };
-}
-
-export function startMails({ mails }: Followers): Started<Mails | undefined> {
-  return { part: mails, undo: async () => mails?.sender.stop() };
+  onStop(() => jobs.stop());
+  // Before the jobs, which reactions add.
+  onStop(() => follower.stop());
+  // Begins with the first round, once this process leads.
+  if (roles.has('projector')) retries.start();
+  onStop(() => retries.stop());
+  onStop(() => policies.stop());
+  onStop(() => webhooks.post.close());
+  onStop(() => webhooks.sender.stop());
+  onStop(() => mails?.sender.loop.stop());
 }
 
 /** Starts them once the log is known to be the database's own. */
 export function startFollowing(
   { follower, policies, webhooks, mails }: Followers,
   { log }: Core,
-  { config }: ServiceOptions,
-): Started<undefined> {
-  const { roles } = config;
+  { config: { roles } }: ServiceOptions,
+  onStop: OnStop,
+): void {
   const waiting = new AbortController();
   void whenAccepted(log, waiting.signal, () => {
     if (roles.has('projector') || roles.has('worker')) follower.start();
-    if (roles.has('worker')) policies.start();
-    if (roles.has('worker')) webhooks.start();
-    if (roles.has('worker')) mails?.sender.start();
+    if (!roles.has('worker')) return;
+    policies.start();
+    webhooks.sender.loop.start();
+    mails?.sender.loop.start();
   });
-  return { part: undefined, undo: () => waiting.abort() };
-}
-
-export function startReadiness(ready: ServiceReadiness): Started<undefined> {
-  void ready.catchUp();
-  return { part: undefined, undo: () => ready.stop() };
+  onStop(() => waiting.abort());
 }
 
 /**
@@ -315,16 +317,15 @@ async function whenAccepted(log: EventLog, signal: AbortSignal, begin: () => voi
   }
 }
 
-/** At the end, lets read models and policies reach the acknowledged writes. */
-export function startCatchingUpAtEnd(core: Core, followers: Followers): Started<undefined> {
-  return { part: undefined, undo: () => catchUpBeforeEnd(core, followers) };
-}
-
 /**
- * As far as this process leads them, so that the next process has nothing to catch up with. A
- * failure loses nothing: the log has the events.
+ * At the end, lets read models and policies reach the acknowledged writes, as far as this process
+ * leads them: the next process has nothing to catch up with. A failure loses nothing: the log has
+ * the events.
  */
-async function catchUpBeforeEnd({ log }: Core, { follower, policies }: Followers): Promise<void> {
+export async function catchUpBeforeEnd(
+  { log }: Core,
+  { follower, policies }: Followers,
+): Promise<void> {
   const deadline = performance.now() + CATCH_UP_BEFORE_END_MS;
   const left = (): number => Math.max(0, deadline - performance.now());
   try {

@@ -1,24 +1,19 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Registry } from 'prom-client';
-import type { Pool } from 'pg';
 import { publicUrlAt } from '../config/config.js';
 import { connectionBudget } from '../config/connection-budget.js';
-import { isNotServedNow, type Core } from '../stores/core.js';
+import { isNotServedNow } from '../stores/core.js';
 import { atMost } from '../foundation/in-time.js';
 import { Admission } from '../http/limits/admission.js';
 import { FailedCredentials } from '../http/limits/call-limit.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import { serveConsole } from '../console/sessions/console-gate.js';
 import { HttpMetrics } from '../http/health/metrics.js';
-import { OperationRuns } from '../http/operations/operation-runs.js';
-import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
-import { defaultFrom } from '../mails/mails.js';
+import { defaultFrom } from '../mails/sender-address.js';
 import { SmtpSender, type SmtpTimes } from '../mails/sending/smtp-sender.js';
-import { RecordedRuns } from '../runs/recorded-runs.js';
 import { serveReference } from '../http/reference/reference-pages.js';
 import { serveStartPage } from '../http/start-page/start-page.js';
-import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { AppModule, type ModuleParts } from './app.module.js';
 import {
   databaseAnswersIn,
@@ -27,36 +22,13 @@ import {
 } from '../observability/health.js';
 import type { Address, ServiceOptions } from './service-options.js';
 import type { Followers } from './start-followers.js';
-import type { Started } from './start-in-order.js';
+import type { OnStop } from './start-in-order.js';
 import type { Stores } from './start-stores.js';
 import { pageOfUnmatched } from '../console/view/error-page.js';
 import { RequestValidationPipe } from '../http/shapes/validation.js';
 import { isWriteToken } from '../http/users/write-token.js';
 import { completedError } from '../http/writing/error-message.js';
 import { refuseWhenStoresHang } from '../http/writing/write-deadline.js';
-
-export function startOperationsPool(core: Core, { config }: ServiceOptions): Started<Pool> {
-  const pool = openOperationsPool(core, connectionBudget(config).operations);
-  return { part: pool, undo: () => pool.end() };
-}
-
-export function startOperationRuns(
-  { core: { pool, answerSealer }, presence }: Stores,
-  { logger }: ServiceOptions,
-): Started<OperationRuns> {
-  const runs = new OperationRuns(new RecordedRuns(pool, answerSealer, presence.id), logger);
-  return { part: runs, undo: () => runs.close() };
-}
-
-/** Its end records what was counted, after the last request. */
-export function startVisits(
-  { commands }: Core,
-  { logger }: ServiceOptions,
-): Started<ShareLinkVisits> {
-  const visits = new ShareLinkVisits(commands, logger);
-  visits.start();
-  return { part: visits, undo: () => visits.stop() };
-}
 
 type OfOptions =
   | 'logger'
@@ -96,7 +68,8 @@ export interface Application {
 export async function startApplication(
   parts: ApplicationParts,
   { config, logger }: ServiceOptions,
-): Promise<Started<Application>> {
+  onStop: OnStop,
+): Promise<Application> {
   const { follower, policies } = parts.followers;
   const publicUrl = (): string => config.publicUrl ?? parts.address.url;
   const connections = config.connectionsMax;
@@ -145,7 +118,8 @@ export async function startApplication(
     edge.adapter,
     { ...edge.applicationOptions, logger: false },
   );
-  return { part: { app, edge, failures }, undo: () => app.close() };
+  onStop(() => app.close());
+  return { app, edge, failures };
 }
 
 /** Starts the parts that the listening application needs. */
@@ -193,41 +167,32 @@ export async function configureApplication(
 export async function startOperationsListener(
   { edge }: Application,
   { config }: ServiceOptions,
-): Promise<Started<string | undefined>> {
+  onStop: OnStop,
+): Promise<string | undefined> {
   const { operationsPort, host, shutdownGraceMs } = config;
-  if (operationsPort === undefined) return { part: undefined, undo: () => undefined };
+  if (operationsPort === undefined) return undefined;
   const port = await edge.listenForOperations(operationsPort, host);
-  return {
-    part: urlOf(host, port),
-    undo: () => edge.closeOperations(shutdownGraceMs),
-    limitsItself: true,
-  };
+  onStop(() => edge.closeOperations(shutdownGraceMs), { limitsItself: true });
+  return urlOf(host, port);
 }
 
 const urlOf = (host: string, port: number): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 export async function startListening(
-  application: Application,
+  { app }: Application,
   { config }: ServiceOptions,
   address: Address,
-): Promise<Started<string>> {
-  const { app } = application;
+  onStop: OnStop,
+): Promise<string> {
   const { host } = config;
   await app.listen({ port: config.port, host });
   const { port } = new URL(await app.getUrl());
   address.url = publicUrlAt(config, Number(port));
-  return {
-    part: urlOf(host, Number(port)),
-    undo: () => stopAnswering(application, config.shutdownGraceMs),
+  // Refuses new connections; requests in flight finish within the grace period. The parts behind
+  // them are stopped after that.
+  onStop(() => atMost(config.shutdownGraceMs, app.getHttpAdapter().getInstance().close()), {
     limitsItself: true,
-  };
-}
-
-/**
- * Refuses new connections; requests in flight finish within the grace period. The parts behind them
- * are stopped after that.
- */
-async function stopAnswering({ app }: Application, graceMs: number): Promise<void> {
-  await atMost(graceMs, app.getHttpAdapter().getInstance().close());
+  });
+  return urlOf(host, Number(port));
 }

@@ -1,12 +1,10 @@
 import { atMost } from '../foundation/in-time.js';
 import { elapsed } from '../foundation/world.js';
 
-/** A started part and its undo. */
-export interface Started<T> {
-  readonly part: T;
+interface Undo {
   readonly undo: () => unknown;
-  /** The undo ends by itself in limited time, which may be long. */
-  readonly limitsItself?: boolean;
+  /** It ends by itself in limited time, which may be long. */
+  readonly limitsItself: boolean;
 }
 
 /**
@@ -16,8 +14,8 @@ export interface Started<T> {
 const TOGETHER_MS = 8_000;
 const REST_MS = 100;
 
-/** Registers the undo of a started part, and returns the part. */
-export type Start = <T>(starting: Started<T> | Promise<Started<T>>) => Promise<T>;
+/** Registers what undoes a start. */
+export type OnStop = (undo: () => unknown, how?: Partial<Pick<Undo, 'limitsItself'>>) => void;
 
 /** The result of the starts, and its stop. */
 export type Stoppable<T> = T & { stop(): Promise<void> };
@@ -29,13 +27,13 @@ export type Stoppable<T> = T & { stop(): Promise<void> };
  * @throws the error of a start; of several failures of `stop` the first one.
  */
 export async function startInOrder<T extends object>(
-  starts: (start: Start) => Promise<T>,
+  starts: (onStop: OnStop) => Promise<T>,
 ): Promise<Stoppable<T>> {
-  const undos: Pick<Started<unknown>, 'undo' | 'limitsItself'>[] = [];
+  const undos: Undo[] = [];
   const stop = async (): Promise<void> => {
     const failures: unknown[] = [];
     let leftMs = TOGETHER_MS;
-    for (const { undo, limitsItself = false } of undos.splice(0).reverse()) {
+    for (const { undo, limitsItself } of undos.splice(0).reverse()) {
       const began = elapsed();
       try {
         const undone = Promise.resolve().then(undo);
@@ -48,12 +46,9 @@ export async function startInOrder<T extends object>(
     if (failures.length > 0) throw failures[0];
   };
   try {
-    const started = await starts(async (starting) => {
-      const started = await starting;
-      undos.push(started);
-      return started.part;
-    });
-    return Object.assign(started, { stop });
+    const onStop: OnStop = (undo, { limitsItself = false } = {}) =>
+      void undos.push({ undo, limitsItself });
+    return Object.assign(await starts(onStop), { stop });
   } catch (error) {
     await stop().catch(() => undefined);
     throw error;

@@ -2,11 +2,7 @@ import { rewardsProjector } from '../../projections/rewards/projector.js';
 import { PushQueries } from '../../projections/rewards/queries.js';
 import type { Core } from '../stores/core.js';
 import { DailySyncs } from '../payments/incoming/daily-syncs.js';
-import {
-  PaymentEvents,
-  recorderOf,
-  type RecordProviderEvent,
-} from '../payments/incoming/payment-events.js';
+import { PaymentEvents, recorderOf } from '../payments/incoming/payment-events.js';
 import { providerRows } from '../payments/incoming/payment-rows.js';
 import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
 import { PostgresPaymentWork } from '../payments/outgoing/payment-work.js';
@@ -20,23 +16,21 @@ import { LiveGenerations } from '../projecting/generations/live-generations.js';
 import type { PaymentsObserver, PaymentsWork } from '../payments/payments-work.js';
 import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import type { ServiceOptions } from './service-options.js';
-import type { Started } from './start-in-order.js';
+import type { OnStop } from './start-in-order.js';
 import type { Stores } from './start-stores.js';
 
-/** The provider, and what receives its events. */
-export interface Payments {
-  readonly events: PaymentEvents;
-  readonly record: RecordProviderEvent;
-  /** Loaded when it is first needed. */
-  readonly provider: () => Promise<PaymentProvider>;
-}
+export type Payments = ReturnType<typeof openPayments>;
 
-/** The adapter is loaded by the first call: its package takes a good part of a start. */
-export function startPayments(
+/**
+ * The provider, and what receives its events. The adapter is loaded by the first call: its package
+ * takes a good part of a start.
+ */
+export function openPayments(
   core: Core,
   guard: EndpointGuard,
   observe: PaymentsObserver,
-): Started<Payments> {
+  onStop: OnStop,
+) {
   let opened: Promise<PaymentProvider> | undefined;
   const open = async (): Promise<PaymentProvider> => {
     const { StripeProvider } = await import('../payments/stripe/stripe-provider.js');
@@ -53,7 +47,8 @@ export function startPayments(
     provider,
     onAnswer: (received) => observe.event(received),
   });
-  return { part: { events, record, provider }, undo: async () => (await opened)?.close() };
+  onStop(async () => (await opened)?.close());
+  return { events, record, provider };
 }
 
 export function makePaymentsWork(
@@ -108,10 +103,11 @@ export function startPaymentsWork(
   { syncs, pusher }: PaymentsWork,
   plans: RewardPayments,
   { config }: Pick<ServiceOptions, 'config'>,
-): Started<void> {
-  plans.onAsked = () => pusher.look();
-  if (config.roles.has('worker')) syncs.start();
-  if (config.roles.has('worker')) pusher.start();
-  const undo = async (): Promise<void> => void (await Promise.all([syncs.stop(), pusher.stop()]));
-  return { part: undefined, undo };
+  onStop: OnStop,
+): void {
+  plans.onAsked = () => pusher.loop.look();
+  for (const { loop } of [syncs, pusher]) {
+    if (config.roles.has('worker')) loop.start();
+    onStop(() => loop.stop());
+  }
 }

@@ -2,11 +2,10 @@ import type { Pool } from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { connectionBudget } from '../config/connection-budget.js';
 import { openCore, type Core } from '../stores/core.js';
-import { ClockWatch } from '../stores/clock-watch.js';
 import { LogWatch } from '../stores/log-watch.js';
 import { settleLoss } from '../stores/lost-log.js';
+import { watchClock } from '../stores/watch-clock.js';
 import { releaseOf } from '../stores/release.js';
-import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import type { SeenEvent } from '../event-log/event-log.js';
 import { atMost } from '../foundation/in-time.js';
 import { openPool } from '../postgres/database.js';
@@ -16,8 +15,9 @@ import { ensureOwnGenerations } from '../projecting/generations/generations.js';
 import { LiveGenerations } from '../projecting/generations/live-generations.js';
 import { recordMasterKeyOf, retireOldKeys } from '../privacy/key-rotation.js';
 import { masterKeyId } from '../privacy/master-key.js';
+import type { Metrics } from '../observability/metrics.js';
 import type { ServiceOptions } from './service-options.js';
-import type { Started } from './start-in-order.js';
+import type { OnStop } from './start-in-order.js';
 
 /** A longer batch means a server that does not answer: without a limit it would delay the stop. */
 const BACKGROUND_STATEMENT_MS = 30_000;
@@ -33,113 +33,107 @@ export interface Stores {
   readonly presence: ProcessPresence;
 }
 
-export async function startCore(
-  { config, logger, fsync }: ServiceOptions,
-  observe: EventLogObserver,
-): Promise<Started<Core>> {
+/** Opens the stores, and prepares the database for this release and this log. */
+export async function startStores(
+  options: ServiceOptions,
+  metrics: Metrics,
+  onStop: OnStop,
+): Promise<{ readonly stores: Stores; readonly watched: WatchedLog }> {
+  const { config, logger, fsync } = options;
   const core = await openCore({
     config,
     logger,
     actor: ACTOR,
     applicationName: 'ledger-service',
-    observe,
+    observe: metrics.observe.eventLog,
     projectors: accountProjectors,
     loadsBus: true,
     fsync,
     waitsForDatabase: true,
   });
-  return { part: core, undo: () => core.close(), limitsItself: true };
-}
-
-export function startBackgroundPool(
-  { databaseUrl: url }: Core,
-  { config }: ServiceOptions,
-): Started<Pool> {
+  onStop(() => core.close(), { limitsItself: true });
+  metrics.watchPool('requests', core.pool);
   const background = openPool({
-    url,
+    url: core.databaseUrl,
     max: connectionBudget(config).background,
     applicationName: 'ledger-projector',
     statementTimeoutMs: BACKGROUND_STATEMENT_MS,
   });
-  return { part: background, undo: () => background.end() };
-}
-
-export async function startPresence(core: Core, background: Pool): Promise<Started<Stores>> {
+  onStop(() => background.end());
+  metrics.watchPool('background', background);
   const presence = new ProcessPresence(background, releaseOf(accountProjectors));
   await presence.start();
+  onStop(() => presence.stop());
   const masterKey = masterKeyId(core.masterKey);
   await recordMasterKeyOf(background, presence.id, masterKey);
   await retireOldKeys(background, masterKey);
-  return { part: { core, background, presence }, undo: () => presence.stop() };
+  const stores = { core, background, presence };
+  // Its presence is seen from here on, so that no copy of the log counts as complete: now the log
+  // may grow.
+  await core.followedLog.confirm();
+  const watched = startLogWatch(stores, options, onStop);
+  await startAnnouncements(stores, onStop);
+  await prepareReadModels(stores, watched, options);
+  return { stores, watched };
 }
 
-/** Repairs the database when the log has lost its end. */
-export class LossSettlement {
+/** The read models in use, hidden from the moment that the log is seen to have lost its end. */
+export class WatchedLog {
+  readonly generations: LiveGenerations;
   /** Called when a loss has hidden read models. */
   onHidden: () => void = () => undefined;
 
   constructor(
     private readonly stores: Stores,
-    private readonly generations: LiveGenerations,
-    private readonly options: ServiceOptions,
-  ) {}
+    private readonly logger: ServiceOptions['logger'],
+  ) {
+    const { log, pool } = stores.core;
+    this.generations = new LiveGenerations(pool, accountProjectors);
+    log.onWentBack(() => this.generations.suspend(log.epoch));
+  }
 
+  /** Repairs the database when the log has lost its end. */
   async settle(noticed?: SeenEvent): Promise<void> {
-    const { generations } = this;
-    const { core, background } = this.stores;
-    const { log } = core;
-    const { logger } = this.options;
+    const { generations, logger } = this;
+    const { log } = this.stores.core;
     const { epoch } = log;
-    await settleLoss({ pool: background, log, projectors: accountProjectors, logger }, noticed);
+    const { background: pool } = this.stores;
+    await settleLoss({ pool, log, projectors: accountProjectors, logger }, noticed);
     await generations.refresh();
     generations.resume(epoch);
     if (!generations.areShown) this.onHidden();
   }
 }
 
-/** The read models in use, hidden from the detection of a loss until the repair. */
-export interface WatchedLog {
-  readonly generations: LiveGenerations;
-  readonly loss: LossSettlement;
-}
-
-export function startLogWatch(stores: Stores, options: ServiceOptions): Started<WatchedLog> {
-  const { log, pool } = stores.core;
-  const generations = new LiveGenerations(pool, accountProjectors);
-  const loss = new LossSettlement(stores, generations, options);
-  log.onWentBack(() => generations.suspend(log.epoch));
-  const logWatch = new LogWatch({
-    log,
-    logger: options.logger,
-    onLost: ({ from }) => loss.settle(from),
-  });
+function startLogWatch(stores: Stores, { logger }: ServiceOptions, onStop: OnStop): WatchedLog {
+  const { log } = stores.core;
+  const watched = new WatchedLog(stores, logger);
+  const logWatch = new LogWatch({ log, logger, onLost: ({ from }) => watched.settle(from) });
   logWatch.start();
-  return { part: { generations, loss }, undo: () => logWatch.stop() };
+  onStop(() => logWatch.stop());
+  const ending = new AbortController();
+  const watching = watchClock(log, logger, ending.signal);
+  onStop(() => {
+    ending.abort();
+    return watching;
+  });
+  return watched;
 }
 
-export function startClockWatch({ core }: Stores, { logger }: ServiceOptions): Started<ClockWatch> {
-  const clock = new ClockWatch({ log: core.log, logger });
-  clock.start();
-  return { part: clock, undo: () => clock.stop() };
-}
-
-export async function startAnnouncements({
-  core,
-  background,
-}: Stores): Promise<Started<undefined>> {
+async function startAnnouncements({ core, background }: Stores, onStop: OnStop): Promise<void> {
   const { tenants } = core;
   const announcements = listenForAnnouncements(background, {
     onErased: (subjects) => core.forget(subjects),
     onTenantChanged: (alias) => (alias === undefined ? tenants.distrust() : tenants.forget(alias)),
   });
   await announcements.start();
-  return { part: undefined, undo: () => announcements.stop() };
+  onStop(() => announcements.stop());
 }
 
 /** Before the first request: queries need the tables. */
-export async function prepareReadModels(
+async function prepareReadModels(
   { background }: Stores,
-  { loss }: WatchedLog,
+  watched: WatchedLog,
   { config, logger }: ServiceOptions,
 ): Promise<void> {
   const { beside, renewed } = await ensureOwnGenerations(background, accountProjectors);
@@ -151,16 +145,11 @@ export async function prepareReadModels(
   if (renewed.length > 0)
     logger.warn({ projections: renewed }, 'read models are missing: they are rebuilt');
   // The log may have been restored while no process ran.
-  const settling = loss.settle();
-  await (config.eventStore === undefined ? settling : whileThere(settling, START_WITHOUT_LOG_MS));
-}
-
-/**
- * Waits for work on a log that may be unavailable; the follower of the log observes the outcome.
- */
-async function whileThere(work: Promise<void>, ms: number): Promise<void> {
+  const settling = watched.settle();
+  if (config.eventStore === undefined) return settling;
+  // The log may be unavailable: its follower settles again.
   await atMost(
-    ms,
-    work.catch(() => undefined),
+    START_WITHOUT_LOG_MS,
+    settling.catch(() => undefined),
   );
 }

@@ -3,7 +3,6 @@ import type { Logger } from '../foundation/logger.js';
 import { hasCode } from '../foundation/error-code.js';
 import { atMost } from '../foundation/in-time.js';
 import { tracer } from '../foundation/tracing.js';
-import type { Started } from './start-in-order.js';
 
 /** What this service uses of `@opentelemetry/sdk-node`. */
 interface TracingLibrary {
@@ -43,7 +42,7 @@ export function asksForTraces(environment: Environment): boolean {
 export async function startTracing(
   { logger, environment }: { readonly logger: Logger; readonly environment: Environment },
   load = importLibrary,
-): Promise<Started<boolean>> {
+): Promise<{ readonly part: boolean; readonly undo: () => unknown }> {
   const off = { part: false, undo: () => undefined };
   if (!asksForTraces(environment) || isRegistered()) return off;
   let library: TracingLibrary;

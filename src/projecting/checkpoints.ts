@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
-import type { Position, SeenEvent } from '../event-log/event-log.js';
-import { witnessText } from '../event-log/witness.js';
+import type { Position } from '../event-log/event-log.js';
 import {
   compiledOnce,
   epochMs,
@@ -59,44 +58,15 @@ const LIVE = compiledOnce(
   (given: Given<ReturnType<typeof namedTablesOf>>) => GENERATIONS.where(isFollowedWith(given)),
 );
 
-export interface CheckpointMove {
-  readonly projection: string;
-  readonly generation: number;
-  readonly expectedVersion: string;
-}
-
-/**
- * Moves several checkpoints over events that none of these projections handles. Returns the names
- * of those that moved; the others had another version. Rows are locked in the order of their names,
- * so two writers cannot deadlock. Raw SQL: the builder has no `unnest` of several lists.
- */
-export async function moveCheckpoints(
-  pool: Pool,
-  moves: readonly CheckpointMove[],
-  to: SeenEvent,
-): Promise<ReadonlySet<string>> {
-  const { rows } = await pool.query<{ projection: string }>({
-    name: 'projection_checkpoints.move',
-    text: `
-      with expected as (
-        select c.projection, c.generation
-        from unnest($2::text[], $3::integer[], $4::bigint[]) as e (projection, generation, version)
-        join ledger.projection_checkpoints c on c.projection = e.projection and c.generation = e.generation and c.version = e.version
-        order by c.projection, c.generation for update of c),
-      relaxed as materialized (select set_config('synchronous_commit', 'off', true))
-      update ledger.projection_checkpoints c set position = $1, witness = $5, version = version + 1, updated_at = now(), last_error = null
-      from expected, relaxed where c.projection = expected.projection and c.generation = expected.generation
-      returning c.projection`,
-    values: [
-      to.position,
-      moves.map((move) => move.projection),
-      moves.map((move) => move.generation),
-      moves.map((move) => move.expectedVersion),
-      witnessText(to),
-    ],
-  });
-  return new Set(rows.map((row) => row.projection));
-}
+/** Streams `s` that are parked for a generation `g` with its checkpoint `c`. */
+const PARKED = tables
+  .selectFrom('ledger.parked_streams as s')
+  .innerJoin('ledger.projection_generations as g', (join) =>
+    join.onRef('g.projection', '=', 's.projection').onRef('g.generation', '=', 's.generation'),
+  )
+  .innerJoin('ledger.projection_checkpoints as c', (join) =>
+    join.onRef('c.projection', '=', 's.projection').onRef('c.generation', '=', 's.generation'),
+  );
 
 /** Records the error that stops a projection; the next successful write clears it. */
 export async function recordLastError(
@@ -148,12 +118,7 @@ export async function allUnreadableStreams(
 ): Promise<string[]> {
   const rows = await fetchRows(
     pool,
-    tables
-      .selectFrom('ledger.parked_streams as s')
-      .innerJoin('ledger.projection_generations as g', (join) =>
-        join.onRef('g.projection', '=', 's.projection').onRef('g.generation', '=', 's.generation'),
-      )
-      .select('s.stream')
+    PARKED.select('s.stream')
       .distinct()
       .where(isFollowedBy(readModels))
       .where('s.reason', 'like', `${UNREADABLE}%`),
@@ -188,23 +153,15 @@ export async function listParkedStreams(
 ): Promise<ParkedStream[]> {
   return fetchRows(
     pool,
-    tables
-      .selectFrom('ledger.parked_streams as s')
-      .innerJoin('ledger.projection_generations as g', (join) =>
-        join.onRef('g.projection', '=', 's.projection').onRef('g.generation', '=', 's.generation'),
-      )
-      .innerJoin('ledger.projection_checkpoints as c', (join) =>
-        join.onRef('c.projection', '=', 's.projection').onRef('c.generation', '=', 's.generation'),
-      )
-      .select((eb) => [
-        's.projection',
-        's.stream',
-        's.position',
-        's.reason',
-        sql<bigint>`coalesce(s.revision, 0)`.as('revision'),
-        'c.position as reached',
-        epochMs(eb.ref('s.parked_at')).as('since'),
-      ])
+    PARKED.select((eb) => [
+      's.projection',
+      's.stream',
+      's.position',
+      's.reason',
+      sql<bigint>`coalesce(s.revision, 0)`.as('revision'),
+      'c.position as reached',
+      epochMs(eb.ref('s.parked_at')).as('since'),
+    ])
       .where(isFollowedBy(readModels))
       .$if(stream !== undefined, (query) => query.where('s.stream', '=', stream ?? ''))
       .orderBy('s.parked_at', 'desc')

@@ -5,10 +5,10 @@ import { describeFailure } from './describe-failure.js';
 import {
   ALL_POLICIES,
   logParkedReaction,
-  type ParkedReactions,
   type ParkedAt,
   type ParkedStreams,
 } from './parked-reactions.js';
+import type { ParkedReactions } from './postgres-parked-reactions.js';
 import type { CarryOut, Policy } from './policy.js';
 import type { MetEvent } from './reading-events.js';
 

@@ -73,35 +73,3 @@ export interface ParkedCounts {
 
 /** The parked policies, by stream. */
 export type ParkedStreams = Map<string, Set<string>>;
-
-/**
- * The parked reactions, recorded with all that a retry needs. A runner that passes over events of
- * such a stream marks its rows before its checkpoint moves, and a retry deletes only rows without a
- * newer mark, so that any number of processes may do both at once.
- */
-export interface ParkedReactions {
-  /** @throws when it cannot be recorded: its event must not be passed over then. */
-  park(parkedAt: ParkedAt): Promise<void>;
-  isEmpty(): Promise<boolean>;
-  /** All parked streams and policies. */
-  streams(): Promise<ParkedStreams>;
-  /**
-   * Marks the rows of these streams, so that a retry does not treat the current events as done.
-   * Returns those that are still parked.
-   */
-  passOver(streams: readonly string[]): Promise<ParkedStreams>;
-  ofStream(stream: string): Promise<readonly ParkedReaction[]>;
-  /** The streams to retry next; longest waiting first. */
-  dueStreams(limit: number): Promise<readonly string[]>;
-  /** The types and versions of events that wait for a release that can read them. */
-  unknownEvents(): Promise<readonly UnknownEvent[]>;
-  /** Streams that wait for such events; longest waiting first. */
-  heldBackBy(events: readonly UnknownEvent[], limit: number): Promise<readonly string[]>;
-  /** A new leader's release may be able to do what the previous one could not: all are due now. */
-  tryAllSoon(): Promise<void>;
-  /** A retry that failed before it began: the next one is postponed. */
-  postpone(rows: readonly Pick<ParkedReaction, 'id'>[], reason: string): Promise<void>;
-  /** In one transaction. @returns whether all finished rows were deleted. */
-  settle(stream: string, settlement: Settlement): Promise<boolean>;
-  counts(): Promise<ParkedCounts>;
-}

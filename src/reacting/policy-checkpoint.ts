@@ -5,27 +5,23 @@ import {
   loadCheckpoint,
   moveCheckpoint,
   type CheckpointMove,
-  type HandlerCheckpoint,
 } from '../following/checkpoints.js';
 
 /** All policies share one checkpoint, and one lease. */
 export const POLICIES_HANDLER = 'policies';
 
 /** Where the checkpoint of the policies is stored. Every call throws while its store is away. */
-export interface PolicyCheckpoints {
+export const postgresPolicyCheckpoints = (pool: Pool) => ({
   /** Undefined: they have not begun. */
-  load(): Promise<HandlerCheckpoint | undefined>;
-  /** Before the first event, unless there is a checkpoint by now. */
-  begin(): Promise<unknown>;
-  /** @returns the new version. @throws {CheckpointMoved} */
-  write(version: bigint, to: CheckpointMove): Promise<bigint>;
-}
-
-export const postgresPolicyCheckpoints = (pool: Pool): PolicyCheckpoints => ({
   load: () => loadCheckpoint(pool, POLICIES_HANDLER),
-  begin: () => beginCheckpoint(pool, POLICIES_HANDLER, null),
-  write: (version, to) => moveCheckpoint(pool, POLICIES_HANDLER, version, to),
+  /** Before the first event, unless there is a checkpoint by now. */
+  begin: (): Promise<unknown> => beginCheckpoint(pool, POLICIES_HANDLER, null),
+  /** @returns the new version. @throws {CheckpointMoved} */
+  write: (version: bigint, to: CheckpointMove) =>
+    moveCheckpoint(pool, POLICIES_HANDLER, version, to),
 });
+
+export type PolicyCheckpoints = ReturnType<typeof postgresPolicyCheckpoints>;
 
 /** The position of the policies; null: none yet. @throws while the database is unavailable. */
 export async function readPolicyPosition(db: Pool | PoolClient): Promise<Position | null> {

@@ -1,19 +1,14 @@
 import type { Pool } from 'pg';
 import { ping } from '../postgres/database.js';
-import type { ParkedReactions } from './parked-reactions.js';
-import { postgresPolicyCheckpoints, type PolicyCheckpoints } from './policy-checkpoint.js';
-import { PostgresParkedReactions } from './postgres-parked-reactions.js';
+import { postgresPolicyCheckpoints } from './policy-checkpoint.js';
+import { PostgresParkedReactions, type ParkedReactions } from './postgres-parked-reactions.js';
 
 /** What the policies store. */
-export interface PolicyStores {
-  readonly checkpoints: PolicyCheckpoints;
-  readonly parked: ParkedReactions;
-  /** Resolves when the stores answer within this time. */
-  answer(withinMs: number): Promise<unknown>;
-}
-
-export const postgresPolicyStores = (pool: Pool): PolicyStores => ({
+export const postgresPolicyStores = (pool: Pool) => ({
   checkpoints: postgresPolicyCheckpoints(pool),
-  parked: new PostgresParkedReactions(pool),
-  answer: (withinMs) => ping(pool, withinMs),
+  parked: new PostgresParkedReactions(pool) as ParkedReactions,
+  /** Resolves when the stores answer within this time. */
+  answer: (withinMs: number): Promise<unknown> => ping(pool, withinMs),
 });
+
+export type PolicyStores = ReturnType<typeof postgresPolicyStores>;

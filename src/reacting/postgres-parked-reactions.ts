@@ -8,7 +8,6 @@ import {
   type ParkedAt,
   type ParkedCounts,
   type ParkedReaction,
-  type ParkedReactions,
   type ParkedStreams,
   type Settlement,
   type UnknownEvent,
@@ -40,10 +39,16 @@ const REACTIONS = tables
   ])
   .$narrowType<{ revision: NotNull }>();
 
-/** The rows of `ledger.parked_reactions`. */
-export class PostgresParkedReactions implements ParkedReactions {
+/**
+ * The parked reactions, recorded with all that a retry needs: the rows of
+ * `ledger.parked_reactions`. A runner that passes over events of such a stream marks its rows
+ * before its checkpoint moves, and a retry deletes only rows without a newer mark, so that any
+ * number of processes may do both concurrently.
+ */
+export class PostgresParkedReactions {
   constructor(private readonly pool: Pool) {}
 
+  /** @throws when it cannot be recorded: its event must not be passed over then. */
   async park({ policy, event, reason, unknown }: ParkedAt): Promise<void> {
     await run(this.pool, parking({ policy, event, reason, unknown }));
   }
@@ -57,6 +62,10 @@ export class PostgresParkedReactions implements ParkedReactions {
     return byStream(await fetchRows(this.pool, OF_POLICIES.select(STREAMS)));
   }
 
+  /**
+   * Marks the rows of these streams, so that a retry does not treat the current events as done.
+   * Returns those that are still parked.
+   */
   async passOver(streams: readonly string[]): Promise<ParkedStreams> {
     return inTransaction(this.pool, async (client) => {
       // An update that waits for a settlement would not see the rows that the settlement adds.
@@ -92,6 +101,7 @@ export class PostgresParkedReactions implements ParkedReactions {
     );
   }
 
+  /** The streams to retry next; longest waiting first. */
   async dueStreams(limit: number): Promise<readonly string[]> {
     const rows = await fetchRows(
       this.pool,
@@ -104,6 +114,7 @@ export class PostgresParkedReactions implements ParkedReactions {
     return rows.map(({ stream }) => stream);
   }
 
+  /** The types and versions of events that wait for a release that can read them. */
   unknownEvents(): Promise<readonly UnknownEvent[]> {
     return fetchRows(
       this.pool,
@@ -117,7 +128,7 @@ export class PostgresParkedReactions implements ParkedReactions {
     );
   }
 
-  /** Raw SQL: the builder has no `unnest` of two lists. */
+  /** Streams that wait for such events; longest waiting first. Raw SQL: it has two lists. */
   async heldBackBy(events: readonly UnknownEvent[], limit: number): Promise<readonly string[]> {
     const types = events.map(({ type }) => type);
     const versions = events.map(({ version }) => version);
@@ -132,6 +143,7 @@ export class PostgresParkedReactions implements ParkedReactions {
     return rows.map(({ stream }) => stream);
   }
 
+  /** A new leader's release may be able to do what the one before could not: all are due now. */
   async tryAllSoon(): Promise<void> {
     await run(
       this.pool,
@@ -139,6 +151,7 @@ export class PostgresParkedReactions implements ParkedReactions {
     );
   }
 
+  /** A retry that failed before it began: the next one is postponed. */
   async postpone(rows: readonly Pick<ParkedReaction, 'id'>[], reason: string): Promise<void> {
     await run(
       this.pool,
@@ -153,6 +166,7 @@ export class PostgresParkedReactions implements ParkedReactions {
     );
   }
 
+  /** In one transaction. @returns whether all finished rows were deleted. */
   async settle(stream: string, { stopped, added, done }: Settlement): Promise<boolean> {
     return inTransaction(this.pool, async (client) => {
       const present = await fetchRows(client, lockOf(stream));
@@ -278,6 +292,23 @@ export class PostgresParkedReactions implements ParkedReactions {
     };
   }
 }
+
+/** What the runner of the policies needs of them. */
+export type ParkedReactions = Pick<
+  PostgresParkedReactions,
+  | 'park'
+  | 'isEmpty'
+  | 'streams'
+  | 'passOver'
+  | 'ofStream'
+  | 'dueStreams'
+  | 'unknownEvents'
+  | 'heldBackBy'
+  | 'tryAllSoon'
+  | 'postpone'
+  | 'settle'
+  | 'counts'
+>;
 
 const idsOf = (rows: readonly Pick<ParkedReaction, 'id'>[]): bigint[] =>
   rows.map(({ id }) => BigInt(id));

@@ -9,7 +9,8 @@ import { MODES, type Scope } from '../domain/scope.js';
 import { timeNow } from '../foundation/world.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 import { ReactionRefused } from './describe-failure.js';
-import type { Jobs } from '../work-queue/jobs.js';
+import type { Job } from '../work-queue/add-job.js';
+import type { JobHandler, Jobs } from '../work-queue/jobs.js';
 import type { CarryOut, ProviderNote, Reaction, WaitingForAccount } from './policy.js';
 import { isInUse } from '../domain/reservation/reservation.decider.js';
 
@@ -111,11 +112,6 @@ export interface JobWork {
   readonly commands: Commands;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
-  readonly purgeKeys: () => Promise<unknown>;
-  readonly scrubErased: () => Promise<unknown>;
-  readonly checkErasures: () => Promise<unknown>;
-  readonly finishKeyRotation: () => Promise<unknown>;
-  readonly recordThemes: () => Promise<unknown>;
   /** @param since epoch milliseconds. */
   readonly repeatJobs: (since: number) => Promise<unknown>;
 }
@@ -125,56 +121,27 @@ export function jobHandlers({
   commands,
   moderations,
   erasures,
-  purgeKeys,
-  scrubErased,
-  checkErasures,
-  finishKeyRotation,
-  recordThemes,
   repeatJobs,
-}: JobWork) {
+}: JobWork): Readonly<Record<Job['task'], JobHandler>> {
   return {
-    'settle-reward': async (payload: Readonly<Record<string, string>>): Promise<void> => {
+    'settle-reward': (payload) => {
       const { account = '', rewardId = '' } = payload;
       const commandId = deterministicId(`settle-reward/${rewardId}`, timeNow());
       const meta = { ...causeOf('settle-reward', commandId), scope: scopeOf(payload), commandId };
       const request = { type: 'SettleReward', rewardId } as const;
-      await commands.execute(new AccountCommandEnvelope(meta, account, request));
+      return commands.execute(new AccountCommandEnvelope(meta, account, request));
     },
-    'finish-moderation': async (payload: Readonly<Record<string, string>>): Promise<void> => {
+    'finish-moderation': (payload) => {
       const { moderationId = '' } = payload;
-      await moderations.drive(
-        scopeOf(payload),
-        moderationId,
-        causeOf('finish-moderation', moderationId),
-      );
+      const cause = causeOf('finish-moderation', moderationId);
+      return moderations.drive(scopeOf(payload), moderationId, cause);
     },
-    'finish-erasure': async (payload: Readonly<Record<string, string>>): Promise<void> => {
+    'finish-erasure': (payload) => {
       const { account = '', erasureId = '' } = payload;
-      await erasures.drive(
-        scopeOf(payload),
-        account,
-        erasureId,
-        causeOf('finish-erasure', erasureId),
-      );
+      const cause = causeOf('finish-erasure', erasureId);
+      return erasures.drive(scopeOf(payload), account, erasureId, cause);
     },
-    'repeat-lost-jobs': async ({ since = '' }: Readonly<Record<string, string>>): Promise<void> => {
-      await repeatJobs(Date.parse(since));
-    },
-    'purge-idempotency-keys': async (): Promise<void> => {
-      await purgeKeys();
-    },
-    'scrub-erased': async (): Promise<void> => {
-      await scrubErased();
-    },
-    'check-erasures': async (): Promise<void> => {
-      await checkErasures();
-    },
-    'finish-key-rotation': async (): Promise<void> => {
-      await finishKeyRotation();
-    },
-    'record-themes': async (): Promise<void> => {
-      await recordThemes();
-    },
+    'repeat-lost-jobs': ({ since = '' }) => repeatJobs(Date.parse(since)),
   };
 }
 

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { isKnown } from '../event-log/known-events.js';
 import { describeFailure } from './describe-failure.js';
 import { retryStream, type RetryParts } from './retry-stream.js';
@@ -39,19 +40,12 @@ export class Retries {
 
   /** One try each. */
   async streams(streams: readonly string[], signal: AbortSignal): Promise<number> {
-    const waiting = [...streams];
-    let released = 0;
-    const work = async (): Promise<void> => {
-      for (
-        let stream = waiting.shift();
-        stream !== undefined && !signal.aborted;
-        stream = waiting.shift()
-      ) {
-        if (await this.isReleased(stream, signal)) released += 1;
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-    return released;
+    const limit = pLimit(AT_ONCE);
+    const released = await limit.map(
+      streams,
+      async (stream) => !signal.aborted && this.isReleased(stream, signal),
+    );
+    return released.filter(Boolean).length;
   }
 
   private async batches(

@@ -6,10 +6,10 @@ import {
   ALL_POLICIES,
   logParkedReaction,
   type ParkedReaction,
-  type ParkedReactions,
   type Settlement,
   type ParkedAt,
 } from './parked-reactions.js';
+import type { ParkedReactions } from './postgres-parked-reactions.js';
 import type { CarryOut } from './policy.js';
 import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
 

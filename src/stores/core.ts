@@ -2,21 +2,19 @@ import type pg from 'pg';
 import { ChainSigner } from '../chain/chain-signer.js';
 import type { CommandBusParts } from '../command-handling/command-bus.js';
 import type { Commands } from '../command-handling/commands.js';
-import type { CodeOwners } from '../command-handling/needs/code-owners.js';
 import { TooBusy } from '../command-handling/stream-queues.js';
-import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
-import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
-import { openCommandHandling } from '../command-handling/open-command-handling.js';
+import {
+  openCommandHandling,
+  type CommandHandlingCore,
+} from '../command-handling/open-command-handling.js';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { RememberedStreams } from '../command-handling/stream-cache.js';
 import { forgetSubjects, openStreams, type Streams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
-import type { TenantDirectory } from '../tenants/tenant-directory.js';
 import { TokenSecrets } from '../tenants/token-secrets.js';
 import type { Config } from '../config/config.js';
 import type { SubjectId } from '../domain/personal.js';
 import type { Scope } from '../domain/scope.js';
-import type { EmbeddedPostgres } from '../embedded-postgres/embedded-postgres.js';
 import { EventCodec } from '../event-log/codec.js';
 import type { Actor } from '../event-log/envelope.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
@@ -36,7 +34,6 @@ import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
 import { PaymentConnections } from '../payments/payment-connections.js';
 import { PostgresKeyRows } from '../privacy/key-rows.js';
 import type { Keyring } from '../privacy/keyring.js';
-import type { Sealer } from '../privacy/sealed-bytes.js';
 import { WrappedKeys, type SubjectKeys } from '../privacy/subject-keys.js';
 import { ReadModelsIncomplete } from '../projecting/generations/live-generations.js';
 import type { Projector } from '../projecting/projector.js';
@@ -45,7 +42,6 @@ import { ThemeChanges } from '../themes/theme-changes.js';
 import { ThemeRows } from '../themes/theme-rows.js';
 import { ReceiverAnswers } from '../webhooks/deliveries/receiver-answers.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
-import type { Logger } from '../foundation/logger.js';
 import { connectionBudget } from '../config/connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
 import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
@@ -54,59 +50,7 @@ import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-databas
  * The shared parts of every entry point (service, command line, benchmark): the database, the log,
  * the command bus.
  */
-export interface Core {
-  readonly logger: Logger;
-  readonly pool: pg.Pool;
-  readonly log: EventLog;
-  /** Which log the database follows. */
-  readonly followedLog: FollowedLog;
-  readonly codec: EventCodec;
-  readonly keys: SubjectKeys;
-  readonly names: KeyedNames;
-  readonly streams: ReadableStreams;
-  readonly owners: CodeOwners;
-  readonly tenants: TenantDirectory;
-  /** Every change of a ledger is a command on this bus: Nest's CommandBus. */
-  readonly commands: Commands;
-  readonly tenantCommands: TenantCommands;
-  /** The endpoints that a tenant's developers subscribed. */
-  readonly webhooks: WebhookSubscriptions;
-  /** The connections of tenants to payment providers. */
-  readonly payments: PaymentConnections;
-  /** Where the test mode of a tenant may send mails. */
-  readonly mailTestAddresses: TestAddresses;
-  /** Exports of the tenants' data. */
-  readonly exports: Exports;
-  /** Their files. */
-  readonly downloads: ExportDownloads;
-  /** Bytes that the files of a tenant take at most. */
-  readonly exportsStoredBytesMax: number;
-  /** Encrypts what is kept of receivers' answers. */
-  readonly webhookAnswers: ReceiverAnswers;
-  /** The changes of the tenants' themes. */
-  readonly themeRows: ThemeRows;
-  readonly themeChanges: ThemeChanges;
-  /** Signs and verifies user tokens. */
-  readonly tokenSecrets: TokenSecrets;
-  readonly moderations: ModerationProcess;
-  readonly erasures: ErasureProcess;
-  /** Evicts the data of people whose keys were destroyed; undefined: of all people. */
-  readonly forget: (subjects?: readonly SubjectId[]) => void;
-  /** Signs the seals of the chains. */
-  readonly chainSigner: ChainSigner;
-  /** Encrypts kept answers. */
-  readonly answerSealer: Sealer;
-  /** The service's own keys, and the master key that opens them. */
-  readonly keyring: Keyring;
-  readonly masterKey: Buffer;
-  /** Encrypts the keys that sign webhooks. */
-  readonly webhookKeysSealer: Sealer;
-  /** The database's address; contains a password. */
-  readonly databaseUrl: () => string;
-  /** The embedded server, when it is in use. */
-  readonly embedded: EmbeddedPostgres | undefined;
-  close(): Promise<void>;
-}
+export type Core = Awaited<ReturnType<typeof openCore>>;
 
 export interface CoreOptions extends LedgerDatabaseOptions {
   readonly actor: Actor;
@@ -125,7 +69,7 @@ export interface CoreOptions extends LedgerDatabaseOptions {
  * Opens the database and its log, and wires the parts on top. @throws {AnotherLogFollowed}
  * {WrongMasterKey}
  */
-export async function openCore(options: CoreOptions): Promise<Core> {
+export async function openCore(options: CoreOptions) {
   const { config } = options;
   const database = await openLedgerDatabase(options);
   const { pool, names, masterKey, keyring, embedded, url, migrated } = database;
@@ -164,8 +108,11 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       ...wire({ pool, log, names, keyring, ...options }),
       logger: options.logger,
       masterKey,
+      /** Which log the database follows. */
       followedLog,
+      /** The embedded server, when it is in use. */
       embedded,
+      /** The database's address; contains a password. */
       databaseUrl: url,
       close,
     };
@@ -220,11 +167,6 @@ function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string
   };
 }
 
-type Wired = Omit<
-  Core,
-  'logger' | 'followedLog' | 'embedded' | 'databaseUrl' | 'masterKey' | 'close'
->;
-
 interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
   readonly pool: pg.Pool;
   readonly log: EventLog;
@@ -232,9 +174,11 @@ interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
   readonly keyring: Keyring;
 }
 
-function wire({ pool, log, names, keyring, actor, logger, config }: Foundations): Wired {
+function wire({ pool, log, names, keyring, actor, logger, config }: Foundations) {
   const vault = new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
-  const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
+  const keys: SubjectKeys = new SubjectKeysAfterReplay(vault, () =>
+    replayErasures(pool, log, vault),
+  );
   const codec = new EventCodec(keys);
   const streams = openStreams(log, codec, rememberedIn(config));
   const forget = forgetting(keys, streams);
@@ -257,25 +201,31 @@ function wire({ pool, log, names, keyring, actor, logger, config }: Foundations)
   const exports = new Exports({ commands, streams, names, pool, keys, announce });
   const sealer = keyring.sealer('api-keys');
   const tenantCommands = new TenantCommands(commands, streams, names, sealer, actor);
+  const readable: ReadableStreams = streams;
   return {
     pool,
     log,
     codec,
     keys,
     names,
-    streams,
+    streams: readable,
     owners,
     tenants,
+    /** Every change of a ledger is a command on this bus: Nest's CommandBus. */
     commands,
     tenantCommands,
     ...ofExports(exports, { pool, keys, config }),
     ...ofWebhooks({ commands, tenants, names }, keyring, keys),
     ...ofThemes(commands, new ThemeRows(pool, keys)),
+    /** The connections of tenants to payment providers. */
     payments: new PaymentConnections({ commands, tenants, sealer, keys, names }),
+    /** Where the test mode of a tenant may send mails. */
     mailTestAddresses: new TestAddresses(sealer, names),
+    /** Signs and verifies user tokens. */
     tokenSecrets: new TokenSecrets(tenants, sealer),
     moderations,
     erasures,
+    /** Evicts the data of people whose keys were destroyed; undefined: of all people. */
     forget,
     keyring,
     ...sealers(keyring),
@@ -284,7 +234,7 @@ function wire({ pool, log, names, keyring, actor, logger, config }: Foundations)
 
 /** In results of operators' runs, and in files of exports. */
 async function forgetInKept(
-  { pool, exports }: Pick<Core, 'pool' | 'exports'>,
+  { pool, exports }: { readonly pool: pg.Pool; readonly exports: Exports },
   scope: Scope,
   persons: readonly SubjectId[],
 ): Promise<void> {
@@ -293,8 +243,8 @@ async function forgetInKept(
 }
 
 const forgetting =
-  (keys: SubjectKeys, streams: Streams): Core['forget'] =>
-  (subjects) => {
+  (keys: SubjectKeys, streams: Streams) =>
+  (subjects?: readonly SubjectId[]): void => {
     keys.forget(subjects);
     forgetSubjects(streams, subjects);
   };
@@ -304,35 +254,37 @@ const rememberedIn = ({ rememberedStreamsMb: mb }: CoreOptions['config']): Remem
 
 const ofExports = (
   exports: Exports,
-  { pool, keys, config }: Pick<Core, 'pool' | 'keys'> & Pick<CoreOptions, 'config'>,
-): Pick<Core, 'exports' | 'downloads' | 'exportsStoredBytesMax'> => ({
+  { pool, keys, config }: Pick<Foundations, 'pool' | 'config'> & { readonly keys: SubjectKeys },
+) => ({
   exports,
+  /** Their files. */
   downloads: new ExportDownloads({ pool, chunks: new ExportChunks(pool), keys }),
+  /** Bytes that the files of a tenant take at most. */
   exportsStoredBytesMax: config.exportsStoredBytesMax,
 });
 
-const ofThemes = (
-  commands: Commands,
-  themeRows: ThemeRows,
-): Pick<Core, 'themeRows' | 'themeChanges'> => ({
+const ofThemes = (commands: Commands, themeRows: ThemeRows) => ({
   themeRows,
   themeChanges: new ThemeChanges(commands, themeRows),
 });
 
 const ofWebhooks = (
-  parts: Pick<Core, 'commands' | 'tenants' | 'names'>,
+  parts: { readonly commands: Commands } & Pick<CommandHandlingCore, 'tenants' | 'names'>,
   keyring: Keyring,
   keys: SubjectKeys,
-): Pick<Core, 'webhooks' | 'webhookAnswers'> => ({
+) => ({
+  /** The endpoints that a tenant's developers subscribed. */
   webhooks: new WebhookSubscriptions({ ...parts, sealer: keyring.sealer('webhooks') }),
+  /** Encrypts what is kept of receivers' answers. */
   webhookAnswers: new ReceiverAnswers(keyring.sealer('webhook-answers'), keys),
 });
 
-const sealers = (
-  keyring: Keyring,
-): Pick<Core, 'answerSealer' | 'webhookKeysSealer' | 'chainSigner'> => ({
+const sealers = (keyring: Keyring) => ({
+  /** Encrypts kept answers. */
   answerSealer: keyring.sealer('idempotency'),
+  /** Encrypts the keys that sign webhooks. */
   webhookKeysSealer: keyring.sealer('webhook-signing'),
+  /** Signs the seals of the chains. */
   chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
 });
 

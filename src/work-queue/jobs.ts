@@ -23,10 +23,8 @@ import { StrandedJobs, workerName } from './stranded-jobs.js';
 
 /** Scheduled jobs, stored in Postgres (graphile-worker), so that none is lost with a process. */
 
-type JobHandlers = Readonly<
-  Record<Job['task'], (payload: Readonly<Record<string, string>>) => Promise<void>>
-> &
-  Readonly<Record<RegularTask, () => Promise<void>>>;
+/** @param payload empty for a recurring job. */
+export type JobHandler = (payload: Readonly<Record<string, string>>) => Promise<unknown>;
 
 /**
  * Recurring jobs, in UTC. Erasures are checked every hour, so that the check at the start is short.
@@ -38,7 +36,6 @@ const REGULAR = {
   'finish-key-rotation': '* * * * *',
   'record-themes': '* * * * *',
 } as const;
-type RegularTask = keyof typeof REGULAR;
 
 const AT_ONCE = 2;
 const POLL_MS = 1_000;
@@ -57,7 +54,7 @@ export interface JobsObserver {
 }
 
 export interface JobsOptions {
-  readonly handlers: JobHandlers;
+  readonly handlers: Readonly<Record<Job['task'] | keyof typeof REGULAR, JobHandler>>;
   /** An error of an unavailable store: the job keeps its lock and waits. */
   readonly isUnavailable: (error: unknown) => boolean;
   readonly logger: Pick<Logger, 'warn'>;
@@ -150,10 +147,11 @@ export class Jobs {
    * would grow with the outage.
    * @throws {JobFailed}
    */
-  private async carryOut(work: () => Promise<void>): Promise<void> {
+  private async carryOut(work: () => Promise<unknown>): Promise<void> {
     for (let failures = 0; ; failures++) {
       try {
-        return await work();
+        await work();
+        return;
       } catch (error) {
         const waits =
           this.options.isUnavailable(error) &&
@@ -166,11 +164,11 @@ export class Jobs {
   }
 
   private tasks(): TaskList {
-    const tasks = Object.entries(this.plainTasks());
-    return Object.fromEntries(tasks.map(([name, task]) => [name, this.observed(name, task)]));
+    const tasks = Object.entries(this.options.handlers);
+    return Object.fromEntries(tasks.map(([name, handler]) => [name, this.observed(name, handler)]));
   }
 
-  private observed(name: string, task: Task): Task {
+  private observed(name: string, handler: JobHandler): Task {
     const { observe } = this.options;
     return async (payload, helpers) => {
       const began = elapsed();
@@ -178,32 +176,14 @@ export class Jobs {
       const ran = (outcome: Parameters<JobsObserver['ran']>[2]): void =>
         observe?.ran(name, elapsed() - began, outcome);
       try {
-        await inSpan(`job ${name}`, { 'ledger.task': name, 'ledger.attempt': attempts }, async () =>
-          task(payload, helpers),
+        await inSpan(`job ${name}`, { 'ledger.task': name, 'ledger.attempt': attempts }, () =>
+          this.carryOut(() => handler(texts(payload))),
         );
       } catch (error) {
         ran(attempts >= attemptsMax ? 'given-up' : 'failed');
         throw error;
       }
       ran('done');
-    };
-  }
-
-  private plainTasks(): Readonly<Record<string, Task>> {
-    const { handlers } = this.options;
-    return {
-      'settle-reward': (payload) => this.carryOut(() => handlers['settle-reward'](texts(payload))),
-      'finish-moderation': (payload) =>
-        this.carryOut(() => handlers['finish-moderation'](texts(payload))),
-      'finish-erasure': (payload) =>
-        this.carryOut(() => handlers['finish-erasure'](texts(payload))),
-      'repeat-lost-jobs': (payload) =>
-        this.carryOut(() => handlers['repeat-lost-jobs'](texts(payload))),
-      'purge-idempotency-keys': () => this.carryOut(() => handlers['purge-idempotency-keys']()),
-      'scrub-erased': () => this.carryOut(() => handlers['scrub-erased']()),
-      'check-erasures': () => this.carryOut(() => handlers['check-erasures']()),
-      'finish-key-rotation': () => this.carryOut(() => handlers['finish-key-rotation']()),
-      'record-themes': () => this.carryOut(() => handlers['record-themes']()),
     };
   }
 }

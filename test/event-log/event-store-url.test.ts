@@ -18,16 +18,6 @@ const PLAIN: EventStoreAddress = {
   hosts: [{ address: 'store', port: 2113 }],
   credentials: undefined,
   tls: true,
-  tlsCaFile: undefined,
-  userCertFile: undefined,
-  userKeyFile: undefined,
-  connectionName: undefined,
-  keepAliveInterval: undefined,
-  keepAliveTimeout: undefined,
-  maxDiscoverAttempts: undefined,
-  discoveryInterval: undefined,
-  gossipTimeout: undefined,
-  defaultDeadline: undefined,
 };
 
 describe('EVENT_STORE_URL', () => {
@@ -54,8 +44,8 @@ describe('EVENT_STORE_URL', () => {
       'esdb://m%40e:p%3A%2F%3f%23%25@store',
       { credentials: { username: 'm@e', password: 'p:/?#%' } },
     ],
-    [`esdb://store?tlsCAFile=${encodeURIComponent(pem)}`, { tlsCaFile: pem }],
-    [`esdb://store?TLS_CA_FILE=${pem}`, { tlsCaFile: pem }],
+    [`esdb://store?tlsCAFile=${encodeURIComponent(pem)}`, { tlsCAFile: pem }],
+    [`esdb://store?TLS_CA_FILE=${pem}`, { tlsCAFile: pem }],
     [
       `esdb://store?user-cert-file=${pem}&userKeyFile=${pem}`,
       { userCertFile: pem, userKeyFile: pem },

@@ -404,7 +404,7 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
       `begin; lock table ${rows.map(({ name }) => name).join()} in access exclusive mode`,
     );
     await presence.start();
-    jobs.start();
+    jobs.loop.start();
     expect(await ended(id)).toMatchObject({
       status: 'ABORTED',
       stats: { reason: 'failed 3 times: nothing was written for 0.5 s' },
@@ -418,7 +418,7 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
     ]);
   } finally {
     holder.release(true);
-    await jobs.stop();
+    await jobs.loop.stop();
     await presence.stop();
     await jobsPool.end();
   }

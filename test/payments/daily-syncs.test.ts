@@ -37,7 +37,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const end of hanging.splice(0)) end();
   for (const { syncs, presence } of running.splice(0)) {
-    await syncs.stop();
+    await syncs.loop.stop();
     await presence.stop();
   }
 });
@@ -90,7 +90,7 @@ async function start(name: string): Promise<ProcessPresence> {
   // No page of these tests has a fact: nothing is recorded.
   const syncs = new DailySyncs(parts as DailySyncsParts);
   running.push({ syncs, presence });
-  syncs.start();
+  syncs.loop.start();
   return presence;
 }
 

@@ -51,7 +51,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const end of hanging.splice(0)) end();
-  await pusher.stop();
+  await pusher.loop.stop();
 });
 
 /** Accounts of a tenant that wait since an hour ago. */
@@ -125,7 +125,7 @@ function start(
     logger: new ErrorLines(),
   };
   pusher = new RewardPusher(parts as RewardPusherParts);
-  pusher.start();
+  pusher.loop.start();
 }
 
 const untilRow = (tenant: string, reason: string): Promise<void> =>
@@ -172,7 +172,7 @@ test.each([
     await accountsOf('b', 1);
     await eventually(() => count('b') === 1);
     expect([count('a'), count('b')]).toEqual([0, 1]);
-    await pusher.stop();
+    await pusher.loop.stop();
     of().clear();
     start();
     await eventually(() => count('a') === 1);

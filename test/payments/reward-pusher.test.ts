@@ -182,16 +182,16 @@ it('a process that dies after a payment leaves one credit and one discount, as t
     diesBeforeItRecords((account) => dead.add(account)),
     DEAD,
   );
-  dying.start();
+  dying.loop.start();
   await eventually(() => dead.size === 2);
-  void dying.stop();
+  void dying.loop.stop();
   const presence = new ProcessPresence(running.service.service.core.pool);
   await presence.start();
   const next = await aPusher(() => ({}), presence.id);
-  next.start();
+  next.loop.start();
   await comesTo(apart, ann, 'PUSHED');
   await comesTo(apart, bob, 'PUSHED');
-  await next.stop();
+  await next.loop.stop();
   await presence.stop();
   const [credit, ...more] = creditsOf(ann);
   expect(credit).toMatchObject({

@@ -9,7 +9,7 @@ import { createGeneration } from '../../src/projecting/generations/generations.j
 import { decodeForProjectors } from '../../src/projecting/decode-events.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import { decodePage } from '../../src/projecting/page.js';
-import { postgresRowsOf } from '../../src/projecting/following/projection-stores.js';
+import { GenerationStore } from '../../src/projecting/generations/generation-store.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
 import { readModelsToScrub } from '../support/read-models-to-scrub.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
@@ -222,7 +222,7 @@ async function rebuild(): Promise<void> {
   const page = await decodePage(await log.readAll(undefined, 100_000), decodeForProjectors(codec));
   for (const projector of accountProjectors) {
     await inTransaction(pool, (client) => createGeneration(client, projector, 2, 'building'));
-    const rows = postgresRowsOf(pool, projector, 2);
+    const rows = new GenerationStore(pool, projector, 2);
     if (page) await new ProjectionTrack(projector, 2, { rows, log, knownTypes: types }).apply(page);
   }
 }

@@ -1,24 +1,19 @@
-import { startInOrder, type Started } from '../../src/process/start-in-order.js';
+import { startInOrder, type OnStop } from '../../src/process/start-in-order.js';
 
 let undone: string[];
 beforeEach(() => {
   undone = [];
 });
 
-function started(name: string): Started<string> {
-  return { part: name, undo: () => void undone.push(name) };
-}
-
-const later = async (name: string): Promise<Started<string>> => {
-  await Promise.resolve();
-  return started(name);
-};
+const started = (onStop: OnStop, name: string): void => onStop(() => void undone.push(name));
 
 it('a stop undoes every start in reverse order, once', async () => {
-  const service = await startInOrder(async (start) => {
-    const first = await start(started('stores'));
-    const second = await start(later('jobs'));
-    return { parts: [first, second, await start(started('http'))] };
+  const service = await startInOrder(async (onStop) => {
+    started(onStop, 'stores');
+    await Promise.resolve();
+    started(onStop, 'jobs');
+    started(onStop, 'http');
+    return { parts: ['stores', 'jobs', 'http'] };
   });
   expect(service.parts).toEqual(['stores', 'jobs', 'http']);
   expect(undone).toEqual([]);
@@ -28,11 +23,11 @@ it('a stop undoes every start in reverse order, once', async () => {
 });
 
 it('a start that fails undoes those before it in reverse order, and says why', async () => {
-  const starting = startInOrder(async (start) => {
-    await start(started('stores'));
-    await start(later('jobs'));
-    await start(Promise.reject(new Error('the port is taken')));
-    await start(started('never reached'));
+  const starting = startInOrder(async (onStop) => {
+    started(onStop, 'stores');
+    started(onStop, 'jobs');
+    await Promise.reject(new Error('the port is taken'));
+    started(onStop, 'never reached');
     return {};
   });
   await expect(starting).rejects.toThrow('the port is taken');
@@ -40,16 +35,12 @@ it('a start that fails undoes those before it in reverse order, and says why', a
 });
 
 it('a part that cannot be undone does not keep the others from it', async () => {
-  const failing = (message: string): Started<string> => ({
-    part: '',
-    undo: () => Promise.reject(new Error(message)),
-  });
-  const service = await startInOrder(async (start) => {
-    await start(started('stores'));
-    await start(failing('second failure'));
-    await start(failing('first failure'));
-    await start(started('http'));
-    return {};
+  const service = await startInOrder((onStop) => {
+    started(onStop, 'stores');
+    onStop(() => Promise.reject(new Error('second failure')));
+    onStop(() => Promise.reject(new Error('first failure')));
+    started(onStop, 'http');
+    return Promise.resolve({});
   });
   await expect(service.stop()).rejects.toThrow('first failure');
   expect(undone).toEqual(['http', 'stores']);
@@ -59,12 +50,12 @@ it('an undo that hangs does not keep those before it from being undone', async (
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick'] });
   try {
     const hanging = (): Promise<void> => new Promise(() => undefined);
-    const service = await startInOrder(async (start) => {
-      await start({ ...started('stores'), limitsItself: true });
-      await start({ part: 'pool', undo: hanging });
-      await start({ part: 'follower', undo: hanging });
-      await start(started('jobs'));
-      return {};
+    const service = await startInOrder((onStop) => {
+      onStop(() => void undone.push('stores'), { limitsItself: true });
+      onStop(hanging);
+      onStop(hanging);
+      started(onStop, 'jobs');
+      return Promise.resolve({});
     });
     const stopped = service.stop();
     await jest.advanceTimersByTimeAsync(10_000);

@@ -143,14 +143,14 @@ test('what ended while the database was away is recorded when it is back, and no
   const endpoints = endpointsOf('a', 'live', 2);
   await known(endpoints);
   await due(endpoints, [null]);
-  sender.start();
+  sender.loop.start();
   await eventually(() => posts.length === 2);
   const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' });
   const connect = jest.spyOn(pool, 'connect').mockImplementation(() => {
     throw refused;
   });
   for (const { answer } of posts) answer();
-  await eventually(() => sender.status().underWay === 0);
+  await eventually(() => sender.loop.status().underWay === 0);
   // One of these may be of a claim from before.
   const before = connect.mock.calls.length;
   await eventually(() => connect.mock.calls.length > before + 1);
@@ -177,7 +177,7 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
   const endpoint = oneOf('one');
   await known([endpoint]);
   await due([endpoint], [unreadable]);
-  sender.start();
+  sender.loop.start();
   await eventually(() => asked === 1);
   const rows = async () =>
     (
@@ -188,9 +188,9 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
     ).rows;
   await eventually(async () => (await rows()).length === 1);
   expect(await rows()).toEqual([{ held: false, later: true }]);
-  expect(sender.status().lastError).toBeNull();
+  expect(sender.loop.status().lastError).toBeNull();
   await due([endpoint], [fine]);
-  sender.look();
+  sender.loop.look();
   await eventually(() => posts.length === 1);
 });
 
@@ -210,11 +210,11 @@ describe('a claim that the process comes back to late', () => {
       return making;
     };
     await due([endpoint], [randomUUID()]);
-    sender.start();
+    sender.loop.start();
     await eventually(() => isAsked);
   });
 
-  const isIdle = (): boolean => sender.status().underWay === 0;
+  const isIdle = (): boolean => sender.loop.status().underWay === 0;
 
   test('posts nothing that another process has delivered since', async () => {
     await pool.query(
@@ -253,7 +253,7 @@ test('a test is sent to the subscription that it is for, and to no later one', a
   await known([endpoint]);
   for (const at of [SUBSCRIBED_AT - 1, SUBSCRIBED_AT])
     await due([endpoint], [null], { subscribedAt: String(at) });
-  sender.start();
+  sender.loop.start();
   const states = async () =>
     (await pool.query<{ state: string }>('select state from ledger.webhook_deliveries')).rows;
   await eventually(async () => (await states()).every(({ state }) => state !== 'PENDING'));
@@ -261,24 +261,24 @@ test('a test is sent to the subscription that it is for, and to no later one', a
 });
 
 describe('the status of the sender', () => {
-  const isWell = (): boolean => sender.status().lastError === null;
+  const isWell = (): boolean => sender.loop.status().lastError === null;
 
   test('is off before the start and after the end', async () => {
-    const off = { sends: false, underWay: 0, stillSeconds: 0, lastError: null };
-    expect(sender.status()).toEqual(off);
-    sender.start();
-    expect(sender.status()).toMatchObject({ sends: true, lastError: null });
+    const off = { runs: false, underWay: 0, stillSeconds: 0, lastError: null };
+    expect(sender.loop.status()).toEqual(off);
+    sender.loop.start();
+    expect(sender.loop.status()).toMatchObject({ runs: true, lastError: null });
     await sender.stop();
-    expect(sender.status()).toEqual(off);
+    expect(sender.loop.status()).toEqual(off);
   });
 
   test('says that rows cannot be read, and for how long', async () => {
-    sender.start();
+    sender.loop.start();
     await pool.query('alter table ledger.webhook_endpoints rename to endpoints_away');
-    await eventually(() => !isWell() && sender.status().stillSeconds > 1);
-    expect(sender.status().lastError).toBe('error 42P01');
+    await eventually(() => !isWell() && sender.loop.status().stillSeconds > 1);
+    expect(sender.loop.status().lastError).toBe('error 42P01');
     await pool.query('alter table ledger.endpoints_away rename to webhook_endpoints');
-    await eventually(() => isWell() && sender.status().stillSeconds < 1);
+    await eventually(() => isWell() && sender.loop.status().stillSeconds < 1);
   });
 
   test('says that bodies cannot be made, until one is', async () => {
@@ -286,13 +286,13 @@ describe('the status of the sender', () => {
     await known(endpoints);
     keysAway = true;
     await due(endpoints.slice(0, 1), [null]);
-    sender.start();
-    await eventually(() => !isWell() && sender.status().stillSeconds > 1);
-    expect([sender.status().lastError, posts.length]).toEqual(['Error', 0]);
+    sender.loop.start();
+    await eventually(() => !isWell() && sender.loop.status().stillSeconds > 1);
+    expect([sender.loop.status().lastError, posts.length]).toEqual(['Error', 0]);
     keysAway = false;
     await due(endpoints.slice(1), [null]);
-    sender.look();
+    sender.loop.look();
     await eventually(() => posts.length === 2);
-    await eventually(() => isWell() && sender.status().stillSeconds < 1);
+    await eventually(() => isWell() && sender.loop.status().stillSeconds < 1);
   });
 });

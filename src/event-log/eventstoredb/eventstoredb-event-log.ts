@@ -1,7 +1,7 @@
 import { timeNow } from '../../foundation/world.js';
 import { checkAppend, InvalidAppend } from '../append-checks.js';
 import { Doorbell } from '../doorbell.js';
-import type { EventLogObserver } from '../event-log-observer.js';
+import type { EventLogOptions } from '../event-log-observer.js';
 import {
   LogWentBack,
   type AppendResult,
@@ -29,7 +29,7 @@ import { EventStoreDbSessions } from './eventstoredb-sessions.js';
 import { EventStoreDbSubscription } from './eventstoredb-subscription.js';
 import type { WirePosition } from './eventstoredb-wire.js';
 
-export interface EventStoreDbEventLogOptions {
+export interface EventStoreDbEventLogOptions extends EventLogOptions {
   readonly address: EventStoreAddress;
   /**
    * The owner of the log: the same for all processes of a ledger, another one for another ledger.
@@ -50,24 +50,10 @@ export interface EventStoreDbEventLogOptions {
    * {EventLogUnavailable} when the log must not be used.
    */
   readonly accept?: (logId: string) => Promise<void>;
-  /** An append returns within this time, or throws `EventLogUnavailable`. */
-  readonly appendTimeoutMs?: number;
-  /**
-   * A read without a message for this long, from a store that answers no other call either, throws
-   * `EventLogUnavailable`.
-   */
-  readonly readTimeoutMs?: number;
-  /** Limit of waiting appends; more are refused with `EventLogUnavailable`. */
-  readonly waitingAppendsMax?: number;
-  /** How often a tail reads without being woken. */
-  readonly pollIntervalMs?: number;
   /**
    * A subscription that does not report an event within this time after it was read is opened anew.
    */
   readonly deafAfterMs?: number;
-  /** Appends to a log whose newest entry is ahead of the clock; default: false. */
-  readonly acceptsClock?: boolean;
-  readonly observe?: EventLogObserver;
 }
 
 const FOLLOW_PAGE = 1_000;
@@ -256,12 +242,6 @@ export class EventStoreDbEventLog implements EventLog {
   /** @throws {TypeError} for a position of another log. */
   compare(a: Position | undefined, b: Position | undefined): number {
     return comparePositions(this.parsed(a), this.parsed(b));
-  }
-
-  /** By bytes: other users' events are included. */
-  fraction(at: Position | undefined, end: Position | undefined): number {
-    const all = this.parsed(end).commit;
-    return all <= 0n ? 1 : Math.min(1, Math.max(0, Number(this.parsed(at).commit)) / Number(all));
   }
 
   /** @throws {TypeError} for a position of another log. */

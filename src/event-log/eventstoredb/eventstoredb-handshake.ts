@@ -18,8 +18,8 @@ export async function connectionProblem(
   address: EventStoreAddress,
   withinMs: number,
 ): Promise<string | undefined> {
-  const { hosts, tls, tlsCaFile } = address;
-  const ca = tlsCaFile === undefined ? {} : { ca: readFileSync(tlsCaFile) };
+  const { hosts, tls, tlsCAFile } = address;
+  const ca = tlsCAFile === undefined ? {} : { ca: readFileSync(tlsCAFile) };
   const met = await Promise.all(
     hosts.map(async (host) => ({ host, answer: await shakeHands(host, ca, withinMs) })),
   );

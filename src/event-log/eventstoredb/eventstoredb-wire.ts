@@ -248,52 +248,38 @@ function cancel(call: ReadCall): void {
   setImmediate(() => call.cancel());
 }
 
-function clientArguments(
-  address: EventStoreAddress,
-): ConstructorParameters<typeof EventStoreDBClient> {
-  const {
-    discover,
-    hosts,
-    connectionName,
-    tls,
-    tlsCaFile,
-    userCertFile,
-    userKeyFile,
-    credentials,
-  } = address;
-  const {
-    keepAliveInterval,
-    keepAliveTimeout,
-    maxDiscoverAttempts = 3,
-    discoveryInterval,
-    gossipTimeout = 1,
-  } = address;
+function clientArguments({
+  discover,
+  hosts,
+  credentials,
+  tls,
+  tlsCAFile,
+  userCertFile,
+  userKeyFile,
+  connectionName,
+  keepAliveInterval,
+  keepAliveTimeout,
+  maxDiscoverAttempts = 3,
+  discoveryInterval,
+  gossipTimeout = 1,
+}: EventStoreAddress) {
+  const [endpoint] = hosts;
   const settings = {
+    ...(discover ? { discover: endpoint } : hosts.length > 1 ? { endpoints: hosts } : { endpoint }),
     connectionName,
     keepAliveInterval,
     keepAliveTimeout,
-    throwOnAppendFailure: true,
-  };
-  const discovery = {
-    nodePreference: 'leader' as const,
     maxDiscoverAttempts,
     discoveryInterval,
     gossipTimeout,
   };
   const security = {
     insecure: !tls,
-    ...(tlsCaFile === undefined ? {} : { rootCertificate: readFileSync(tlsCaFile) }),
+    ...(tlsCAFile === undefined ? {} : { rootCertificate: readFileSync(tlsCAFile) }),
     ...(userCertFile === undefined ? {} : { userCertFile: readFileSync(userCertFile) }),
     ...(userKeyFile === undefined ? {} : { userKeyFile: readFileSync(userKeyFile) }),
   };
-  const [first] = hosts;
-  if (first === undefined) throw new TypeError('an address has at least one host');
-  const target = discover
-    ? { discover: first, ...discovery }
-    : hosts.length > 1
-      ? { endpoints: [...hosts], ...discovery }
-      : { endpoint: first };
-  return [{ ...target, ...settings }, security, credentials] as ConstructorParameters<
+  return [settings, security, credentials] as unknown as ConstructorParameters<
     typeof EventStoreDBClient
   >;
 }

@@ -6,7 +6,7 @@ import { KeptConnection } from '../../postgres/kept-connection.js';
 import { checkAppend } from '../append-checks.js';
 import { LogAheadOfClock } from '../clock.js';
 import { Doorbell } from '../doorbell.js';
-import type { AppendOutcome, EventLogObserver } from '../event-log-observer.js';
+import type { AppendOutcome, EventLogObserver, EventLogOptions } from '../event-log-observer.js';
 import type {
   AppendResult,
   EventLog,
@@ -31,27 +31,13 @@ import { PostgresReadPool } from './postgres-read-pool.js';
 import { SeenComparison } from './postgres-seen.js';
 import { openWriter } from './postgres-writer.js';
 
-export interface PostgresEventLogOptions {
+export interface PostgresEventLogOptions extends EventLogOptions {
   /** A function is called at every connect: the embedded server's port may change. */
   readonly url: string | (() => string);
-  /** An append returns within this time, or throws `EventLogUnavailable`. */
-  readonly appendTimeoutMs?: number;
-  /** Limit of waiting appends; more are refused with `EventLogUnavailable`. */
-  readonly waitingAppendsMax?: number;
-  /**
-   * A read (and the wait for a connection) returns within this time, or throws
-   * `EventLogUnavailable`.
-   */
-  readonly readTimeoutMs?: number;
   readonly readConnectionsMax?: number;
-  /** How often a tail reads without being woken. */
-  readonly pollIntervalMs?: number;
   /** One transaction takes at most this many appends, and bytes. */
   readonly batchAppendsMax?: number;
   readonly batchBytesMax?: number;
-  /** Appends to a log whose newest entry is ahead of the clock; default: false. */
-  readonly acceptsClock?: boolean;
-  readonly observe?: EventLogObserver;
 }
 
 const FOLLOW_PAGE = 1_000;
@@ -265,11 +251,6 @@ export class PostgresEventLog implements EventLog {
     const left = this.positions.number(a);
     const right = this.positions.number(b);
     return left < right ? -1 : left > right ? 1 : 0;
-  }
-
-  fraction(at: Position | undefined, end: Position | undefined): number {
-    const all = this.positions.number(end);
-    return all === 0n ? 1 : Math.min(1, Number(this.positions.number(at)) / Number(all));
   }
 
   /** @throws {TypeError} for a position of another log. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { ExportCommandEnvelope, type Commands } from '../../command-handling/commands.js';
 import {
   EXPORT_KEPT_MS,
@@ -7,12 +8,13 @@ import {
 import type { EventLog } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
+import { upToEntries } from '../../foundation/up-to-entries.js';
 import { WorkLoop } from '../../foundation/work-loop.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
 import { newFileKeyId } from '../../privacy/file-keys.js';
-import { metaOf, type Exports } from '../exports.js';
+import { exportMeta, type Exports } from '../exports.js';
 import {
   claimExport,
   expiredFiles,
@@ -63,11 +65,9 @@ const LOOK_FOR_SWEEPS_MS = 5_000;
  * the rows say follows the streams: a sweep settles where the two differ.
  */
 export class ExportJobs {
-  private readonly stopping = new AbortController();
-  private readonly loop: WorkLoop;
-  private readonly underWay = new Map<string, Promise<void>>();
+  readonly loop: WorkLoop;
   /** When an export of a tenant began last: who waited longest goes first. */
-  private readonly began = new Map<string, number>();
+  private readonly began = new LRUCache<string, number>(upToEntries(10_000));
   private sweepAt = -Infinity;
 
   constructor(private readonly parts: ExportJobsParts) {
@@ -82,51 +82,28 @@ export class ExportJobs {
     });
   }
 
-  start(): void {
-    this.loop.start();
-  }
-
-  /** What is under way is left to other processes, or to the next start. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.loop.stop();
-    await Promise.all(this.underWay.values());
-  }
-
   private get hasRoom(): boolean {
-    return this.underWay.size < this.parts.atOnce;
+    return this.loop.underWay.length < this.parts.atOnce;
   }
 
   private async beginNext(): Promise<number> {
     if (!this.hasRoom) return 0;
     const waiting = (await waitingExports(this.parts.pool)).filter(
-      ({ exportId }) => !this.underWay.has(exportId),
+      ({ exportId }) => !this.loop.underWay.includes(exportId),
     );
-    const lastOf = ({ scope }: ExportName): number => this.began.get(scope.tenant) ?? -Infinity;
+    const lastOf = ({ scope }: ExportName): number => this.began.peek(scope.tenant) ?? -Infinity;
     const inTurn = waiting.toSorted((a, b) => lastOf(a) - lastOf(b) || 0);
     for (const name of inTurn) {
-      if (this.stopping.signal.aborted || !this.hasRoom) return 0;
-      this.began.delete(name.scope.tenant);
+      if (this.loop.signal.aborted || !this.hasRoom) return 0;
       this.began.set(name.scope.tenant, elapsed());
-      this.forgetOldest();
-      const work: Promise<void> = this.carryOut(name)
-        .catch((error: unknown) => {
-          const { exportId } = name;
-          const line = { exportId, error: describeFailure(error) };
-          this.parts.logger.warn(line, 'an export was interrupted');
-        })
-        .finally(() => {
-          this.underWay.delete(name.exportId);
-          this.loop.look();
-        });
-      this.underWay.set(name.exportId, work);
+      const { exportId } = name;
+      const work = this.carryOut(name).catch((error: unknown) => {
+        const line = { exportId, error: describeFailure(error) };
+        this.parts.logger.warn(line, 'an export was interrupted');
+      });
+      this.loop.carry(work, exportId);
     }
     return 0;
-  }
-
-  private forgetOldest(): void {
-    const [oldest] = this.began.keys();
-    if (this.began.size > 10_000 && oldest !== undefined) this.began.delete(oldest);
   }
 
   private async carryOut(name: ExportName): Promise<void> {
@@ -168,7 +145,7 @@ export class ExportJobs {
     if (timeNow() >= state.expiresAt)
       return this.giveUp(claimed, 'it waited until its time was over');
     const began = elapsed();
-    const outcome = await attemptExport(this.parts, claimed, state, this.stopping.signal);
+    const outcome = await attemptExport(this.parts, claimed, state, this.loop.signal);
     this.parts.onAttempt?.({ outcome: outcome.kind, ms: elapsed() - began });
     await this.untilStopped(() => this.settle(claimed, state, outcome));
   }
@@ -187,7 +164,7 @@ export class ExportJobs {
       case 'stopped':
         return this.release(claimed, {
           isFailure: false,
-          retryAt: timeNow() + (this.stopping.signal.aborted ? 0 : AGAIN_AFTER_MS),
+          retryAt: timeNow() + (this.loop.signal.aborted ? 0 : AGAIN_AFTER_MS),
         });
       case 'forgotten':
         if (timeNow() > expiresAt - EXPORT_KEPT_MS + FORGETTING_WITHIN_MS)
@@ -245,7 +222,7 @@ export class ExportJobs {
     { scope, exportId }: ExportName,
     command: ExportCommand,
   ): Promise<KnownExport | undefined> {
-    const meta = metaOf(scope, 'export job');
+    const meta = exportMeta(scope, 'export job');
     const outcome = await this.parts.commands.execute(
       new ExportCommandEnvelope(meta, exportId, command),
     );
@@ -262,8 +239,8 @@ export class ExportJobs {
       try {
         return await work();
       } catch (error) {
-        if (this.stopping.signal.aborted) throw error;
-        await pause(backOffMs(failures, RETRY), this.stopping.signal);
+        if (this.loop.signal.aborted) throw error;
+        await pause(backOffMs(failures, RETRY), this.loop.signal);
       }
     }
   }
@@ -273,7 +250,7 @@ export class ExportJobs {
     if (elapsed() < this.sweepAt) return 0;
     this.sweepAt = elapsed() + SWEEP_EVERY_MS;
     try {
-      await this.parts.sweep.all(this.stopping.signal);
+      await this.parts.sweep.all(this.loop.signal);
     } catch {
       this.sweepAt = -Infinity;
     }

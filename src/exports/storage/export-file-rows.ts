@@ -5,7 +5,7 @@ import { MODES, type Scope } from '../../domain/scope.js';
 import { errorCode } from '../../foundation/error-code.js';
 import { LOCK_CLASSES } from '../../postgres/locks.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';
-import { anyOf, fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
+import { anyOf, epochMs, fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { digestOf, isAmong } from './people-in-file.js';
 
@@ -41,31 +41,20 @@ export interface ClaimedExport extends ExportName {
   readonly failures: number;
 }
 
-interface FoundRow {
-  readonly exportId: string;
-  readonly tenant: string;
-  readonly mode: string;
-  readonly state: FileState;
-  readonly attempt: string | null;
-  readonly failures: number;
-  readonly rowsDone: bigint | null;
-  readonly rowsTotal: bigint | null;
-  readonly file: ExportedFile | null;
-  readonly createdAt: Date;
-}
-
-const COLUMNS = [
-  'export_id as exportId',
-  'tenant',
-  'mode',
-  'state',
-  'attempt',
-  'failures',
-  'rows_done as rowsDone',
-  'rows_total as rowsTotal',
-  'file',
-  'created_at as createdAt',
-] as const;
+const FILES = tables
+  .selectFrom('ledger.export_files as f')
+  .select((eb) => [
+    'export_id as exportId',
+    'tenant',
+    'mode',
+    'state',
+    'attempt',
+    'failures',
+    sql<number | null>`rows_done::float8`.as('rowsDone'),
+    sql<number | null>`rows_total::float8`.as('rowsTotal'),
+    'file',
+    epochMs(eb.ref('created_at')).as('createdAt'),
+  ]);
 
 export const scopeOf = ({
   tenant,
@@ -75,13 +64,11 @@ export const scopeOf = ({
   readonly mode: string;
 }): Scope => ({ tenant, mode: MODES.find((known) => known === mode) ?? 'live' });
 
-const found = ({ tenant, mode, rowsDone, rowsTotal, createdAt, ...row }: FoundRow) => ({
-  ...row,
-  scope: scopeOf({ tenant, mode }),
-  rowsDone: rowsDone === null ? null : Number(rowsDone),
-  rowsTotal: rowsTotal === null ? null : Number(rowsTotal),
-  createdAt: createdAt.getTime(),
-});
+const named = <R extends { readonly tenant: string; readonly mode: string }>({
+  tenant,
+  mode,
+  ...row
+}: R) => ({ ...row, scope: scopeOf({ tenant, mode }) });
 
 /** False: as many exports of the tenant wait as may. */
 export async function reservePlace(
@@ -143,7 +130,7 @@ export async function waitingExports(pool: Pool): Promise<readonly ExportName[]>
         order by w.tenant, w.mode, w.created_at
       ) oldest order by created_at`,
   );
-  return rows.map(({ exportId, ...scope }) => ({ exportId, scope: scopeOf(scope) }));
+  return rows.map(named);
 }
 
 /** What a claim makes of a row. */
@@ -375,7 +362,10 @@ export async function releaseAttempt(
 }
 
 /** Takes the file out of every hand. @returns the attempt whose key is to be destroyed. */
-export async function takeAway(pool: Pool, exportId: string): Promise<string | null | undefined> {
+export async function takeAway(
+  pool: Pool | PoolClient,
+  exportId: string,
+): Promise<string | null | undefined> {
   const row = await fetchRow(
     pool,
     tables
@@ -403,11 +393,8 @@ export async function findExportFile(
   pool: Pool,
   exportId: string,
 ): Promise<ExportFileRow | undefined> {
-  const row = await fetchRow(
-    pool,
-    tables.selectFrom('ledger.export_files').select(COLUMNS).where('export_id', '=', exportId),
-  );
-  return row && found(row);
+  const row = await fetchRow(pool, FILES.where('export_id', '=', exportId));
+  return row && named(row);
 }
 
 /** Several, by id. */
@@ -416,14 +403,8 @@ export async function findExportFiles(
   exportIds: readonly string[],
 ): Promise<ReadonlyMap<string, ExportFileRow>> {
   if (exportIds.length === 0) return new Map();
-  const rows = await fetchRows(
-    pool,
-    tables
-      .selectFrom('ledger.export_files')
-      .select(COLUMNS)
-      .where('export_id', '=', anyOf([...exportIds])),
-  );
-  return new Map(rows.map((row) => [row.exportId, found(row)]));
+  const rows = await fetchRows(pool, FILES.where('export_id', '=', anyOf([...exportIds])));
+  return new Map(rows.map((row) => [row.exportId, named(row)]));
 }
 
 /** Rows that no living process works on, in the order of their ids. @param after an id. */
@@ -432,16 +413,9 @@ export async function restingFiles(
   after: string,
   limit: number,
 ): Promise<readonly ExportFileRow[]> {
-  const rows = await fetchRows(
-    pool,
-    sql<FoundRow>`
-      select export_id as "exportId", tenant, mode, state, attempt, failures, rows_done as "rowsDone",
-        rows_total as "rowsTotal", file, created_at as "createdAt"
-      from ledger.export_files f
-      where export_id > ${after} and (state not in ('RUNNING', 'WRITTEN') or ${isAbandoned('f')})
-      order by export_id limit ${limit}`,
-  );
-  return rows.map(found);
+  const isResting = sql<boolean>`(state not in ('RUNNING', 'WRITTEN') or ${isAbandoned('f')})`;
+  const resting = FILES.where('export_id', '>', after).where(isResting);
+  return (await fetchRows(pool, resting.orderBy('export_id').limit(limit))).map(named);
 }
 
 /** Stored files whose time is over. */
@@ -455,7 +429,7 @@ export async function expiredFiles(pool: Pool, now: number): Promise<readonly Ex
       .where('expires_at', '<=', new Date(now))
       .limit(100),
   );
-  return rows.map(({ exportId, ...scope }) => ({ exportId, scope: scopeOf(scope) }));
+  return rows.map(named);
 }
 
 /**
@@ -483,13 +457,7 @@ export async function takeAwayFilesOf(
       if (attempt === null) continue;
       if (state === 'RUNNING') await noteErased(client, exportId, persons);
       else if (await holdsAny(client, attempt, persons)) {
-        await run(
-          client,
-          tables
-            .updateTable('ledger.export_files')
-            .set({ state: 'GONE', owner: null })
-            .where('export_id', '=', exportId),
-        );
+        await takeAway(client, exportId);
         taken.push({ exportId, scope: { tenant, mode } });
       }
     }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';
-import { fetchRows, run, type Connection } from '../../postgres/statements.js';
+import { epochMs, fetchRows, run, type Connection } from '../../postgres/statements.js';
 import type { MailType } from '../../themes/theme-instance.js';
 import { RETRIED_FOR_MS } from './mail-retries.js';
 
@@ -40,15 +40,6 @@ export interface ClaimedMail extends PlannedMail {
 export const DAILY_LIMIT = 'daily limit';
 /** To an address, of a tenant and mode, in a day (UTC). */
 export const MAILS_A_DAY_MAX = 20;
-
-interface DueRow extends Omit<PlannedMail, 'event' | 'created'> {
-  readonly stream: string;
-  readonly revision: bigint;
-  readonly eventId: string;
-  readonly created: Date;
-  readonly attempts: number;
-  readonly reason: string | null;
-}
 
 /** A conversation with the server ends before, whatever the server does. */
 export const LEASE_MS = 60_000;
@@ -91,7 +82,7 @@ export interface ClaimRoom {
 export async function claimDue(pool: Connection, room: ClaimRoom): Promise<readonly ClaimedMail[]> {
   const rows = await fetchRows(
     pool,
-    sql<DueRow>`
+    sql<Omit<ClaimedMail, 'event'> & ClaimedMail['event']>`
       with recursive tenants (tenant) as (
         (select tenant from ledger.mail_deliveries where state = 'PENDING'
           order by tenant limit 1)
@@ -118,12 +109,11 @@ export async function claimDue(pool: Connection, room: ClaimRoom): Promise<reado
       set leased_until = now() + ${LEASE}::interval, claimed_by = ${room.process}
       from due where d.id = due.id
       returning d.id, tenant, mode, type, account, person, about, stream, revision,
-        event_id as "eventId", created, attempts, reason`,
+        event_id as "eventId", ${epochMs(sql<Date>`created`)} as created, attempts, reason`,
   );
-  return rows.map(({ stream, revision, eventId, created, ...row }) => ({
+  return rows.map(({ stream, revision, eventId, ...row }) => ({
     ...row,
     event: { stream, revision, eventId },
-    created: created.getTime(),
   }));
 }
 

@@ -38,17 +38,6 @@ export interface MailSenderParts {
 /** For metrics. */
 export type MailOutcome = Outcome['kind'];
 
-/** For the health page and the metrics: of this process. */
-export interface MailSenderStatus {
-  /** Whether this process sends. */
-  readonly sends: boolean;
-  /** Conversations under way. */
-  readonly underWay: number;
-  /** How long it could not read what is due, or make mails. */
-  readonly stillSeconds: number;
-  readonly lastError: string | null;
-}
-
 /** Conversations at once, of this process and of one tenant in it. */
 const AT_ONCE = 8;
 const AT_ONCE_OF_TENANT = 4;
@@ -73,8 +62,7 @@ interface Ended {
  * crash leaves marked is not sent again by itself. Any number of processes share the work.
  */
 export class MailSender {
-  private readonly loop: WorkLoop;
-  private readonly underWay = new Map<Promise<void>, string>();
+  readonly loop: WorkLoop;
   private lastTenant = '';
 
   constructor(private readonly parts: MailSenderParts) {
@@ -88,44 +76,21 @@ export class MailSender {
     });
   }
 
-  start(): void {
-    this.loop.start();
-  }
-
-  /** Conversations under way end, and are recorded. */
-  async stop(): Promise<void> {
-    await this.loop.stop();
-    await Promise.all(this.underWay.keys());
-  }
-
-  /** Something may be due. */
-  look(): void {
-    this.loop.look();
-  }
-
-  status(): MailSenderStatus {
-    const { runs: sends, ...status } = this.loop.status();
-    return { sends, underWay: this.underWay.size, ...status };
-  }
-
   private async claim(): Promise<number> {
-    const room = AT_ONCE - this.underWay.size;
+    const { underWay } = this.loop;
+    const room = AT_ONCE - underWay.length;
     if (room <= 0) return 0;
     const { pool, presence } = this.parts;
     const claimed = await claimDue(pool, {
       mails: room,
       ofTenant: AT_ONCE_OF_TENANT,
-      underWay: [...this.underWay.values()],
+      underWay,
       after: this.lastTenant,
       process: presence.id,
     });
     for (const mail of claimed) {
       this.lastTenant = mail.tenant;
-      const attempt: Promise<void> = this.attempt(mail).finally(() => {
-        this.underWay.delete(attempt);
-        this.look();
-      });
-      this.underWay.set(attempt, mail.tenant);
+      this.loop.carry(this.attempt(mail), mail.tenant);
     }
     return claimed.length;
   }

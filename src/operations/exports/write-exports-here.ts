@@ -64,10 +64,10 @@ export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>):
     });
     try {
       readModels.start();
-      jobs.start();
+      jobs.loop.start();
       return await work();
     } finally {
-      await jobs.stop();
+      await jobs.loop.stop();
       await readModels.stop();
     }
   } finally {

@@ -5,12 +5,11 @@ import { providerRows } from '../../payments/incoming/payment-rows.js';
 import { workAsks } from '../../payments/outgoing/payment-work.js';
 import { RewardPayments } from '../../payments/outgoing/reward-payments.js';
 import { addJob } from '../../work-queue/add-job.js';
+import { WEBHOOKS_HANDLER, type ParkedReaction } from '../../reacting/parked-reactions.js';
 import {
-  WEBHOOKS_HANDLER,
-  type ParkedReaction,
+  PostgresParkedReactions,
   type ParkedReactions,
-} from '../../reacting/parked-reactions.js';
-import { PostgresParkedReactions } from '../../reacting/postgres-parked-reactions.js';
+} from '../../reacting/postgres-parked-reactions.js';
 import { POLICIES } from '../../policies/policies.js';
 import { carryOutReactions } from '../../reacting/reactions.js';
 import { retryStream, type RetryParts } from '../../reacting/retry-stream.js';

@@ -59,9 +59,9 @@ export const rebuildRun = (
 
 /** Events to read, from how far the log was read; undefined: not known. */
 function totalOf({ parts: { log } }: ProjectionOperator, progress: RebuildProgress) {
-  if (progress.phase !== 'reading') return undefined;
-  const fraction = log.fraction(progress.last, progress.until);
-  return fraction > 0 ? Math.round(progress.events / Math.min(1, fraction)) : undefined;
+  if (progress.phase !== 'reading' || progress.until === undefined) return undefined;
+  const fraction = Number(log.order(progress.last)) / Number(log.order(progress.until));
+  return Math.round(progress.events / Math.min(1, fraction));
 }
 
 /** A part, in place. */

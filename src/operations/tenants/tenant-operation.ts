@@ -2,8 +2,6 @@ import type { Core } from '../../stores/core.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
-/** What operations on a tenant have in common. */
-
 /** The tenant of an alias, as the log has it. */
 export const tenantNamed = async (
   { tenants }: Pick<Core, 'tenants'>,

@@ -3,7 +3,7 @@ import { WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs } from '../../foundation/pause.js';
-import { WorkLoop, type WorkLoopStatus } from '../../foundation/work-loop.js';
+import { WorkLoop } from '../../foundation/work-loop.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
@@ -50,9 +50,7 @@ const KEYS = { everyMs: 3_600_000, moreMs: 1_000 };
  * end that no account has got.
  */
 export class DailySyncs {
-  private readonly loop: WorkLoop;
-  private readonly underWay = new Set<Promise<void>>();
-  private isStopping = false;
+  readonly loop: WorkLoop;
 
   constructor(private readonly parts: DailySyncsParts) {
     this.loop = new WorkLoop({
@@ -62,33 +60,12 @@ export class DailySyncs {
     });
   }
 
-  start(): void {
-    this.loop.start();
-  }
-
-  /** Pages under way end, and are recorded. */
-  async stop(): Promise<void> {
-    this.isStopping = true;
-    await this.loop.stop();
-    await Promise.all(this.underWay);
-  }
-
-  status(): WorkLoopStatus {
-    return this.loop.status();
-  }
-
   private async claim(): Promise<number> {
-    const room = AT_ONCE - this.underWay.size;
+    const room = AT_ONCE - this.loop.underWay.length;
     if (room <= 0) return 0;
     const { rows, presence } = this.parts;
     const claimed = await rows.claimSyncs(presence.id, room);
-    for (const one of claimed) {
-      const slice: Promise<void> = this.slice(one).finally(() => {
-        this.underWay.delete(slice);
-        this.loop.look();
-      });
-      this.underWay.add(slice);
-    }
+    for (const one of claimed) this.loop.carry(this.slice(one), one.tenant);
     return claimed.length;
   }
 
@@ -153,7 +130,7 @@ export class DailySyncs {
       cursor = next;
       const claim = { ...scope, process: presence.id };
       if (!(await rows.keepSync(claim, { since, cursor }))) return undefined;
-      if (this.isStopping || elapsed() > until) return { kind: 'more' };
+      if (this.loop.signal.aborted || elapsed() > until) return { kind: 'more' };
     }
   }
 }

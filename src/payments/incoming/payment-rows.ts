@@ -2,40 +2,30 @@ import { sql } from 'kysely';
 import type { Mode, Scope } from '../../domain/scope.js';
 import type { WaitingForAccount } from '../../reacting/policy.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';
-import { fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
+import { boundTo, fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
 
 /**
  * What is known of payment providers beside the log: work and figures, no facts. Times are those of
  * the database's clock unless a parameter says otherwise.
  */
 
-/** Where it is kept. What is noted may be noted again. */
-export interface ProviderRows {
-  noteEvent(scope: Scope, at: number): Promise<void>;
-  noteConnection(scope: Scope): Promise<void>;
-  addWaiting(scope: Scope, stream: string, event: WaitingForAccount): Promise<void>;
-  markLinked(stream: string): Promise<void>;
-  claimSyncs(process: number, atMost: number): Promise<readonly ClaimedSync[]>;
-  keepSync(claim: Claim, at: WalkedTo): Promise<boolean>;
-  endSync(claim: Claim, end: SyncEnd): Promise<void>;
-  waitedKeys(before: number, atMost: number): Promise<readonly WaitedKey[]>;
-  dropWaited(subject: string, before: number): Promise<void>;
-  waitAgain(subject: string, at: number): Promise<void>;
-}
+/** In Postgres, for any number of processes. What is noted may be noted again. */
+export const providerRows = (db: Connection) =>
+  boundTo(db, {
+    noteEvent,
+    noteConnection,
+    addWaiting,
+    markLinked,
+    claimSyncs,
+    keepSync,
+    endSync,
+    waitedKeys,
+    dropWaited,
+    waitAgain,
+  });
 
-/** In Postgres, for any number of processes. */
-export const providerRows = (db: Connection): ProviderRows => ({
-  noteEvent: (scope, at) => noteEvent(db, scope, at),
-  noteConnection: (scope) => noteConnection(db, scope),
-  addWaiting: (scope, stream, event) => addWaiting(db, scope, stream, event),
-  markLinked: (stream) => markLinked(db, stream),
-  claimSyncs: (process, atMost) => claimSyncs(db, process, atMost),
-  keepSync: (claim, at) => keepSync(db, claim, at),
-  endSync: (claim, end) => endSync(db, claim, end),
-  waitedKeys: (before, atMost) => waitedKeys(db, before, atMost),
-  dropWaited: (subject, before) => dropWaited(db, subject, before),
-  waitAgain: (subject, at) => waitAgain(db, subject, at),
-});
+/** Where it is kept. */
+export type ProviderRows = ReturnType<typeof providerRows>;
 
 const DAILY = '24 hours';
 /** A page is called for and recorded within this time, or another process may call for it. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';
-import { fetchRows, run, type Connection } from '../../postgres/statements.js';
+import { boundTo, fetchRows, run, type Connection } from '../../postgres/statements.js';
 
 /** The accounts whose rewards the payment provider is to pay: a row each, work and not facts. */
 
@@ -40,49 +40,36 @@ export type NextWork =
       readonly retriesParked: boolean;
     };
 
-/** Where the work is kept. */
-export interface PaymentWork {
-  claim(room: WorkRoom): Promise<readonly ClaimedWork[]>;
-  /** An account that was asked for meanwhile is due at once, whatever comes next. */
-  release(work: ClaimedWork, next: NextWork): Promise<void>;
-}
-
 /** Reasons that are no fault: what waits for them is not late. */
 export const WAITS_FOR = {
   subscription: 'no subscription yet',
   connection: 'the tenant is suspended or not connected',
 } as const;
 
-/** Where accounts are asked for. */
-export interface WorkAsks {
-  /** Harmless when repeated. */
-  ask(asked: AskedFor): Promise<void>;
-  /** Looks again at an account that is waited for; nothing where nothing waits. */
-  wake(account: Omit<AskedFor, 'dueAt'>): Promise<void>;
-}
-
 export const scopeKey = ({ tenant, mode }: Scope): string => `${tenant} ${mode}`;
 
 /** All calls for an account end before: then another process may claim it. */
 const LEASE = '180 seconds';
 
-interface WorkRow extends Omit<ClaimedWork, 'retriesParked'> {
-  readonly retries_parked: boolean;
-}
-
 /** In Postgres, for any number of processes. */
-export class PostgresPaymentWork implements PaymentWork {
+export class PostgresPaymentWork {
   constructor(
     private readonly pool: Connection,
     private readonly presence: Pick<ProcessPresence, 'id'>,
   ) {}
 
   /** The tenants in turn, so many accounts of each at once. A claim ends with its process. */
-  async claim({ accounts, ofTenant, underWay, paused, after }: WorkRoom): Promise<ClaimedWork[]> {
+  claim({
+    accounts,
+    ofTenant,
+    underWay,
+    paused,
+    after,
+  }: WorkRoom): Promise<readonly ClaimedWork[]> {
     const { id: process } = this.presence;
-    const rows = await fetchRows(
+    return fetchRows(
       this.pool,
-      sql<WorkRow>`
+      sql<ClaimedWork>`
         with recursive tenants (tenant) as (
           (select tenant from ledger.payment_work order by tenant limit 1)
           union all
@@ -108,11 +95,12 @@ export class PostgresPaymentWork implements PaymentWork {
         set leased_until = now() + ${LEASE}::interval, claimed_by = ${process}
         from due
         where w.tenant = due.tenant and w.mode = due.mode and w.account = due.account
-        returning w.tenant, w.mode, w.account, w.failures, w.retries_parked, w.woken`,
+        returning w.tenant, w.mode, w.account, w.failures,
+          w.retries_parked as "retriesParked", w.woken`,
     );
-    return rows.map(({ retries_parked: retriesParked, ...row }) => ({ ...row, retriesParked }));
   }
 
+  /** An account that was asked for meanwhile is due at once, whatever comes next. */
   async release(work: ClaimedWork, next: NextWork): Promise<void> {
     const { tenant, mode, account, woken } = work;
     const isMine = sql`tenant = ${tenant} and mode = ${mode} and account = ${account}
@@ -145,6 +133,8 @@ export class PostgresPaymentWork implements PaymentWork {
   }
 }
 
+export type PaymentWork = Pick<PostgresPaymentWork, 'claim' | 'release'>;
+
 const AT_ONCE = { after: { ms: 0 }, failures: 0, reason: null, retriesParked: false } as const;
 
 /** An account that is to be worked on. */
@@ -156,11 +146,10 @@ export interface AskedFor extends Scope {
   readonly retriesParked?: boolean;
 }
 
-/** In Postgres. */
-export const workAsks = (connection: Connection): WorkAsks => ({
-  ask: (asked) => askForWork(connection, asked),
-  wake: (account) => wakeWork(connection, account),
-});
+/** Where accounts are asked for: in Postgres. */
+export const workAsks = (db: Connection) => boundTo(db, { ask: askForWork, wake: wakeWork });
+
+export type WorkAsks = ReturnType<typeof workAsks>;
 
 /** Asks for an account. Harmless when repeated. */
 export async function askForWork(

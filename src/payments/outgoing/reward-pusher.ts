@@ -5,7 +5,7 @@ import { duePushes } from '../../domain/account/provider/reward-push.js';
 import type { RewardState } from '../../domain/account/account.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
-import { WorkLoop, type WorkLoopStatus } from '../../foundation/work-loop.js';
+import { WorkLoop } from '../../foundation/work-loop.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -54,59 +54,32 @@ const TURN_MS = 60_000;
  * number of processes share the work.
  */
 export class RewardPusher {
-  private readonly stopping = new AbortController();
-  private readonly loop = new WorkLoop({
+  readonly loop = new WorkLoop({
     take: () => this.claim(),
     beside: [],
     describe: describeFailure,
   });
-  /** The tenants of the accounts that are worked on. */
-  private readonly underWay = new Map<Promise<void>, string>();
   /** Until when, by the clock of `elapsed`. */
   private readonly paused = new Map<string, number>();
   private lastTenant = '';
 
   constructor(private readonly parts: RewardPusherParts) {}
 
-  start(): void {
-    this.loop.start();
-  }
-
-  /** Calls under way end, and are recorded. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.loop.stop();
-    await Promise.all(this.underWay.keys());
-  }
-
-  /** Something may be due. */
-  look(): void {
-    this.loop.look();
-  }
-
-  /** For the health page. */
-  status(): WorkLoopStatus {
-    return this.loop.status();
-  }
-
   private async claim(): Promise<number> {
-    const accounts = AT_ONCE - this.underWay.size;
+    const { underWay } = this.loop;
+    const accounts = AT_ONCE - underWay.length;
     if (accounts === 0) return 0;
     for (const [scope, until] of this.paused) if (until <= elapsed()) this.paused.delete(scope);
     const claimed = await this.parts.work.claim({
       accounts,
       ofTenant: AT_ONCE_OF_TENANT,
-      underWay: [...this.underWay.values()],
+      underWay,
       paused: [...this.paused.keys()],
       after: this.lastTenant,
     });
     for (const work of claimed) {
       this.lastTenant = work.tenant;
-      const turn: Promise<void> = this.turn(work).finally(() => {
-        this.underWay.delete(turn);
-        this.look();
-      });
-      this.underWay.set(turn, work.tenant);
+      this.loop.carry(this.turn(work), work.tenant);
     }
     return claimed.length;
   }
@@ -127,7 +100,7 @@ export class RewardPusher {
   private async nextOf(work: ClaimedWork): Promise<NextWork> {
     const connection = await this.connectionFor(work);
     if (connection !== 'unconnected') {
-      const next = await new AccountTurn(this.parts, work, connection).run(this.stopping);
+      const next = await new AccountTurn(this.parts, work, connection).run(this.loop.signal);
       this.loop.worked();
       return next;
     }
@@ -181,7 +154,7 @@ class AccountTurn {
     this.pushes = new AccountPushes(parts, work, work.account, connection);
   }
 
-  async run({ signal }: AbortController): Promise<NextWork> {
+  async run(signal: AbortSignal): Promise<NextWork> {
     const began = elapsed();
     for (;;) {
       const { reward, nextAt } = await this.due();

@@ -2,23 +2,13 @@ import type { Pool, PoolClient } from 'pg';
 import { pause } from '../../foundation/pause.js';
 import type { BatchRows } from '../batch-rows.js';
 import { GenerationRefused, type GenerationRecord } from '../generations/generation-records.js';
-import type { Forgetting, Forgotten, Lookup, Row } from '../projector.js';
-import type { NextPiece } from './next-piece.js';
-
-/** An erasure that is not cleaned out of all rows of a generation yet. */
-export interface UnfinishedErasure {
-  readonly forgotten: Forgotten;
-  readonly next: NextPiece;
-}
+import type { GenerationStore, NextPiece } from '../generations/generation-store.js';
+import type { Forgetting, Forgotten, Lookup } from '../projector.js';
 
 export const FIRST_PIECE: NextPiece = { lookup: 0, after: null };
 
 /** Finds at most this many rows of a lookup, after the given row. */
-export type FindRows = (
-  lookup: Lookup,
-  limit: number,
-  after: NextPiece['after'],
-) => Promise<readonly Row[]>;
+export type FindRows = GenerationStore['find'];
 
 /** A piece of an erasure whose rows are in memory. */
 export interface FoundPiece {
@@ -90,27 +80,6 @@ async function findDependents(
     if (left <= 0) return false;
   }
   return true;
-}
-
-/** The next erasure of a generation: the oldest. */
-export async function unfinishedErasure(
-  db: Pool | PoolClient,
-  projection: string,
-  generation: number,
-): Promise<UnfinishedErasure | undefined> {
-  const { rows } = await db.query<
-    Omit<Forgotten, 'persons'> & { persons: string[]; next: NextPiece }
-  >({
-    name: 'projection_erasures.oldest',
-    text: `
-      select erasure_id as "erasureId", tenant, mode, account_ref as "accountRef", persons, next_piece as "next"
-      from ledger.projection_erasures where projection = $1 and generation = $2 order by begun_at, erasure_id limit 1`,
-    values: [projection, generation],
-  });
-  const [row] = rows;
-  if (!row) return undefined;
-  const { next, persons, ...about } = row;
-  return { forgotten: { ...about, persons: new Set(persons) }, next };
 }
 
 /** Number of unfinished erasures in these generations. */

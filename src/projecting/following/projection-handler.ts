@@ -1,4 +1,4 @@
-import type { Position, SeenEvent } from '../../event-log/event-log.js';
+import type { Position } from '../../event-log/event-log.js';
 import type { Handler } from '../../following/handler.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Page } from '../page.js';
@@ -64,10 +64,6 @@ export class ProjectionHandler implements Handler<Page> {
     this.track = track;
   }
 
-  concernedBy(page: Page): boolean {
-    return this.track?.concernedBy(page) ?? true;
-  }
-
   async take(page: Page): Promise<void> {
     await this.track?.apply(page);
   }
@@ -95,27 +91,5 @@ export class ProjectionHandler implements Handler<Page> {
     await this.parts.stores
       .recordLastError(this.name, this.track?.generation ?? 0, text)
       .catch(() => undefined);
-  }
-
-  /**
-   * Moves the checkpoints of projections that a page does not concern with one statement. @returns
-   * the names of those that had the expected version.
-   */
-  static async moveAll(
-    handlers: readonly ProjectionHandler[],
-    to: SeenEvent,
-    stores: ProjectionStores,
-  ): Promise<ReadonlySet<string>> {
-    const tracks = handlers.flatMap(({ track }) => track ?? []);
-    const moved = await stores.moveCheckpoints(
-      tracks.map((track) => ({
-        projection: track.name,
-        generation: track.generation,
-        expectedVersion: track.version,
-      })),
-      to,
-    );
-    for (const track of tracks) if (moved.has(track.name)) track.movedTo(to.position);
-    return moved;
   }
 }

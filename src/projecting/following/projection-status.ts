@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
 import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
-import { fetchRows, tables } from '../../postgres/statements.js';
-import { liveCheckpoints } from '../checkpoints.js';
-import type { ReadModel } from '../generations/generations.js';
+import { fetchRows } from '../../postgres/statements.js';
+import { GENERATIONS } from '../checkpoints.js';
+import { isFollowedBy, type ReadModel } from '../generations/generations.js';
 import { UNREADABLE } from '../projecting-errors.js';
 
 /** The state of a projection, for the health page, the metrics and the command line. */
@@ -28,8 +28,8 @@ export interface ProjectionStatus extends Lag {
 }
 
 /**
- * @throws when the database or the log is unavailable. Costs three small queries and the head of
- * the log; only a lagging projection reads a page, once for all at the same position.
+ * @throws when the database or the log is unavailable. Costs a small query and the head of the log;
+ * only a lagging projection reads a page, once for all at the same position.
  */
 export async function projectionStatus(
   pool: Pool,
@@ -37,87 +37,51 @@ export async function projectionStatus(
   readModels: readonly ReadModel[],
   now: number,
 ): Promise<ProjectionStatus[]> {
-  const [checkpoints, head, parked, skipped] = await Promise.all([
-    liveCheckpoints(pool, readModels),
+  const [rows, head] = await Promise.all([
+    fetchRows(pool, COUNTED.where(isFollowedBy(readModels))),
     log.head(),
-    parkedCounts(pool),
-    skippedCounts(pool),
   ]);
-  const lags = new Map<Position | undefined, Promise<Lag>>();
-  const lagAt = (position: Position | undefined): Promise<Lag> => {
-    const known = lags.get(position) ?? lagAfter(log, position, head, now);
+  const lags = new Map<Position | null, Promise<Lag>>();
+  const lagAt = (position: Position | null): Promise<Lag> => {
+    const known = lags.get(position) ?? lagAfter(log, position ?? undefined, head, now);
     lags.set(position, known);
     return known;
   };
   return Promise.all(
-    checkpoints.map(async ({ projection, generation, position, lastError, updatedAt }) => {
-      const lag = await lagAt(position);
-      return {
-        projection,
-        generation,
-        position: position ?? null,
-        head: head ?? null,
-        ...lag,
-        ...(parked.get(`${projection} ${generation}`) ?? NONE_PARKED),
-        skipped: skipped.get(`${projection} ${generation}`) ?? 0,
-        lastError,
-        updatedAt,
-        stillSeconds: stillSeconds(lag, updatedAt, now),
-      };
+    rows.map(async ({ version: _, ...row }) => {
+      const lag = await lagAt(row.position);
+      const still = stillSeconds(lag, row.updatedAt, now);
+      return { ...row, head: head ?? null, ...lag, stillSeconds: still };
     }),
   );
 }
 
-type ParkedCounts = Pick<ProjectionStatus, 'parkedStreams' | 'unreadableStreams' | 'parkedBecause'>;
-
-const NONE_PARKED: ParkedCounts = {
-  parkedStreams: 0,
-  unreadableStreams: 0,
-  parkedBecause: null,
-};
-
-async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, ParkedCounts>> {
-  const rows = await fetchRows(
-    pool,
-    tables
-      .selectFrom('ledger.parked_streams')
-      .select((eb) => [
-        'projection',
-        'generation',
-        eb.fn.countAll<bigint>().as('parked'),
-        eb.fn.countAll<bigint>().filterWhere('reason', 'like', `${UNREADABLE}%`).as('unreadable'),
-        sql<string>`(array_agg(reason order by parked_at desc, stream))[1]`.as('because'),
+const COUNTED = GENERATIONS.innerJoinLateral(
+  (eb) =>
+    eb
+      .selectFrom('ledger.parked_streams as s')
+      .whereRef('s.projection', '=', 'g.projection')
+      .whereRef('s.generation', '=', 'g.generation')
+      .select([
+        sql<number>`count(*)::integer`.as('parkedStreams'),
+        sql<number>`count(*) filter (where starts_with(s.reason, ${UNREADABLE}))::integer`.as(
+          'unreadableStreams',
+        ),
+        sql<string | null>`(array_agg(s.reason order by s.parked_at desc, s.stream))[1]`.as(
+          'parkedBecause',
+        ),
       ])
-      .groupBy(['projection', 'generation']),
-  );
-  return new Map(
-    rows.map(({ projection, generation, parked, unreadable, because }) => [
-      `${projection} ${generation}`,
-      {
-        parkedStreams: Number(parked),
-        unreadableStreams: Number(unreadable),
-        parkedBecause: because,
-      },
-    ]),
-  );
-}
-
-async function skippedCounts(pool: Pool): Promise<ReadonlyMap<string, number>> {
-  const rows = await fetchRows(
-    pool,
-    tables
-      .selectFrom('ledger.skipped_events')
-      .select((eb) => [
-        'projection',
-        'generation',
-        eb.fn.count<bigint>('stream').distinct().as('streams'),
-      ])
-      .groupBy(['projection', 'generation']),
-  );
-  return new Map(
-    rows.map(({ projection, generation, streams }) => [
-      `${projection} ${generation}`,
-      Number(streams),
-    ]),
-  );
-}
+      .as('parked'),
+  (join) => join.onTrue(),
+)
+  .innerJoinLateral(
+    (eb) =>
+      eb
+        .selectFrom('ledger.skipped_events as e')
+        .whereRef('e.projection', '=', 'g.projection')
+        .whereRef('e.generation', '=', 'g.generation')
+        .select(sql<number>`count(distinct e.stream)::integer`.as('skipped'))
+        .as('left_out'),
+    (join) => join.onTrue(),
+  )
+  .select(['parkedStreams', 'unreadableStreams', 'parkedBecause', 'skipped']);

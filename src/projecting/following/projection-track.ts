@@ -4,7 +4,7 @@ import type { Logger } from '../../foundation/logger.js';
 import { inSpan } from '../../foundation/tracing.js';
 import { BatchRows } from '../batch-rows.js';
 import type { Checkpoint } from '../checkpoints.js';
-import type { BatchToWrite, ParkedEvent } from '../generations/generation-store.js';
+import type { BatchToWrite, ParkedEvent, NextPiece } from '../generations/generation-store.js';
 import { logParked } from '../log-parked.js';
 import type { Page, PageEvent } from '../page.js';
 import {
@@ -22,7 +22,6 @@ import {
   type UndecodableEvent,
 } from '../projector.js';
 import { FIRST_PIECE, findPiece, type FoundPiece } from './erasure-pieces.js';
-import type { NextPiece } from './next-piece.js';
 import type { GenerationRows } from './projection-stores.js';
 
 /** A piece blocks other events for as long as a small batch takes. */
@@ -78,10 +77,6 @@ export class ProjectionTrack {
     return this.at;
   }
 
-  get version(): string {
-    return this.expectedVersion;
-  }
-
   async restoreFrom(checkpoint: Checkpoint): Promise<void> {
     // Read after the checkpoint: a concurrent change of the parked streams raises the version, and
     // the next write fails on it.
@@ -89,19 +84,6 @@ export class ProjectionTrack {
     this.unfinished = (await this.parts.rows.unfinishedErasure()) !== undefined;
     this.at = checkpoint.position;
     this.expectedVersion = checkpoint.version;
-  }
-
-  /** Whether the page has events for this projection; if not, only its checkpoint moves. */
-  concernedBy(page: Page): boolean {
-    return page.events.some((event) => this.concerns(event) && this.isAhead(event.position));
-  }
-
-  /**
-   * Another statement moved the checkpoint to `position`, along with those of other projections.
-   */
-  movedTo(position: Position): void {
-    this.at = position;
-    this.expectedVersion = String(BigInt(this.expectedVersion) + 1n);
   }
 
   /**
@@ -306,7 +288,8 @@ export class ProjectionTrack {
       expectedVersion: this.expectedVersion,
     });
     if (!written) throw new CheckpointMoved(this.name);
-    this.movedTo(batch.position);
+    this.at = batch.position;
+    this.expectedVersion = String(BigInt(this.expectedVersion) + 1n);
     // Another erasure may be unfinished: `cleanNextPiece` finds it.
     if (batch.erasure?.next !== undefined) this.unfinished = true;
   }

@@ -29,7 +29,7 @@ export class Projections {
   /** Options of a follower that has these handlers. */
   readonly following: Pick<
     FollowerOptions<Page>,
-    'log' | 'locks' | 'decode' | 'prepare' | 'refresh' | 'moveIdle' | 'stored'
+    'log' | 'locks' | 'decode' | 'prepare' | 'refresh' | 'stored'
   >;
 
   constructor(private readonly options: ProjectionsOptions) {
@@ -44,12 +44,6 @@ export class Projections {
       decode: (recorded) => decodePage(recorded, decode),
       prepare: () => stores.ensureGenerations(),
       refresh: () => generations.refresh(),
-      moveIdle: (idle, { last, lastEventId }) =>
-        ProjectionHandler.moveAll(
-          this.handlers.filter((handler) => idle.includes(handler)),
-          { position: last, eventId: lastEventId },
-          stores,
-        ),
       stored: (names) => this.stored(names),
     };
   }

@@ -3,7 +3,6 @@ import type { EventLog, Position } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
 import { tryInTransactionOf } from '../../postgres/transaction.js';
 import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
-import { postgresRowsOf } from '../following/projection-stores.js';
 import { ProjectionTrack } from '../following/projection-track.js';
 import { decodePage } from '../page.js';
 import type { DecodeEvents, Projector } from '../projector.js';
@@ -12,6 +11,7 @@ import {
   GenerationRefused,
   type GenerationRecord,
 } from './generation-records.js';
+import { GenerationStore } from './generation-store.js';
 
 /** What generations are built, switched and repaired with. */
 export interface GenerationParts {
@@ -46,7 +46,7 @@ export class Follower {
     record: GenerationRecord,
   ): Promise<Follower> {
     const track = new ProjectionTrack(projector, record.generation, {
-      rows: postgresRowsOf(parts.pool, projector, record.generation),
+      rows: new GenerationStore(parts.pool, projector, record.generation),
       log: parts.log,
       knownTypes: knownTypesOf(parts),
       logger: parts.logger,

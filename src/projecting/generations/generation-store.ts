@@ -3,13 +3,27 @@ import type { Position } from '../../event-log/event-log.js';
 import { witnessText } from '../../event-log/witness.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import type { TableChanges } from '../batch-rows.js';
-import type { NextPiece } from '../following/next-piece.js';
+import { parkedStreams } from '../checkpoints.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Forgotten, Lookup, Projector, ReadModelTable, Row } from '../projector.js';
 
 /** Forces the planner to use the index, until the transaction ends. */
 const ALONG_THE_INDEX =
   'set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off';
+
+/** The start of the next piece of an erasure. */
+export interface NextPiece {
+  /** The lookup that continues. */
+  readonly lookup: number;
+  /** After this row of it, by the values of the ordering columns. Null: from its beginning. */
+  readonly after: readonly unknown[] | null;
+}
+
+/** An erasure that is not cleaned out of all rows of a generation yet. */
+export interface UnfinishedErasure {
+  readonly forgotten: Forgotten;
+  readonly next: NextPiece;
+}
 
 /** An event that cannot be applied: its stream waits from it on. */
 export interface ParkedEvent {
@@ -57,7 +71,7 @@ export class GenerationStore {
   }
 
   /** The existing rows under these keys. */
-  async load(keys: Keys): Promise<{ readonly table: string; readonly row: Row }[]> {
+  async load(keys: Keys): Promise<readonly { readonly table: string; readonly row: Row }[]> {
     const wanted = this.tables.flatMap((table, number) =>
       (keys.get(table.name)?.length ?? 0) > 0 ? [{ table, number }] : [],
     );
@@ -185,6 +199,28 @@ export class GenerationStore {
       values,
     });
     return result.rows[0]?.moved === true;
+  }
+
+  /** The streams that are parked for it. */
+  parkedStreams(): Promise<readonly string[]> {
+    return parkedStreams(this.pool, this.projector.name, this.generation);
+  }
+
+  /** Its oldest erasure that is not complete in all rows. */
+  async unfinishedErasure(): Promise<UnfinishedErasure | undefined> {
+    const { rows } = await this.pool.query<
+      Omit<Forgotten, 'persons'> & { persons: string[]; next: NextPiece }
+    >({
+      name: 'projection_erasures.oldest',
+      text: `
+        select erasure_id as "erasureId", tenant, mode, account_ref as "accountRef", persons, next_piece as "next"
+        from ledger.projection_erasures where projection = $1 and generation = $2 order by begun_at, erasure_id limit 1`,
+      values: [this.projector.name, this.generation],
+    });
+    const [row] = rows;
+    if (!row) return undefined;
+    const { next, persons, ...about } = row;
+    return { forgotten: { ...about, persons: new Set(persons) }, next };
   }
 
   private upsert(

@@ -54,9 +54,11 @@ export async function followedGenerations(
   };
 }
 
+const MAX_AGE_MS = 1_000;
+
 /**
  * The generations that this release follows, for queries and for the runner. Cached for at most
- * `maxAgeMs`: a switch of generations changes one row, and every process follows it within that
+ * `MAX_AGE_MS`: a switch of generations changes one row, and every process follows it within that
  * time (the previous generation is kept, so a read in between finds its tables).
  */
 export class LiveGenerations {
@@ -72,7 +74,6 @@ export class LiveGenerations {
   constructor(
     private readonly pool: Pool,
     private readonly readModels: readonly ReadModel[],
-    private readonly options: { readonly maxAgeMs?: number } = {},
   ) {}
 
   /** The generation that a query reads, and its schema. @throws {ReadModelsIncomplete} */
@@ -134,7 +135,7 @@ export class LiveGenerations {
   }
 
   private get isOutdated(): boolean {
-    return performance.now() - this.readAt > (this.options.maxAgeMs ?? 1_000);
+    return performance.now() - this.readAt > MAX_AGE_MS;
   }
 
   /** The live generation as last read. */

@@ -26,7 +26,6 @@ import {
   type EndpointName,
   type FollowedPage,
   type NewDelivery,
-  type ReadEvent,
   type UnreadEvent,
 } from './delivery-rows.js';
 import type { AnnouncementsStore } from './announcements-store.js';
@@ -199,14 +198,13 @@ export class AnnouncementsHandler implements Handler<Page> {
     const unknown = await this.options.store.endpointsIn(['UNKNOWN']);
     for (const tenant of new Set(unknown.map((endpoint) => endpoint.tenant))) {
       const known = await this.endpointsAt(tenant, position);
-      await this.putAll(
-        unknown
-          .filter((endpoint) => endpoint.tenant === tenant)
-          .map(
-            (endpoint): EndpointChange =>
-              known.get(nameOf(endpoint)) ?? { ...endpoint, state: 'UNSUBSCRIBED', position: null },
-          ),
-      );
+      const endpoints = unknown
+        .filter((endpoint) => endpoint.tenant === tenant)
+        .map(
+          (endpoint): EndpointChange =>
+            known.get(nameOf(endpoint)) ?? { ...endpoint, state: 'UNSUBSCRIBED', position: null },
+        );
+      await this.store({ endpoints });
     }
   }
 
@@ -335,38 +333,28 @@ export class AnnouncementsHandler implements Handler<Page> {
     for (const { eventId, stream, revision } of parked) {
       const recorded = await eventAt(log, stream, revision);
       if (recorded?.id !== eventId) {
-        await this.storeRead({ eventId, deliveries: [] });
+        await this.store({ read: eventId });
         continue;
       }
       const [decoded] = await this.options.decode([recorded]);
       if (decoded === undefined || 'undecodable' in decoded) continue;
       const change = changeBy(decoded);
       if (change !== undefined) {
-        await this.putAll([{ ...change, state: 'UNKNOWN' }]);
-        await this.storeRead({ eventId, deliveries: [] });
+        await this.store({ endpoints: [{ ...change, state: 'UNKNOWN' }], read: eventId });
         await this.lookAgain(await log.head());
         await this.knowActive();
       } else {
         const announced = announcedTogether([decoded]);
         if (announced === undefined) continue;
-        await this.storeRead({ eventId, deliveries: this.deliveriesOf(decoded, announced) });
+        await this.store({ deliveries: this.deliveriesOf(decoded, announced), read: eventId });
       }
     }
-  }
-
-  private async putAll(changes: readonly EndpointChange[]): Promise<void> {
-    if (changes.length > 0)
-      this.version = await this.options.store.storeEndpoints(this.version, changes);
-  }
-
-  private async storeRead(read: ReadEvent): Promise<void> {
-    this.version = await this.options.store.storeRead(this.version, read);
   }
 
   private storePassed(): Promise<void> {
     const point = this.passed;
     if (point === undefined) return Promise.resolve();
-    return this.store({ point, endpoints: [], deliveries: [], unread: [] });
+    return this.store({ point });
   }
 
   /** One write after the other. */
@@ -377,8 +365,8 @@ export class AnnouncementsHandler implements Handler<Page> {
     this.storing = this.storing
       .catch(() => undefined)
       .then(async () => {
-        const { reached, witness } = page.point;
-        const trail = this.trail?.pass(reached, witness, elapsed());
+        const { point } = page;
+        const trail = point && this.trail?.pass(point.reached, point.witness, elapsed());
         this.version = await this.options.store.storePage(this.version, { ...page, trail });
       });
     return this.storing;

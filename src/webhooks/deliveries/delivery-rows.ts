@@ -62,20 +62,17 @@ export interface UnreadEvent {
   readonly reason: string;
 }
 
-/** An event that was unread before, and what it comes to. */
-export interface ReadEvent {
-  readonly eventId: string;
-  readonly deliveries: readonly NewDelivery[];
-}
-
-/** What a page of the log comes to. */
+/** What a page of the log comes to, or a look at earlier events. */
 export interface FollowedPage {
-  readonly point: TrailPoint;
+  /** Undefined: the checkpoint stays where it is. */
+  readonly point?: TrailPoint;
   /** Undefined: the stored one stays. */
-  readonly trail: readonly TrailPoint[] | undefined;
-  readonly endpoints: readonly EndpointChange[];
-  readonly deliveries: readonly NewDelivery[];
-  readonly unread: readonly UnreadEvent[];
+  readonly trail?: readonly TrailPoint[] | undefined;
+  readonly endpoints?: readonly EndpointChange[];
+  readonly deliveries?: readonly NewDelivery[];
+  readonly unread?: readonly UnreadEvent[];
+  /** The id of an event that was unread before: what it comes to replaces it. */
+  readonly read?: string;
 }
 
 /** The first checkpoint, and the endpoints at it, unless there is a checkpoint by now. */
@@ -87,22 +84,6 @@ export async function beginFollowing(
   await inTransaction(pool, async (client) => {
     const isBegun = await beginCheckpoint(client, WEBHOOKS_HANDLER, position);
     if (isBegun && endpoints.length > 0) await putEndpoints(client, endpoints);
-  });
-}
-
-/**
- * Endpoints that the follower looked up in the log. @returns the new version.
- * @throws {CheckpointMoved} also when this arrives late, after another write.
- */
-export async function storeEndpoints(
-  pool: Pool,
-  version: bigint,
-  endpoints: readonly EndpointChange[],
-): Promise<bigint> {
-  return inTransaction(pool, async (client) => {
-    const next = await moveCheckpoint(client, WEBHOOKS_HANDLER, version);
-    if (endpoints.length > 0) await putEndpoints(client, endpoints);
-    return next;
   });
 }
 
@@ -137,16 +118,21 @@ export async function forgetEndpointsBehind(
 
 /**
  * Rows and checkpoint in one transaction. @returns the new version.
- * @throws {CheckpointMoved}
+ * @throws {CheckpointMoved} also when this arrives late, after another write.
  */
 export async function storePage(
   pool: Pool,
   version: bigint,
-  { point, trail, endpoints, deliveries, unread }: FollowedPage,
+  { point, trail, endpoints = [], deliveries = [], unread = [], read }: FollowedPage,
 ): Promise<bigint> {
   // A crash that undoes the rows undoes the checkpoint with them: the page is read again.
   return inTransactionThatMayBeLost(pool, async (client) => {
-    const next = await moveCheckpoint(client, WEBHOOKS_HANDLER, version, { ...point, trail });
+    const next = await moveCheckpoint(
+      client,
+      WEBHOOKS_HANDLER,
+      version,
+      point && { ...point, trail },
+    );
     if (endpoints.length > 0) {
       await lockEndpoints(client, [...endpoints, ...deliveries]);
       await dropWaiting(client, endpoints);
@@ -154,6 +140,13 @@ export async function storePage(
       for (const change of endpoints) await putEndpoints(client, [change]);
     }
     if (deliveries.length > 0) await putDeliveries(client, deliveries);
+    if (read !== undefined)
+      await run(
+        client,
+        tables
+          .deleteFrom('ledger.parked_reactions')
+          .where((eb) => eb.and({ event_id: read, policy: WEBHOOKS_HANDLER })),
+      );
     for (const { eventId: id, reason, ...event } of unread)
       await run(client, parking({ policy: WEBHOOKS_HANDLER, event: { id, ...event }, reason }));
     return next;
@@ -417,26 +410,4 @@ export async function waitingDeliveries(db: Pool | PoolClient): Promise<WaitingD
     oldest: row?.oldest?.getTime(),
     unsentSeconds: row?.unsentSeconds ?? 0,
   };
-}
-
-/**
- * An unread event was read: its rows replace it. @returns the new version.
- * @throws {CheckpointMoved}
- */
-export async function storeRead(
-  pool: Pool,
-  version: bigint,
-  { eventId, deliveries }: ReadEvent,
-): Promise<bigint> {
-  return inTransaction(pool, async (client) => {
-    const next = await moveCheckpoint(client, WEBHOOKS_HANDLER, version);
-    await run(
-      client,
-      tables
-        .deleteFrom('ledger.parked_reactions')
-        .where((eb) => eb.and({ event_id: eventId, policy: WEBHOOKS_HANDLER })),
-    );
-    if (deliveries.length > 0) await putDeliveries(client, deliveries);
-    return next;
-  });
 }

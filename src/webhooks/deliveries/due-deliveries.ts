@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import {
   compiledOnce,
+  epochMs,
   fetchRow,
   fetchRows,
   run,
@@ -9,8 +10,7 @@ import {
   type Given,
 } from '../../postgres/statements.js';
 import { inTransactionThatMayBeLost } from '../../postgres/transaction.js';
-import type { WebhookType } from '../payloads/announced.js';
-import { nameOf, type EndpointName } from './delivery-rows.js';
+import { nameOf, type EndpointName, type NewDelivery } from './delivery-rows.js';
 import { FAILING_FROM, type Retried } from './retry-times.js';
 
 /** Deliveries that are due, claimed for an attempt. */
@@ -25,18 +25,7 @@ export const LEASE_MS = 30_000;
 const LEASE = `${LEASE_MS} ms`;
 
 /** A delivery that this process is to send. */
-export interface ClaimedDelivery extends EndpointName {
-  readonly id: string;
-  readonly webhookId: string;
-  readonly type: WebhookType;
-  readonly subject: Readonly<Record<string, string>>;
-  readonly event: {
-    readonly stream: string;
-    readonly revision: bigint;
-    readonly eventId: string;
-  } | null;
-  /** Epoch milliseconds. */
-  readonly created: number;
+export interface ClaimedDelivery extends NewDelivery {
   /** Made so far. */
   readonly attempts: number;
   /** With the attempt that it is claimed for. */
@@ -54,19 +43,12 @@ export interface Room {
   readonly take: (tenant: string) => boolean;
 }
 
-interface DueRow extends EndpointName {
-  readonly id: string;
-  readonly webhook_id: string;
-  readonly type: WebhookType;
-  readonly subject: Readonly<Record<string, string>>;
+interface DueRow extends Omit<ClaimedDelivery, 'event' | 'retried'> {
   readonly stream: string | null;
   readonly revision: bigint | null;
-  readonly event_id: string | null;
-  readonly created: Date;
-  readonly attempts: number;
-  readonly attempts_before: number;
-  readonly retried_for_ms: number;
-  readonly leased_until: string;
+  readonly eventId: string | null;
+  readonly attemptsBefore: number;
+  readonly retriedForMs: number;
 }
 
 /**
@@ -194,11 +176,12 @@ const LEASED = compiledOnce(
     update ledger.webhook_deliveries
     set leased_until = now() + ${LEASE}::interval, next_attempt_at = now() + ${LEASE}::interval
     where id = any(${ids}::uuid[])
-    returning id, tenant, mode, endpoint_id as "endpointId", webhook_id, type, subject, stream,
-      revision, event_id, created, attempts, attempts_before,
+    returning id, tenant, mode, endpoint_id as "endpointId", webhook_id as "webhookId", type,
+      subject, stream, revision, event_id as "eventId", ${epochMs(sql<Date>`created`)} as created,
+      attempts, attempts_before as "attemptsBefore",
       case when attempts = attempts_before then 0
-        else ${sinceMs(sql`coalesce(retried_from, created)`)} end as retried_for_ms,
-      leased_until::text as leased_until`,
+        else ${sinceMs(sql`coalesce(retried_from, created)`)} end as "retriedForMs",
+      leased_until::text as "leasedUntil"`,
 );
 
 /**
@@ -241,29 +224,18 @@ const LOOKED_AT = compiledOnce(
     where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
 );
 
-const claimedOf = (row: DueRow, heldMs: number | null): ClaimedDelivery => {
-  const { stream, revision, event_id: eventId } = row;
-  return {
-    tenant: row.tenant,
-    mode: row.mode,
-    endpointId: row.endpointId,
-    id: row.id,
-    webhookId: row.webhook_id,
-    type: row.type,
-    subject: row.subject,
-    event:
-      stream === null || revision === null || eventId === null
-        ? null
-        : { stream, revision, eventId },
-    created: row.created.getTime(),
-    attempts: row.attempts,
-    retried: {
-      attempts: row.attempts - row.attempts_before + 1,
-      forMs: Math.max(0, Math.min(row.retried_for_ms, heldMs ?? Infinity)),
-    },
-    leasedUntil: row.leased_until,
-  };
-};
+const claimedOf = (
+  { stream, revision, eventId, attemptsBefore, retriedForMs, ...row }: DueRow,
+  heldMs: number | null,
+): ClaimedDelivery => ({
+  ...row,
+  event:
+    stream === null || revision === null || eventId === null ? null : { stream, revision, eventId },
+  retried: {
+    attempts: row.attempts - attemptsBefore + 1,
+    forMs: Math.max(0, Math.min(retriedForMs, heldMs ?? Infinity)),
+  },
+});
 
 /**
  * Deletes ended deliveries of before, and those of endpoints that are gone; so many at most.

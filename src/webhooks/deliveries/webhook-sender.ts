@@ -2,13 +2,14 @@ import pLimit from 'p-limit';
 import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import { metaOf } from '../../event-log/envelope.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { SubjectId } from '../../domain/personal.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { Turns } from '../../foundation/turns.js';
 import { WorkLoop } from '../../foundation/work-loop.js';
-import { elapsed, newId, timeNow } from '../../foundation/world.js';
+import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
 import type { PayloadData, Payloads } from '../payloads/payloads.js';
@@ -53,17 +54,6 @@ export interface SeenAttempt {
   readonly outcome: 'delivered' | 'failed' | 'gone';
   /** From the append of the event to the first attempt, milliseconds; undefined: a later one. */
   readonly sinceAppendMs: number | undefined;
-}
-
-/** For the health page and the metrics: of this process. */
-export interface SenderStatus {
-  /** Whether this process sends. */
-  readonly sends: boolean;
-  /** Attempts under way. */
-  readonly underWay: number;
-  /** How long it could not read what is due, or make bodies. */
-  readonly stillSeconds: number;
-  readonly lastError: string | null;
 }
 
 /** Not recorded yet. */
@@ -125,13 +115,12 @@ const KEPT_MS = 30 * 24 * 3_600_000;
  * claims what is due: what ends meanwhile is recorded together.
  */
 export class WebhookSender {
-  private readonly loop: WorkLoop;
+  readonly loop: WorkLoop;
   /** Not recorded yet. */
   private readonly ended: Ended[] = [];
   private readonly bodies = pLimit(BODIES_AT_ONCE);
   /** One account's bodies take turns: while a large one is read, they take no places of others. */
   private readonly turns = new Turns();
-  private readonly underWay = new Set<Promise<void>>();
   private readonly places = new AttemptPlaces();
 
   constructor(private readonly parts: WebhookSenderParts) {
@@ -142,25 +131,10 @@ export class WebhookSender {
     });
   }
 
-  start(): void {
-    this.loop.start();
-  }
-
   /** Attempts under way end, and are recorded. */
   async stop(): Promise<void> {
     await this.loop.stop();
-    await Promise.all(this.underWay);
     await this.recordRest();
-  }
-
-  /** Something may be due. */
-  look(): void {
-    this.loop.look();
-  }
-
-  status(): SenderStatus {
-    const { runs, stillSeconds, lastError } = this.loop.status();
-    return { sends: runs, underWay: this.underWay.size, stillSeconds, lastError };
   }
 
   private async recordAndClaim(): Promise<number> {
@@ -181,19 +155,14 @@ export class WebhookSender {
   }
 
   private begin(place: Place, key: ReadKey): void {
-    const attempt: Promise<void> = this.attempt(place, key)
-      .then(
-        (claim) => void this.ended.push({ place, claim }),
-        (error: unknown) => {
-          this.places.release(place);
-          this.lost(1, error);
-        },
-      )
-      .finally(() => {
-        this.underWay.delete(attempt);
-        this.loop.look();
-      });
-    this.underWay.add(attempt);
+    const attempt = this.attempt(place, key).then(
+      (claim) => void this.ended.push({ place, claim }),
+      (error: unknown) => {
+        this.places.release(place);
+        this.lost(1, error);
+      },
+    );
+    this.loop.carry(attempt, place.delivery.tenant);
   }
 
   /**
@@ -366,14 +335,7 @@ export class WebhookSender {
     activeSince: number,
   ): Promise<void> {
     await this.parts.subscriptions.disable(
-      {
-        scope: { tenant, mode },
-        commandId: newId(),
-        correlationId: newId(),
-        causationId: 'webhook answered 410',
-        actor: { kind: 'system', id: 'webhooks' },
-        idempotency: null,
-      },
+      metaOf({ tenant, mode }, { kind: 'system', id: 'webhooks' }, 'webhook answered 410'),
       { endpointId, activeSince, because: 'GONE' },
     );
   }

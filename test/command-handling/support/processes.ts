@@ -31,14 +31,9 @@ import type { EventLog } from '../../../src/event-log/event-log.js';
 import { PostgresEventLog } from '../../../src/event-log/postgres/postgres-event-log.js';
 import { openPool } from '../../../src/postgres/database.js';
 import { KeyedNames } from '../../../src/privacy/keyed-names.js';
-import { PostgresKeyRows } from '../../../src/privacy/key-rows.js';
+import { PostgresKeyRows, type KeyRow, type KeyRows } from '../../../src/privacy/key-rows.js';
 import { FixedSealer } from '../../../src/privacy/sealed-bytes.js';
-import {
-  WrappedKeys,
-  type KeyRow,
-  type KeyRows,
-  type SubjectKeys,
-} from '../../../src/privacy/subject-keys.js';
+import { WrappedKeys, type SubjectKeys } from '../../../src/privacy/subject-keys.js';
 import { createTestDatabase } from '../../support/database.js';
 import { InMemoryEventLog } from '../../support/in-memory-event-log.js';
 import { GatedLog } from './troubled-logs.js';

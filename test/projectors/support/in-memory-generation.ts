@@ -5,7 +5,7 @@ import {
   findPiece,
   type FindRows,
 } from '../../../src/projecting/following/erasure-pieces.js';
-import type { NextPiece } from '../../../src/projecting/following/next-piece.js';
+import type { NextPiece } from '../../../src/projecting/generations/generation-store.js';
 import {
   forgottenBy,
   type LedgerEvent,
