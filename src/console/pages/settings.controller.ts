@@ -175,7 +175,7 @@ export class ConsoleSettingsController {
     }: {
       readonly faults?: Faults;
       readonly issued?: { readonly what: string; readonly secret: string } | null;
-      readonly typed?: TenantSettings;
+      readonly typed?: TypedSettings;
       readonly reason?: string;
     },
   ): Promise<string> {
@@ -184,7 +184,7 @@ export class ConsoleSettingsController {
     if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
     const { mode } = scope;
     const current = await settingsOf(core, tenant);
-    const settings = typed ?? current;
+    const settings = { ...current, ...typed };
     const [keys, secrets] = [keysOf(tenant, mode), signingSecretsOf(tenant, mode)];
     const { suspended } = tenant;
     return pageSent(
@@ -250,7 +250,9 @@ const limitsIn = ({ rateLimits }: TenantSettings) =>
     return { id: `limit-${call}`, call, calls: rateLimits[call], hint };
   });
 
-const settingsIn = (form: Form): TenantSettings => ({
+type TypedSettings = Omit<TenantSettings, 'grantLimits'>;
+
+const settingsIn = (form: Form): TypedSettings => ({
   openEndpoints: form.text('openEndpoints') !== '',
   paymentProvider: form.text('paymentProvider') !== '',
   tokensMustExpire: form.text('tokensMustExpire') !== '',

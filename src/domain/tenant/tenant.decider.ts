@@ -29,6 +29,13 @@ import {
 } from './payment-connections.js';
 import { retire, secretIdOf, type Retirable } from './tenant-secrets.js';
 import {
+  changeUnitSettings,
+  NO_UNIT_SETTINGS,
+  type ChangeUnitSettings,
+  type UnitSettings,
+  type UnitSettingsChanged,
+} from './unit-settings.js';
+import {
   decideOnEndpoint,
   evolveEndpoints,
   type WebhookCommand,
@@ -113,6 +120,7 @@ export type TenantEvent =
       readonly eventRules: readonly string[];
     }
   | MailSettingsChanged
+  | UnitSettingsChanged
   | WebhookEvent
   | PaymentConnectionEvent;
 
@@ -141,6 +149,7 @@ export interface OpenTenant {
   readonly programs: Readonly<Record<string, AppliedProgram>>;
   readonly defaultProgramId: string;
   readonly mails: MailSettings;
+  readonly units: UnitSettings;
   /** In the order of their subscription. */
   readonly webhooks: readonly WebhookEndpoint[];
   /** Oldest first, with those whose webhook secret still verifies. */
@@ -171,6 +180,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       programs: {},
       defaultProgramId: '',
       mails: NO_MAILS,
+      units: NO_UNIT_SETTINGS,
       webhooks: [],
       payments: [],
       providerKeys: {},
@@ -226,6 +236,10 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       return { ...state, openEndpoints: event.openEndpoints };
     case 'MailSettingsChanged':
       return { ...state, mails: mailSettingsAfter(state.mails, event) };
+    case 'UnitSettingsChanged': {
+      const { formats, grantLimits } = event;
+      return { ...state, units: { formats, grantLimits } };
+    }
     case 'OpenRulesChanged':
       return { ...state, openRules: event.rules };
     case 'ProgramTypeChanged':
@@ -302,6 +316,7 @@ export type TenantCommand =
     }
   | { readonly type: 'ApplyProgram'; readonly program: ProgramDocument; readonly now: number }
   | ChangeMailSettings
+  | ChangeUnitSettings
   | WebhookCommand
   | PaymentConnectionCommand;
 
@@ -327,6 +342,8 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
     }
     case 'ChangeMailSettings':
       return { events: [...changeMailSettings(state.mails, command)] };
+    case 'ChangeUnitSettings':
+      return { events: changeUnitSettings(state.units, command) };
     case 'ChangeProgramType':
       if (state.programType === command.programType) return { events: [] };
       return { events: [{ type: 'ProgramTypeChanged', at, programType: command.programType }] };
