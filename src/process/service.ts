@@ -5,6 +5,8 @@ import { OperatorsFile } from '../config/operators-file.js';
 import type { CurrentOperators } from '../config/operators.js';
 import { ConsoleGate } from '../console/sessions/console-gate.js';
 import { RefusedVisits } from '../console/sessions/refused-visits.js';
+import { MODES } from '../domain/scope.js';
+import { shownMoney } from '../operations/ledger/shown-money.js';
 import { OperatorSessions } from '../operations/sessions/operator-sessions.js';
 import type { Core } from '../stores/core.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
@@ -154,7 +156,18 @@ function consoleGate(
   { logger }: ServiceOptions,
 ): ConsoleGate {
   const sessions = new OperatorSessions(core.pool, operators, core.names);
-  return new ConsoleGate(operators, sessions, new RefusedVisits(core, logger));
+  const context = { core, operationsPool: () => core.pool };
+  return new ConsoleGate(
+    operators,
+    sessions,
+    new RefusedVisits(core, logger),
+    ({ tenant, mode: named, accountId: account }) => {
+      const mode = MODES.find((one) => one === named);
+      return tenant === undefined || mode === undefined
+        ? undefined
+        : shownMoney(context, { tenant, mode }, account ? { account } : 'none');
+    },
+  );
 }
 
 /** The work beside requests is started later. */

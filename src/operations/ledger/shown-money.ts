@@ -11,8 +11,8 @@ import {
 } from '../../projecting/generations/live-generations.js';
 import type { OperationContext, Money } from '../registry/operation.js';
 
-/** Whose amounts are shown: an account's, each account's, or sums over all accounts. */
-export type Amounts = { readonly account: string } | 'each' | 'all';
+/** Whose amounts are shown: an account's, each account's, or sums over all; none: own formats. */
+export type Amounts = { readonly account: string } | 'each' | 'all' | 'none';
 
 /** How people see the amounts of a tenant. A sum over accounts of several currencies has none. */
 export async function shownMoney(
@@ -21,8 +21,8 @@ export async function shownMoney(
   of: Amounts,
 ): Promise<Money> {
   const { formats } = (await context.core.tenants.find(scope.tenant))?.units ?? { formats: [] };
-  const hasOwn = formatOf(formats, CENTS, null) !== undefined;
-  const currencies = await (hasOwn
+  const isNamed = of === 'none' || formatOf(formats, CENTS, null) !== undefined;
+  const currencies = await (isNamed
     ? new Map<string, string>()
     : currenciesOfCents(context, scope, of));
   const [only = null, ...others] = new Set(currencies.values());
