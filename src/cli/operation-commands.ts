@@ -61,16 +61,13 @@ export function addOperation(group: Command, operation: Operation): void {
         : options[attributeOf(member)],
     );
     const request = requestOf(operation, values);
-    const document = await runOperation(operation, request, {
+    const format = options.json ? 'json' : (options.format ?? 'table');
+    const shown = await runOperation(operation, request, {
       by: { name: checkedActor(options.by), channel: 'cli' },
       key: checkedKey(options.idempotencyKey),
+      isForPeople: format === 'table' && process.stdout.isTTY,
     });
-    printDocument(
-      operation,
-      document,
-      request,
-      options.json ? 'json' : (options.format ?? 'table'),
-    );
+    printDocument(operation, shown, request, format);
   });
 }
 

@@ -1,11 +1,18 @@
 import {
   textOf,
+  type Money,
   type Operation,
   type Printer,
   type ShownColumn,
 } from '../operations/registry/operation.js';
 import { CommandError } from './command-error.js';
 import { note, printJson, printTable } from './command-line.js';
+
+/** A document, and how people see its amounts; undefined: as numbers. */
+export interface Shown {
+  readonly document: unknown;
+  readonly money?: Money | undefined;
+}
 
 export type Format = 'table' | 'csv' | 'json';
 
@@ -15,18 +22,19 @@ export type Format = 'table' | 'csv' | 'json';
  */
 export function printDocument(
   operation: Operation,
-  document: unknown,
+  { document, money }: Shown,
   request: unknown,
   format: Format,
 ): void {
+  const printer = printerWith(money);
   const { output, print, columns, said, ending, csv } = operation;
   if (output === 'stream') return;
   const isForPeople = format === 'table';
   if (format === 'json') printJson(document);
   else if (format === 'csv') process.stdout.write(csv?.(document) ?? '');
   else if (print !== undefined) print(document, printer, request as never);
-  else if (columns !== undefined) printRows(operation, document, request);
-  else if (output === 'lists') printLists(document as object, operation.empty);
+  else if (columns !== undefined) printRows(operation, document, request, printer);
+  else if (output === 'lists') printLists(document as object, operation.empty, printer);
   else if (said === undefined) printJson(document);
   const end = ending?.(document, request as never);
   if (isForPeople && said !== undefined && end === undefined)
@@ -34,7 +42,12 @@ export function printDocument(
   if (end !== undefined) throw new CommandError(end.line, end.exitCode);
 }
 
-function printRows(operation: Operation, document: unknown, request: unknown): void {
+function printRows(
+  operation: Operation,
+  document: unknown,
+  request: unknown,
+  printer: Printer,
+): void {
   const { columns = [], rows: rowsOf, empty } = operation;
   const rows = rowsOf?.(document) ?? (document as readonly unknown[]);
   if (rows.length === 0 && empty !== undefined) return printer.line(empty);
@@ -44,7 +57,7 @@ function printRows(operation: Operation, document: unknown, request: unknown): v
 }
 
 /** A table for each list, and a line for each other member. */
-function printLists(document: object, empty: string | undefined): void {
+function printLists(document: object, empty: string | undefined, printer: Printer): void {
   if (Array.isArray(document) && document.length === 0 && empty !== undefined) return note(empty);
   for (const [name, value] of Object.entries(Array.isArray(document) ? { '': document } : document))
     if (!Array.isArray(value)) printer.line(`${name}: ${textOf(value)}`);
@@ -58,15 +71,25 @@ function printLists(document: object, empty: string | undefined): void {
     }
 }
 
-const printer: Printer = {
+const printerWith = (money: Money | undefined): Printer => ({
   line: (text) => void process.stdout.write(`${text}\n`),
   note,
-  table: (columns, rows) =>
+  table: (columns, rows, of) =>
     printTable(
       columns.map(([title, , kind]) => (kind === 'amount' ? { amount: title } : title)),
-      rows.map((row) => columns.map((column) => textOf(cellOf(column, row)))),
+      rows.map((row) => {
+        const { unit, account } =
+          of ?? (row as { readonly unit?: string; readonly account?: string });
+        const shown = unit === undefined ? undefined : money?.(unit, account);
+        return columns.map((column) => {
+          const value = cellOf(column, row);
+          return shown !== undefined && column[2] === 'amount' && typeof value === 'number'
+            ? shown(value)
+            : textOf(value);
+        });
+      }),
     ),
-};
+});
 
 const cellOf = <Row>([, cell]: ShownColumn<Row>, row: Row): unknown =>
   typeof cell === 'function' ? cell(row) : row[cell];

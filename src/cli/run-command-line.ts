@@ -76,7 +76,8 @@ export async function commandsFor(group?: string): Promise<Command> {
     if (!isKnown || name === group) {
       const own =
         cli.commands.find((one) => one.name() === name) ?? cli.command(name).description(summary);
-      for (const operation of await load()) addOperation(own, operation);
+      for (const operation of await load())
+        if (!operation.isRouteOnly) addOperation(own, operation);
     }
   return cli;
 }

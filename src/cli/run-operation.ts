@@ -15,12 +15,15 @@ import { note, withCore } from './command-line.js';
 import { asRun, type NoteProgress } from './command-run.js';
 import { done } from './outcomes.js';
 import { withOwnKeys } from './own-keys.js';
+import type { Shown } from './print-document.js';
 import { ProgressLine } from './progress-line.js';
 
 interface Caller {
   readonly by: Staff;
   /** Of `--idempotency-key`. */
   readonly key: string | undefined;
+  /** People read the answer on a terminal. */
+  readonly isForPeople: boolean;
 }
 
 /** Connections for work on read models. */
@@ -33,8 +36,8 @@ const CONNECTIONS = 10;
 export async function runOperation(
   operation: Operation,
   request: unknown,
-  { by, key }: Caller,
-): Promise<unknown> {
+  { by, key, isForPeople }: Caller,
+): Promise<Shown> {
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
   const progress = new ProgressLine(process.stderr);
@@ -59,7 +62,9 @@ export async function runOperation(
   try {
     if (operation.of === 'machine' || operation.withoutStores?.(request as never))
       // Such an operation takes a `MachineContext`, which its type no longer says.
-      return done(await operation.run(context as unknown as OperationContext, request));
+      return {
+        document: done(await operation.run(context as unknown as OperationContext, request)),
+      };
     return await withCore(
       async (core) => {
         let pool: ReturnType<typeof openOperationsPool> | undefined;
@@ -74,7 +79,9 @@ export async function runOperation(
         try {
           const document = done(await ran(core, operation, request, { opened, key, stop }));
           if (isRepetition) context.note('a repetition: nothing changed a second time');
-          return document;
+          const scope = isForPeople ? scopeIn(request) : undefined;
+          const money = scope && (await operation.money?.(opened, scope, document));
+          return { document, money };
         } finally {
           for (const end of ends) await end();
         }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Operator, OperatorRole } from '../config/operators.js';
 import { after } from '../foundation/world.js';
+import type { Money } from '../operations/registry/operation.js';
 import { Access } from '../http/edge/access.js';
 import { departureOf } from '../http/credentials/call.js';
 import type { Staff } from '../operations/audit.js';
@@ -29,6 +30,8 @@ import type { Template, WithForms } from './view/templates.js';
 export interface ConsoleCall {
   readonly operator: Operator;
   readonly session: ConsoleSession;
+  /** How people see the amounts of the page. */
+  readonly money: Money | undefined;
   /** Of a POST; empty for other methods. */
   readonly form: Form;
   readonly reply: FastifyReply;
@@ -60,6 +63,7 @@ export const ConsoleCall = createParamDecorator(
     return {
       operator: session.operator,
       session,
+      money: entered.money,
       form: entered.form,
       reply: http.getResponse<FastifyReply>(),
       requestId: request.id,
@@ -120,7 +124,7 @@ export function fileSent<B>(
 
 /** Prepares the answer with a page, 400 where its form was refused. @returns its body. */
 export function pageSent<V extends object>(
-  { session, reply, done }: Pick<ConsoleCall, 'session' | 'reply' | 'done'>,
+  { session, reply, done, money }: Pick<ConsoleCall, 'session' | 'reply' | 'done' | 'money'>,
   frame: Omit<Frame, 'session'>,
   content: Template<V & WithForms>,
   values: V,
@@ -128,7 +132,10 @@ export function pageSent<V extends object>(
   const { problems, wrong } = frame.faults ?? NO_FAULTS;
   if (problems.length > 0) void reply.code(400);
   void reply.headers(PAGE_HEADERS);
-  return page({ ...frame, session, done }, content({ ...values, wrong, csrf: session.csrf }));
+  return page(
+    { ...frame, session, done },
+    content({ ...values, wrong, money, csrf: session.csrf }),
+  );
 }
 
 /** A page that takes longer shows its heading meanwhile. */

@@ -61,6 +61,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   OpenEndpointsSwitched: 1,
   OpenRulesChanged: 1,
   MailSettingsChanged: 1,
+  UnitSettingsChanged: 1,
   ProgramTypeChanged: 1,
   ProgramApplied: 2,
   WebhookSubscribed: 1,

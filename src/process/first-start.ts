@@ -22,7 +22,7 @@ export async function firstSteps(
   logger: Logger,
 ): Promise<string | undefined> {
   if (config.databaseUrl !== undefined)
-    return (await hasTenants(core)) ? undefined : withoutTenants();
+    return (await hasTenants(core)) ? undefined : withoutTenants(listening);
   const keys = await makeDemoTenant(core);
   if (keys === undefined) return undefined;
   return textOf(keys, await makeFirstOperator(config, logger), listening);
@@ -75,18 +75,25 @@ async function makeFirstOperator(
   }
 }
 
-const withoutTenants = (): string => `
+const withoutTenants = (listening: Listening): string => `
 There is no tenant yet. Create one and get its keys:
   npm run --silent cli -- tenant create acme
+In the container image: ledger-service tenant create acme
+
+First steps:
+${addresses(listening, WITH_KEY)}`;
+
+const WITH_KEY = 'with the key of an operator';
+
+const addresses = ({ url, operationsUrl = url }: Listening, signIn: string): string =>
+  `  API reference  ${url}/docs
+  Console        ${operationsUrl}/console (sign in ${signIn})
+  Guides         README.md, docs/README.md
 
 `;
 
-function textOf(
-  keys: DemoKeys,
-  adminKey: string | undefined,
-  { url, operationsUrl = url }: Listening,
-): string {
-  const signIn = adminKey === undefined ? 'with the key of an operator' : `as ${ADMIN}`;
+function textOf(keys: DemoKeys, adminKey: string | undefined, listening: Listening): string {
+  const signIn = adminKey === undefined ? WITH_KEY : `as ${ADMIN}`;
   const admin = adminKey === undefined ? '' : `\n  console key of ${ADMIN} ${adminKey}`;
   return `
 The tenant ${ALIAS} is ready. Its keys are shown only this once:
@@ -97,10 +104,6 @@ The tenant ${ALIAS} is ready. Its keys are shown only this once:
 
 First steps:
   Record an account (README.md continues to a referral and its reward):
-    curl -u :${keys.testApiKey} -H 'content-type: application/json' ${url}/api/v1/${ALIAS}/accountsync -d '{"id":"acme","subscription":{"status":"TRIAL"}}'
-  API reference  ${url}/docs
-  Console        ${operationsUrl}/console (sign in ${signIn})
-  Guides         README.md, docs/README.md
-
-`;
+    curl -u :${keys.testApiKey} -H 'content-type: application/json' ${listening.url}/api/v1/${ALIAS}/accountsync -d '{"id":"acme","subscription":{"status":"TRIAL"}}'
+${addresses(listening, signIn)}`;
 }

@@ -1,4 +1,6 @@
+import { moneyText } from '../domain/money.js';
 import type { PromisedValue } from '../domain/program.js';
+import { formatOf, type UnitSettings } from '../domain/tenant/unit-settings.js';
 
 /** What follows a percentage, by language. */
 const OFF: Readonly<Record<string, string>> = {
@@ -11,16 +13,33 @@ const OFF: Readonly<Record<string, string>> = {
   pt: 'de desconto',
 };
 
+interface UnitsOfReward extends Pick<UnitSettings, 'formats'> {
+  readonly currency?: string | null;
+}
+
 /**
  * A reward, promised or granted, in a few words for `reward.text` in mails and on pages:
  * `10 % off`, `$10.00`, `500 POINTS`. In a language without words here the figures alone.
  * @param locale `language` or `language_COUNTRY`.
+ * @param of the formats of the tenant's units, and the currency of the account.
  * @returns null for one that has no figures.
  */
-export function rewardInWords(value: PromisedValue, locale: string): string | null {
+export function rewardInWords(
+  value: PromisedValue,
+  locale: string,
+  { formats, currency: ofAccount = null }: UnitsOfReward,
+): string | null {
+  const inUnit = (amount: number, unit: string, currency: string | null): string => {
+    const format = Number.isInteger(amount)
+      ? formatOf(formats, unit, currency ?? ofAccount)
+      : undefined;
+    return format === undefined
+      ? `${number(amount, locale)} ${unit}`
+      : moneyText(format, tagOf(locale))(amount);
+  };
   switch (value.type) {
     case 'CREDIT':
-      return credit(value, locale);
+      return inUnit(value.assignedCredit, value.unit, value.currency);
     case 'PCT_DISCOUNT': {
       const months = value.monthsDiscountIsValid;
       const limit = months === null ? '' : ` (${inMonths(months, locale)})`;
@@ -28,25 +47,13 @@ export function rewardInWords(value: PromisedValue, locale: string): string | nu
     }
     case 'FUELTANK':
       if (value.fuelTankType === 'PCT_DISCOUNT') return percent(value.amount, locale);
-      return value.unit === null ? null : `${number(value.amount, locale)} ${value.unit}`;
+      return value.unit === null ? null : inUnit(value.amount, value.unit, null);
   }
 }
 
 function percent(figure: number, locale: string): string {
   const off = OFF[locale.slice(0, 2)];
   return `${number(figure, locale)} %${off === undefined ? '' : ` ${off}`}`;
-}
-
-/** Cents are hundredths of their currency, or whatever its smallest unit is. */
-function credit(
-  { assignedCredit, unit, currency }: Extract<PromisedValue, { type: 'CREDIT' }>,
-  locale: string,
-): string {
-  if (currency === null || unit.toUpperCase() !== 'CENTS')
-    return `${number(assignedCredit, locale)} ${unit}`;
-  const money = new Intl.NumberFormat(tagOf(locale), { style: 'currency', currency });
-  const { maximumFractionDigits = 2 } = money.resolvedOptions();
-  return money.format(assignedCredit / 10 ** maximumFractionDigits);
 }
 
 const inMonths = (months: number, locale: string): string =>

@@ -145,6 +145,20 @@ it('a tenant’s settings of mails, endpoints and provider are those of its even
   given(events)
     .when({ ...settings, testTo })
     .then({ type: 'MailSettingsChanged', at: NOW, types: ['REWARD_EARNED', 'WELCOME'], testTo });
+  const units = { type: 'ChangeUnitSettings', now: NOW } as const;
+  const formats = [{ unit: 'CENTS', currency: 'USD', digits: 2 }];
+  const grantLimits = [{ unit: 'CENTS', amount: 500 }];
+  const settled = { type: 'UnitSettingsChanged', at: NOW, formats, grantLimits: [] } as const;
+  given(events)
+    .when({ ...units, formats })
+    .then(settled);
+  const limited = given(events, settled)
+    .when({ ...units, grantLimits })
+    .events();
+  expect(given(events, settled, limited).state).toMatchObject({ units: { formats, grantLimits } });
+  given(events, settled)
+    .when({ ...units, formats })
+    .then();
 });
 
 it('a tenant decides, and folds, on its endpoints', () => {

@@ -211,7 +211,7 @@ describe('the page of what there is not', () => {
       .sample(fc.stringMatching(/^[a-z]{2}$/), 200)
       .concat('en de es fr it nl pt'.split(' '))) {
       const { html } = noPage(letters);
-      const hasWords = /[a-z]/i.test(rewardInWords(reward, letters) ?? '');
+      const hasWords = /[a-z]/i.test(rewardInWords(reward, letters, { formats: [] }) ?? '');
       expect([letters, between(html, '<html lang="', '"')]).toEqual([
         letters,
         hasWords ? letters : 'en',
@@ -240,13 +240,18 @@ describe('a reward in words', () => {
     [percent(10, 3), 'en', '10 % off (3 months)'],
     [percent(10, 1), 'de', '10 % Rabatt (1 Monat)'],
     [credit(1000, 'CENTS', 'USD'), 'en', '$10.00'],
-    [credit(1000, 'cents', 'JPY'), 'en', '¥1,000'],
+    [credit(1000, 'cents', 'JPY'), 'en', '¥10.00'],
+    [credit(-5, 'CENTS', 'EUR'), 'en_US', '-€0.05'],
+    [credit(Number.MAX_SAFE_INTEGER, 'miles', 'USD'), 'en', '€900,719,925,474,099.1'],
     [credit(1000, 'CENTS'), 'en', '1,000 CENTS'],
     [credit(500, 'POINTS', 'USD'), 'de', '500 POINTS'],
     [tank('PCT_DISCOUNT', 20, null), 'en', '20 % off'],
     [tank('CREDIT', 20, 'EUR'), 'en', '20 EUR'],
+    [tank('CREDIT', 20, 'MILES'), 'de', '2,0\u00a0€'],
+    [tank('CREDIT', 2.5, 'MILES'), 'en', '2.5 MILES'],
     [tank('CREDIT', 20, null), 'en', null],
   ])('%j in %s', (value, locale, words) => {
-    expect(rewardInWords(value, locale)).toBe(words);
+    const formats = [{ unit: 'Miles', currency: 'EUR', digits: 1 }];
+    expect(rewardInWords(value, locale, { formats })).toBe(words);
   });
 });

@@ -59,6 +59,7 @@ describe('finance', () => {
     expect(figures(page, 'opening:CENTS')).toEqual(['0']);
     expect(figures(page, 'line.amount')).toEqual(['1500']);
     expect(figures(page, 'closing:CENTS')).toEqual(['1500']);
+    expect(page.text).toContain('>$15.00</span>');
     expect(figures(await get('vic', `${ofTenant('/statement')}?${asked}`), 'digest')).toEqual([
       statement.digest,
     ]);

@@ -369,6 +369,39 @@ describe('token sign', () => {
   });
 });
 
+test('a tenant sets how people see its units, and what support may grant', async () => {
+  await running.service.createTenant({ alias: 'units' });
+  const units = async (...words: readonly string[]) =>
+    json('tenant', 'units', 'units', ...words) as unknown as readonly object[];
+  const cents = { unit: 'CENTS', currency: null, digits: 2 };
+  const miles = { unit: 'Miles', currency: 'EUR', digits: 0 };
+  expect(await units()).toEqual([cents]);
+  expect(await units('--set', 'cents=USD:3', 'Miles=EUR:0')).toEqual([
+    { unit: 'CENTS', currency: 'USD', digits: 3 },
+    miles,
+  ]);
+  expect(await units('--set', 'CENTS=none')).toEqual([cents, miles]);
+  const update = (...limits: readonly string[]) =>
+    json('tenant', 'update', 'units', '--grant-limit', ...limits);
+  await update('CENTS=500', 'Miles=0');
+  expect(await update('cents=none')).toMatchObject({
+    units: [cents, miles],
+    grantLimits: { Miles: 0 },
+    testClock: null,
+  });
+  for (const words of [
+    ['CENTS=USX:2'],
+    ['CENTS=USD:5'],
+    ['=USD:2'],
+    ['CENTS'],
+    ['A=USD:2', 'a=none'],
+  ])
+    expect(await refused('tenant', 'units', 'units', '--set', ...words)).toMatch(/^--set /);
+  expect(await refused('tenant', 'update', 'units', '--grant-limit', 'CENTS=1.5')).toMatch(
+    /^--grant-limit takes/,
+  );
+});
+
 test('a tenant sets the rules of its open endpoints', async () => {
   await running.service.createTenant({ alias: 'rules' });
   const update = (...words: readonly string[]) => json('tenant', 'update', 'rules', ...words);

@@ -482,6 +482,13 @@ test('the statement of a month is that of the account, or of the tenant without 
     units: [{ opening: 0, closing: 25 }],
   });
   expect((await statement()).out).toMatch(/^total\t25\t0\t0\t0\t0\t25$/m);
+  process.stdout.isTTY = true;
+  try {
+    expect((await statement()).out).toMatch(/^total +\$0\.25 .* \$0\.25$/m);
+    expect((await statement(owner.accountId)).out).toMatch(/^total +\$0\.25 +\$0\.25$/m);
+  } finally {
+    process.stdout.isTTY = false;
+  }
   expect(await cli('ledger', 'statement', tenant.alias)).toMatchObject({
     code: 1,
     err: 'name an account, or --month\n',

@@ -37,6 +37,8 @@ export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> 
   'POST /operations/payments/{tenant}/disconnect': ['support'],
   'POST /operations/payments/{tenant}/reconciliation': ['finance'],
   'POST /operations/payments/{tenant}/sync': ['support'],
+  'GET /operations/tenants/{tenant}/units': ['finance', 'support'],
+  'PUT /operations/tenants/{tenant}/units': ['support'],
   'GET /operations/policies/parked': ['support'],
   'POST /operations/policies/retry': ['support'],
   'POST /operations/policies/{id}/skip': ['support'],

@@ -85,7 +85,7 @@ const content = template<
 <h2>${TEXTS.account.credit}</h2>
 {{#each account.units}}
 <h3>{{unit}}</h3>
-<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value ''}}</dd></div>{{/each}}</dl>
+<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value '' of=../unit}}</dd></div>{{/each}}</dl>
 {{#if plot}}{{> plot}}{{/if}}
 {{else}}<p class="empty">${TEXTS.account.noCredit}</p>{{/each}}
 <h2>${TEXTS.account.people}</h2>

@@ -176,7 +176,7 @@ export class ConsoleSettingsController {
     }: {
       readonly faults?: Faults;
       readonly issued?: { readonly what: string; readonly secret: string } | null;
-      readonly typed?: TenantSettings;
+      readonly typed?: TypedSettings;
       readonly reason?: string;
     },
   ): Promise<string> {
@@ -185,7 +185,7 @@ export class ConsoleSettingsController {
     if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
     const { mode } = scope;
     const current = await settingsOf(core, tenant);
-    const settings = typed ?? current;
+    const settings = { ...current, ...typed };
     const [keys, secrets] = [keysOf(tenant, mode), signingSecretsOf(tenant, mode)];
     const { suspended } = tenant;
     return pageSent(
@@ -251,7 +251,9 @@ const limitsIn = ({ rateLimits }: TenantSettings) =>
     return { id: `limit-${call}`, call, calls: rateLimits[call], hint };
   });
 
-const settingsIn = (form: Form): TenantSettings => ({
+type TypedSettings = Omit<TenantSettings, 'grantLimits'>;
+
+const settingsIn = (form: Form): TypedSettings => ({
   openEndpoints: form.text('openEndpoints') !== '',
   paymentProvider: form.text('paymentProvider') !== '',
   tokensMustExpire: form.text('tokensMustExpire') !== '',

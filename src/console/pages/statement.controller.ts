@@ -99,7 +99,7 @@ const content = template<
 <thead>{{> heads}}</thead>
 <tbody>
 <tr class="sum"><td></td><td></td><td>${TEXTS.statement.opening}</td><td></td><td></td><td></td><td class="number">{{figure openingName opening unit}}</td><td></td></tr>
-{{#each rows}}<tr><td>{{time recordedAt}}</td><td>{{time effectiveAt}}</td><td>{{type}}</td><td>{{actor}}</td><td class="id">{{rewardId}}</td><td class="number">{{figure 'line.amount' amount ''}}</td><td class="number">{{figure 'line.balance' balance ''}}</td><td class="id">{{eventId}}</td></tr>
+{{#each rows}}<tr><td>{{time recordedAt}}</td><td>{{time effectiveAt}}</td><td>{{type}}</td><td>{{actor}}</td><td class="id">{{rewardId}}</td><td class="number">{{figure 'line.amount' amount '' of=../unit}}</td><td class="number">{{figure 'line.balance' balance '' of=../unit}}</td><td class="id">{{eventId}}</td></tr>
 {{/each}}<tr class="sum"><td></td><td></td><td>${TEXTS.statement.closing}</td><td></td><td></td><td></td><td class="number">{{figure closingName closing unit}}</td><td></td></tr>
 </tbody></table></div>
 {{> pager}}

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Money } from '../../operations/registry/operation.js';
 import type { CurrentOperators, Operator } from '../../config/operators.js';
 import type { OperatorSessions } from '../../operations/sessions/operator-sessions.js';
 import type { AccessRule } from '../../http/edge/access.js';
@@ -22,6 +23,8 @@ export interface ConsoleRequest {
   /** Who signed in, also when the key no longer counts; null: nobody. */
   readonly visitor: Visitor | null;
   readonly contentType: string;
+  /** How people see the amounts of the page; undefined: as numbers. */
+  readonly money: Money | undefined;
   form: Form;
 }
 
@@ -38,6 +41,14 @@ declare module 'fastify' {
   }
 }
 
+/** What the address of a page names. */
+export type Place = Partial<Record<'tenant' | 'mode' | 'accountId', string>>;
+
+const placeOf = ({ params, query }: FastifyRequest): Place => {
+  const { account } = query as { readonly account?: unknown };
+  return { ...(typeof account === 'string' && { accountId: account }), ...(params as Place) };
+};
+
 /** Who may enter the console: sessions, and forms that only its own pages can send. */
 export class ConsoleGate {
   private readonly failures = new FailedCredentials(WRONG_KEYS_PER_MINUTE);
@@ -46,6 +57,7 @@ export class ConsoleGate {
     private readonly operators: CurrentOperators,
     private readonly sessions: Pick<OperatorSessions, 'begin' | 'find' | 'end'>,
     private readonly refused: Pick<RefusedVisits, 'record'>,
+    private readonly moneyOf: (place: Place) => Promise<Money> | undefined = () => undefined,
   ) {}
 
   /**
@@ -58,7 +70,8 @@ export class ConsoleGate {
     // The one parser takes every content type.
     delete request.raw.headers['content-type'];
     const { session, visitor } = await this.visitOf(request);
-    request.console = { session, visitor, contentType, form: Form.EMPTY };
+    const money = session === null ? undefined : await this.moneyOf(placeOf(request));
+    request.console = { session, visitor, contentType, money, form: Form.EMPTY };
     if (visitor !== null) noteFacts(request, { actor: 'operator', actorId: visitor.name });
     if (session !== null) request.operator = session.operator;
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherOrigin(request);

@@ -1,4 +1,5 @@
 import Handlebars from 'handlebars';
+import type { Money } from '../../operations/registry/operation.js';
 import { withThousands } from '../../foundation/thousands.js';
 import { TEXTS } from '../texts.js';
 import { fieldElement, fieldInRow, type WithWrong } from './field.js';
@@ -11,9 +12,23 @@ const HELPERS = {
   amount: (value: unknown): string => amountText(value),
   /** A moment, which the script shows in the viewer's zone. */
   time: (iso: unknown): Handlebars.SafeString | string => timeElement(iso),
-  /** A figure that scripts may read: `{{figure 'closing:CENTS' 1200 'CENTS'}}`. */
-  figure: (name: unknown, value: unknown, unit: unknown): Handlebars.SafeString =>
-    figureElement(name, value, typeof unit === 'string' ? unit : ''),
+  /**
+   * A figure that scripts may read: `{{figure 'closing:CENTS' 1200 'CENTS'}}`. With `of`, the unit
+   * of an amount, it is money but never has the unit.
+   */
+  figure: (
+    name: unknown,
+    value: unknown,
+    unit: unknown,
+    { hash, data }: Handlebars.HelperOptions,
+  ): Handlebars.SafeString => {
+    const suffix = typeof unit === 'string' ? unit : '';
+    const { money } = (data as { readonly root: { readonly money?: Money } }).root;
+    const text = money?.(String((hash as { readonly of?: unknown }).of ?? suffix));
+    return text !== undefined && (typeof value === 'number' || typeof value === 'bigint')
+      ? figureElement(name, value, '', text(value).replace('-', '−'))
+      : figureElement(name, value, suffix);
+  },
   /** A moment that is a figure too. */
   moment: (name: unknown, iso: unknown): Handlebars.SafeString => {
     const [of, exact] = [name, iso].map((text) => Handlebars.escapeExpression(plain(text)));
@@ -96,9 +111,14 @@ function accountLink(accounts: string, account: unknown): Handlebars.SafeString 
 /** What a difference says where it has no account, or nobody knows its name any more. */
 const NOT_NAMED: ReadonlySet<string> = new Set(['anonymous', 'unknown']);
 
-function figureElement(name: unknown, value: unknown, unit: string): Handlebars.SafeString {
-  const [of, exact, shown, suffix] = [plain(name), plain(value), shownText(value), unit].map(
-    (text) => Handlebars.escapeExpression(text),
+function figureElement(
+  name: unknown,
+  value: unknown,
+  unit: string,
+  visible = shownText(value),
+): Handlebars.SafeString {
+  const [of, exact, shown, suffix] = [plain(name), plain(value), visible, unit].map((text) =>
+    Handlebars.escapeExpression(text),
   );
   const end = suffix === '' ? '' : ` <span class="unit">${suffix}</span>`;
   return asHtml(`<span data-figure="${of}" data-value="${exact}">${shown}${end}</span>`);

@@ -36,8 +36,8 @@ partial(
 <thead>{{> heads}}</thead>
 <tbody>
 <tr class="sum"><td>${TEXTS.statement.opening}</td>${EMPTY}<td class="number">{{figure openingName opening unit}}</td></tr>
-{{#each rows}}<tr><td>{{day}}</td>${MOVEMENTS.map((movement) => `<td class="number">{{figure 'line.${movement}' ${movement} ''}}</td>`).join('')}<td class="number">{{figure 'line.balance' balance ''}}</td></tr>
-{{/each}}{{#if due}}<tr><td>${TEXTS.statement.due}</td>${EMPTY}<td class="number">{{figure 'line.balance' closing ''}}</td></tr>
+{{#each rows}}<tr><td>{{day}}</td>${MOVEMENTS.map((movement) => `<td class="number">{{figure 'line.${movement}' ${movement} '' of=../unit}}</td>`).join('')}<td class="number">{{figure 'line.balance' balance '' of=../unit}}</td></tr>
+{{/each}}{{#if due}}<tr><td>${TEXTS.statement.due}</td>${EMPTY}<td class="number">{{figure 'line.balance' closing '' of=unit}}</td></tr>
 {{/if}}<tr class="sum"><td>${TEXTS.statement.closing}</td>${EMPTY}<td class="number">{{figure closingName closing unit}}</td></tr>
 </tbody></table></div>
 {{> pager}}

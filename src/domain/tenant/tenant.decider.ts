@@ -30,6 +30,13 @@ import {
 } from './payment-connections.js';
 import { retire, secretIdOf, type Retirable } from './tenant-secrets.js';
 import {
+  changeUnitSettings,
+  NO_UNIT_SETTINGS,
+  type ChangeUnitSettings,
+  type UnitSettings,
+  type UnitSettingsChanged,
+} from './unit-settings.js';
+import {
   decideOnEndpoint,
   evolveEndpoints,
   type WebhookCommand,
@@ -86,6 +93,7 @@ export type TenantEvent =
   | Fact<'ProgramTypeChanged', { programType: ProgramType }>
   | Fact<'ProgramApplied', Omit<AppliedProgram, 'knownRules'> & { isDefault: boolean }>
   | MailSettingsChanged
+  | UnitSettingsChanged
   | WebhookEvent
   | PaymentConnectionEvent;
 
@@ -114,6 +122,7 @@ export interface OpenTenant {
   readonly programs: Readonly<Record<string, AppliedProgram>>;
   readonly defaultProgramId: string;
   readonly mails: MailSettings;
+  readonly units: UnitSettings;
   /** In the order of their subscription. */
   readonly webhooks: readonly WebhookEndpoint[];
   /** Oldest first, with those whose webhook secret still verifies. */
@@ -144,6 +153,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       programs: {},
       defaultProgramId: '',
       mails: NO_MAILS,
+      units: NO_UNIT_SETTINGS,
       webhooks: [],
       payments: [],
       providerKeys: {},
@@ -190,6 +200,10 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       return { ...state, openEndpoints: event.openEndpoints };
     case 'MailSettingsChanged':
       return { ...state, mails: mailSettingsAfter(state.mails, event) };
+    case 'UnitSettingsChanged': {
+      const { formats, grantLimits } = event;
+      return { ...state, units: { formats, grantLimits } };
+    }
     case 'OpenRulesChanged':
       return { ...state, openRules: event.rules };
     case 'ProgramTypeChanged':
@@ -246,6 +260,7 @@ export type TenantCommand =
   | Ask<'ChangeTokensNotBefore', { tokensNotBefore: number | null }>
   | Ask<'ApplyProgram', { program: ProgramDocument }>
   | ChangeMailSettings
+  | ChangeUnitSettings
   | WebhookCommand
   | PaymentConnectionCommand;
 
@@ -267,6 +282,8 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
     }
     case 'ChangeMailSettings':
       return { events: changeMailSettings(state.mails, command) };
+    case 'ChangeUnitSettings':
+      return { events: changeUnitSettings(state.units, command) };
     case 'ChangeProgramType': {
       const { programType } = command;
       return only(state.programType !== programType, {

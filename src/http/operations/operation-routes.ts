@@ -74,7 +74,7 @@ function addRoute(prototype: object, operation: Routed): void {
     if (broken !== undefined) throw badRequest(broken);
     return answer(this.calls, { caller, key }, operation, request);
   };
-  const name = operation.name.replaceAll(/\W(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const name = `${operation.name} ${route.method}`;
   const parameters = [OperatorCall(), QueryParameters(), Body(), Headers('idempotency-key')];
   for (const member of inPath) parameters.push(Param(member));
   Object.defineProperty(prototype, name, { value: call, configurable: true, writable: true });

@@ -55,7 +55,7 @@ export class SharePages {
         lastName: nameForOthers(lastName ?? ''),
       }),
       code: owner.code,
-      reward: promised ? rewardInWords(promised, locale) : null,
+      reward: promised ? rewardInWords(promised, locale, tenant.units) : null,
       url: links.page(owner.code),
       shareLink: links.clean(owner.code),
     });

@@ -14,7 +14,7 @@ export const sampleValues = (
   'user.firstName': 'Ann',
   'user.lastName': 'Lee',
   'friend.name': 'Bob R',
-  'reward.text': rewardInWords(REWARD, locale),
+  'reward.text': rewardInWords(REWARD, locale, { formats: [] }),
   code: 'ANNLEE',
   shareLink: shareLink('ANNLEE'),
 });

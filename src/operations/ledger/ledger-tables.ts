@@ -51,6 +51,7 @@ export function printStatement(
           balance: closing,
         },
       ],
+      { unit, account },
     );
   if (rewards.length > 0)
     table(
@@ -98,6 +99,7 @@ export function printTenantStatement(
         { day: 'closing', balance: closing },
         totalOf(lines, closing),
       ],
+      { unit },
     );
   if (tooLarge.length > 0) note(`sums beyond 2^53, not shown: ${tooLarge.join(', ')}`);
   line(`digest ${digest}`);

@@ -14,6 +14,7 @@ import { changePeriodOnRecord } from './ledger-periods.js';
 import { statementOnRecord } from './ledger-statement.js';
 import { printStatement, printTenantStatement } from './ledger-tables.js';
 import { entriesAfterDay, entriesAfterPeriod, laterText } from './later-entries.js';
+import { shownMoney } from './shown-money.js';
 import { statementCsv } from './statement-csv.js';
 import {
   tenantStatementCsv,
@@ -115,6 +116,8 @@ const statement = recordedOperation({
     await noteLater(context, 'statement', () => Promise.resolve(later));
     return done;
   },
+  money: (context, scope, document) =>
+    shownMoney(context, scope, 'account' in document ? document : 'all'),
   print: (document, printer, request) =>
     'account' in document
       ? printStatement(document, printer, request)
@@ -135,6 +138,7 @@ const tenantStatement = recordedOperation({
   route: { method: 'GET', path: 'ledger/{tenant}/tenant-statement' },
   examples: ['ledger tenant-statement acme --from 2026-01-01 --to 2026-01-31 --format csv'],
   record: (context, { tenant: _, mode: __, ...days }) => statementByDays(context, days),
+  money: (context, scope) => shownMoney(context, scope, 'all'),
   print: printTenantStatement,
   csv: tenantStatementCsv,
 });
@@ -165,6 +169,7 @@ const balances = recordedOperation({
     ['available', 'available', 'amount'],
     ['pending', 'pending', 'amount'],
   ],
+  money: (context, scope) => shownMoney(context, scope, 'each'),
   empty: 'no account has or had credit',
   csv: balancesCsv,
 });

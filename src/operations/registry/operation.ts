@@ -60,10 +60,21 @@ export type ShownColumn<Row> = readonly [
   kind?: 'amount',
 ];
 
+/** How people see amounts in a unit, of an account or of all; undefined: as numbers. */
+export type Money = (
+  unit: string,
+  account?: string,
+) => ((amount: number | bigint) => string) | undefined;
+
 /** Writes for people on the command line. */
 export interface Printer {
   readonly line: (text: string) => void;
-  readonly table: <Row>(columns: readonly ShownColumn<Row>[], rows: readonly Row[]) => void;
+  /** @param of whose the amounts are; default: each row has its unit and account. */
+  readonly table: <Row>(
+    columns: readonly ShownColumn<Row>[],
+    rows: readonly Row[],
+    of?: { readonly unit: string; readonly account?: string },
+  ) => void;
   /** Standard error. */
   readonly note: (text: string) => void;
 }
@@ -140,6 +151,8 @@ interface Definition<S extends Shape, Document, Row> {
   readonly rows?: (document: Document) => readonly Row[];
   /** In place of an empty table. */
   readonly empty?: string;
+  /** Default: amounts are numbers. */
+  readonly money?: (context: OperationContext, scope: Scope, document: Document) => Promise<Money>;
   /** One line about what was done; not with an ending. */
   readonly said?: (document: Document, request: RequestOf<S>) => string;
   /** Writes the document for people, where a table or a line is not enough. */
@@ -152,6 +165,8 @@ interface Definition<S extends Shape, Document, Row> {
    * each list of the document, and a line for each other member.
    */
   readonly output?: 'stream' | 'lists';
+  /** A route without a command of its own: the command of this name has the same effect. */
+  readonly isRouteOnly?: boolean;
   /** True for requests that no stores are opened for: it runs as an operation of this machine. */
   readonly withoutStores?: (request: RequestOf<S>) => boolean;
   /** It runs on a log that is ahead of the clock. */

@@ -2,6 +2,7 @@ import type { Core } from '../../stores/core.js';
 import { CALL_WINDOWS, COUNTED_CALLS, publicUserOf } from '../../domain/tenant/open-rules.js';
 import { ownMember } from '../../domain/own-member.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
+import { shownFormats } from '../../domain/tenant/unit-settings.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { Printer } from '../registry/operation.js';
 
@@ -47,7 +48,7 @@ export function tenantDocument(tenant: OpenTenant) {
 export type TenantDocument = ReturnType<typeof tenantDocument>;
 export type TenantSettingsDocument = Awaited<ReturnType<typeof settingsDocument>>;
 
-/** With the settings of mails, whose addresses are read with the service's key. */
+/** With the settings of units and of mails, whose addresses are read with the service's key. */
 export const settingsDocument = async (
   { mailTestAddresses }: Pick<Core, 'mailTestAddresses'>,
   tenant: OpenTenant,
@@ -58,6 +59,11 @@ export const settingsDocument = async (
     testTo: await mailTestAddresses.of(tenant),
     domains: tenant.mails.domains,
   },
+  units: shownFormats(tenant.units.formats),
+  grantLimits: Object.fromEntries(
+    tenant.units.grantLimits.map(({ unit, amount }) => [unit, amount]),
+  ),
+  testClock: null,
 });
 
 /** For people: a line for each setting. */
@@ -88,6 +94,13 @@ const rowsOf = (facts: TenantSettingsDocument): readonly (readonly [string, stri
   ['mails', facts.mail.types.join(', ') || 'none'],
   ['test mode sends to', facts.mail.testTo.join(', ') || 'none'],
   ['domains of senders', facts.mail.domains.join(', ') || 'none'],
+  ...facts.units.map(
+    ({ unit, currency, digits }) =>
+      ['unit', `${unit}: ${currency ?? OF_CREDIT}, ${digits} digits`] as const,
+  ),
+  ...Object.entries(facts.grantLimits).map(
+    ([unit, amount]) => ['grant limit', `${unit}: ${amount}`] as const,
+  ),
   ...facts.programs.map(
     ({ id, version, default: isDefault }) =>
       ['program', `${id}, version ${version}${isDefault ? ', default' : ''}`] as const,
@@ -97,6 +110,9 @@ const rowsOf = (facts: TenantSettingsDocument): readonly (readonly [string, stri
     ({ secretId, validUntil }) => ['signing secret', withEnd(secretId, validUntil)] as const,
   ),
 ];
+
+/** In place of a currency. */
+export const OF_CREDIT = 'the currency of the credit';
 
 const withEnd = (id: string, validUntil: string | null): string =>
   validUntil === null ? id : `${id}, valid until ${validUntil}`;

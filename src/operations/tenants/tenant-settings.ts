@@ -8,6 +8,7 @@ import {
   type CountedCall,
   type PublicUser,
 } from '../../domain/tenant/open-rules.js';
+import { UNITS_MAX, type GrantLimit } from '../../domain/tenant/unit-settings.js';
 import type { OpenTenant, TenantCommand } from '../../domain/tenant/tenant.decider.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { reasonsOf, refused, type Refused } from '../../domain/refusal.js';
@@ -38,6 +39,8 @@ export interface TenantSettings {
   readonly mailTestTo: readonly string[];
   /** The domains that mails may name as their sender. */
   readonly mailDomains: readonly string[];
+  /** What one operator of support may grant to an account in 24 hours, by unit. */
+  readonly grantLimits: readonly GrantLimit[];
   /** Calls of a client in a window, as texts: whole numbers. */
   readonly rateLimits: Readonly<Record<CountedCall, string>>;
   /** User tokens issued before are refused: ISO 8601; empty: of any age. */
@@ -69,6 +72,7 @@ export async function settingsOf(
     mail: Object.keys(tenant.mails.types).sort(),
     mailTestTo: await mailTestAddresses.of(tenant),
     mailDomains: tenant.mails.domains,
+    grantLimits: tenant.units.grantLimits,
     rateLimits: limitsOf((call) => String(openRules.rateLimits[call] ?? CALL_WINDOWS[call].calls)),
     tokensNotBefore:
       tenant.tokensNotBefore === null ? '' : new Date(tenant.tokensNotBefore).toISOString(),
@@ -129,13 +133,17 @@ const shownKeys = (
 export async function changeSettings(
   core: SettingsCore,
   { scope: { tenant: alias }, actor }: StaffMeta,
-  { settings, seen }: { readonly settings: TenantSettings; readonly seen: string },
+  {
+    settings: changes,
+    seen,
+  }: { readonly settings: Partial<TenantSettings>; readonly seen: string },
 ): Promise<Outcome<Done<TenantSettings>>> {
-  const faults = faultsOf(settings);
-  if (faults.length > 0) return settingsRefused(...faults);
   const tenant = await tenantNamed(core, alias);
   if (tenant instanceof NotDone) return tenant;
   const before = await settingsOf(core, tenant);
+  const settings = { ...before, ...changes };
+  const faults = faultsOf(settings);
+  if (faults.length > 0) return settingsRefused(...faults);
   if (digestOfSettings(before) !== seen)
     return changedMeanwhile('the settings', differencesOf(settings, before));
   const commands = await commandsOf(core, alias, { before, after: settings });
@@ -225,7 +233,8 @@ export const refusedSettings = (refusal: Refused): NotDone =>
 
 const REASON_MAX = 1_000;
 
-const changedBefore = (what: string): Refused => refused('CHANGED_MEANWHILE', changedText(what));
+export const changedBefore = (what: string): Refused =>
+  refused('CHANGED_MEANWHILE', changedText(what));
 
 const changedText = (what: string): string =>
   `somebody has changed ${what} meanwhile: look at it first`;
@@ -242,6 +251,7 @@ const LABELS: Readonly<Record<keyof TenantSettings, string>> = {
   mail: 'Mails that go out',
   mailTestTo: 'Mails of the test mode go to',
   mailDomains: 'Domains of senders',
+  grantLimits: 'Grants of support',
   rateLimits: 'Calls of a client',
   tokensNotBefore: 'User tokens not before',
 };
@@ -256,12 +266,12 @@ function inWords(value: TenantSettings[keyof TenantSettings]): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (typeof value === 'string') return value || 'none';
   const items = isList(value)
-    ? value
+    ? value.map((item) => (typeof item === 'string' ? item : `${item.unit} ${item.amount}`))
     : Object.entries(value).map(([call, calls]) => `${call} ${calls}`);
   return items.join(', ') || 'none';
 }
 
-const isList = (value: object): value is readonly string[] => Array.isArray(value);
+const isList = (value: object): value is readonly (string | GrantLimit)[] => Array.isArray(value);
 
 async function commandsOf(
   { mailTestAddresses }: Pick<Core, 'mailTestAddresses'>,
@@ -300,6 +310,8 @@ async function commandsOf(
     const { mail: types, mailDomains: domains } = after;
     commands.push({ type: 'ChangeMailSettings', types, testTo, domains, now });
   }
+  if (differs('grantLimits'))
+    commands.push({ type: 'ChangeUnitSettings', grantLimits: after.grantLimits, now });
   return commands;
 }
 
@@ -311,7 +323,8 @@ const tokenTimeOf = (
   timeOf('tokensNotBefore', tokensNotBefore === '' ? undefined : tokensNotBefore, now);
 
 function faultsOf(settings: TenantSettings): readonly string[] {
-  const { allowedOrigins, mail, mailTestTo, mailDomains, publicUser, rateLimits } = settings;
+  const { allowedOrigins, grantLimits, mail, mailTestTo, mailDomains, publicUser, rateLimits } =
+    settings;
   const faults: string[] = [];
   for (const call of COUNTED_CALLS)
     if (!/^\d{1,9}$/.test(rateLimits[call]))
@@ -326,6 +339,7 @@ function faultsOf(settings: TenantSettings): readonly string[] {
     faults.push(`mails of the test mode: up to ${TEST_ADDRESSES_MAX} e-mail addresses, one a line`);
   if (mailDomains.length > MAIL_DOMAINS_MAX || !mailDomains.every(isMailDomain))
     faults.push(`domains of senders: up to ${MAIL_DOMAINS_MAX} such as shop.example, one a line`);
+  if (grantLimits.length > UNITS_MAX) faults.push(`grants of support: up to ${UNITS_MAX} units`);
   if (!PUBLIC_USERS.includes(publicUser))
     faults.push(`public user: one of ${PUBLIC_USERS.join(', ')}`);
   return faults;

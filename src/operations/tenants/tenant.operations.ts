@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { COUNTED_CALLS, PUBLIC_USERS, type CountedCall } from '../../domain/tenant/open-rules.js';
 import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
+import { shownFormats } from '../../domain/tenant/unit-settings.js';
 import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, settingsRefused } from '../outcome.js';
@@ -14,7 +15,14 @@ import {
 } from '../registry/operation.js';
 import { programOf } from './apply-program.js';
 import { tenantNamed } from './tenant-operation.js';
-import { printTenant, settingsDocument, tenantDocument } from './tenant-document.js';
+import { OF_CREDIT, printTenant, settingsDocument, tenantDocument } from './tenant-document.js';
+import {
+  changedUnits,
+  changeFormats,
+  formatList,
+  formatWords,
+  grantLimitWords,
+} from './unit-settings.js';
 import {
   changeSettings,
   digestOfSettings,
@@ -43,6 +51,8 @@ const callLimit = z
     (value) => limitIn(value) !== undefined,
     `takes call=number, with a call of ${COUNTED_CALLS.join(', ')}`,
   );
+
+const UNITS = { name: 'tenant units', examples: ['tenant units acme --set CENTS=USD:2'] } as const;
 
 export const tenantOperations: readonly Operation[] = [
   tenantOperation({
@@ -147,6 +157,11 @@ export const tenantOperations: readonly Operation[] = [
         'the domains that mails may name as their sender; none for none',
         'domain',
       ),
+      grantLimits: given(grantLimitWords.optional(), {
+        option: 'grant-limit',
+        help: 'what one operator of support may grant to an account in 24 hours; unit=none for the default: 100.00 of a unit with a currency, otherwise 10,000',
+        placeholder: 'unit=n',
+      }),
     },
     rules: [
       {
@@ -193,6 +208,54 @@ export const tenantOperations: readonly Operation[] = [
     record: ({ core, meta }) => suspendOnRecord(core, meta, null),
     print: printTenant,
   }),
+  tenantOperation({
+    ...UNITS,
+    summary: 'how people see the amounts of each unit',
+    members: {
+      set: given(formatWords.optional(), {
+        only: 'cli',
+        help: 'the currency of a unit and its digits; unit=none for none',
+        placeholder: 'unit=currency:digits',
+      }),
+    },
+    roles: ['finance', 'support'],
+    isRecorded: true,
+    route: { method: 'GET', path: 'tenants/{tenant}/units' },
+    run: async ({ core, by, warn }, { tenant: alias, set: changes }) => {
+      const tenant = await tenantNamed(core, alias);
+      if (tenant instanceof NotDone) return tenant;
+      if (changes === undefined) return shownFormats(tenant.units.formats);
+      const frame = {
+        scope: { tenant: alias, mode: 'live' },
+        by,
+        operation: UNITS.name,
+        warn,
+      } as const;
+      return auditedOn(core, frame, () =>
+        changeFormats(core, tenant, { changes, keepsOthers: true }),
+      );
+    },
+    columns: [
+      ['unit', 'unit'],
+      ['currency', ({ currency }) => currency ?? OF_CREDIT],
+      ['digits', 'digits'],
+    ],
+  }),
+  recordedTenantOperation({
+    ...UNITS,
+    isRouteOnly: true,
+    summary: 'replaces the formats of all units',
+    members: { units: formatList },
+    roles: ['support'],
+    route: { method: 'PUT', path: 'tenants/{tenant}/units' },
+    record: async ({ core }, { tenant: alias, units: changes }) => {
+      const tenant = await tenantNamed(core, alias);
+      return tenant instanceof NotDone
+        ? tenant
+        : changeFormats(core, tenant, { changes, keepsOthers: false });
+    },
+    columns: [],
+  }),
 ];
 
 function rotation(command: 'rotate-key' | 'rotate-secret', what: string): Operation {
@@ -218,8 +281,9 @@ function rotation(command: 'rotate-key' | 'rotate-secret', what: string): Operat
   });
 }
 
-interface Changes extends Partial<Omit<TenantSettings, 'rateLimits'>> {
+interface Changes extends Partial<Omit<TenantSettings, 'rateLimits' | 'grantLimits'>> {
   readonly rateLimits?: readonly string[];
+  readonly grantLimits?: z.output<typeof grantLimitWords>;
 }
 
 /** `code=5`: a kind of call and its number; undefined: neither. */
@@ -230,13 +294,17 @@ function limitIn(text: string): readonly [CountedCall, string] | undefined {
 }
 
 /** The settings with the changes of a command; `none` and `*` stand for the empty list. */
-const changed = (before: TenantSettings, { rateLimits, ...changes }: Changes): TenantSettings => ({
+const changed = (
+  before: TenantSettings,
+  { rateLimits, grantLimits = [], ...changes }: Changes,
+): TenantSettings => ({
   ...before,
   ...changes,
   rateLimits: {
     ...before.rateLimits,
     ...Object.fromEntries((rateLimits ?? []).map(limitIn).filter((limit) => limit !== undefined)),
   },
+  grantLimits: changedUnits(before.grantLimits, grantLimits),
   allowedOrigins: listIn(changes.allowedOrigins ?? before.allowedOrigins, '*'),
   mail: listIn(changes.mail ?? before.mail, 'none'),
   mailTestTo: listIn(changes.mailTestTo ?? before.mailTestTo, 'none'),

@@ -104,7 +104,7 @@ export const amountLeft = (reward: RewardState): number =>
 export const isBeingPushed = ({ pushed }: Pick<RewardState, 'pushed'>): boolean =>
   pushed?.status === 'STARTED' || (pushed?.status === 'PARKED' && pushed.mayBePaid);
 
-export const unitKey = (unit: string): string => unit.toLowerCase();
+export { unitKey } from '../../units.js';
 
 export const unitOf = (value: RewardValue): string | null =>
   value.type === 'PCT_DISCOUNT' ? '%' : value.unit;

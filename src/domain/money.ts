@@ -1,0 +1,19 @@
+/** Amounts of a currency: 1250 with 2 digits is 12.50. */
+export interface MoneyFormat {
+  readonly currency: string;
+  readonly digits: number;
+}
+
+/** Writes integers in a unit for people: `$12.50`. Exact for every integer. */
+export function moneyText(
+  { currency, digits }: MoneyFormat,
+  locale = 'en-US',
+): (amount: number | bigint) => string {
+  const money = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  return (amount) => money.format(`${amount}E-${digits}` as `${number}`);
+}

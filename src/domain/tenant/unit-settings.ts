@@ -1,0 +1,79 @@
+/** A tenant's settings of its units. */
+
+import type { MoneyFormat } from '../money.js';
+import { unitKey } from '../units.js';
+
+/** How people see a unit. */
+export type UnitFormat = MoneyFormat & { readonly unit: string };
+
+/** What one operator of support may grant to an account in 24 hours: an integer in the unit. */
+export interface GrantLimit {
+  readonly unit: string;
+  readonly amount: number;
+}
+
+/** Each list is sorted by unit and names none twice, without case. */
+export interface UnitSettings {
+  readonly formats: readonly UnitFormat[];
+  readonly grantLimits: readonly GrantLimit[];
+}
+
+/** All settings after the change. */
+export interface UnitSettingsChanged extends UnitSettings {
+  readonly type: 'UnitSettingsChanged';
+  readonly at: number;
+}
+
+/** Missing members stay as they are. */
+export interface ChangeUnitSettings extends Partial<UnitSettings> {
+  readonly type: 'ChangeUnitSettings';
+  readonly now: number;
+}
+
+/** Of each list. */
+export const UNITS_MAX = 100;
+
+export const NO_UNIT_SETTINGS: UnitSettings = { formats: [], grantLimits: [] };
+
+export function changeUnitSettings(
+  before: UnitSettings,
+  { formats = before.formats, grantLimits = before.grantLimits, now: at }: ChangeUnitSettings,
+): readonly UnitSettingsChanged[] {
+  const after = { formats, grantLimits };
+  return JSON.stringify(after) === JSON.stringify(before)
+    ? []
+    : [{ type: 'UnitSettingsChanged', at, ...after }];
+}
+
+export const CENTS = 'CENTS';
+const CENTS_DIGITS = 2;
+
+/**
+ * How people see amounts of a unit. CENTS without a format of its own has the currency of the
+ * credit. Undefined: as a number with the unit.
+ * @param currency of the reward, else of the account.
+ */
+export function formatOf(
+  formats: readonly UnitFormat[],
+  unit: string,
+  currency: string | null,
+): MoneyFormat | undefined {
+  const own = formats.find((format) => unitKey(format.unit) === unitKey(unit));
+  if (own !== undefined) return own;
+  return unitKey(unit) === unitKey(CENTS) && currency !== null
+    ? { currency, digits: CENTS_DIGITS }
+    : undefined;
+}
+
+/** The formats of its own and that of CENTS, sorted by unit; null: the currency of the credit. */
+export function shownFormats(
+  formats: readonly UnitFormat[],
+): readonly { readonly unit: string; readonly currency: string | null; readonly digits: number }[] {
+  const own = formats.map(({ unit, currency, digits }) => ({ unit, currency, digits }));
+  return own.some(({ unit }) => unit === CENTS)
+    ? own
+    : sortedByUnit([...own, { unit: CENTS, currency: null, digits: CENTS_DIGITS }]);
+}
+
+export const sortedByUnit = <T extends { readonly unit: string }>(list: readonly T[]): T[] =>
+  [...list].sort((a, b) => (a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : 0));
