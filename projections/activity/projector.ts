@@ -25,7 +25,7 @@ export const activityProjector = defineProjector({
     },
   },
   forgetting: {
-    lookups: ({ persons }) => [activity.lookup({ staff: [...persons] })],
+    lookups: ({ persons }) => [activity.lookup({ staff: [...persons] }, [{ column: 'event_id' }])],
     clean(_forgotten, rows) {
       for (const row of activity.found(rows))
         if (row.name !== null) activity.put(rows, { ...row, name: null });

@@ -31,6 +31,6 @@ export const activity = new TableOf<ActivityRow>({
   indexes: {
     newest: { definition: '(at desc, event_id)' },
     of_tenant: { definition: '(tenant, at desc, event_id)' },
-    by_staff: { definition: '(staff)' },
+    by_staff: { definition: '(staff, event_id)' },
   },
 });

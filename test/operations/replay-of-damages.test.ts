@@ -8,6 +8,7 @@ import { openCore, type Core } from '../../src/stores/core.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { newId } from '../../src/foundation/world.js';
 import type { Difference } from '../../src/operations/ledger/replay/difference.js';
+import { recordOperation } from '../../src/operations/audit.js';
 import { ownerOf } from '../../src/operations/ledger/replay/row-owner.js';
 import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
 import { quoted, schemaOf } from '../../src/projecting/identifiers.js';
@@ -114,6 +115,9 @@ async function tellStory(service: RunningService): Promise<void> {
     unit: 'Points',
     assignedCredit: 7,
   });
+  const by = { name: 'sam', channel: 'cli' } as const;
+  const operation = { operation: 'ledger digest', by, parameters: {}, result: null };
+  await recordOperation(service.service.core, SCOPE, operation);
   const { body } = await live.post<{ id: string }>('/export', { type: 'USER' });
   await eventually(
     async () =>

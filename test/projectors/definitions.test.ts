@@ -18,7 +18,7 @@ test('the definitions of the read models are those of the last release', () => {
     rewards: 'a76b1a4ec5b5d19646f7a4cff54defe88de8c30e1c054f22804ca1d28fc303fc',
     'reward-balances': 'e78d37b285aa46e1474ba25fdb47334f42c613a862eed51e4a785e0f7a0b7adc',
     exports: 'd06b87d6c9da808b9a83cc6858093c66e1598bbdcd4a083ec823084bbbddd21f',
-    activity: 'e4b708cc076c6a6a87382a3e43cb4f848fe4dd8369f82858e59b1ebef015ae8b',
+    activity: 'b91fc858695fec398b58a003a4b854a7fe2bfe4b8b87d434a79f370108c48908',
     'daily-figures': 'c9a9c063f04c1130782376546bccbfdc676f6e17e6623f1a4f56d45b06ebc108',
   });
 });
