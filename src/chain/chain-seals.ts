@@ -1,4 +1,4 @@
-import { sql, type Expression } from 'kysely';
+import { sql, type Expression, type InferResult } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { epochMs, fetchRow, fetchRows, now, run, tables } from '../postgres/statements.js';
@@ -45,16 +45,6 @@ export const sealText = (
 ): string =>
   ['referral-ledger chain seal 1', logId, chain, events, position, digest, places, ''].join('\n');
 
-interface SealRow {
-  readonly chain: string;
-  readonly events: bigint;
-  readonly position: string;
-  readonly digest: Buffer;
-  readonly places: Buffer;
-  readonly signature: Buffer;
-  readonly count: number;
-}
-
 const TABLE = 'ledger.chain_seals';
 const SEALS = tables
   .selectFrom(TABLE)
@@ -67,6 +57,8 @@ const SEALS = tables
     'signature',
     sql<number>`cardinality(${eb.ref('event_ids')})`.as('count'),
   ]);
+
+type SealRow = InferResult<typeof SEALS>[number];
 
 const PAGE = 500;
 

@@ -54,3 +54,20 @@ export async function* pages(events: AsyncIterable<RecordedEvent>): AsyncIterabl
   }
   if (page.length > 0) yield page;
 }
+
+/** Where an event is. */
+export interface EventPlace {
+  readonly stream: string;
+  readonly revision: bigint;
+  readonly eventId: string;
+}
+
+/** The event at this place; undefined: the log lost it. @throws {EventLogUnavailable} */
+export async function eventAt(
+  log: Pick<EventLog, 'readStream'>,
+  { stream, revision, eventId }: EventPlace,
+): Promise<RecordedEvent | undefined> {
+  for await (const event of log.readStream(stream, { from: revision, limit: 1 }))
+    return event.revision === revision && event.id === eventId ? event : undefined;
+  return undefined;
+}

@@ -81,12 +81,9 @@ export function shownExport(
   };
 }
 
-const STATE_OF: Readonly<Record<ExportRow['status'], KnownExport['status']>> = {
-  PENDING: 'requested',
-  COMPLETED: 'completed',
-  ABORTED: 'aborted',
-  EXPIRED: 'expired',
-};
+const STATE_OF = Object.fromEntries(
+  Object.entries(STATUS_OF).map(([state, status]) => [status, state]),
+) as Readonly<Record<ExportRow['status'], KnownExport['status']>>;
 
 /** A row as the state that it was made from. */
 export function stateOfRow(row: ExportRow): KnownExport {

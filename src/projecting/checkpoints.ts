@@ -85,19 +85,15 @@ export async function recordLastError(
   );
 }
 
-/** A stream that is parked for an event that this or an earlier release could not decode. */
-export interface UnreadableStream {
-  readonly stream: string;
-  /** Of that event in its stream. */
-  readonly revision: bigint;
-}
-
-/** Those of a generation behind this stream, in the order of their names. */
+/**
+ * Streams of a generation behind this one, in the order of their names, that are parked for an
+ * event that this or an earlier release could not decode; with its revision.
+ */
 export async function unreadableStreams(
   pool: Pool,
   { projection, generation }: Pick<Checkpoint, 'projection' | 'generation'>,
   { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<UnreadableStream[]> {
+): Promise<{ stream: string; revision: bigint }[]> {
   return fetchRows(
     pool,
     tables
@@ -127,20 +123,7 @@ export async function allUnreadableStreams(
 }
 
 /** A stream that an event holds back from a read model. */
-export interface ParkedStream {
-  readonly projection: string;
-  readonly stream: string;
-  /** Of the event that cannot be applied. */
-  readonly position: Position;
-  /** Names the place of an error, and no person. */
-  readonly reason: string;
-  /** Of that event in its stream. */
-  readonly revision: bigint;
-  /** Where the read model is. */
-  readonly reached: Position | null;
-  /** Epoch milliseconds. */
-  readonly since: number;
-}
+export type ParkedStream = Awaited<ReturnType<typeof listParkedStreams>>[number];
 
 /**
  * Of the generations that the release with these tables follows, the newest first.
@@ -150,15 +133,18 @@ export async function listParkedStreams(
   pool: Pool,
   readModels: readonly ReadModel[],
   { limit, stream }: { readonly limit: number; readonly stream?: string | undefined },
-): Promise<ParkedStream[]> {
+) {
   return fetchRows(
     pool,
     PARKED.select((eb) => [
       's.projection',
       's.stream',
+      /** Of the event that cannot be applied; its revision is that in its stream. */
       's.position',
+      /** Names the place of an error, and no person. */
       's.reason',
       sql<bigint>`coalesce(s.revision, 0)`.as('revision'),
+      /** Where the read model is. */
       'c.position as reached',
       epochMs(eb.ref('s.parked_at')).as('since'),
     ])

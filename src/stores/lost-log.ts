@@ -1,3 +1,4 @@
+import type { InferResult } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness } from '../event-log/witness.js';
@@ -18,11 +19,7 @@ import { withLock } from '../postgres/locks.js';
 import { forgetEndpointsBehind } from '../webhooks/deliveries/delivery-rows.js';
 import { GENERATIONS } from '../projecting/checkpoints.js';
 import { isFollowed } from '../projecting/generations/generation-records.js';
-import {
-  definitionOf,
-  replaceOwnGeneration,
-  type GenerationState,
-} from '../projecting/generations/generations.js';
+import { definitionOf, replaceOwnGeneration } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
 
 export interface SettlingParts {
@@ -32,14 +29,12 @@ export interface SettlingParts {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-interface GenerationMark {
-  readonly projection: string;
-  readonly generation: number;
-  readonly state: GenerationState;
-  readonly definition: string | null;
-  readonly position: string;
-  readonly witness: string | null;
-}
+const MARKED = GENERATIONS.select(['g.state', 'g.definition', 'c.witness'])
+  .where('c.position', 'is not', null)
+  .$narrowType<{ position: string }>()
+  .where('g.definition', 'is not', null);
+
+type GenerationMark = InferResult<typeof MARKED>[number];
 
 /** The positions that the database refers to, by whether the log still has them. */
 interface Marks {
@@ -88,10 +83,7 @@ async function settle(
   marks: Marks,
   from: Position,
 ): Promise<void> {
-  const standing = marks.standing.reduce<Position | undefined>(
-    (a, b) => (log.compare(a, b) >= 0 ? a : b),
-    undefined,
-  );
+  const standing = newestOf(log, marks.standing);
   const renewed = projectors.filter((projector) =>
     marks.lost.some((mark) => isFollowedMark(mark, projector)),
   );
@@ -274,15 +266,8 @@ async function readMarks(
     else if (witness !== undefined) standing.push(witness.position);
     return isThere;
   };
-  const rows = await fetchRows(
-    db,
-    GENERATIONS.select(['g.state', 'g.definition', 'c.witness'])
-      .where('c.position', 'is not', null)
-      .$narrowType<{ position: string }>()
-      .where('g.definition', 'is not', null),
-  );
   const lost: GenerationMark[] = [];
-  for (const row of rows)
+  for (const row of await fetchRows(db, MARKED))
     if (!(await stands(row.position, parseWitness(row.witness, row.position)))) lost.push(row);
   const policies = await loadCheckpoint(db, POLICIES_HANDLER);
   const arePoliciesLost = !(await stands(policies?.position ?? null, policies?.witness));
@@ -291,15 +276,14 @@ async function readMarks(
       standing.push(witness.position);
   const webhooks = await loadCheckpoint(db, WEBHOOKS_HANDLER);
   const areWebhooksLost = !(await stands(webhooks?.position ?? null, webhooks?.witness));
-  const from = gone.reduce<Position | undefined>(
-    (a, b) => (log.compare(a, b) >= 0 ? a : b),
-    undefined,
-  );
   return {
     lost,
     policies: arePoliciesLost ? policies : undefined,
     webhooks: areWebhooksLost ? webhooks : undefined,
     standing,
-    from,
+    from: newestOf(log, gone),
   };
 }
+
+const newestOf = (log: EventLog, positions: readonly Position[]): Position | undefined =>
+  positions.toSorted((a, b) => log.compare(a, b)).at(-1);

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type InferResult } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { EXPORTS_WAITING_MAX, type ExportedFile } from '../../domain/export/export.decider.js';
 import { MODES, type Scope } from '../../domain/scope.js';
@@ -22,18 +22,6 @@ export interface ExportName {
   readonly exportId: string;
 }
 
-export type FileState = 'WAITING' | 'RUNNING' | 'WRITTEN' | 'STORED' | 'GONE';
-
-export interface ExportFileRow extends ExportName {
-  readonly state: FileState;
-  readonly attempt: string | null;
-  readonly failures: number;
-  readonly rowsDone: number | null;
-  readonly rowsTotal: number | null;
-  readonly file: ExportedFile | null;
-  readonly createdAt: number;
-}
-
 /** An attempt that this process makes. */
 export interface ClaimedExport extends ExportName {
   readonly attempt: string;
@@ -55,6 +43,8 @@ const FILES = tables
     'file',
     epochMs(eb.ref('created_at')).as('createdAt'),
   ]);
+
+export type ExportFileRow = ExportName & Omit<InferResult<typeof FILES>[number], 'tenant' | 'mode'>;
 
 export const scopeOf = ({
   tenant,

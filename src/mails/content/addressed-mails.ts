@@ -9,6 +9,7 @@ import type { PromisedValue } from '../../domain/program.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
+import { eventAt } from '../../event-log/event-pages.js';
 import { isMailAddress, sameAddress } from '../../foundation/mail-address.js';
 import { timeNow } from '../../foundation/world.js';
 import { nameForOthers } from '../../presenting/name-for-others.js';
@@ -230,12 +231,9 @@ export class AddressedMails {
 
   private async eventOf({ event }: PlannedMail): Promise<AccountEvent | undefined> {
     const { log, codec } = this.parts;
-    for await (const recorded of log.readStream(event.stream, { from: event.revision, limit: 1 })) {
-      if (recorded.id !== event.eventId) return undefined;
-      const [decoded] = await codec.decodeAll([recorded]);
-      return decoded?.event as AccountEvent | undefined;
-    }
-    return undefined;
+    const recorded = await eventAt(log, event);
+    const [decoded] = await codec.decodeAll(recorded ? [recorded] : []);
+    return decoded?.event as AccountEvent | undefined;
   }
 
   private async isListed(tenant: OpenTenant, address: string): Promise<boolean> {

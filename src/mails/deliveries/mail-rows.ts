@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { Mode } from '../../domain/scope.js';
+import type { EventPlace } from '../../event-log/event-pages.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';
 import { epochMs, fetchRows, run, type Connection } from '../../postgres/statements.js';
 import type { MailType } from '../../themes/theme-instance.js';
@@ -19,11 +20,7 @@ export interface PlannedMail {
   readonly person: string;
   /** The reward that it is about; null: none. */
   readonly about: string | null;
-  readonly event: {
-    readonly stream: string;
-    readonly revision: bigint;
-    readonly eventId: string;
-  };
+  readonly event: EventPlace;
   /** Epoch milliseconds. */
   readonly created: number;
 }

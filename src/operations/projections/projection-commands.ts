@@ -60,13 +60,12 @@ export async function showStatus({
 }: ProjectionOperator): Promise<readonly ShownProjection[]> {
   const { pool, log, projectors } = parts;
   const rows = await projectionStatus(pool, log, projectors, Date.now());
-  const generationsOf = await GenerationsOf.readAll(pool, log, projectors);
   const shown: ShownProjection[] = [];
   for (const projector of projectors) {
     const row = rows.find(({ projection }) => projection === projector.name);
     if (!row) continue;
     const { generation, position, head, lagEvents, lagSeconds, skipped } = row;
-    const generations = generationsOf.get(projector.name);
+    const { ready, previous } = await GenerationsOf.read(pool, log, projector);
     shown.push({
       name: projector.name,
       generation,
@@ -77,8 +76,8 @@ export async function showStatus({
       parked: row.parkedStreams,
       skipped,
       lastError: row.lastError ?? row.parkedBecause,
-      ready: generations?.ready?.generation ?? null,
-      previous: generations?.previous?.generation ?? null,
+      ready: ready?.generation ?? null,
+      previous: previous?.generation ?? null,
     });
   }
   return shown;

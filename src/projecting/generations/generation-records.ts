@@ -75,22 +75,6 @@ export class GenerationsOf {
     return new GenerationsOf(projector, log, await generationRecords(db, [projector.name]));
   }
 
-  /** Those of several projections, by their names, with one statement. */
-  static async readAll(
-    db: Pool | PoolClient,
-    log: Pick<EventLog, 'isPosition'>,
-    projectors: readonly Projector[],
-  ): Promise<ReadonlyMap<string, GenerationsOf>> {
-    const names = projectors.map(({ name }) => name);
-    const records = await generationRecords(db, names);
-    return new Map(
-      projectors.map((projector) => {
-        const own = records.filter(({ projection }) => projection === projector.name);
-        return [projector.name, new GenerationsOf(projector, log, own)];
-      }),
-    );
-  }
-
   /**
    * The one that this release follows.
    * @throws {GenerationRefused} when this release cannot read and write the tables of any.

@@ -17,23 +17,7 @@ export interface ProjectionOperation {
   readonly accountRef?: string;
 }
 
-export interface ProjectionHistoryEntry {
-  readonly id: number;
-  readonly action: ProjectionAction;
-  readonly projection: string;
-  readonly generation: number | null;
-  readonly previous: number | null;
-  readonly tenant: string | null;
-  readonly mode: Mode | null;
-  readonly accountRef: string | null;
-  readonly actor: string;
-  /** Epoch milliseconds. */
-  readonly startedAt: number;
-  readonly finishedAt: number | null;
-  readonly outcome: ProjectionOutcome;
-  /** Its figures; for a failure, `error`. */
-  readonly details: Readonly<Record<string, unknown>>;
-}
+export type ProjectionHistoryEntry = Awaited<ReturnType<typeof projectionHistory>>[number];
 
 /** The outcome of an operation on one projection. */
 export interface OperationEnd {
@@ -95,9 +79,9 @@ export async function recordEnd(
 
 /**
  * Newest operations first. One recorded as running has crashed unless its process still holds the
- * lock on generations.
+ * lock on generations. Times are epoch milliseconds; `details` are its figures, or `error`.
  */
-export function projectionHistory(pool: Pool, limit: number): Promise<ProjectionHistoryEntry[]> {
+export function projectionHistory(pool: Pool, limit: number) {
   return fetchRows(
     pool,
     tables

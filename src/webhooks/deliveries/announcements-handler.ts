@@ -3,6 +3,7 @@ import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { DomainEvent } from '../../domain/events.js';
 import type { TenantEvent } from '../../domain/tenant/tenant.decider.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import { eventAt, type EventPlace } from '../../event-log/event-pages.js';
 import type { Logger } from '../../foundation/logger.js';
 import { after, elapsed, timeNow } from '../../foundation/world.js';
 import { scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
@@ -19,7 +20,6 @@ import { WEBHOOKS_HANDLER } from '../../reacting/parked-reactions.js';
 import { Trail, type TrailPoint } from '../../following/trail.js';
 import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
 import { announcements, isAnnouncing, webhookIdOf } from './announcements.js';
-import { eventAt } from './event-at.js';
 import {
   nameOf,
   type EndpointChange,
@@ -66,8 +66,6 @@ const TOLD_WITHIN_MS = 30 * 24 * 3_600_000;
 const UNREAD_AT_ONCE = 1_000;
 /** A leader moves the checkpoint meanwhile, at most a few times a second. */
 const TRIES_MAX = 20;
-
-type ParkedEvent = Pick<UnreadEvent, 'eventId' | 'stream' | 'revision'>;
 
 /**
  * Follows the log and writes a row for each event and endpoint, in one transaction with its
@@ -316,7 +314,7 @@ export class AnnouncementsHandler implements Handler<Page> {
    * Announces what is parked, as far as this release can; the leader begins again, since its
    * checkpoint has moved.
    */
-  async retry(parked: readonly ParkedEvent[]): Promise<void> {
+  async retry(parked: readonly EventPlace[]): Promise<void> {
     for (let tries = 1; ; tries++)
       try {
         this.version = (await this.options.store.checkpoint())?.version ?? 0n;
@@ -328,11 +326,11 @@ export class AnnouncementsHandler implements Handler<Page> {
   }
 
   /** Announces parked events to the endpoints of now. */
-  private async readAgain(parked: readonly ParkedEvent[]): Promise<void> {
+  private async readAgain(parked: readonly EventPlace[]): Promise<void> {
     const { log } = this.options;
     for (const { eventId, stream, revision } of parked) {
-      const recorded = await eventAt(log, stream, revision);
-      if (recorded?.id !== eventId) {
+      const recorded = await eventAt(log, { stream, revision, eventId });
+      if (recorded === undefined) {
         await this.store({ read: eventId });
         continue;
       }

@@ -2,6 +2,7 @@ import { sql, type NotNull } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
+import type { EventPlace } from '../../event-log/event-pages.js';
 import { beginCheckpoint, moveCheckpoint } from '../../following/checkpoints.js';
 import type { TrailPoint } from '../../following/trail.js';
 import {
@@ -45,19 +46,12 @@ export interface NewDelivery extends EndpointName {
   readonly type: WebhookType;
   readonly subject: Readonly<Record<string, string>>;
   /** Null: about no event. */
-  readonly event: {
-    readonly stream: string;
-    readonly revision: bigint;
-    readonly eventId: string;
-  } | null;
+  readonly event: EventPlace | null;
   /** When it was recorded, epoch milliseconds. */
   readonly created: number;
 }
 
-export interface UnreadEvent {
-  readonly eventId: string;
-  readonly stream: string;
-  readonly revision: bigint;
+export interface UnreadEvent extends EventPlace {
   readonly position: Position;
   readonly reason: string;
 }

@@ -18,27 +18,9 @@ export interface DeliveryFilter {
   readonly limit: number;
 }
 
-export interface KnownDelivery {
-  readonly id: string;
-  readonly webhookId: string;
-  readonly type: string;
-  readonly endpointId: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  readonly nextAttemptAt: Date | null;
-  readonly created: Date;
-}
+export type KnownDelivery = Awaited<ReturnType<typeof listDeliveries>>[number];
 
-export interface KnownAttempt {
-  readonly at: Date;
-  readonly status: number | null;
-  readonly reason: string | null;
-  readonly ms: number;
-  /** Encrypted. */
-  readonly beginning: Buffer | null;
-  /** Whom the delivery named; null: of an earlier release. */
-  readonly people: readonly string[] | null;
-}
+export type KnownAttempt = Awaited<ReturnType<typeof attemptsOf>>[number];
 
 /** How an endpoint does. */
 export interface EndpointFigures {
@@ -68,7 +50,7 @@ export function listDeliveries(
   pool: Pool,
   scope: Scope,
   { endpointId, state, type, since, limit }: DeliveryFilter,
-): Promise<KnownDelivery[]> {
+) {
   let query = deliveriesOf(scope).select(COLUMNS);
   if (endpointId !== undefined) query = query.where('endpoint_id', '=', endpointId);
   if (state !== undefined) query = query.where('state', '=', state);
@@ -85,8 +67,11 @@ export function findDelivery(
   return fetchRow(pool, deliveriesOf(scope).select(COLUMNS).where('id', '=', id));
 }
 
-/** Oldest first. */
-export function attemptsOf(pool: Pool, deliveryId: string): Promise<KnownAttempt[]> {
+/**
+ * Oldest first. `beginning` is encrypted; `people` are whom the delivery named, null: of an earlier
+ * release.
+ */
+export function attemptsOf(pool: Pool, deliveryId: string) {
   return fetchRows(
     pool,
     tables

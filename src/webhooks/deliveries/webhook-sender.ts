@@ -16,7 +16,7 @@ import type { PayloadData, Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
 import { sampleData, sampleHeaders } from '../payloads/sample-data.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
-import { signedWebhook, webhookBody, type WebhookBody } from '../signing/signed-webhook.js';
+import { signedWebhook, webhookBody } from '../signing/signed-webhook.js';
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
 import { AttemptPlaces, type Place } from './attempt-places.js';
@@ -79,12 +79,6 @@ interface Request {
   readonly body: Buffer;
   readonly activeSince: number;
   /** Whom it names. */
-  readonly people: readonly SubjectId[];
-}
-
-/** A body, and whom it names. */
-interface MadeBody {
-  readonly made: WebhookBody;
   readonly people: readonly SubjectId[];
 }
 
@@ -268,10 +262,8 @@ export class WebhookSender {
     return { url, headers, body: signed.body, activeSince, people: body.people };
   }
 
-  private async makeBody(
-    delivery: ClaimedDelivery,
-    subscription: Subscription,
-  ): Promise<MadeBody | undefined> {
+  /** A body, and whom it names. */
+  private async makeBody(delivery: ClaimedDelivery, subscription: Subscription) {
     const made = await this.dataOf(delivery, subscription);
     if (made === undefined) return undefined;
     const { data, people } = made;

@@ -16,6 +16,7 @@ import type { Scope } from '../../domain/scope.js';
 import type { ThemeEvent } from '../../domain/theme/theme.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
+import { eventAt, type EventPlace } from '../../event-log/event-pages.js';
 import { statsOf, statusOf } from '../../exports/shown-export.js';
 import { ShareLinks } from '../../presenting/share-links.js';
 import { accountRefOf, type KeyedNames } from '../../privacy/keyed-names.js';
@@ -39,10 +40,7 @@ import {
 import { unitOfCredit } from './unit-of-credit.js';
 
 /** An announcement of an event of the log. */
-export interface Announcement extends Scope {
-  readonly stream: string;
-  readonly revision: bigint;
-  readonly eventId: string;
+export interface Announcement extends Scope, EventPlace {
   readonly announced: Announced;
 }
 
@@ -178,17 +176,12 @@ export class Payloads {
 
   private async ofTheme(
     stream: string,
-    { revision, eventId }: Pick<Announcement, 'revision' | 'eventId'>,
+    of: Pick<Announcement, 'revision' | 'eventId'>,
   ): Promise<PayloadData> {
     const { log, codec } = this.parts;
-    for await (const recorded of log.readStream(stream, { from: revision, limit: 1 })) {
-      if (recorded.id !== eventId || recorded.revision !== revision) return NOTHING;
-      const [decoded] = await codec.decodeAll([recorded]);
-      return decoded
-        ? made(themePublishFinishedData((decoded.event as ThemeEvent).locale))
-        : NOTHING;
-    }
-    return NOTHING;
+    const recorded = await eventAt(log, { stream, ...of });
+    const [decoded] = await codec.decodeAll(recorded ? [recorded] : []);
+    return decoded ? made(themePublishFinishedData((decoded.event as ThemeEvent).locale)) : NOTHING;
   }
 
   private async userCreated(
