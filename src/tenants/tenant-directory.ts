@@ -144,4 +144,5 @@ export class TenantDirectory {
 /** A key has 192 random bits, so a plain hash cannot be guessed. */
 export const hashOfKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-export const isAlias = (alias: string): boolean => /^[a-z0-9_-]{1,64}$/.test(alias);
+export const ALIAS = /^[a-z0-9_-]{1,64}$/;
+export const isAlias = (alias: string): boolean => ALIAS.test(alias);

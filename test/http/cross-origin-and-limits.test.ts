@@ -281,11 +281,13 @@ describe('calls of clients', () => {
     expect(await running.service.eventsOf(tenant)).toBe(before);
     // What is left of the interval is recorded at the end.
     await second.stop();
-    const { names, streams } = running.service.service.core;
+    const { names, log, codec } = running.service.service.core;
     const scope = { tenant: tenant.alias, mode: 'live' as const };
     const day = new Date().toISOString().slice(0, 10);
-    const counted = await streams.shareLinks.load(names.shareLinkStream(scope, code, day));
-    expect(counted).toMatchObject({ state: { followed: 3 }, revision: 0n });
+    const counts: unknown[] = [];
+    for await (const event of log.readStream(names.shareLinkStream(scope, code, day)))
+      counts.push(...(await codec.decodeAll([event])).map(({ event: { type, ...own } }) => own));
+    expect(counts).toMatchObject([{ visits: [{ count: 2 }, { count: 1 }] }]);
     expect(await running.service.eventsOf(tenant)).toBe(before + 1);
   });
 });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MODES } from '../../domain/scope.js';
 import { DURATION_PATTERN, durationMs } from '../../foundation/duration.js';
 import { ISO_TIME } from '../../foundation/instant.js';
-import { isAlias } from '../../tenants/tenant-directory.js';
+import { ALIAS } from '../../tenants/tenant-directory.js';
 
 /** Members of requests that several operations have. */
 
@@ -36,7 +36,7 @@ export const help = <T extends z.ZodType>(member: T, text: string): T =>
   given(member, { help: text });
 
 export const tenant = help(
-  z.string().refine(isAlias, 'must be an alias: 1 to 64 of a to z, 0 to 9, _ and -'),
+  z.string().regex(ALIAS, 'must be an alias: 1 to 64 of a to z, 0 to 9, _ and -'),
   'the alias of the tenant',
 );
 
