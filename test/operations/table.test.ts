@@ -102,10 +102,3 @@ test('a cell is limited in lines and characters', () => {
 test('text of clients does not control a terminal', () => {
   expect(textOf(['a'], [['\u001b[2Jgone\r\u009b1m']])).toContain('\n\ufffd[2Jgone\ufffd\ufffd1m\n');
 });
-
-test('the work grows with the rows, not with their square: each line is made once', () => {
-  const rows = Array.from({ length: 100_000 }, (_, row) => ['redeemed', String(row)]);
-  let lines = 0;
-  for (const _ of tableLines(['type', 'n'], rows)) lines += 1;
-  expect(lines).toBe(rows.length + 2);
-});
