@@ -24,7 +24,7 @@ import {
   type Frame,
 } from './view/layout.js';
 import { PAGE_HEADERS } from './view/page-headers.js';
-import type { Template, WithForms } from './view/templates.js';
+import type { Template } from './view/templates.js';
 
 /** One request of an operator's browser. */
 export interface ConsoleCall {
@@ -122,12 +122,16 @@ export function fileSent<B>(
   return content;
 }
 
-/** Prepares the answer with a page, 400 where its form was refused. @returns its body. */
-export function pageSent<V extends object>(
+/**
+ * Prepares the answer with a page, 400 where its form was refused.
+ * @param values what the template names, but for the token of `{{> csrf}}` and what fields mark.
+ * @returns its body.
+ */
+export function pageSent(
   { session, reply, done, money }: Pick<ConsoleCall, 'session' | 'reply' | 'done' | 'money'>,
   frame: Omit<Frame, 'session'>,
-  content: Template<V & WithForms>,
-  values: V,
+  content: Template,
+  values: object,
 ): string {
   const { problems, wrong } = frame.faults ?? NO_FAULTS;
   if (problems.length > 0) void reply.code(400);

@@ -5,7 +5,7 @@ import { NO_OPERATORS } from '../../src/config/operators.js';
 import { ConsoleCall, ForRoles, longPageSent, pageSent } from '../../src/console/console-call.js';
 import { ConsoleGate } from '../../src/console/sessions/console-gate.js';
 import { TEXTS } from '../../src/console/texts.js';
-import { template, type WithForms } from '../../src/console/view/templates.js';
+import { template } from '../../src/console/view/templates.js';
 import type { HttpLimits } from '../../src/http/edge/http-limits.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import { DatabaseUnavailable } from '../../src/postgres/database.js';
@@ -13,7 +13,7 @@ import { startSampleApp, type SampleApp } from './sample-app.js';
 
 /** A page whose content takes long shows its heading meanwhile. */
 
-const content = template<WithForms & { found: string }>('<p class="found">{{found}}</p>');
+const content = template('<p class="found">{{found}}</p>');
 const frame = { title: 'A <title> of </h1>' };
 
 /** What the page waits for, before and after its request is accepted. */

@@ -18,7 +18,7 @@ import { faultsOf } from '../view/faults.js';
 import { hasRole, tenantPath, type Frame } from '../view/layout.js';
 import { plotView } from '../view/plot.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { template } from '../view/templates.js';
 import {
   filledIn,
   queried,
@@ -59,14 +59,7 @@ const PEOPLE_COLUMNS: readonly Column<ShownPerson>[] = [
   },
 ];
 
-const content = template<
-  WithForms & {
-    asked: { asOf: string; position: string };
-    statementPath: string | null;
-    later: string | undefined;
-    account: ReturnType<typeof shownAccount> | null;
-  }
->(`
+const content = template(`
 <form class="fields" method="get">
 {{formField 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
 {{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}

@@ -19,14 +19,8 @@ import { OperationsCore } from '../../http/operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultsIn, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
-import {
-  AS_LISTED,
-  inOrder,
-  type AskedOrder,
-  type Column,
-  type HeadView,
-} from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { inOrder, AS_LISTED, type AskedOrder, type Column } from '../view/sorting.js';
+import { template } from '../view/templates.js';
 import {
   queried,
   queryOf,
@@ -54,13 +48,7 @@ const COLUMNS: readonly Column<ShownProposal>[] = [
   { label: TEXTS.corrections.decision },
 ];
 
-const content = template<
-  WithForms & {
-    typed: Typed;
-    rows: readonly ShownProposal[];
-    heads: readonly HeadView[];
-  }
->(`
+const content = template(`
 <p>${TEXTS.corrections.explained}</p>
 <form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="propose"><input type="hidden" name="key" value="{{typed.key}}">
 {{formField 'account' label="${TEXTS.fields.account}" value=typed.account required=true}}

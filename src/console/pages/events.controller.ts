@@ -7,7 +7,7 @@ import { OperationsCore } from '../../http/operations/operations-core.js';
 import { ConsoleCall, FileForRoles, fileSent, pageSent } from '../console-call.js';
 import { EventDownloads } from '../event-downloads.js';
 import { faultsOf } from '../view/faults.js';
-import { template, type WithForms } from '../view/templates.js';
+import { template } from '../view/templates.js';
 import {
   filledIn,
   queried,
@@ -17,12 +17,7 @@ import {
 } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
-interface Asked {
-  readonly from: string;
-  readonly to: string;
-}
-
-const content = template<WithForms & { asked: Asked }>(`
+const content = template(`
 <p>${TEXTS.events.explained}</p>
 <form class="fields" method="get"><input type="hidden" name="format" value="jsonl">
 {{formField 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}

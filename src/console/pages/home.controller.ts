@@ -1,22 +1,15 @@
 import { Controller, Get, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { OperationsCore } from '../../http/operations/operations-core.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
 import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
-import { inOrder, type Column, type HeadView } from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { inOrder, type Column } from '../view/sorting.js';
+import { template } from '../view/templates.js';
 import { queried, queryOf } from './tenant-pages.js';
 
-interface TenantRow {
-  readonly alias: string;
-  readonly programType: string;
-  readonly isSuspended: boolean;
-  readonly live: string;
-  readonly test: string;
-}
-
-const COLUMNS: readonly Column<TenantRow>[] = [
+const COLUMNS: readonly Column<ReturnType<typeof tenantRow>>[] = [
   { label: TEXTS.common.tenant, key: 'tenant', value: ({ alias }) => alias },
   { label: TEXTS.common.program, key: 'program', value: ({ programType }) => programType },
   {
@@ -27,13 +20,7 @@ const COLUMNS: readonly Column<TenantRow>[] = [
   { label: TEXTS.home.testMode },
 ];
 
-const content = template<
-  WithForms & {
-    tenants: readonly TenantRow[];
-    heads: readonly HeadView[];
-    wanted: string | null;
-  }
->(`
+const content = template(`
 {{#if wanted}}<p class="done"><a href="{{wanted}}">${TEXTS.home.goOn}</a></p>{{/if}}
 {{#if tenants.length}}
 <div class="scroll" tabindex="0"><table>
@@ -52,15 +39,10 @@ export class ConsoleHomeController {
   @ForRoles('finance', 'support', 'viewer')
   async home(@ConsoleCall() call: ConsoleCall, @QueryParameters() query: unknown): Promise<string> {
     const tenants = await this.operations.core.tenantCommands.list();
-    const shown = tenants.map(({ alias, programType, suspended }) => ({
-      alias,
-      programType,
-      isSuspended: suspended !== null,
-      live: tenantPath({ tenant: alias, mode: 'live' }),
-      test: tenantPath({ tenant: alias, mode: 'test' }),
-    }));
     const asked = queried(query, 'sort', 'dir');
-    const { rows, heads } = inOrder(shown, COLUMNS, asked, (order) => queryOf({ ...order }));
+    const { rows, heads } = inOrder(tenants.map(tenantRow), COLUMNS, asked, (order) =>
+      queryOf({ ...order }),
+    );
     return pageSent(call, { title: TEXTS.sections.tenants, section: '/console' }, content, {
       tenants: rows,
       heads,
@@ -68,3 +50,11 @@ export class ConsoleHomeController {
     });
   }
 }
+
+const tenantRow = ({ alias, programType, suspended }: OpenTenant) => ({
+  alias,
+  programType,
+  isSuspended: suspended !== null,
+  live: tenantPath({ tenant: alias, mode: 'live' }),
+  test: tenantPath({ tenant: alias, mode: 'test' }),
+});

@@ -8,8 +8,8 @@ import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js'
 import { TEXTS } from '../texts.js';
 import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
-import { inOrder, type Column, type HeadView } from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { inOrder, type Column } from '../view/sorting.js';
+import { template } from '../view/templates.js';
 import {
   queried,
   queryOf,
@@ -37,15 +37,7 @@ const COLUMNS: readonly Column<ShownMail>[] = [
 const NOTHING_ASKED = { state: '', sort: '', dir: '' };
 const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
 
-const content = template<
-  WithForms & {
-    state: string;
-    mails: readonly (ShownMail & { hasEnded: boolean })[];
-    heads: readonly HeadView[];
-    states: readonly string[];
-    isCut: boolean;
-  }
->(`
+const content = template(`
 <form class="fields" method="get">
 {{formField 'state' label="${TEXTS.common.state}" value=state none="${TEXTS.common.all}" options=states}}
 <button class="quiet">${TEXTS.common.filter}</button>

@@ -16,8 +16,8 @@ import type { Form } from '../sessions/form.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
-import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { template } from '../view/templates.js';
 import {
   queried,
   queryOf,
@@ -59,18 +59,7 @@ const COLUMNS: readonly Column<ShownReferral>[] = [
 
 const WAITING_FIGURE = `{{figure 'referrals.pending' total ''}}`;
 
-const content = template<
-  WithForms & {
-    total: number;
-    otherPath: string;
-    otherTotal: number;
-    isReferrer: boolean;
-    rows: readonly ShownReferral[];
-    heads: readonly HeadView[];
-    newerPath: string | null;
-    olderPath: string | null;
-  }
->(`
+const content = template(`
 <p>{{#if isReferrer}}${TEXTS.moderation.ofReferrer(WAITING_FIGURE)}{{else}}${TEXTS.moderation.ofReferred(WAITING_FIGURE)}{{/if}} (<a href="{{otherPath}}">${TEXTS.moderation.onOtherSide('{{otherTotal}}')}</a>). ${TEXTS.moderation.explained}</p>
 {{#if rows.length}}
 <form method="post">{{> csrf}}<input type="hidden" name="waiting" value="{{#if isReferrer}}referrer{{/if}}">

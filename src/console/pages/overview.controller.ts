@@ -9,34 +9,17 @@ import { ReferralQueries } from '../../../projections/referrals/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import type { Scope } from '../../domain/scope.js';
-import { backgroundWork, type BackgroundWork } from '../../operations/ledger/background-work.js';
-import { findAccounts, type FoundByText } from '../../operations/accounts/find-accounts.js';
+import { backgroundWork } from '../../operations/ledger/background-work.js';
+import { findAccounts } from '../../operations/accounts/find-accounts.js';
 import { NotDone } from '../../operations/outcome.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { hasRole, tenantPath } from '../view/layout.js';
-import { plotView, type PlotView } from '../view/plot.js';
-import { template, type WithForms } from '../view/templates.js';
-import {
-  queried,
-  TENANT_ROUTE,
-  TenantPages,
-  type RunningOperation,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { plotView } from '../view/plot.js';
+import { template } from '../view/templates.js';
+import { queried, TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
-
-interface Figure {
-  readonly label: string;
-  readonly name: string;
-  readonly value: number | bigint;
-  readonly unit: string;
-}
-
-interface Plot extends PlotView {
-  readonly unit: string;
-}
 
 const DAY_MS = 86_400_000;
 const PLOTTED_DAYS = 90;
@@ -44,22 +27,7 @@ const SEARCHED = ['accounts', 'users', 'rewards', 'referrals'] as const;
 /** How long a search waits for what was written before it. */
 const WAIT_MS = 5_000;
 
-const content = template<
-  WithForms & {
-    search: string;
-    showsPersonal: boolean;
-    searchHint: string;
-    found: readonly (FoundByText & { path: string })[];
-    people: number;
-    isCut: boolean;
-    figures: readonly Figure[];
-    plots: readonly Plot[];
-    running: readonly RunningOperation[];
-    suspension: { since: string; reason: string | null } | null;
-    background: BackgroundWork;
-    here: string;
-  }
->(`
+const content = template(`
 <form class="fields narrow" method="get" role="search">
 {{formField 'search' label="${TEXTS.common.search}" type="search" value=search autofocus=true placeholder=searchHint}}
 <button>${TEXTS.common.search}</button>
@@ -158,9 +126,7 @@ export class ConsoleOverviewController {
       : null;
   }
 
-  private async figures(
-    scope: Scope,
-  ): Promise<{ readonly figures: readonly Figure[]; readonly plots: readonly Plot[] }> {
+  private async figures(scope: Scope) {
     const { referrals } = this;
     const none = { limit: 0, offset: 0 };
     const now = Date.now();
@@ -196,7 +162,7 @@ export class ConsoleOverviewController {
 }
 
 /** Of the last days; none where nothing was ever outstanding. */
-function plotOf({ unit, days, outstanding }: UnitFigures, now: number): readonly Plot[] {
+function plotOf({ unit, days, outstanding }: UnitFigures, now: number) {
   const start = now - PLOTTED_DAYS * DAY_MS;
   const points = days.map(({ day, outstanding: amount }) => ({
     at: Date.parse(day),

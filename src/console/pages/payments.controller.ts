@@ -12,7 +12,6 @@ import {
   showPayments,
   syncTenantPayments,
   type ShownConnection,
-  type ShownPayments,
 } from '../../operations/payments/payment-commands.js';
 import {
   reconcilePayments,
@@ -27,15 +26,8 @@ import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js'
 import { shownValue } from '../view/differences.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults, type FieldNames } from '../view/faults.js';
 import { hasRole, tenantPath } from '../view/layout.js';
-import type { RunView } from '../view/run-view.js';
-import {
-  AS_LISTED,
-  inOrder,
-  type AskedOrder,
-  type Column,
-  type HeadView,
-} from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { template } from '../view/templates.js';
 import {
   queried,
   queryOf,
@@ -53,25 +45,7 @@ const COLUMNS: readonly Column<PaymentDifference>[] = [
   { label: TEXTS.common.provider, isNumber: true },
 ];
 
-const content = template<
-  WithForms & {
-    isSupport: boolean;
-    isFinance: boolean;
-    payments: ShownPayments | null;
-    typedBase: string;
-    typedSince: string;
-    run: RunView | null;
-    isGone: boolean;
-    here: string;
-    synced: Synced | null;
-    reconciled: {
-      ok: boolean;
-      count: number;
-      rows: readonly object[];
-      heads: readonly HeadView[];
-    } | null;
-  }
->(`
+const content = template(`
 {{#unless payments}}<p class="empty">${TEXTS.payments.noProvider}</p>{{/unless}}
 {{#if payments}}
 <dl class="figures">

@@ -10,14 +10,8 @@ import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js'
 import { TEXTS } from '../texts.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
-import {
-  AS_LISTED,
-  inOrder,
-  type AskedOrder,
-  type Column,
-  type HeadView,
-} from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { inOrder, AS_LISTED, type AskedOrder, type Column } from '../view/sorting.js';
+import { template } from '../view/templates.js';
 import {
   queried,
   queryOf,
@@ -62,14 +56,7 @@ const COLUMNS: readonly Column<ShownPeriod>[] = [
   { label: TEXTS.periods.reopen },
 ];
 
-const content = template<
-  WithForms & {
-    typed: Typed;
-    rows: readonly ShownPeriod[];
-    heads: readonly HeadView[];
-    later: string | undefined;
-  }
->(`
+const content = template(`
 {{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
 <p>${TEXTS.periods.explained}</p>
 <form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="close">

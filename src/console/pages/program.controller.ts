@@ -5,9 +5,9 @@ import { programsOf } from '../../domain/tenant/program-document.js';
 import { NotDone } from '../../operations/outcome.js';
 import { applyProgram, programIn } from '../../operations/tenants/apply-program.js';
 import {
+  FIELDS_BY_LINES,
   assistedProgram,
   documentWith,
-  FIELDS_BY_LINES,
   PROGRAM_FORM,
   textsOf,
   type ProgramTexts,
@@ -16,10 +16,10 @@ import { OperationsCore } from '../../http/operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
 import { faultAt, faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
-import { changedLines, type ChangedLine } from '../view/changed-lines.js';
+import { changedLines } from '../view/changed-lines.js';
 import { tenantPath } from '../view/layout.js';
-import { fieldGroups, questions, type GroupView, type QuestionView } from '../view/program-view.js';
-import { template, type WithForms } from '../view/templates.js';
+import { fieldGroups, questions } from '../view/program-view.js';
+import { template } from '../view/templates.js';
 import { digestOfText, jsonOf, jsonText } from '../view/typed-document.js';
 import {
   queried,
@@ -31,24 +31,7 @@ import {
 import { TEXTS } from '../texts.js';
 import { ownMember } from '../../domain/own-member.js';
 
-const content = template<
-  WithForms & {
-    programs: readonly { id: string; version: number; isDefault: boolean; path: string }[];
-    id: string;
-    version: number;
-    text: string;
-    was: string;
-    fieldsWere: string;
-    /** What was typed into since the last check. */
-    by: 'fields' | 'document';
-    compared: string;
-    isFirst: boolean;
-    questions: readonly QuestionView[];
-    groups: readonly GroupView[];
-    hasCompared: boolean;
-    changes: readonly ChangedLine[];
-  }
->(`
+const content = template(`
 <div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.program}</th><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.program.default}</th></tr></thead>
 <tbody>{{#each programs}}<tr><td><a href="{{path}}">{{id}}</a></td><td class="number">{{figure 'version' version ''}}</td><td>{{#if isDefault}}${TEXTS.common.yes}{{/if}}</td></tr>{{/each}}</tbody></table></div>
 <details class="assistant"{{#if isFirst}} open{{/if}}><summary>${TEXTS.program.assistant}</summary>

@@ -1,3 +1,4 @@
+import { onPage } from '../view/paging.js';
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../domain/scope.js';
@@ -11,10 +12,8 @@ import { OperationsCore } from '../../http/operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
-import { onPage } from '../view/paging.js';
-import type { RunView } from '../view/run-view.js';
 import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { template } from '../view/templates.js';
 import {
   queried,
   queryOf,
@@ -40,17 +39,7 @@ const COLUMNS: readonly Column<Difference>[] = [
   { label: TEXTS.common.events },
 ];
 
-const content = template<
-  WithForms & {
-    asked: { month: string };
-    run: RunView | null;
-    isGone: boolean;
-    here: string;
-    accounts: string;
-    later: string | undefined;
-    result: ReturnType<typeof shownResult> | null;
-  }
->(`
+const content = template(`
 <p>${TEXTS.reconcile.explained}</p>
 <form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}
 {{formField 'month' label="${TEXTS.fields.period}" value=asked.month placeholder="${TEXTS.common.all}"}}

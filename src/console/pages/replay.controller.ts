@@ -12,9 +12,8 @@ import { shownValue } from '../view/differences.js';
 import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { onPage } from '../view/paging.js';
-import type { RunView } from '../view/run-view.js';
 import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { template } from '../view/templates.js';
 import {
   filledIn,
   queried,
@@ -48,16 +47,7 @@ interface Shown {
   readonly faults: Faults;
 }
 
-const content = template<
-  WithForms & {
-    asked: Asked;
-    run: RunView | null;
-    isGone: boolean;
-    here: string;
-    accounts: string;
-    replay: ReturnType<typeof shownReplay> | null;
-  }
->(`
+const content = template(`
 <p>${TEXTS.replay.explained}</p>
 <form class="fields" method="post">{{> csrf}}
 {{formField 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}

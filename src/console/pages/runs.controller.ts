@@ -8,15 +8,15 @@ import { ownPage } from '../sessions/wanted-page.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
-import { paceText, progressText, runView, type RunView } from '../view/run-view.js';
-import { template, type WithForms } from '../view/templates.js';
-import { queryOf, refreshOf, TenantPages } from './tenant-pages.js';
+import { paceText, progressText, runView } from '../view/run-view.js';
+import { template } from '../view/templates.js';
+import { refreshOf, queryOf, TenantPages } from './tenant-pages.js';
 
 const PATH = '/console/runs';
 /** Of a result that has no page of its own; characters. */
 const RESULT_SHOWN_MAX = 100_000;
 
-const listed = template<WithForms & { runs: readonly ReturnType<typeof listedRun>[] }>(`
+const listed = template(`
 <p>${TEXTS.runs.explained}</p>
 {{#if runs.length}}<div class="scroll" tabindex="0"><table>
 <thead><tr><th scope="col">${TEXTS.common.begun}</th><th scope="col">${TEXTS.common.operation}</th><th scope="col">${TEXTS.common.tenant}</th><th scope="col">${TEXTS.common.progress}</th><th scope="col">${TEXTS.runs.ended}</th></tr></thead>
@@ -24,16 +24,7 @@ const listed = template<WithForms & { runs: readonly ReturnType<typeof listedRun
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.runs.empty}</p>{{/if}}`);
 
-const content = template<
-  WithForms & {
-    shown: ReturnType<typeof listedRun>;
-    run: RunView;
-    here: string;
-    parameters: object;
-    resultPath: string | null;
-    result: string | null;
-  }
->(`
+const content = template(`
 {{> run}}
 {{#if resultPath}}<p><a href="{{resultPath}}">${TEXTS.runs.seeResult}</a></p>{{/if}}
 <dl class="figures">

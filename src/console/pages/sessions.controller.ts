@@ -7,11 +7,11 @@ import { ConsoleGate } from '../sessions/console-gate.js';
 import { TEXTS } from '../texts.js';
 import { page } from '../view/layout.js';
 import { PAGE_HEADERS } from '../view/page-headers.js';
-import type { WithWrong, Wrong } from '../view/field.js';
+import type { Wrong } from '../view/field.js';
 import { template } from '../view/templates.js';
 import { consoleErrorSent } from '../view/error-page.js';
 
-const content = template<WithWrong>(`
+const content = template(`
 <p>${TEXTS.signIn.explained}</p>
 <form class="fields narrow" method="post" action="/console/session">
 {{formField 'key' label="${TEXTS.signIn.key}" type="password" autocomplete="current-password" required=true autofocus=true}}

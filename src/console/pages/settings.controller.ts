@@ -25,35 +25,10 @@ import { TEXTS } from '../texts.js';
 import { faultAt, faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { timeText } from '../view/run-view.js';
-import { template, type WithForms } from '../view/templates.js';
+import { template } from '../view/templates.js';
 import { TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
 
-interface KeysView {
-  readonly title: string;
-  readonly action: string;
-  readonly button: string;
-  readonly newest: string;
-  readonly keys: readonly ShownKey[];
-}
-
-const content = template<
-  WithForms & {
-    reason: string;
-    issued: { what: string; secret: string } | null;
-    mode: string;
-    kinds: readonly KeysView[];
-    seen: string;
-    settings: TenantSettings & {
-      origins: string;
-      addresses: string;
-      domains: string;
-      isMinimal: boolean;
-    };
-    mails: readonly { type: string; isOn: boolean }[];
-    limits: readonly { id: string; call: string; calls: string; hint: string }[];
-    suspension: { since: string; reason: string | null } | null;
-  }
->(`
+const content = template(`
 {{#if issued}}<div class="done" role="status"><p>${TEXTS.settings.issued('{{issued.what}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
 <h2>${TEXTS.settings.keysOf('{{mode}}')}</h2>
 {{#each kinds}}<h3>{{title}}</h3>

@@ -1,3 +1,4 @@
+import { onPage } from '../view/paging.js';
 import type { Readable } from 'node:stream';
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
@@ -20,9 +21,8 @@ import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { ConsoleCall, fileSent, ForRoles, longPageSent, pageSent } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
 import type { Frame } from '../view/layout.js';
-import { onPage } from '../view/paging.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { template } from '../view/templates.js';
 import {
   filledIn,
   queried,
@@ -61,16 +61,7 @@ const COLUMNS: readonly Column<StatementLine>[] = [
   { label: TEXTS.common.event },
 ];
 
-const content = template<
-  WithForms & {
-    asked: Asked;
-    moments: Readonly<Record<'from' | 'to' | 'asOf', string>>;
-    statement: ReturnType<typeof shownStatement> | null;
-    ofTenant: ReturnType<typeof tenantStatementView> | null;
-    csvPath: string;
-    later: string | undefined;
-  }
->(`
+const content = template(`
 <form class="fields" method="get">
 {{formField 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
 {{formField 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}

@@ -12,8 +12,7 @@ import type { OperationCalls } from '../../http/operations/operation-calls.js';
 import type { ShownRun } from '../../http/operations/operation-runs.js';
 import type { Operation } from '../../operations/registry/operation.js';
 import { staffOf, type ConsoleCall } from '../console-call.js';
-import type { Frame } from '../view/layout.js';
-import { progressText, runView, type RunView } from '../view/run-view.js';
+import { progressText, runView } from '../view/run-view.js';
 import { TEXTS } from '../texts.js';
 
 /** The path of a tenant's pages, as a route. */
@@ -25,31 +24,10 @@ export interface TenantParameters {
   readonly mode: string;
 }
 
-/** A run as a page shows it. */
-export interface RunOfPage {
-  /** Null: the address names none, or one that there is not. */
-  readonly run: RunView | null;
-  /** The address names a run that there is not. */
-  readonly isGone: boolean;
-  readonly operation: string;
-  /** The operation's document; undefined: it is not done. */
-  readonly result: unknown;
-  /** For the frame of the page. */
-  readonly refresh: Pick<Frame, 'refreshSeconds'>;
-}
-
-/** A run as everybody may see it: without its arguments, which may name people. */
-export interface RunningOperation {
-  readonly operation: string;
-  readonly by: string;
-  readonly startedAt: string;
-  readonly progress: string;
-}
-
 const REFRESH_SECONDS = 2;
 
 /** For the frame of a page with this run, where no script follows it. */
-export const refreshOf = (run: Pick<ShownRun, 'state'> | undefined): RunOfPage['refresh'] =>
+export const refreshOf = (run: Pick<ShownRun, 'state'> | undefined) =>
   run?.state === 'running' ? { refreshSeconds: REFRESH_SECONDS } : {};
 
 /**
@@ -163,11 +141,7 @@ export class TenantPages {
    * @param scope of the page; null: it is of no tenant, and shows runs of all.
    * @throws {ApiError} FORBIDDEN for a run of another tenant or mode.
    */
-  async runOfPage(
-    call: Pick<ConsoleCall, 'operator'>,
-    id: string,
-    scope: Scope | null,
-  ): Promise<RunOfPage> {
+  async runOfPage(call: Pick<ConsoleCall, 'operator'>, id: string, scope: Scope | null) {
     const run = id === '' ? undefined : await this.run(call, id);
     const isOfPage = scope === null || (run?.tenant === scope.tenant && run.mode === scope.mode);
     if (run !== undefined && !isOfPage) throw notOfThisTenant();
@@ -175,6 +149,7 @@ export class TenantPages {
       run: run === undefined ? null : runView(run, timeNow()),
       isGone: id !== '' && run === undefined,
       operation: run?.operation ?? '',
+      /** The document of the operation; undefined: it is not done. */
       result: run?.result ?? undefined,
       refresh: refreshOf(run),
     };
@@ -194,8 +169,11 @@ export class TenantPages {
     return this.calls.runs.list(operator.name);
   }
 
-  /** Runs of everybody that are about this tenant and mode, or about all, and are not over. */
-  async running({ tenant, mode }: Scope): Promise<readonly RunningOperation[]> {
+  /**
+   * Runs of everybody that are about this tenant and mode, or about all, and are not over: without
+   * their arguments, which may name people.
+   */
+  async running({ tenant, mode }: Scope) {
     const runs = await this.calls.runs.unfinished();
     return runs
       .filter((run) => run.tenant === null || (run.tenant === tenant && run.mode === mode))

@@ -8,7 +8,6 @@ import {
   rollBackTheme,
   showTheme,
   showThemeHistory,
-  type ShownThemeVersion,
 } from '../../operations/themes/theme-commands.js';
 import { pageWith } from '../../operations/themes/theme-preview.js';
 import { unknownNames } from '../../themes/unknown-names.js';
@@ -16,8 +15,8 @@ import { OperationsCore } from '../../http/operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultAt, faultsOf, NO_FAULTS, withFaults, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
-import { template, type WithForms } from '../view/templates.js';
-import { changedLines, type ChangedLine } from '../view/changed-lines.js';
+import { template } from '../view/templates.js';
+import { changedLines } from '../view/changed-lines.js';
 import { faultsPage, previewSent, sampleSharePage } from '../view/theme-preview.js';
 import { jsonOf, jsonText } from '../view/typed-document.js';
 import {
@@ -32,18 +31,7 @@ import { TEXTS } from '../texts.js';
 const UNKNOWN_SHOWN = 50;
 const VERSIONS_SHOWN = Math.min(50, HISTORY_MAX);
 
-const content = template<
-  WithForms & {
-    locale: string;
-    version: number;
-    values: string;
-    previewPath: string;
-    unknown: readonly { readonly path: string; readonly names: string }[];
-    hasCompared: boolean;
-    changes: readonly ChangedLine[];
-    history: readonly ShownThemeVersion[];
-  }
->(`
+const content = template(`
 <form class="fields" method="get">
 {{formField 'locale' label="${TEXTS.fields.locale}" value=locale placeholder="${TEXTS.theme.defaultLocale}"}}
 <button class="quiet">${TEXTS.theme.show}</button>

@@ -8,8 +8,7 @@ import { digest, verify } from '../../operations/ledger/ledger-check.operations.
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultAt, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
-import type { RunView } from '../view/run-view.js';
-import { template, type WithForms } from '../view/templates.js';
+import { template } from '../view/templates.js';
 import {
   queried,
   queryOf,
@@ -19,16 +18,7 @@ import {
 } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
-const content = template<
-  WithForms & {
-    run: RunView | null;
-    isGone: boolean;
-    here: string;
-    verification: Verification | null;
-    firstBreak: string;
-    digest: DigestDocument | null;
-  }
->(`
+const content = template(`
 <p>${TEXTS.verify.explained}</p>
 <form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="verify">
 {{formField 'digest' label="${TEXTS.verify.digestFile}" type="file" accept=".json,application/json" hint="${TEXTS.verify.digestFileHint}"}}

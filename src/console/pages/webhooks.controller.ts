@@ -28,8 +28,8 @@ import { OperationsCore } from '../../http/operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultsOf, NO_FAULTS, withFaults, type FieldNames, type Faults } from '../view/faults.js';
 import { tenantPath, type DoneKey } from '../view/layout.js';
-import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
+import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { template } from '../view/templates.js';
 import {
   ofThisTenant,
   queried,
@@ -103,8 +103,6 @@ const fieldsOf = ({ isAdding, endpoint }: Typed): FieldNames =>
     ? { endpoint: 'url', 'the endpoint ': 'url', 'the name ': 'name' }
     : { since: sinceIdOf(endpoint) };
 
-type EndpointRow = ReturnType<typeof endpointRow>;
-
 const endpointRow = (one: EndpointToChange, { isAdding, endpoint, since }: Typed) => ({
   ...one,
   sinceId: sinceIdOf(one.endpointUrl),
@@ -114,26 +112,10 @@ const endpointRow = (one: EndpointToChange, { isAdding, endpoint, since }: Typed
   boxes: boxesOf(`types-${encodeURIComponent(one.endpointUrl)}`, one.eventTypes ?? []),
 });
 
-type Delivery = Exclude<Awaited<ReturnType<typeof showDelivery>>, NotDone>;
-
 const boxes = `<fieldset><legend>${TEXTS.webhooks.types}</legend><p class="hint">${TEXTS.webhooks.typesHint}</p><div class="fields broad">{{#each boxes}}<div class="tick"><input type="checkbox" id="{{id}}" name="types" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="{{id}}">{{type}}</label></div>{{/each}}</div></fieldset>`;
 const typesForm = `<details><summary>${TEXTS.webhooks.changeTypes}</summary><form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">${boxes}<button name="action" value="types">${TEXTS.webhooks.saveTypes}</button></form></details>`;
 
-const content = template<
-  WithForms & {
-    endpoints: readonly EndpointRow[];
-    endpointHeads: readonly HeadView[];
-    deliveries: readonly ShownDelivery[];
-    heads: readonly HeadView[];
-    asked: { endpoint: string; state: string; type: string; since: string };
-    states: readonly string[];
-    isCut: boolean;
-    delivery: Delivery | null;
-    issued: IssuedSecret | null;
-    typed: { endpoint: string; name: string };
-    boxes: ReturnType<typeof boxesOf>;
-  }
->(`
+const content = template(`
 {{#if issued}}<div class="done" role="status"><p>${TEXTS.webhooks.issued('{{issued.endpointUrl}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
 <h2>${TEXTS.webhooks.endpoints}</h2>
 {{#if endpoints.length}}<div class="scroll" tabindex="0"><table>

@@ -7,21 +7,14 @@ import { page, restOfPage } from './layout.js';
 import { PAGE_HEADERS } from './page-headers.js';
 import { template } from './templates.js';
 
-const content = template<{
-  message: string;
-  reasons: readonly string[];
-  requestId: string;
-  comesBack: boolean;
-}>(`<p class="problem" role="alert">{{message}}</p>
+const content = template(`<p class="problem" role="alert">{{message}}</p>
 {{#if reasons.length}}<ul>{{#each reasons}}<li>{{this}}</li>{{/each}}</ul>{{/if}}
 {{#if comesBack}}<p>${TEXTS.errors.comesBack}</p>{{/if}}
 <p><a href="/console">${TEXTS.errors.back}</a></p>
 <p class="note">${TEXTS.errors.request('{{requestId}}')}</p>`);
 
 /** For a page whose head was sent: it can have no header any more. */
-const loadedAgain = template<{ seconds: number }>(
-  `<meta http-equiv="refresh" content="{{seconds}}">`,
-);
+const loadedAgain = template(`<meta http-equiv="refresh" content="{{seconds}}">`);
 
 const TITLES: Readonly<Record<number, string>> = {
   400: TEXTS.errors.refused,

@@ -1,8 +1,8 @@
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { ShownExport } from '../../exports/shown-export.js';
-import type { AskedOrder, Column, HeadView } from './sorting.js';
+import type { AskedOrder, Column } from './sorting.js';
 import { inOrder } from './sorting.js';
-import { template, type WithForms } from './templates.js';
+import { template } from './templates.js';
 import { TEXTS } from '../texts.js';
 
 export const EXPORTS_SHOWN_MAX = 100;
@@ -33,18 +33,7 @@ export const EXPORT_FILTERS = Object.keys(FILTERS) as readonly ExportFilter[];
 /** The form as it was typed. */
 export type TypedExport = Readonly<Record<'type' | 'format' | 'name' | ExportFilter, string>>;
 
-/** What the page of exports is made from. */
-export interface ExportsView {
-  /** Why the list is not all. */
-  readonly notices: readonly string[];
-  readonly exports: readonly ReturnType<typeof rowOf>[];
-  readonly heads: readonly HeadView[];
-  readonly form: ReturnType<typeof formOf>;
-  /** The address of the page. */
-  readonly here: string;
-}
-
-export const exportsContent = template<ExportsView & WithForms>(`
+export const exportsContent = template(`
 {{> problems problems=notices}}
 <form class="fields" method="post">{{> csrf}}
 {{formField 'type' label="${TEXTS.common.type}" value=form.type options=form.types}}
@@ -95,7 +84,7 @@ export function exportsView(
   { typed, notices }: { readonly typed: TypedExport; readonly notices: readonly string[] },
   here: string,
   order: { readonly asked: AskedOrder; readonly pathOf: (order: AskedOrder) => string },
-): ExportsView {
+) {
   const { rows, heads } = inOrder(found, COLUMNS, order.asked, order.pathOf);
   const exports = rows.map((one) => rowOf(one, here));
   return { notices, exports, heads, form: formOf(typed), here: here + order.pathOf(order.asked) };

@@ -4,11 +4,6 @@ import { ownMember } from '../../domain/own-member.js';
 /** What is wrong with the fields of a page's forms, by their ids. */
 export type Wrong = Readonly<Record<string, string>>;
 
-/** Of content with fields that may be wrong. */
-export interface WithWrong {
-  readonly wrong?: Wrong;
-}
-
 /** A choice; one without words shows its value. */
 export type Option = string | { readonly value: string; readonly words: string };
 
@@ -62,7 +57,8 @@ export function fieldInRow(
   return new Handlebars.SafeString(html + notes);
 }
 
-const wrongOf = (data: unknown): Wrong => (data as { readonly root: WithWrong }).root.wrong ?? {};
+const wrongOf = (data: unknown): Wrong =>
+  (data as { readonly root: { readonly wrong?: Wrong } }).root.wrong ?? {};
 
 function controlOf(
   id: string,

@@ -69,19 +69,7 @@ partial(
 
 partial('csrf', `<input type="hidden" name="${CSRF_FIELD}" value="{{@root.csrf}}">`);
 
-const layout = template<{
-  title: string;
-  refreshSeconds: number;
-  operator: string | null;
-  roles: string;
-  csrf: string;
-  scope: { alias: string; mode: string; path: string; other: string; otherPath: string } | null;
-  links: readonly { path: string; label: string; isHere: boolean }[];
-  main: readonly { path: string; label: string; isHere: boolean }[];
-  problems: readonly string[];
-  done: string | null;
-  content: unknown;
-}>(`<!doctype html>
+const layout = template(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -135,7 +123,7 @@ export const restOfPage = (whole: string): string => whole.slice(contentAt(whole
 const contentAt = (whole: string): number => whole.indexOf(HEADING_END) + HEADING_END.length;
 
 /** The style sheet hides it as soon as something follows. */
-const awaited = template<object>(`
+const awaited = template(`
 <p class="awaited" role="status">${TEXTS.layout.awaited}</p>`);
 
 /** A whole page. @param content HTML. */

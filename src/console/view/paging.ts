@@ -1,22 +1,6 @@
 import { partial } from './templates.js';
 import { TEXTS } from '../texts.js';
 
-/** A section of a list that a page shows, and the addresses of the sections beside it. */
-export interface Paged<R> {
-  readonly rows: readonly R[];
-  readonly pager: PagerView | null;
-}
-
-/** Null as a whole: everything is on one page. */
-export interface PagerView {
-  /** From 1. */
-  readonly first: number;
-  readonly last: number;
-  readonly total: number;
-  readonly previousPath: string | null;
-  readonly nextPath: string | null;
-}
-
 /** A page stays within some 100 KB. */
 export const ROWS_OF_A_PAGE = 200;
 
@@ -26,15 +10,13 @@ partial(
 );
 
 /**
+ * A section of a list that a page shows, and the addresses of the sections next to it: no pager
+ * where everything is on one page.
  * @param page as the address says it, from 1; anything else is the first page, and what is beyond
  * the last page is the last one.
  * @param pathOf the address of another page.
  */
-export function onPage<R>(
-  all: readonly R[],
-  page: string,
-  pathOf: (page: string) => string,
-): Paged<R> {
+export function onPage<R>(all: readonly R[], page: string, pathOf: (page: string) => string) {
   if (all.length <= ROWS_OF_A_PAGE) return { rows: all, pager: null };
   const pages = Math.ceil(all.length / ROWS_OF_A_PAGE);
   const asked = /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1;

@@ -11,23 +11,12 @@ const WIDTH = 900;
 const HEIGHT = 180;
 const EDGE = 4;
 
-/** A plot: its line as the path of an SVG, and what its edges are. */
-export interface PlotView {
-  readonly path: string;
-  readonly title: string;
-  /** ISO 8601. */
-  readonly from: string;
-  readonly to: string;
-  readonly lowest: number;
-  readonly highest: number;
-}
-
 /**
- * A stepped line as SVG, which needs no script.
+ * A stepped line as SVG, which needs no script, and what its edges are.
  * @param title what is plotted, for those who do not see it.
  * @returns null for fewer than two points: they make no line.
  */
-export function plotView(title: string, points: readonly Point[]): PlotView | null {
+export function plotView(title: string, points: readonly Point[]) {
   const [first] = points;
   const last = points.at(-1);
   if (first === undefined || last === undefined || points.length < 2) return null;

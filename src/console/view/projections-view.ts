@@ -5,11 +5,10 @@ import type {
   ShownProjection,
 } from '../../operations/projections/projection-commands.js';
 import type { ShownParkedReaction } from '../../operations/policies/policy-commands.js';
-import { DIFFERING_COLUMNS, differingColumns, type DifferingColumn } from './differences.js';
-import { onPage, type PagerView } from './paging.js';
-import type { RunView } from './run-view.js';
-import { inOrder, type AskedOrder, type Column, type HeadView } from './sorting.js';
-import { template, type WithForms } from './templates.js';
+import { DIFFERING_COLUMNS, differingColumns } from './differences.js';
+import { onPage } from './paging.js';
+import { inOrder, type AskedOrder, type Column } from './sorting.js';
+import { template } from './templates.js';
 import { TEXTS } from '../texts.js';
 
 export const PROJECTIONS_PATH = '/console/projections';
@@ -81,41 +80,12 @@ function partOf({ tenant, mode, accountRef }: ShownHistoryEntry): string {
     : [tenant, mode, accountRef].filter((name) => name !== null).join(' ');
 }
 
-type HistoryRow = ReturnType<typeof historyRow>;
-
 export const historyRow = (entry: ShownHistoryEntry) => {
   const { error } = entry.details;
   return { ...entry, part: partOf(entry), error: typeof error === 'string' ? error : null };
 };
 
-/** A table in its order. */
-interface Sorted<R> {
-  readonly rows: readonly R[];
-  readonly heads: readonly HeadView[];
-}
-
-export const content = template<
-  WithForms & {
-    notices: readonly string[];
-    chosen: string;
-    names: readonly string[];
-    projections: readonly ShownProjection[];
-    heads: readonly HeadView[];
-    livePath: string;
-    part: { tenant: string; account: string; mode: string };
-    modes: readonly string[];
-    run: RunView | null;
-    operation: string;
-    isGone: boolean;
-    here: string;
-    diff: ShownDiff | null;
-    csvPath: string;
-    result: unknown;
-    heldBack: Sorted<ShownParkedStream>;
-    parked: Sorted<ShownParkedReaction>;
-    history: Sorted<HistoryRow>;
-  }
->(`
+export const content = template(`
 {{> problems problems=notices}}
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
@@ -158,12 +128,6 @@ export const content = template<
 <tbody>{{#each history.rows}}<tr><td>{{time startedAt}}</td><td>{{action}}</td><td>{{projection}}</td><td class="id">{{part}}</td><td>{{actor}}</td><td>{{outcome}}{{#if error}}<br><span class="note">{{error}}</span>{{/if}}</td></tr>{{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.projections.noHistory}</p>{{/if}}`);
 
-interface ShownDiff extends Omit<DiffDocument, 'rows'>, Sorted<DifferingColumn> {
-  readonly rowCount: number;
-  readonly pager: PagerView | null;
-  readonly hasMore: boolean;
-}
-
 export const withFigureNames = (projection: ShownProjection) => ({
   ...projection,
   generationName: `generation:${projection.name}`,
@@ -176,7 +140,7 @@ export function shownDiff(
   { rows: rowCount, ...diff }: DiffDocument,
   { page, sort, dir }: AskedOrder & { readonly page: string },
   pathOf: (asked: Readonly<Record<string, string>>) => string,
-): ShownDiff {
+) {
   const order = { sort, dir };
   const sorted = inOrder(differingColumns(diff), DIFFERING_COLUMNS, order, pathOf);
   return {

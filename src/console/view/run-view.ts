@@ -3,23 +3,11 @@ import type { ShownRun } from '../../http/operations/operation-runs.js';
 import { partial } from './templates.js';
 import { TEXTS } from '../texts.js';
 
-/** A run on a page: while it is under way its progress, and the reason why it failed. */
-export interface RunView {
-  /** Empty: a sample, which nothing is to be asked about. */
-  readonly id: string;
-  readonly isRunning: boolean;
-  readonly progress: string;
-  /** Rate and time left; empty: not known. */
-  readonly pace: string;
-  readonly done: number;
-  /** 0: unknown. */
-  readonly total: number;
-  readonly startedAt: string;
-  readonly error: string | null;
-}
-
-/** @param now epoch milliseconds. */
-export function runView(run: ShownRun, now: number): RunView {
+/**
+ * A run on a page: while it is under way its progress, and the reason why it failed.
+ * @param now epoch milliseconds.
+ */
+export function runView(run: ShownRun, now: number) {
   const { id, state, progress, startedAt, error } = run;
   return {
     id,
@@ -27,6 +15,7 @@ export function runView(run: ShownRun, now: number): RunView {
     progress: progressText(run),
     pace: paceText(run, now),
     done: progress?.done ?? 0,
+    /** 0: unknown. */
     total: progress?.total ?? 0,
     startedAt,
     error,
@@ -75,7 +64,7 @@ export function timeText(seconds: number): string {
 partial(
   'run',
   `{{#if run.isRunning}}
-<section class="run"{{#if run.id}} data-run="/console/runs/{{run.id}}/progress"{{/if}} aria-live="polite">
+<section class="run" data-run="/console/runs/{{run.id}}/progress" aria-live="polite">
 <p><a href="/console/runs/{{run.id}}">${TEXTS.common.begun}</a> {{time run.startedAt}}: <span data-figure="progress" data-value="{{run.progress}}">{{run.progress}}</span> <span class="note" data-pace>{{run.pace}}</span></p>
 <progress{{#if run.total}} max="{{run.total}}" value="{{run.done}}"{{/if}} aria-label="${TEXTS.common.progress}"></progress>
 <form method="post" action="/console/runs/{{run.id}}/cancel">{{> csrf}}<input type="hidden" name="back" value="{{here}}"><button class="quiet">${TEXTS.common.cancel}</button></form>

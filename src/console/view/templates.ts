@@ -2,7 +2,7 @@ import Handlebars from 'handlebars';
 import type { Money } from '../../operations/registry/operation.js';
 import { withThousands } from '../../foundation/thousands.js';
 import { TEXTS } from '../texts.js';
-import { fieldElement, fieldInRow, type WithWrong } from './field.js';
+import { fieldElement, fieldInRow } from './field.js';
 
 /** Pages are made by Handlebars from templates of ours: whatever is filled in is escaped. */
 const engine = Handlebars.create();
@@ -60,18 +60,13 @@ const knownHelpers: KnownHelpers = {
 };
 
 /** A page's content from its values. A value that a template names must be there. */
-export type Template<V extends object> = (values: V) => string;
-
-/** Of content with forms: the token that `{{> csrf}}` puts into each, and what fields mark. */
-export interface WithForms extends WithWrong {
-  readonly csrf: string;
-}
+export type Template = (values: object) => string;
 
 /** Compiles at the first use. */
-export function template<V extends object>(source: string): Template<V> {
-  let compiled: Handlebars.TemplateDelegate<V> | undefined;
+export function template(source: string): Template {
+  let compiled: Handlebars.TemplateDelegate<object> | undefined;
   return (values) => {
-    compiled ??= engine.compile<V>(source, { strict: true, knownHelpers, knownHelpersOnly: true });
+    compiled ??= engine.compile(source, { strict: true, knownHelpers, knownHelpersOnly: true });
     return compiled(values);
   };
 }
