@@ -32,31 +32,22 @@ import { TEXTS } from '../texts.js';
 const FIGURES = ['available', 'assigned', 'redeemed', 'pending', 'expired', 'cancelled'] as const;
 
 const REWARD_COLUMNS: readonly Column<ShownReward>[] = [
-  { label: TEXTS.account.given, key: 'given', value: ({ givenAt }) => givenAt },
-  { label: TEXTS.account.value, key: 'value', value: ({ value }) => value },
-  { label: TEXTS.account.owner, key: 'owner', value: ({ owner }) => owner },
-  { label: TEXTS.common.state, key: 'state', value: ({ state }) => state },
-  {
-    label: TEXTS.common.redeemed,
-    key: 'redeemed',
-    isNumber: true,
-    value: ({ redeemed }) => redeemed,
-  },
-  { label: TEXTS.common.expires, key: 'expires', value: ({ expiresAt }) => expiresAt },
+  { label: TEXTS.account.given, key: 'given', value: 'givenAt' },
+  { label: TEXTS.account.value, key: 'value', value: 'value' },
+  { label: TEXTS.account.owner, key: 'owner', value: 'owner' },
+  { label: TEXTS.common.state, key: 'state', value: 'state' },
+  { label: TEXTS.common.redeemed, key: 'redeemed', isNumber: true, value: 'redeemed' },
+  { label: TEXTS.common.expires, key: 'expires', value: 'expiresAt' },
   { label: TEXTS.common.reward },
 ];
 
 const PEOPLE_COLUMNS: readonly Column<ShownPerson>[] = [
-  { label: TEXTS.common.name, key: 'people.name', value: ({ name }) => name },
-  { label: TEXTS.fields.user, key: 'people.user', value: ({ userId }) => userId },
-  { label: TEXTS.account.eMail, key: 'people.email', value: ({ email }) => email },
+  { label: TEXTS.common.name, key: 'people.name', value: 'name' },
+  { label: TEXTS.fields.user, key: 'people.user', value: 'userId' },
+  { label: TEXTS.account.eMail, key: 'people.email', value: 'email' },
   { label: TEXTS.account.codes, key: 'people.codes', value: ({ codes }) => codes[0] ?? null },
-  { label: TEXTS.fields.since, key: 'people.since', value: ({ since }) => since },
-  {
-    label: TEXTS.account.blocked,
-    key: 'people.blocked',
-    value: ({ blockedSince }) => blockedSince,
-  },
+  { label: TEXTS.fields.since, key: 'people.since', value: 'since' },
+  { label: TEXTS.account.blocked, key: 'people.blocked', value: 'blockedSince' },
 ];
 
 const content = template(`

@@ -38,13 +38,13 @@ const SHOWN_MAX = 200;
 type ShownProposal = Proposal & { readonly isOwn: boolean };
 
 const COLUMNS: readonly Column<ShownProposal>[] = [
-  { label: TEXTS.corrections.proposed, key: 'proposed', value: ({ proposedAt }) => proposedAt },
-  { label: TEXTS.corrections.by, key: 'by', value: ({ proposedBy }) => proposedBy },
-  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
-  { label: TEXTS.fields.user, key: 'user', value: ({ user }) => user },
-  { label: TEXTS.fields.amount, key: 'amount', isNumber: true, value: ({ amount }) => amount },
-  { label: TEXTS.fields.reason, key: 'reason', value: ({ reason }) => reason },
-  { label: TEXTS.corrections.until, key: 'until', value: ({ expiresAt }) => expiresAt },
+  { label: TEXTS.corrections.proposed, key: 'proposed', value: 'proposedAt' },
+  { label: TEXTS.corrections.by, key: 'by', value: 'proposedBy' },
+  { label: TEXTS.fields.account, key: 'account', value: 'account' },
+  { label: TEXTS.fields.user, key: 'user', value: 'user' },
+  { label: TEXTS.fields.amount, key: 'amount', isNumber: true, value: 'amount' },
+  { label: TEXTS.fields.reason, key: 'reason', value: 'reason' },
+  { label: TEXTS.corrections.until, key: 'until', value: 'expiresAt' },
   { label: TEXTS.corrections.decision },
 ];
 

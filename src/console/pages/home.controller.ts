@@ -10,8 +10,8 @@ import { template } from '../view/templates.js';
 import { queried, queryOf } from './tenant-pages.js';
 
 const COLUMNS: readonly Column<ReturnType<typeof tenantRow>>[] = [
-  { label: TEXTS.common.tenant, key: 'tenant', value: ({ alias }) => alias },
-  { label: TEXTS.common.program, key: 'program', value: ({ programType }) => programType },
+  { label: TEXTS.common.tenant, key: 'tenant', value: 'alias' },
+  { label: TEXTS.common.program, key: 'program', value: 'programType' },
   {
     label: TEXTS.common.state,
     key: 'state',

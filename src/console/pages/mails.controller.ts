@@ -20,17 +20,12 @@ import {
 
 const SHOWN_MAX = 100;
 const COLUMNS: readonly Column<ShownMail>[] = [
-  { label: TEXTS.common.created, key: 'created', value: ({ created }) => created },
-  { label: TEXTS.common.type, key: 'type', value: ({ type }) => type },
-  { label: TEXTS.common.state, key: 'state', value: ({ state }) => state },
-  {
-    label: TEXTS.common.attempts,
-    key: 'attempts',
-    isNumber: true,
-    value: ({ attempts }) => attempts,
-  },
-  { label: TEXTS.common.nextAttempt, key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
-  { label: TEXTS.fields.reason, key: 'reason', value: ({ reason }) => reason },
+  { label: TEXTS.common.created, key: 'created', value: 'created' },
+  { label: TEXTS.common.type, key: 'type', value: 'type' },
+  { label: TEXTS.common.state, key: 'state', value: 'state' },
+  { label: TEXTS.common.attempts, key: 'attempts', isNumber: true, value: 'attempts' },
+  { label: TEXTS.common.nextAttempt, key: 'next', value: 'nextAttemptAt' },
+  { label: TEXTS.fields.reason, key: 'reason', value: 'reason' },
   { label: TEXTS.mails.mail },
   { label: TEXTS.common.resend },
 ];

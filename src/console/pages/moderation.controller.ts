@@ -36,20 +36,12 @@ type ShownReferral = ReturnType<typeof shownReferral> & { readonly isChosen: boo
 
 const COLUMNS: readonly Column<ShownReferral>[] = [
   { label: TEXTS.moderation.choose },
-  { label: TEXTS.common.started, key: 'started', value: ({ startedAt }) => startedAt },
+  { label: TEXTS.common.started, key: 'started', value: 'startedAt' },
   { label: TEXTS.moderation.referred, key: 'referred', value: ({ referred }) => referred.name },
   { label: TEXTS.common.referrer, key: 'referrer', value: ({ referrer }) => referrer.name },
-  { label: TEXTS.common.code, key: 'code', value: ({ code }) => code },
-  {
-    label: TEXTS.common.referredSide,
-    key: 'referredSide',
-    value: ({ referredStatus }) => referredStatus,
-  },
-  {
-    label: TEXTS.common.referrerSide,
-    key: 'referrerSide',
-    value: ({ referrerStatus }) => referrerStatus,
-  },
+  { label: TEXTS.common.code, key: 'code', value: 'code' },
+  { label: TEXTS.common.referredSide, key: 'referredSide', value: 'referredStatus' },
+  { label: TEXTS.common.referrerSide, key: 'referrerSide', value: 'referrerStatus' },
   {
     label: TEXTS.moderation.signals,
     key: 'signals',

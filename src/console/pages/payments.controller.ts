@@ -39,8 +39,8 @@ import { TEXTS } from '../texts.js';
 import { ownMember } from '../../domain/own-member.js';
 
 const COLUMNS: readonly Column<PaymentDifference>[] = [
-  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
-  { label: TEXTS.common.kind, key: 'kind', value: ({ kind }) => kind },
+  { label: TEXTS.fields.account, key: 'account', value: 'account' },
+  { label: TEXTS.common.kind, key: 'kind', value: 'kind' },
   { label: TEXTS.common.ledger, isNumber: true },
   { label: TEXTS.common.provider, isNumber: true },
 ];

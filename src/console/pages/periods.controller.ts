@@ -49,10 +49,10 @@ const shownPeriod = (closed: ClosedPeriod, typed: Typed) => ({
 type ShownPeriod = ReturnType<typeof shownPeriod>;
 
 const COLUMNS: readonly Column<ShownPeriod>[] = [
-  { label: TEXTS.fields.period, key: 'month', value: ({ period }) => period },
-  { label: TEXTS.periods.closed, key: 'closed', value: ({ closedAt }) => closedAt },
-  { label: TEXTS.common.who, key: 'who', value: ({ by }) => by },
-  { label: TEXTS.periods.comment, key: 'comment', value: ({ comment }) => comment },
+  { label: TEXTS.fields.period, key: 'month', value: 'period' },
+  { label: TEXTS.periods.closed, key: 'closed', value: 'closedAt' },
+  { label: TEXTS.common.who, key: 'who', value: 'by' },
+  { label: TEXTS.periods.comment, key: 'comment', value: 'comment' },
   { label: TEXTS.periods.reopen },
 ];
 

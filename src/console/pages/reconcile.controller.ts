@@ -26,16 +26,11 @@ import { TEXTS } from '../texts.js';
 type Difference = Reconciliation['differences'][number];
 
 const COLUMNS: readonly Column<Difference>[] = [
-  { label: TEXTS.common.kind, key: 'kind', value: ({ kind }) => kind },
-  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
-  { label: TEXTS.fields.unit, key: 'unit', value: ({ unit }) => unit },
-  { label: TEXTS.common.ledger, key: 'ledger', isNumber: true, value: ({ ledger }) => ledger },
-  {
-    label: TEXTS.reconcile.against,
-    key: 'against',
-    isNumber: true,
-    value: ({ against }) => against,
-  },
+  { label: TEXTS.common.kind, key: 'kind', value: 'kind' },
+  { label: TEXTS.fields.account, key: 'account', value: 'account' },
+  { label: TEXTS.fields.unit, key: 'unit', value: 'unit' },
+  { label: TEXTS.common.ledger, key: 'ledger', isNumber: true, value: 'ledger' },
+  { label: TEXTS.reconcile.against, key: 'against', isNumber: true, value: 'against' },
   { label: TEXTS.common.events },
 ];
 

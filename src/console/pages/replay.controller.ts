@@ -25,9 +25,9 @@ import {
 import { TEXTS } from '../texts.js';
 
 const COLUMNS: readonly Column<Difference>[] = [
-  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
-  { label: TEXTS.replay.readModel, key: 'model', value: ({ readModel }) => readModel },
-  { label: TEXTS.replay.field, key: 'field', value: ({ field }) => field },
+  { label: TEXTS.fields.account, key: 'account', value: 'account' },
+  { label: TEXTS.replay.readModel, key: 'model', value: 'readModel' },
+  { label: TEXTS.replay.field, key: 'field', value: 'field' },
   {
     label: TEXTS.common.ledger,
     key: 'ledger',

@@ -51,12 +51,12 @@ interface ShownStatement {
 }
 
 const COLUMNS: readonly Column<StatementLine>[] = [
-  { label: TEXTS.statement.recorded, key: 'recorded', value: ({ recordedAt }) => recordedAt },
-  { label: TEXTS.statement.effective, key: 'effective', value: ({ effectiveAt }) => effectiveAt },
-  { label: TEXTS.common.type, key: 'type', value: ({ type }) => type },
-  { label: TEXTS.common.who, key: 'who', value: ({ actor }) => actor },
-  { label: TEXTS.common.reward, key: 'reward', value: ({ rewardId }) => rewardId },
-  { label: TEXTS.fields.amount, key: 'amount', isNumber: true, value: ({ amount }) => amount },
+  { label: TEXTS.statement.recorded, key: 'recorded', value: 'recordedAt' },
+  { label: TEXTS.statement.effective, key: 'effective', value: 'effectiveAt' },
+  { label: TEXTS.common.type, key: 'type', value: 'type' },
+  { label: TEXTS.common.who, key: 'who', value: 'actor' },
+  { label: TEXTS.common.reward, key: 'reward', value: 'rewardId' },
+  { label: TEXTS.fields.amount, key: 'amount', isNumber: true, value: 'amount' },
   { label: TEXTS.common.balance, isNumber: true },
   { label: TEXTS.common.event },
 ];

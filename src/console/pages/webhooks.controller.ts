@@ -42,36 +42,22 @@ import { TEXTS } from '../texts.js';
 
 const SHOWN_MAX = 100;
 const COLUMNS: readonly Column<ShownDelivery>[] = [
-  { label: TEXTS.common.created, key: 'created', value: ({ created }) => created },
-  { label: TEXTS.common.type, key: 'type', value: ({ type }) => type },
-  { label: TEXTS.fields.endpoint, key: 'endpoint', value: ({ endpointUrl }) => endpointUrl },
-  { label: TEXTS.common.state, key: 'state', value: ({ state }) => state },
-  {
-    label: TEXTS.common.attempts,
-    key: 'attempts',
-    isNumber: true,
-    value: ({ attempts }) => attempts,
-  },
-  { label: TEXTS.common.nextAttempt, key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { label: TEXTS.common.created, key: 'created', value: 'created' },
+  { label: TEXTS.common.type, key: 'type', value: 'type' },
+  { label: TEXTS.fields.endpoint, key: 'endpoint', value: 'endpointUrl' },
+  { label: TEXTS.common.state, key: 'state', value: 'state' },
+  { label: TEXTS.common.attempts, key: 'attempts', isNumber: true, value: 'attempts' },
+  { label: TEXTS.common.nextAttempt, key: 'next', value: 'nextAttemptAt' },
   { label: TEXTS.webhooks.delivery },
   { label: TEXTS.common.resend },
 ];
 const ENDPOINT_COLUMNS: readonly Column<EndpointToChange>[] = [
-  { label: TEXTS.fields.endpoint, key: 'endpoints.url', value: ({ endpointUrl }) => endpointUrl },
+  { label: TEXTS.fields.endpoint, key: 'endpoints.url', value: 'endpointUrl' },
   { label: TEXTS.webhooks.types },
-  { label: TEXTS.common.state, key: 'endpoints.state', value: (one) => one.state },
-  {
-    label: TEXTS.webhooks.waiting,
-    key: 'endpoints.waiting',
-    isNumber: true,
-    value: ({ waiting }) => waiting,
-  },
-  { label: TEXTS.webhooks.dead, key: 'endpoints.dead', isNumber: true, value: ({ dead }) => dead },
-  {
-    label: TEXTS.webhooks.lastSuccess,
-    key: 'endpoints.success',
-    value: ({ lastSuccess }) => lastSuccess,
-  },
+  { label: TEXTS.common.state, key: 'endpoints.state', value: 'state' },
+  { label: TEXTS.webhooks.waiting, key: 'endpoints.waiting', isNumber: true, value: 'waiting' },
+  { label: TEXTS.webhooks.dead, key: 'endpoints.dead', isNumber: true, value: 'dead' },
+  { label: TEXTS.webhooks.lastSuccess, key: 'endpoints.success', value: 'lastSuccess' },
   { label: TEXTS.webhooks.actions },
 ];
 const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;

@@ -15,12 +15,12 @@ export interface DifferingColumn {
 }
 
 export const DIFFERING_COLUMNS: readonly Column<DifferingColumn>[] = [
-  { label: TEXTS.projections.table, key: 'diff.table', value: ({ table }) => table },
-  { label: TEXTS.common.kind, key: 'diff.kind', value: ({ kind }) => kind },
-  { label: TEXTS.projections.row, key: 'diff.row', value: ({ key }) => key },
-  { label: TEXTS.projections.column, key: 'diff.column', value: ({ column }) => column },
-  { label: TEXTS.common.live, key: 'diff.live', value: ({ live }) => live },
-  { label: TEXTS.projections.new, key: 'diff.new', value: ({ built }) => built },
+  { label: TEXTS.projections.table, key: 'diff.table', value: 'table' },
+  { label: TEXTS.common.kind, key: 'diff.kind', value: 'kind' },
+  { label: TEXTS.projections.row, key: 'diff.row', value: 'key' },
+  { label: TEXTS.projections.column, key: 'diff.column', value: 'column' },
+  { label: TEXTS.common.live, key: 'diff.live', value: 'live' },
+  { label: TEXTS.projections.new, key: 'diff.new', value: 'built' },
 ];
 
 export const differingColumns = ({

@@ -8,13 +8,13 @@ import { TEXTS } from '../texts.js';
 export const EXPORTS_SHOWN_MAX = 100;
 
 const COLUMNS: readonly Column<ShownExport>[] = [
-  { label: TEXTS.exports.askedFor, key: 'asked', value: ({ dateCreated }) => dateCreated },
-  { label: TEXTS.common.name, key: 'name', value: ({ name }) => name },
-  { label: TEXTS.common.type, key: 'type', value: ({ type }) => type },
-  { label: TEXTS.exports.format, key: 'format', value: ({ format }) => format },
-  { label: TEXTS.common.state, key: 'state', value: ({ status }) => status },
+  { label: TEXTS.exports.askedFor, key: 'asked', value: 'dateCreated' },
+  { label: TEXTS.common.name, key: 'name', value: 'name' },
+  { label: TEXTS.common.type, key: 'type', value: 'type' },
+  { label: TEXTS.exports.format, key: 'format', value: 'format' },
+  { label: TEXTS.common.state, key: 'state', value: 'status' },
   { label: TEXTS.exports.figures },
-  { label: TEXTS.common.expires, key: 'expires', value: ({ dateExpires }) => dateExpires },
+  { label: TEXTS.common.expires, key: 'expires', value: 'dateExpires' },
   { label: TEXTS.common.export },
   { label: TEXTS.exports.file },
 ];

@@ -6,9 +6,12 @@ export interface Column<R> {
   /** In the address of the page: `?sort=position`. No two tables of a page have one alike. */
   readonly key?: string;
   readonly isNumber?: boolean;
-  /** Null: behind all others, in either direction. */
-  readonly value?: (row: R) => string | number | bigint | null;
+  /** A member of the row, or what is made of it. Null: after all others, in either direction. */
+  readonly value?: MemberOf<R> | ((row: R) => Sortable);
 }
+
+type Sortable = string | number | bigint | null;
+type MemberOf<R> = { [M in keyof R]-?: R[M] extends Sortable ? M : never }[keyof R];
 
 /** A head of a table. */
 export interface HeadView {
@@ -57,8 +60,9 @@ export function inOrder<R>(
   });
   const { value } = chosen ?? {};
   if (value === undefined) return { rows, heads };
+  const of = (row: R) => (typeof value === 'function' ? value(row) : (row[value] as Sortable));
   const order = (one: R, other: R): number => {
-    const [a, b] = [value(one), value(other)];
+    const [a, b] = [of(one), of(other)];
     if (a === null || b === null) return Number(a === null) - Number(b === null);
     const compared =
       typeof a === 'string' && typeof b === 'string' ? TEXTS.compare(a, b) : a < b ? -1 : +(a > b);

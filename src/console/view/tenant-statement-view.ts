@@ -9,12 +9,12 @@ import { partial } from './templates.js';
 import { TEXTS } from '../texts.js';
 
 const COLUMNS: readonly Column<TenantStatementLine>[] = [
-  { label: TEXTS.statement.day, key: 'day', value: ({ day }) => day },
+  { label: TEXTS.statement.day, key: 'day', value: 'day' },
   ...MOVEMENTS.map((movement) => ({
     label: `${movement.slice(0, 1).toUpperCase()}${movement.slice(1)}`,
     key: movement,
     isNumber: true,
-    value: (line: TenantStatementLine) => line[movement],
+    value: movement,
   })),
   { label: TEXTS.common.balance, isNumber: true },
 ];
