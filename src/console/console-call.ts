@@ -1,8 +1,18 @@
-import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import {
+  applyDecorators,
+  Controller,
+  createParamDecorator,
+  type ExecutionContext,
+  Get,
+  HttpCode,
+  Post,
+} from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Operator, OperatorRole } from '../config/operators.js';
+import type { Scope } from '../domain/scope.js';
 import { after } from '../foundation/world.js';
 import type { Money } from '../operations/registry/operation.js';
 import { Access } from '../http/edge/access.js';
@@ -20,9 +30,11 @@ import {
   page,
   restOfPage,
   startOfPage,
+  tenantPath,
   type DoneKey,
   type Frame,
 } from './view/layout.js';
+import { TEXTS } from './texts.js';
 import { PAGE_HEADERS } from './view/page-headers.js';
 import type { Template } from './view/templates.js';
 
@@ -34,6 +46,7 @@ export interface ConsoleCall {
   readonly money: Money | undefined;
   /** Of a POST; empty for other methods. */
   readonly form: Form;
+  readonly query: unknown;
   readonly reply: FastifyReply;
   readonly requestId: string;
   /** What was done by the form before, as the address says. */
@@ -46,6 +59,13 @@ export interface ConsoleCall {
   readonly errorBelowHeading: (error: unknown) => string;
 }
 
+/** One request of a page of a tenant. */
+export interface TenantCall extends ConsoleCall {
+  readonly scope: Scope;
+  /** The path of the tenant's pages. */
+  readonly tenantPath: string;
+}
+
 /** The operator of a call, as the log records it. */
 export const staffOf = ({ operator: { name } }: Pick<ConsoleCall, 'operator'>): Staff => ({
   name,
@@ -54,31 +74,43 @@ export const staffOf = ({ operator: { name } }: Pick<ConsoleCall, 'operator'>): 
 
 /** Injects the call. @throws when the route is not of the console, or open. */
 export const ConsoleCall = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): ConsoleCall => {
-    const http = context.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    const { console: entered } = request;
-    const session = entered?.session;
-    if (!entered || !session) throw new Error('the route has no session');
-    return {
-      operator: session.operator,
-      session,
-      money: entered.money,
-      form: entered.form,
-      reply: http.getResponse<FastifyReply>(),
-      requestId: request.id,
-      done: doneOf(request),
-      takeWanted: () => takeWanted(request, http.getResponse<FastifyReply>()),
-      departure: () => {
-        const reply = http.getResponse<FastifyReply>();
-        // A streamed file has 11 listeners: the edge has four, Fastify and the stream the others.
-        reply.raw.setMaxListeners(12);
-        return departureOf(reply);
-      },
-      errorBelowHeading: (error) => errorBelowHeading(request, request.refusalOf(error).body),
-    };
+  (_data: unknown, context: ExecutionContext): ConsoleCall => callOf(context),
+);
+
+/** Injects the call. @throws when the route is not of a tenant. */
+export const TenantCall = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): TenantCall => {
+    const scope = context.switchToHttp().getRequest<FastifyRequest>().console?.scope;
+    if (scope === undefined) throw new Error('the route has no tenant');
+    return { ...callOf(context), scope, tenantPath: tenantPath(scope) };
   },
 );
+
+function callOf(context: ExecutionContext): ConsoleCall {
+  const http = context.switchToHttp();
+  const request = http.getRequest<FastifyRequest>();
+  const reply = http.getResponse<FastifyReply>();
+  const { console: entered } = request;
+  const session = entered?.session;
+  if (!entered || !session) throw new Error('the route has no session');
+  return {
+    operator: session.operator,
+    session,
+    money: entered.money,
+    form: entered.form,
+    query: request.query,
+    reply,
+    requestId: request.id,
+    done: doneOf(request),
+    takeWanted: () => takeWanted(request, reply),
+    departure: () => {
+      // A streamed file has 11 listeners: the edge has four, Fastify and the stream the others.
+      reply.raw.setMaxListeners(12);
+      return departureOf(reply);
+    },
+    errorBelowHeading: (error) => errorBelowHeading(request, request.refusalOf(error).body),
+  };
+}
 
 function takeWanted(request: FastifyRequest, reply: FastifyReply): string | undefined {
   const wanted = wantedIn(request.headers.cookie);
@@ -102,6 +134,18 @@ const doneMark = ({ csrf }: ConsoleSession, key: DoneKey): string =>
 export const ForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
   applyDecorators(Access('console', { page: consoleErrorSent, roles, rawBody: true }));
 
+/** A page of the console for these roles. */
+export const PageFor = (...roles: readonly OperatorRole[]): MethodDecorator =>
+  applyDecorators(Get(), ForRoles(...roles));
+
+/** The form of a page for these roles. */
+export const FormFor = (...roles: readonly OperatorRole[]): MethodDecorator =>
+  applyDecorators(Post(), HttpCode(200), ForRoles(...roles));
+
+/** The page of a tenant below this path, whose calls are `TenantCall`s. */
+export const TenantPage = (path = ''): ClassDecorator =>
+  applyDecorators(ApiExcludeController(), Controller(`console/tenants/:tenant/:mode/${path}`));
+
 /** A route of the console for these roles, with a file that is sent while it is read. */
 export const FileForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
   applyDecorators(
@@ -122,24 +166,30 @@ export function fileSent<B>(
   return content;
 }
 
+/** Of a section: with its title, and its place in the navigation. */
+type PageFrame = Omit<Frame, 'session' | 'scope' | 'title'> &
+  ({ readonly title: string } | { readonly of: keyof typeof TEXTS.sections });
+
+const framed = (frame: PageFrame) =>
+  'of' in frame ? { title: TEXTS.sections[frame.of], section: `/${frame.of}`, ...frame } : frame;
+
 /**
  * Prepares the answer with a page, 400 where its form was refused.
  * @param values what the template names, but for the token of `{{> csrf}}` and what fields mark.
  * @returns its body.
  */
 export function pageSent(
-  { session, reply, done, money }: Pick<ConsoleCall, 'session' | 'reply' | 'done' | 'money'>,
-  frame: Omit<Frame, 'session'>,
+  call: Pick<TenantCall, 'session' | 'reply' | 'done' | 'money'> & { readonly scope?: Scope },
+  frame: PageFrame,
   content: Template,
   values: object,
 ): string {
+  const { session, reply, money } = call;
   const { problems, wrong } = frame.faults ?? NO_FAULTS;
   if (problems.length > 0) void reply.code(400);
   void reply.headers(PAGE_HEADERS);
-  return page(
-    { ...frame, session, done },
-    content({ ...values, wrong, money, csrf: session.csrf }),
-  );
+  const inForms = { wrong, money, csrf: session.csrf };
+  return page({ ...framed(frame), ...call }, content({ ...values, ...inForms }));
 }
 
 /** A page that takes longer shows its heading meanwhile. */
@@ -153,8 +203,8 @@ const HEADING_AFTER_MS = 75;
  * @returns the body.
  */
 export async function longPageSent(
-  call: ConsoleCall,
-  frame: Omit<Frame, 'session'>,
+  call: ConsoleCall & { readonly scope?: Scope },
+  frame: PageFrame,
   make: (accepted: () => void) => Promise<string>,
 ): Promise<string | Readable> {
   let cancel = (): void => undefined;
@@ -171,7 +221,7 @@ export async function longPageSent(
   }
   void call.reply.headers(PAGE_HEADERS);
   const rest = made.then(restOfPage, call.errorBelowHeading);
-  const start = startOfPage({ ...frame, session: call.session });
+  const start = startOfPage({ ...framed(frame), ...call, done: undefined });
   return Readable.from(
     (async function* () {
       yield start;

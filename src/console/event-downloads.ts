@@ -1,15 +1,14 @@
 import { once } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
 import type { Core } from '../stores/core.js';
-import type { Scope } from '../domain/scope.js';
 import type { Done } from '../operations/audited.js';
 import { exportLedger, type Exported } from '../operations/ledger/ledger-export.js';
 import { NotDone, type Outcome } from '../operations/outcome.js';
 import { DownloadPlaces } from '../http/exports/download-places.js';
-import type { ConsoleCall } from './console-call.js';
+import type { TenantCall } from './console-call.js';
 import type { TenantPages } from './pages/tenant-pages.js';
 
-type Downloading = Pick<ConsoleCall, 'operator' | 'departure'>;
+type Downloading = Pick<TenantCall, 'operator' | 'scope' | 'departure'>;
 
 /** As typed. */
 export interface AskedEvents {
@@ -34,11 +33,11 @@ export class EventDownloads {
    * its reader leaves.
    * @throws {ApiError} when as many as may be are downloaded.
    */
-  begin(call: Downloading, scope: Scope, asked: AskedEvents): Readable {
-    return this.places.enter(call.operator.name, () => this.sent(call, scope, asked));
+  begin(call: Downloading, asked: AskedEvents): Readable {
+    return this.places.enter(call.operator.name, () => this.sent(call, asked));
   }
 
-  private sent(call: Downloading, scope: Scope, asked: AskedEvents): Readable {
+  private sent(call: Downloading, asked: AskedEvents): Readable {
     const file = new PassThrough();
     const departure = call.departure();
     const way = this.pages.givingWay(departure);
@@ -52,7 +51,7 @@ export class EventDownloads {
     const sends = async (
       core: Core,
     ): Promise<Outcome<Done<Exported | { readonly digest: string }>>> => {
-      const result = await exportLedger(core, scope, { ...asked, onPage }, write).catch(
+      const result = await exportLedger(core, call.scope, { ...asked, onPage }, write).catch(
         (error: unknown) => {
           if (departure.aborted) return { digest: 'cut off by its reader' };
           throw error;
@@ -61,7 +60,7 @@ export class EventDownloads {
       if (result instanceof NotDone) return result;
       return { result, parameters: { ...asked }, digest: result.digest };
     };
-    this.onRecord(call, scope, asked, sends).then(
+    this.onRecord(call, asked, sends).then(
       () => file.end(),
       (error: unknown) => file.destroy(error instanceof Error ? error : new Error(String(error))),
     );
@@ -74,12 +73,11 @@ export class EventDownloads {
   /** A process that dies meanwhile has recorded who reads. */
   private async onRecord<T>(
     call: Downloading,
-    scope: Scope,
     asked: AskedEvents,
     send: (core: Core) => Promise<Outcome<Done<T>>>,
   ): Promise<void> {
     const begun = { result: null, parameters: { ...asked }, digest: 'begun' };
-    await this.pages.recorded(call, [scope, 'ledger export begun'], () => Promise.resolve(begun));
-    await this.pages.recorded(call, [scope, 'ledger export'], send);
+    await this.pages.recorded(call, 'ledger export begun', () => Promise.resolve(begun));
+    await this.pages.recorded(call, 'ledger export', send);
   }
 }

@@ -56,7 +56,6 @@ import { ExportsController } from '../http/exports/exports.controller.js';
 import { HealthController } from '../http/health/health.controller.js';
 import { READINESS_PROBE, type ReadinessProbe } from '../http/health/readiness.js';
 import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
-import { LedgerOperations } from '../http/operations/ledger-operations.js';
 import { OperationCalls } from '../http/operations/operation-calls.js';
 import type { OperationRuns } from '../http/operations/operation-runs.js';
 import { OperatedPayments } from '../http/operations/operated-payments.js';
@@ -241,10 +240,9 @@ function injected(parts: ModuleParts): readonly object[] {
     answers,
     parts.operators,
   );
-  const ledgerOperations = new LedgerOperations(operations, parts.runs);
   const payments = new OperatedPayments(parts.payments.provider, parts.webhooks.guard, publicUrl);
   const calls = new OperationCalls(operations, parts.runs, payments);
-  const pages = new TenantPages(ledgerOperations, calls);
+  const pages = new TenantPages(operations, calls);
   const gateway = new CommandGateway(
     core.commands,
     new Writes(answers, ownWrites, core.names, logger),
@@ -275,7 +273,6 @@ function injected(parts: ModuleParts): readonly object[] {
     payments,
     calls,
     operations,
-    ledgerOperations,
     pages,
     ownWrites,
     gateway,

@@ -44,7 +44,8 @@ function start(limits: Partial<HttpLimits>): Promise<SampleApp> {
     end: async () => undefined,
     find: async () => ({ name: 'vic', operator }),
   };
-  const gate = new ConsoleGate(NO_OPERATORS, sessions, { record: async () => undefined });
+  const noTenant = { record: async () => undefined, scopeOf: async () => undefined };
+  const gate = new ConsoleGate(NO_OPERATORS, sessions, noTenant);
   return startSampleApp(limits, [Pages], { console: gate });
 }
 

@@ -29,7 +29,8 @@ const hang = (): void => {
 let it_: SampleApp;
 beforeAll(async () => {
   const sessions = { begin: async () => '', end: async () => undefined, find: () => looked };
-  const gate = new ConsoleGate(NO_OPERATORS, sessions, { record: async () => undefined });
+  const noTenant = { record: async () => undefined, scopeOf: async () => undefined };
+  const gate = new ConsoleGate(NO_OPERATORS, sessions, noTenant);
   const check = async (): Promise<boolean> => {
     checks += 1;
     return databaseAnswers;

@@ -15,8 +15,9 @@ let downloads: EventDownloads;
 beforeEach(() => (downloads = new EventDownloads(pages)));
 
 function begin(name: string, departure = new AbortController().signal): Readable {
-  const call = { operator: { name, roles: ['finance'] }, departure: () => departure } as const;
-  const file = downloads.begin(call, scope, {});
+  const operator = { name, roles: ['finance'] } as const;
+  const call = { operator, scope, departure: () => departure };
+  const file = downloads.begin(call, {});
   file.on('error', () => undefined);
   return file;
 }
@@ -62,7 +63,7 @@ test('one is on record before anything of it is read', async () => {
   const sends = new Promise<void>((resolve) => {
     downloads = new EventDownloads({
       ...pages,
-      recorded: (_call, [, operation]) => {
+      recorded: (_call, operation) => {
         asked.push(operation);
         if (operation === 'ledger export') resolve();
         return new Promise((done) => (recorded = () => done(null as never)));

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Param } from '@nestjs/common';
 import {
   accountHistory,
   EVENTS_SHOWN_MAX,
@@ -9,24 +8,16 @@ import {
   type ShownReward,
 } from '../../operations/accounts/account-history.js';
 import { RememberedCredit, type ShownUnit } from '../../operations/accounts/account-credit.js';
-import type { Scope } from '../../domain/scope.js';
 import { laterText } from '../../operations/ledger/later-entries.js';
 import { NotDone } from '../../operations/outcome.js';
 import { ApiError } from '../../http/edge/api-error.js';
-import { ConsoleCall, ForRoles, longPageSent, pageSent } from '../console-call.js';
+import { ForRoles, longPageSent, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
-import { hasRole, tenantPath, type Frame } from '../view/layout.js';
+import { hasRole } from '../view/layout.js';
 import { plotView } from '../view/plot.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import {
-  filledIn,
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const FIGURES = ['available', 'assigned', 'redeemed', 'pending', 'expired', 'cancelled'] as const;
@@ -99,17 +90,8 @@ const content = template(`
 {{#if account.olderPath}}<p><a href="{{account.olderPath}}">${TEXTS.account.olderEvents}</a></p>{{/if}}
 {{/if}}`);
 
-interface AskedPage {
-  readonly frame: Omit<Frame, 'session'>;
-  readonly scope: Scope;
-  readonly accountId: string;
-  readonly query: unknown;
-  readonly accepted: () => void;
-}
-
 /** One account: people, referral, rewards, credit, and everything that happened, at any moment. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/accounts`)
+@TenantPage('accounts')
 export class ConsoleAccountController {
   constructor(
     private readonly pages: TenantPages,
@@ -118,29 +100,25 @@ export class ConsoleAccountController {
 
   @Get(':account')
   @ForRoles('finance', 'support', 'viewer')
-  async account(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters & { readonly account: string },
-    @QueryParameters() query: unknown,
+  account(
+    @TenantCall() call: TenantCall,
+    @Param('account') accountId: string,
   ): Promise<string | Readable> {
-    const scope = await this.pages.scopeOf(parameters);
-    const { account: accountId } = parameters;
-    const frame = { title: TEXTS.account.titleOf(accountId), scope };
-    return longPageSent(call, frame, (accepted) =>
-      this.made(call, { frame, scope, accountId, query, accepted }),
-    );
+    const frame = { title: TEXTS.account.titleOf(accountId) };
+    return longPageSent(call, frame, (accepted) => this.made(call, { accountId, accepted }, frame));
   }
 
   private async made(
-    call: ConsoleCall,
-    { frame, scope, accountId, query, accepted }: AskedPage,
+    call: TenantCall,
+    { accountId, accepted }: { readonly accountId: string; readonly accepted: () => void },
+    frame: { readonly title: string },
   ): Promise<string> {
-    const { before: typed, ...asked } = queried(query, 'asOf', 'position', 'before');
+    const { before: typed, ...asked } = queried(call.query, 'asOf', 'position', 'before');
     const before = /^\d{1,18}$/.test(typed) ? typed : '';
-    const order = queried(query, 'sort', 'dir');
+    const order = queried(call.query, 'sort', 'dir');
     const showsPersonal = hasRole(call.operator, ['finance', 'support']);
     const options = filledIn(asked);
-    const found = await this.pages.recorded(call, [scope, 'console account'], async (core) => {
+    const found = await this.pages.recorded(call, 'console account', async (core) => {
       const request = {
         accountId,
         showsPersonal,
@@ -150,17 +128,17 @@ export class ConsoleAccountController {
       };
       const { log, codec, names, streams } = core;
       const reads = { log, codec, names, streams, credit: this.credit };
-      const result = await accountHistory(reads, scope, request);
+      const result = await accountHistory(reads, call.scope, request);
       if (result instanceof NotDone) return result;
       // The audit event says what was looked at; a digest of people's data would outlive them.
       const digest = `position ${result.position ?? 'none'}`;
-      const account = core.names.accountRef(scope, accountId);
+      const account = core.names.accountRef(call.scope, accountId);
       return { result, parameters: { account, ...options }, digest };
     });
-    const path = `${tenantPath(scope)}/accounts/${encodeURIComponent(accountId)}`;
+    const path = `${call.tenantPath}/accounts/${encodeURIComponent(accountId)}`;
     if (found instanceof NotDone && found.because.code === 'ACCOUNT_NOT_FOUND')
       throw new ApiError('ACCOUNT_NOT_FOUND');
-    const statement = `${tenantPath(scope)}/statement${queryOf({ account: accountId, ...asked })}`;
+    const statement = `${call.tenantPath}/statement${queryOf({ account: accountId, ...asked })}`;
     return pageSent(call, { ...frame, faults: faultsOf(found) }, content, {
       asked,
       statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
@@ -168,7 +146,7 @@ export class ConsoleAccountController {
       account:
         found instanceof NotDone
           ? null
-          : shownAccount(found, path, tenantPath(scope), { ...asked, before, ...order }),
+          : shownAccount(found, path, call.tenantPath, { ...asked, before, ...order }),
     });
   }
 }

@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { Scope } from '../../domain/scope.js';
 import {
   approve,
   propose,
@@ -15,19 +12,11 @@ import { proposalNameOf } from '../../operations/ledger/proposal-id.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { pause } from '../../foundation/pause.js';
 import { ApiError } from '../../http/edge/api-error.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { faultsIn, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
 import { inOrder, AS_LISTED, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const FIELDS = ['account', 'user', 'unit', 'amount', 'reason'] as const;
@@ -80,40 +69,22 @@ async function afterTheFirst<T>(propose: () => Promise<Outcome<T>>): Promise<Out
 }
 
 /** For finance: corrections that one operator proposes and another one approves. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/corrections`)
+@TenantPage('corrections')
 export class ConsoleCorrectionsController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('finance')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    const order = queried(query, 'sort', 'dir');
-    return this.shown(call, scope, { faults: NO_FAULTS, typed: NOTHING_TYPED, order });
+  @PageFor('finance')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const order = queried(call.query, 'sort', 'dir');
+    return this.shown(call, { faults: NO_FAULTS, typed: NOTHING_TYPED, order });
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('finance')
-  async decide(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    return call.form.text('action') === 'approve'
-      ? this.approve(call, scope)
-      : this.propose(call, scope);
+  @FormFor('finance')
+  async decide(@TenantCall() call: TenantCall): Promise<string> {
+    return call.form.text('action') === 'approve' ? this.approve(call) : this.propose(call);
   }
 
-  private async propose(call: ConsoleCall, scope: Scope): Promise<string> {
+  private async propose(call: TenantCall): Promise<string> {
     const { form } = call;
     const typed = Object.fromEntries(
       [...FIELDS, 'key' as const].map((name) => [name, form.text(name)]),
@@ -124,38 +95,36 @@ export class ConsoleCorrectionsController {
       amount: /^[+-]?\d+$/.test(amount) ? Number(amount) : NaN,
     });
     if (!asked.success)
-      return this.shown(call, scope, {
+      return this.shown(call, {
         faults: faultsIn(
           asked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
           BY_LINES,
         ),
         typed,
       });
-    const request = { ...scope, ...asked.data };
+    const request = { ...call.scope, ...asked.data };
     const outcome = await afterTheFirst(() =>
       this.pages.called(call, propose, request, key === '' ? undefined : key),
     );
-    if (outcome instanceof NotDone)
-      return this.shown(call, scope, { faults: faultsOf(outcome), typed });
-    return redirected(call, `${tenantPath(scope)}/corrections`, 'proposed');
+    if (outcome instanceof NotDone) return this.shown(call, { faults: faultsOf(outcome), typed });
+    return redirected(call, `${call.tenantPath}/corrections`, 'proposed');
   }
 
-  private async approve(call: ConsoleCall, scope: Scope): Promise<string> {
+  private async approve(call: TenantCall): Promise<string> {
     const proposal = call.form.text('proposal');
     const name = proposalNameOf(proposal);
-    if (name?.scope.tenant !== scope.tenant || name.scope.mode !== scope.mode)
+    if (name?.scope.tenant !== call.scope.tenant || name.scope.mode !== call.scope.mode)
       throw new ApiError('FORBIDDEN', { message: TEXTS.corrections.ofOthers });
     const outcome = await this.pages.called(call, approve, { proposal });
     if (!(outcome instanceof NotDone))
-      return redirected(call, `${tenantPath(scope)}/corrections`, 'approved');
+      return redirected(call, `${call.tenantPath}/corrections`, 'approved');
     if (outcome.because.code === 'PROPOSAL_IS_OWN')
       throw new ApiError('FORBIDDEN', { message: faultsOf(outcome).problems.join() });
-    return this.shown(call, scope, { faults: faultsOf(outcome), typed: NOTHING_TYPED });
+    return this.shown(call, { faults: faultsOf(outcome), typed: NOTHING_TYPED });
   }
 
   private async shown(
-    call: ConsoleCall,
-    scope: Scope,
+    call: TenantCall,
     {
       faults,
       typed,
@@ -166,28 +135,23 @@ export class ConsoleCorrectionsController {
       readonly order?: AskedOrder;
     },
   ): Promise<string> {
-    const waiting = await this.pages.recorded(call, [scope, 'ledger proposals'], async (core) => {
+    const waiting = await this.pages.recorded(call, 'ledger proposals', async (core) => {
       const selection = { state: 'waiting', limit: SHOWN_MAX, now: Date.now() } as const;
-      const result = await listProposals(core, scope, selection);
+      const result = await listProposals(core, call.scope, selection);
       return { result, parameters: { limit: SHOWN_MAX } };
     });
     if (waiting instanceof NotDone) throw new Error('proposals are never refused');
     const { name } = call.operator;
     const key = typed.key === '' ? randomUUID() : typed.key;
-    return pageSent(
-      call,
-      { title: TEXTS.sections.corrections, scope, section: '/corrections', faults },
-      content,
-      {
-        typed: { ...typed, key },
-        ...inOrder(
-          waiting.map((one) => ({ ...one, isOwn: one.proposedBy === name })),
-          COLUMNS,
-          order,
-          (sorted) => queryOf(sorted),
-        ),
-      },
-    );
+    return pageSent(call, { of: 'corrections', faults }, content, {
+      typed: { ...typed, key },
+      ...inOrder(
+        waiting.map((one) => ({ ...one, isOwn: one.proposedBy === name })),
+        COLUMNS,
+        order,
+        (sorted) => queryOf(sorted),
+      ),
+    });
   }
 }
 

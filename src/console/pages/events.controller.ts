@@ -1,20 +1,12 @@
 import type { Readable } from 'node:stream';
-import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get } from '@nestjs/common';
 import { select } from '../../operations/ledger/ledger-selection.js';
 import { NotDone } from '../../operations/outcome.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, FileForRoles, fileSent, pageSent } from '../console-call.js';
+import { FileForRoles, fileSent, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { EventDownloads } from '../event-downloads.js';
 import { faultsOf } from '../view/faults.js';
 import { template } from '../view/templates.js';
-import {
-  filledIn,
-  queried,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { filledIn, queried, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const content = template(`
@@ -26,36 +18,23 @@ const content = template(`
 </form>`);
 
 /** For finance: the events of a ledger as a file. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/events`)
+@TenantPage('events')
 export class ConsoleEventsController {
   constructor(
     private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
     private readonly downloads: EventDownloads,
   ) {}
 
   @Get()
   @FileForRoles('finance')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string | Readable> {
-    const scope = await this.pages.scopeOf(parameters);
-    const { format, ...asked } = queried(query, 'from', 'to', 'format');
-    const selection = await select(this.operations.core.log, filledIn(asked));
+  async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const { format, ...asked } = queried(call.query, 'from', 'to', 'format');
+    const selection = await select(this.pages.core.log, filledIn(asked));
     if (format === 'jsonl' && !(selection instanceof NotDone)) {
-      const name = `events-${scope.tenant}-${scope.mode}.jsonl`;
+      const name = `events-${call.scope.tenant}-${call.scope.mode}.jsonl`;
       const file = { name, type: 'application/jsonl; charset=utf-8' };
-      return fileSent(call, file, this.downloads.begin(call, scope, filledIn(asked)));
+      return fileSent(call, file, this.downloads.begin(call, filledIn(asked)));
     }
-    const frame = {
-      title: TEXTS.sections.events,
-      scope,
-      section: '/events',
-      faults: faultsOf(selection),
-    };
-    return pageSent(call, frame, content, { asked });
+    return pageSent(call, { of: 'events', faults: faultsOf(selection) }, content, { asked });
   }
 }

@@ -1,21 +1,14 @@
 import type { Readable } from 'node:stream';
-import { Controller, Get, Param } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Param } from '@nestjs/common';
 import { Exports } from '../../exports/exports.js';
 import { NotDone } from '../../operations/outcome.js';
 import { contentTypeOf, FileDownloads } from '../../http/exports/file-downloads.js';
 import { fileNameOf } from '../../http/exports/file-name.js';
-import { ConsoleCall, FileForRoles, fileSent } from '../console-call.js';
-import {
-  notOfThisTenant,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { FileForRoles, fileSent, TenantCall, TenantPage } from '../console-call.js';
+import { notOfThisTenant, TenantPages } from './tenant-pages.js';
 
 /** For support: the file of an export. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/exports`)
+@TenantPage('exports')
 export class ConsoleExportFilesController {
   constructor(
     private readonly pages: TenantPages,
@@ -25,17 +18,13 @@ export class ConsoleExportFilesController {
 
   @Get(':export/file')
   @FileForRoles('support')
-  async file(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters & { readonly export: string },
-  ): Promise<Readable> {
-    const scope = await this.pages.scopeOf(parameters);
-    const found = await this.exports.find(scope, parameters.export);
+  async file(@TenantCall() call: TenantCall, @Param('export') id: string): Promise<Readable> {
+    const found = await this.exports.find(call.scope, id);
     if (found === undefined) throw notOfThisTenant();
     const { state } = found;
     const download = await this.downloads.fileOf(state);
     const { exportId, file } = download;
-    const actor = await this.pages.recorded(call, [scope, 'export download'], (_, meta) =>
+    const actor = await this.pages.recorded(call, 'export download', (_, meta) =>
       Promise.resolve({
         result: meta.actor,
         parameters: { export: exportId },
@@ -43,8 +32,9 @@ export class ConsoleExportFilesController {
       }),
     );
     if (actor instanceof NotDone) throw new Error('a download is never refused');
-    const { requestId: id, departure } = call;
-    const content = await this.downloads.begin({ scope, actor, id, departure }, download);
+    const { scope, requestId, departure } = call;
+    const reader = { scope, actor, id: requestId, departure };
+    const content = await this.downloads.begin(reader, download);
     return fileSent(call, { name: fileNameOf(state), type: contentTypeOf(state) }, content);
   }
 }

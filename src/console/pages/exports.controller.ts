@@ -1,5 +1,3 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { Scope } from '../../domain/scope.js';
@@ -11,8 +9,15 @@ import {
   showExport,
 } from '../../operations/exports/export-commands.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import {
+  ConsoleCall,
+  FormFor,
+  PageFor,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
 import {
   EXPORT_FILTERS,
   EXPORTS_SHOWN_MAX,
@@ -23,14 +28,7 @@ import {
   type TypedExport,
 } from '../view/exports-view.js';
 import { faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 interface Shown {
@@ -40,47 +38,31 @@ interface Shown {
 }
 
 /** For support: files with the data of a tenant. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/exports`)
+@TenantPage('exports')
 export class ConsoleExportsController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('support')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, { query, faults: NO_FAULTS, typed: NOTHING_TYPED });
+  @PageFor('support')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call, { query: call.query, faults: NO_FAULTS, typed: NOTHING_TYPED });
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('support')
-  async change(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
+  @FormFor('support')
+  async change(@TenantCall() call: TenantCall): Promise<string> {
     const asks = call.form.text('action') === 'ask';
     const typed = asks ? typedIn(call) : NOTHING_TYPED;
-    const outcome = asks ? await this.ask(call, scope, typed) : await this.cancel(call, scope);
+    const outcome = asks ? await this.ask(call, typed) : await this.cancel(call);
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, {
+      return this.shown(call, {
         query: {},
         faults: faultsOf(labelled(outcome), BY_LINES),
         typed,
       });
     const asked = outcome.id;
-    return redirected(call, `${tenantPath(scope)}/exports${asks ? queryOf({ asked }) : ''}`);
+    return redirected(call, `${call.tenantPath}/exports${asks ? queryOf({ asked }) : ''}`);
   }
 
-  private async ask(call: ConsoleCall, scope: Scope, typed: TypedExport) {
+  private async ask(call: TenantCall, typed: TypedExport) {
     const { name } = typed;
     const exportType = EXPORT_TYPES.find((known) => known === typed.type);
     const format = EXPORT_FORMATS.find((known) => known === typed.format);
@@ -97,21 +79,19 @@ export class ConsoleExportsController {
       requester: call.operator.name,
       params: filters.length === 0 ? null : Object.fromEntries(filters),
     };
-    return this.pages.recorded(call, [scope, 'export run'], (core, meta) =>
+    return this.pages.recorded(call, 'export run', (core, meta) =>
       requestExport(core, meta, { exportType, format, texts }),
     );
   }
 
-  private cancel(call: ConsoleCall, scope: Scope) {
+  private cancel(call: TenantCall) {
     const id = call.form.text('export');
-    return this.pages.recorded(call, [scope, 'export cancel'], (core, meta) =>
-      cancelExport(core, meta, id),
-    );
+    return this.pages.recorded(call, 'export cancel', (core, meta) => cancelExport(core, meta, id));
   }
 
   /** @param asked the export that was just asked for, which the read model may lack. */
   private async found(scope: Scope, asked: string): Promise<Outcome<readonly ShownExport[]>> {
-    const { core } = this.operations;
+    const { core } = this.pages;
     const limit = EXPORTS_SHOWN_MAX;
     const listed = await listExports(core, scope, { projectors: accountProjectors, limit });
     if (asked === '' || listed instanceof NotDone || listed.some(({ id }) => id === asked))
@@ -120,21 +100,16 @@ export class ConsoleExportsController {
     return one instanceof NotDone ? listed : [one, ...listed];
   }
 
-  private async shown(
-    call: ConsoleCall,
-    scope: Scope,
-    { query, faults, typed }: Shown,
-  ): Promise<string> {
+  private async shown(call: TenantCall, { query, faults, typed }: Shown): Promise<string> {
     const { asked, ...order } = queried(query, 'asked', 'sort', 'dir');
-    const found = await this.found(scope, asked);
+    const found = await this.found(call.scope, asked);
     const view = exportsView(
       found instanceof NotDone ? [] : found,
       { typed, notices: faultsOf(found).problems },
-      `${tenantPath(scope)}/exports`,
+      `${call.tenantPath}/exports`,
       { asked: order, pathOf: (sorted) => queryOf({ asked, ...sorted }) },
     );
-    const frame = { title: TEXTS.sections.exports, scope, section: '/exports', faults };
-    return pageSent(call, frame, exportsContent, view);
+    return pageSent(call, { of: 'exports', faults }, exportsContent, view);
   }
 }
 

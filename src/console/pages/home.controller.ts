@@ -1,13 +1,12 @@
-import { Controller, Get, Query as QueryParameters } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { OperationsCore } from '../../http/operations/operations-core.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
-import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
+import { ConsoleCall, PageFor, pageSent } from '../console-call.js';
 import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
 import { inOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import { queried, queryOf } from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const COLUMNS: readonly Column<ReturnType<typeof tenantRow>>[] = [
   { label: TEXTS.common.tenant, key: 'tenant', value: 'alias' },
@@ -33,16 +32,13 @@ const content = template(`
 @ApiExcludeController()
 @Controller('console')
 export class ConsoleHomeController {
-  constructor(private readonly operations: OperationsCore) {}
+  constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('finance', 'support', 'viewer')
-  async home(@ConsoleCall() call: ConsoleCall, @QueryParameters() query: unknown): Promise<string> {
-    const tenants = await this.operations.core.tenantCommands.list();
-    const asked = queried(query, 'sort', 'dir');
-    const { rows, heads } = inOrder(tenants.map(tenantRow), COLUMNS, asked, (order) =>
-      queryOf({ ...order }),
-    );
+  @PageFor('finance', 'support', 'viewer')
+  async home(@ConsoleCall() call: ConsoleCall): Promise<string> {
+    const tenants = await this.pages.core.tenantCommands.list();
+    const asked = queried(call.query, 'sort', 'dir');
+    const { rows, heads } = inOrder(tenants.map(tenantRow), COLUMNS, asked, queryOf);
     return pageSent(call, { title: TEXTS.sections.tenants, section: '/console' }, content, {
       tenants: rows,
       heads,

@@ -1,22 +1,11 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { Scope } from '../../domain/scope.js';
 import { resendOneMail, showMails, type ShownMail } from '../../operations/mails/mail-commands.js';
 import { NotDone } from '../../operations/outcome.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { TEXTS } from '../texts.js';
 import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
 import { inOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const SHOWN_MAX = 100;
 const COLUMNS: readonly Column<ShownMail>[] = [
@@ -44,55 +33,36 @@ const content = template(`
 {{else}}<p class="empty">${TEXTS.mails.empty}</p>{{/if}}`);
 
 /** For support: mails that were sent, wait, or failed. Nobody is named. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/mails`)
+@TenantPage('mails')
 export class ConsoleMailsController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('support')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, queried(query, 'state', 'sort', 'dir'), NO_FAULTS);
+  @PageFor('support')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call, queried(call.query, 'state', 'sort', 'dir'), NO_FAULTS);
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('support')
-  async resend(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
+  @FormFor('support')
+  async resend(@TenantCall() call: TenantCall): Promise<string> {
     const id = call.form.text('mail');
-    const outcome = await this.pages.recorded(call, [scope, 'mail resend'], (core) =>
-      resendOneMail(core, scope, id),
+    const outcome = await this.pages.recorded(call, 'mail resend', (core) =>
+      resendOneMail(core, call.scope, id),
     );
-    if (outcome instanceof NotDone)
-      return this.shown(call, scope, NOTHING_ASKED, faultsOf(outcome));
-    return redirected(call, `${tenantPath(scope)}/mails`, 'resent');
+    if (outcome instanceof NotDone) return this.shown(call, NOTHING_ASKED, faultsOf(outcome));
+    return redirected(call, `${call.tenantPath}/mails`, 'resent');
   }
 
   private async shown(
-    call: ConsoleCall,
-    scope: Scope,
+    call: TenantCall,
     { state: asked, ...order }: typeof NOTHING_ASKED,
     faults: Faults,
   ): Promise<string> {
     const state = STATES.find((one) => one === asked);
-    const mails = await showMails(this.operations.core, scope, { state, limit: SHOWN_MAX });
+    const mails = await showMails(this.pages.core, call.scope, { state, limit: SHOWN_MAX });
     const { rows, heads } = inOrder(mails, COLUMNS, order, (sorted) =>
       queryOf({ state: asked, ...sorted }),
     );
-    const frame = { title: TEXTS.sections.mails, scope, section: '/mails', faults };
-    return pageSent(call, frame, content, {
+    return pageSent(call, { of: 'mails', faults }, content, {
       heads,
       mails: rows.map((mail) => ({
         ...mail,

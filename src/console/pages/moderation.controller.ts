@@ -1,30 +1,20 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { ReferralQueries } from '../../../projections/referrals/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import type { ReferralFacts, UserFacts } from '../../domain/account/account.facts.js';
 import type { SeenSides } from '../../domain/account/moderation/moderation-of-account.js';
-import type { Scope } from '../../domain/scope.js';
 import {
   MODERATION_ACTIONS,
   type ModerationAction,
 } from '../../domain/moderation/moderation.decider.js';
 import { moderateReferrals } from '../../operations/referrals/moderate-referrals.js';
 import { NotDone } from '../../operations/outcome.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const PAGE = 50;
@@ -66,8 +56,7 @@ const content = template(`
 {{else}}<p class="empty">${TEXTS.moderation.empty}</p>{{/if}}`);
 
 /** For support: referrals that wait for a person's decision. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/moderation`)
+@TenantPage('moderation')
 export class ConsoleModerationController {
   constructor(
     private readonly pages: TenantPages,
@@ -76,70 +65,53 @@ export class ConsoleModerationController {
     private readonly ownWrites: OwnWrites,
   ) {}
 
-  @Get()
-  @ForRoles('support')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, queried(query, 'offset', 'waiting', 'sort', 'dir'), {});
+  @PageFor('support')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call, queried(call.query, 'offset', 'waiting', 'sort', 'dir'), {});
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('support')
-  async moderate(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
+  @FormFor('support')
+  async moderate(@TenantCall() call: TenantCall): Promise<string> {
     const { form } = call;
     const chosen = [...new Set(form.all('referral'))];
     const action = actionOf(form.text('side'), form.text('action'));
     const waiting = form.text('waiting') === 'referrer' ? 'referrer' : '';
     const firstPage = { offset: '', waiting, sort: '', dir: '' };
     if (chosen.length === 0 || chosen.length > 100)
-      return this.shown(call, scope, firstPage, {
+      return this.shown(call, firstPage, {
         chosen,
         faults: faultAt(null, TEXTS.moderation.chooseSome),
       });
     if (action === undefined)
-      return this.shown(call, scope, firstPage, {
+      return this.shown(call, firstPage, {
         chosen,
         faults: faultAt(null, TEXTS.moderation.decide),
       });
-    const outcome = await this.pages.recorded(
-      call,
-      [scope, 'referral moderate'],
-      async (core, meta) => {
-        const asked = chosen.map((referralId) => ({
-          referralId,
-          action,
-          seen: seenIn(form, referralId),
-        }));
-        const result = await moderateReferrals(core, meta, asked);
-        if (result instanceof NotDone) return result;
-        const parameters = { action, referrals: chosen.length };
-        return { result, parameters, completed: `${chosen.length} referrals are moderated` };
-      },
-    );
+    const outcome = await this.pages.recorded(call, 'referral moderate', async (core, meta) => {
+      const asked = chosen.map((referralId) => ({
+        referralId,
+        action,
+        seen: seenIn(form, referralId),
+      }));
+      const result = await moderateReferrals(core, meta, asked);
+      if (result instanceof NotDone) return result;
+      const parameters = { action, referrals: chosen.length };
+      return { result, parameters, completed: `${chosen.length} referrals are moderated` };
+    });
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, firstPage, { chosen, faults: faultsOf(outcome) });
-    this.ownWrites.note(scope, outcome.position, true);
-    const queue = `${tenantPath(scope)}/moderation${queryOf({ waiting })}`;
+      return this.shown(call, firstPage, { chosen, faults: faultsOf(outcome) });
+    this.ownWrites.note(call.scope, outcome.position, true);
+    const queue = `${call.tenantPath}/moderation${queryOf({ waiting })}`;
     return redirected(call, queue, 'moderated');
   }
 
   private async shown(
-    call: ConsoleCall,
-    scope: Scope,
+    call: TenantCall,
     { sort, dir, ...asked }: Asked,
     { chosen = [], faults }: { readonly chosen?: readonly string[]; readonly faults?: Faults },
   ): Promise<string> {
     await this.ownWrites.visible({
-      scope,
+      scope: call.scope,
       projections: READ_MODELS,
       atLeast: undefined,
       departure: AbortSignal.timeout(WAIT_MS),
@@ -148,24 +120,29 @@ export class ConsoleModerationController {
     const isReferrer = asked.waiting === 'referrer';
     const [ofReferred, ofReferrer] = WAITING;
     const [{ totalCount, items }, other] = await Promise.all([
-      this.referrals.list(scope, isReferrer ? ofReferrer : ofReferred, { limit: PAGE, offset }),
-      this.referrals.list(scope, isReferrer ? ofReferred : ofReferrer, { limit: 0, offset: 0 }),
+      this.referrals.list(call.scope, isReferrer ? ofReferrer : ofReferred, {
+        limit: PAGE,
+        offset,
+      }),
+      this.referrals.list(call.scope, isReferrer ? ofReferred : ofReferrer, {
+        limit: 0,
+        offset: 0,
+      }),
     ]);
     const people = await this.users.byPersons(
-      scope,
+      call.scope,
       items.flatMap(({ referredPerson, referrerPerson }) => [referredPerson, referrerPerson]),
     );
-    const path = `${tenantPath(scope)}/moderation`;
+    const path = `${call.tenantPath}/moderation`;
     const waiting = isReferrer ? 'referrer' : '';
     const pageAt = (at: number, order: AskedOrder): string =>
       `${path}${queryOf({ waiting, offset: at === 0 ? '' : String(at), ...order })}`;
     const order = { sort, dir };
     const listed = items.map((one) => ({
-      ...shownReferral(one, people, tenantPath(scope)),
+      ...shownReferral(one, people, call.tenantPath),
       isChosen: chosen.includes(one.referralId),
     }));
-    const frame = { title: TEXTS.sections.moderation, scope, section: '/moderation', faults };
-    return pageSent(call, frame, content, {
+    return pageSent(call, { of: 'moderation', faults }, content, {
       total: totalCount,
       otherTotal: other.totalCount,
       isReferrer,

@@ -1,5 +1,3 @@
-import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { AccountQueries } from '../../../projections/accounts/queries.js';
 import {
   DailyFigureQueries,
@@ -12,13 +10,12 @@ import type { Scope } from '../../domain/scope.js';
 import { backgroundWork } from '../../operations/ledger/background-work.js';
 import { findAccounts } from '../../operations/accounts/find-accounts.js';
 import { NotDone } from '../../operations/outcome.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
-import { hasRole, tenantPath } from '../view/layout.js';
+import { PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { hasRole } from '../view/layout.js';
 import { plotView } from '../view/plot.js';
 import { template } from '../view/templates.js';
-import { queried, TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
+import { queried, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const DAY_MS = 86_400_000;
@@ -57,12 +54,10 @@ const content = template(`
 </div>`);
 
 /** The first page of a tenant: figures and the search. */
-@ApiExcludeController()
-@Controller(TENANT_ROUTE)
+@TenantPage()
 export class ConsoleOverviewController {
   constructor(
     private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
     private readonly accounts: AccountQueries,
     private readonly users: UserQueries,
     private readonly rewards: RewardQueries,
@@ -71,55 +66,49 @@ export class ConsoleOverviewController {
     private readonly ownWrites: OwnWrites,
   ) {}
 
-  @Get()
-  @ForRoles('finance', 'support', 'viewer')
-  async overview(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    const { search } = queried(query, 'search');
+  @PageFor('finance', 'support', 'viewer')
+  async overview(@TenantCall() call: TenantCall): Promise<string> {
+    const { search } = queried(call.query, 'search');
     const { accounts, users, rewards, referrals } = this;
     const models = { accounts, users, rewards, referrals };
     const showsPersonal = hasRole(call.operator, ['finance', 'support']);
     const found =
       search === ''
         ? null
-        : await this.pages.recorded(call, [scope, 'console search'], async (core) => {
+        : await this.pages.recorded(call, 'console search', async (core) => {
             await this.ownWrites.visible({
-              scope,
+              scope: call.scope,
               projections: SEARCHED,
               atLeast: undefined,
               departure: AbortSignal.timeout(WAIT_MS),
             });
-            const asked = { scope, text: search, showsPersonal };
+            const asked = { scope: call.scope, text: search, showsPersonal };
             const result = await findAccounts(core, models, asked);
             return { result, parameters: { text: core.names.digest('console-search', search) } };
           });
     if (found instanceof NotDone) throw new Error('a search is never refused');
     const pathOf = (accountId: string): string =>
-      `${tenantPath(scope)}/accounts/${encodeURIComponent(accountId)}`;
+      `${call.tenantPath}/accounts/${encodeURIComponent(accountId)}`;
     const named = found?.accounts ?? [];
     const [only] = named;
     if (only !== undefined && named.length === 1) return redirected(call, pathOf(only.accountId));
-    return pageSent(call, { title: scope.tenant, scope, section: '' }, content, {
+    return pageSent(call, { title: call.scope.tenant, section: '' }, content, {
       search,
       showsPersonal,
       searchHint: showsPersonal ? TEXTS.overview.searchHint : TEXTS.overview.idSearchHint,
       people: found?.people ?? 0,
       isCut: found?.isCut ?? false,
       found: named.map((one) => ({ ...one, path: pathOf(one.accountId) })),
-      ...(await this.figures(scope)),
-      suspension: await this.suspensionOf(scope),
-      running: await this.pages.running(scope),
-      background: await backgroundWork(this.operations.core, scope),
-      here: tenantPath(scope),
+      ...(await this.figures(call.scope)),
+      suspension: await this.suspensionOf(call.scope),
+      running: await this.pages.running(call.scope),
+      background: await backgroundWork(this.pages.core, call.scope),
+      here: call.tenantPath,
     });
   }
 
   private async suspensionOf({ tenant }: Scope) {
-    const found = await this.operations.core.tenants.find(tenant);
+    const found = await this.pages.core.tenants.find(tenant);
     const suspended = found?.suspended;
     return suspended
       ? { since: new Date(suspended.since).toISOString(), reason: suspended.reason }

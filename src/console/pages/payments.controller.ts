@@ -1,42 +1,23 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { OperatorRole } from '../../config/operators.js';
-import type { Scope } from '../../domain/scope.js';
-import type { Done } from '../../operations/audited.js';
 import { timeNow } from '../../foundation/world.js';
 import { timeOf } from '../../operations/ledger/ledger-selection.js';
-import { NotDone, type Outcome } from '../../operations/outcome.js';
+import { NotDone } from '../../operations/outcome.js';
+import { paymentOperations } from '../../operations/payments/payment.operations.js';
+import { showPayments } from '../../operations/payments/payment-commands.js';
 import {
-  connectPayments,
-  disconnectPayments,
-  showPayments,
-  syncTenantPayments,
-  type ShownConnection,
-} from '../../operations/payments/payment-commands.js';
-import {
-  reconcilePayments,
   type PaymentDifference,
   type PaymentReconciliation,
 } from '../../operations/payments/payment-reconciliation.js';
 import type { Synced } from '../../payments/incoming/payment-sync.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import { OperatedPayments } from '../../http/operations/operated-payments.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults, type FieldNames } from '../view/faults.js';
-import { hasRole, tenantPath } from '../view/layout.js';
+import { hasRole } from '../view/layout.js';
 import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
-import { ownMember } from '../../domain/own-member.js';
 
 const COLUMNS: readonly Column<PaymentDifference>[] = [
   { label: TEXTS.fields.account, key: 'account', value: 'account' },
@@ -95,105 +76,58 @@ const BY_LINES: FieldNames = {
   'the address of the provider ': 'apiBase',
 };
 
-const ROLE_OF: Readonly<Record<string, OperatorRole>> = {
-  connect: 'support',
-  disconnect: 'support',
-  sync: 'support',
-  reconcile: 'finance',
-};
-
 /** The payment provider of a tenant: support connects it, finance compares both sides. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/payments`)
+@TenantPage('payments')
 export class ConsolePaymentsController {
   constructor(
     private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
     private readonly payments: OperatedPayments,
   ) {}
 
-  @Get()
-  @ForRoles('finance', 'support')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const { run, ...order } = queried(query, 'run', 'sort', 'dir');
-    return this.shown(call, await this.pages.scopeOf(parameters), { run, order });
+  @PageFor('finance', 'support')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const { run, ...order } = queried(call.query, 'run', 'sort', 'dir');
+    return this.shown(call, { run, order });
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('finance', 'support')
-  async act(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    const action = call.form.text('action');
-    const role = ownMember(ROLE_OF, action);
-    if (role === undefined) throw badRequest('action: one of the buttons');
-    if (!hasRole(call.operator, [role])) throw new ApiError('FORBIDDEN');
-    const path = `${tenantPath(scope)}/payments`;
-    if (action === 'sync' || action === 'reconcile') {
-      const since = call.form.text('since') || undefined;
+  @FormFor('finance', 'support')
+  async act(@TenantCall() call: TenantCall): Promise<string> {
+    const { form, scope } = call;
+    const action = form.text('action');
+    const operation = paymentOperations.find(({ name }) => name === `payment ${action}`);
+    if (!operation?.isRecorded) throw badRequest('action: one of the buttons');
+    if (!hasRole(call.operator, operation.roles)) throw new ApiError('FORBIDDEN');
+    const path = `${call.tenantPath}/payments`;
+    if (operation.isLong) {
+      const since = form.text('since') || undefined;
       const from = timeOf('since', since, timeNow());
-      if (from instanceof NotDone) return this.shown(call, scope, { faults: faultsOf(from) });
-      const run = await this.pages.started(call, scope, {
-        operation: `payment ${action}`,
-        parameters: action === 'sync' ? { since } : {},
-        work: (core, watched): Promise<Outcome<Done<unknown>>> =>
-          action === 'sync'
-            ? syncTenantPayments(core, this.payments, scope, { since, ...watched })
-            : reconcilePayments(core, this.payments, scope, watched),
-      });
+      if (from instanceof NotDone) return this.shown(call, { faults: faultsOf(from) });
+      const request = { ...scope, ...(action === 'sync' && { since }) };
+      const run = await this.pages.startedRun(call, operation, request);
       return redirected(call, path + queryOf({ run }));
     }
-    if (action === 'disconnect' && call.form.text('confirmed') !== 'stripe')
-      return this.shown(call, scope, {
-        faults: faultAt('confirmed', TEXTS.payments.notConfirmed),
-      });
-    const outcome = await this.changed(call, scope, action);
+    if (action === 'disconnect' && form.text('confirmed') !== 'stripe')
+      return this.shown(call, { faults: faultAt('confirmed', TEXTS.payments.notConfirmed) });
+    const outcome = await this.pages.called(call, operation, {
+      ...scope,
+      provider: 'stripe',
+      secretKey: form.text('secretKey'),
+      webhookSecret: form.text('webhookSecret'),
+      apiBase: form.text('apiBase') || undefined,
+    });
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { faults: faultsOf(outcome, BY_LINES) });
+      return this.shown(call, { faults: faultsOf(outcome, BY_LINES) });
     return redirected(call, path);
   }
 
-  private changed(
-    call: ConsoleCall,
-    scope: Scope,
-    action: string,
-  ): Promise<Outcome<ShownConnection>> {
-    const { form } = call;
-    return this.pages.recorded(call, [scope, `payment ${action}`], (core, meta) =>
-      action === 'disconnect'
-        ? disconnectPayments(core, this.payments, meta)
-        : connectPayments(core, this.payments, meta, {
-            provider: 'stripe',
-            secretKey: form.text('secretKey'),
-            webhookSecret: form.text('webhookSecret'),
-            apiBase: form.text('apiBase') || undefined,
-          }),
-    );
-  }
-
   private async shown(
-    call: ConsoleCall,
-    scope: Scope,
+    call: TenantCall,
     { faults = NO_FAULTS, run: id = '', order = AS_LISTED }: Shown,
   ): Promise<string> {
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
-    const found = await showPayments(this.operations.core, this.payments, scope);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
+    const found = await showPayments(this.pages.core, this.payments, call.scope);
     const isOf = (name: string): boolean => result !== undefined && operation === name;
-    const frame = {
-      title: TEXTS.sections.payments,
-      scope,
-      section: '/payments',
-      faults,
-      ...refresh,
-    };
-    return pageSent(call, frame, content, {
+    return pageSent(call, { of: 'payments', faults, ...refresh }, content, {
       isSupport: hasRole(call.operator, ['support']),
       isFinance: hasRole(call.operator, ['finance']),
       payments: found instanceof NotDone ? null : found,
@@ -201,7 +135,7 @@ export class ConsolePaymentsController {
       typedSince: call.form.text('since'),
       run,
       isGone,
-      here: `${tenantPath(scope)}/payments${queryOf({ run: id })}`,
+      here: `${call.tenantPath}/payments${queryOf({ run: id })}`,
       synced: isOf('payment sync') ? (result as Synced) : null,
       reconciled: isOf('payment reconcile')
         ? shownReconciliation(result as PaymentReconciliation, order, id)

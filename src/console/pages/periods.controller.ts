@@ -1,24 +1,13 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { Scope } from '../../domain/scope.js';
 import { entriesAfterPeriod, laterText } from '../../operations/ledger/later-entries.js';
 import { closedPeriods, type ClosedPeriod } from '../../operations/ledger/ledger-periods.js';
 import { close, reopen } from '../../operations/ledger/statement.operations.js';
 import { NotDone } from '../../operations/outcome.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { TEXTS } from '../texts.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
 import { inOrder, AS_LISTED, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
 interface Typed {
   readonly period: string;
@@ -74,61 +63,43 @@ const content = template(`
 {{else}}<p class="empty">${TEXTS.periods.empty}</p>{{/if}}`);
 
 /** For finance: closed months. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/periods`)
+@TenantPage('periods')
 export class ConsolePeriodsController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('finance')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    const { later, ...order } = queried(query, 'sort', 'dir', 'later');
-    return this.shown(call, scope, { faults: NO_FAULTS, typed: NOTHING_TYPED, order, later });
+  @PageFor('finance')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const { later, ...order } = queried(call.query, 'sort', 'dir', 'later');
+    return this.shown(call, { faults: NO_FAULTS, typed: NOTHING_TYPED, order, later });
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('finance')
-  async change(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
+  @FormFor('finance')
+  async change(@TenantCall() call: TenantCall): Promise<string> {
     const given = { period: call.form.text('period'), comment: call.form.text('comment') };
     const isClosing = call.form.text('action') !== 'reopen';
     const typed = { ...given, isClosing };
     const comment = isClosing ? 'comment' : commentIdOf(given.period);
     const refused = (faults: Faults): Promise<string> =>
-      this.shown(call, scope, { faults, typed, order: AS_LISTED });
+      this.shown(call, { faults, typed, order: AS_LISTED });
     if (given.comment === '' || given.comment.length > 1_000)
       return refused(faultAt(comment, TEXTS.periods.commentLength));
     const operation = isClosing ? close : reopen;
-    const outcome = await this.pages.called(call, operation, { ...scope, ...given });
+    const outcome = await this.pages.called(call, operation, { ...call.scope, ...given });
     if (outcome instanceof NotDone)
       return refused(faultsOf(outcome, isClosing ? {} : { period: comment }));
-    const page = `${tenantPath(scope)}/periods`;
+    const page = `${call.tenantPath}/periods`;
     if (!isClosing) return redirected(call, page, 'reopened');
-    const later = await entriesAfterPeriod(this.operations.core, scope, given.period);
+    const later = await entriesAfterPeriod(this.pages.core, call.scope, given.period);
     return redirected(call, later === 0 ? page : `${page}?later=${later}`, 'closed');
   }
 
   private async shown(
-    call: ConsoleCall,
-    scope: Scope,
+    call: TenantCall,
     { faults, typed, order, later = '' }: Shown,
   ): Promise<string> {
-    const closed = await closedPeriods(this.operations.core, scope);
+    const closed = await closedPeriods(this.pages.core, call.scope);
     const rows = closed.map((one) => shownPeriod(one, typed));
-    const frame = { title: TEXTS.sections.periods, scope, section: '/periods', faults };
-    return pageSent(call, frame, content, {
+    return pageSent(call, { of: 'periods', faults }, content, {
       typed: typed.isClosing ? typed : NOTHING_TYPED,
       later: /^[1-9]\d{0,14}$/.test(later) ? laterText(Number(later), 'month') : undefined,
       ...inOrder(rows, COLUMNS, order, (sorted) => queryOf(sorted)),

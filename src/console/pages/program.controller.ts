@@ -1,5 +1,3 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../domain/scope.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
 import { NotDone } from '../../operations/outcome.js';
@@ -12,22 +10,14 @@ import {
   textsOf,
   type ProgramTexts,
 } from '../../operations/tenants/program-form.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
 import { faultAt, faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
 import { changedLines } from '../view/changed-lines.js';
-import { tenantPath } from '../view/layout.js';
 import { fieldGroups, questions } from '../view/program-view.js';
 import { template } from '../view/templates.js';
 import { digestOfText, jsonOf, jsonText } from '../view/typed-document.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 import { ownMember } from '../../domain/own-member.js';
 
@@ -66,27 +56,23 @@ interface Edited {
 }
 
 /** For support: the programs of a tenant. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/program`)
+@TenantPage('program')
 export class ConsoleProgramController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('support')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    const { program: id, ...choices } = queried(query, 'program', 'friend', 'referrer', 'when');
-    const assisted = assistedProgram(id || (await this.defaultIdOf(scope)), choices);
-    if (assisted === undefined) return this.shown(call, scope, { id, faults: NO_FAULTS, choices });
+  @PageFor('support')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const { program: id, ...choices } = queried(
+      call.query,
+      'program',
+      'friend',
+      'referrer',
+      'when',
+    );
+    const assisted = assistedProgram(id || (await this.defaultIdOf(call.scope)), choices);
+    if (assisted === undefined) return this.shown(call, { id, faults: NO_FAULTS, choices });
     const text = jsonText(assisted);
-    return this.shown(call, scope, {
+    return this.shown(call, {
       id: assisted.id,
       text,
       faults: NO_FAULTS,
@@ -95,65 +81,55 @@ export class ConsoleProgramController {
     });
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('support')
-  async apply(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    const answer = await this.applied(call, scope);
+  @FormFor('support')
+  async apply(@TenantCall() call: TenantCall): Promise<string> {
+    const answer = await this.applied(call);
     // For a script that asks while somebody types: a browser reports other answers as errors.
     if (call.form.text('live') !== '') void call.reply.code(200);
     return answer;
   }
 
-  private async applied(call: ConsoleCall, scope: Scope): Promise<string> {
+  private async applied(call: TenantCall): Promise<string> {
     const { form } = call;
     const text = typedIn(form);
     const program = programIn(text);
     const typed = program instanceof NotDone ? idIn(text) : program.id;
     const edited = { id: typed, text };
     if (program instanceof NotDone)
-      return this.shown(call, scope, { ...edited, faults: faultsOfProgram(program) });
+      return this.shown(call, { ...edited, faults: faultsOfProgram(program) });
     const compared = { ...edited, faults: NO_FAULTS, compares: true };
     if (areBothChanged(form))
-      return this.shown(call, scope, {
+      return this.shown(call, {
         ...compared,
         faults: faultAt('document', TEXTS.program.bothChanged),
       });
     const applies = form.text('action') === 'apply' && form.text('live') === '';
-    if (!applies) return this.shown(call, scope, compared);
+    if (!applies) return this.shown(call, compared);
     if (form.text('compared') !== digestOfText(text))
-      return this.shown(call, scope, {
+      return this.shown(call, {
         ...compared,
         faults: faultAt(null, TEXTS.program.lookFirst),
       });
     const expected = Number(form.text('version'));
-    const outcome = await this.pages.recorded(
-      call,
-      [scope, 'program apply'],
-      async (core, meta) => {
-        const result = await applyProgram(core, meta, { program, expected });
-        if (result instanceof NotDone) return result;
-        const parameters = { program: program.id, version: result.version };
-        return { result, parameters, completed: `version ${result.version} is applied` };
-      },
-    );
+    const outcome = await this.pages.recorded(call, 'program apply', async (core, meta) => {
+      const result = await applyProgram(core, meta, { program, expected });
+      if (result instanceof NotDone) return result;
+      const parameters = { program: program.id, version: result.version };
+      return { result, parameters, completed: `version ${result.version} is applied` };
+    });
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { ...compared, faults: faultsOfProgram(outcome) });
-    const path = `${tenantPath(scope)}/program${queryOf({ program: program.id })}`;
+      return this.shown(call, { ...compared, faults: faultsOfProgram(outcome) });
+    const path = `${call.tenantPath}/program${queryOf({ program: program.id })}`;
     return redirected(call, path, 'applied');
   }
 
   private async defaultIdOf({ tenant }: Scope): Promise<string> {
-    return (await this.operations.core.tenants.find(tenant))?.defaultProgramId ?? '';
+    return (await this.pages.core.tenants.find(tenant))?.defaultProgramId ?? '';
   }
 
-  private async shown(call: ConsoleCall, scope: Scope, edited: Edited): Promise<string> {
+  private async shown(call: TenantCall, edited: Edited): Promise<string> {
     const { faults, choices = {} } = edited;
-    const tenant = await this.operations.core.tenants.find(scope.tenant);
+    const tenant = await this.pages.core.tenants.find(call.scope.tenant);
     const known = tenant === undefined ? [] : programsOf(tenant);
     const id = edited.id || (tenant?.defaultProgramId ?? '');
     const version = known.find((program) => program.id === id)?.version ?? 0;
@@ -162,9 +138,8 @@ export class ConsoleProgramController {
     const text = edited.text ?? live;
     const isCompared = edited.compares === true;
     const by = call.form.text('live') !== '' && countsFields(call.form) ? 'fields' : 'document';
-    const path = `${tenantPath(scope)}/program`;
-    const frame = { title: TEXTS.sections.program, scope, section: '/program', faults };
-    return pageSent(call, frame, content, {
+    const path = `${call.tenantPath}/program`;
+    return pageSent(call, { of: 'program', faults }, content, {
       programs: known.map((program) => ({
         id: program.id,
         version: program.version,

@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { MODES, type Mode } from '../../domain/scope.js';
 import { findAccount } from '../../operations/ledger/ledger-entries.js';
@@ -19,7 +19,6 @@ import { ApiError, badRequest, unavailable } from '../../http/edge/api-error.js'
 import { OperationRuns, type Run } from '../../http/operations/operation-runs.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
 import { OperationCalls } from '../../http/operations/operation-calls.js';
-import { startProjectionRun } from '../../http/operations/start-projection-run.js';
 import { retryReactions } from '../../operations/policies/policy.operations.js';
 import {
   diffRun,
@@ -32,7 +31,16 @@ import {
 } from '../../operations/projections/projection-runs.js';
 import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
 import type { Form } from '../sessions/form.js';
-import { ConsoleCall, ForRoles, pageSent, redirected, staffOf } from '../console-call.js';
+import {
+  ConsoleCall,
+  FormFor,
+  PageFor,
+  pageSent,
+  redirected,
+  staffOf,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { differencesCsv } from '../view/differences.js';
 import {
@@ -47,13 +55,7 @@ import {
   withFigureNames,
 } from '../view/projections-view.js';
 import { AS_LISTED, inOrder, type AskedOrder } from '../view/sorting.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 /** What is kept of a run has 1 MiB. */
@@ -86,18 +88,13 @@ interface Asked {
 }
 
 /** For support: from a tenant to the read models, with the form filled in. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/projections`)
+@TenantPage('projections')
 export class ConsoleTenantProjectionsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('support')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const { tenant, mode } = await this.pages.scopeOf(parameters);
+  @PageFor('support')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const { tenant, mode } = call.scope;
     return redirected(call, `${PROJECTIONS_PATH}${queryOf({ tenant, mode })}`);
   }
 }
@@ -113,22 +110,19 @@ export class ConsoleProjectionsController {
     private readonly calls: OperationCalls,
   ) {}
 
-  @Get()
-  @ForRoles('support')
-  page(@ConsoleCall() call: ConsoleCall, @QueryParameters() query: unknown): Promise<string> {
+  @PageFor('support')
+  page(@ConsoleCall() call: ConsoleCall): Promise<string> {
     const { run, projection, format, ...order } = queried(
-      query,
+      call.query,
       ...(['run', 'projection', 'sort', 'dir', 'page', 'format'] as const),
     );
-    const part = queried(query, ...PART);
+    const part = queried(call.query, ...PART);
     return format === 'csv'
       ? this.csv(call, run)
       : this.shown(call, { run, chosen: projection, part, faults: NO_FAULTS, order });
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('support')
+  @FormFor('support')
   async act(@ConsoleCall() call: ConsoleCall): Promise<string> {
     const { form } = call;
     const asked = { projection: form.text('projection'), confirmed: form.text('confirmed') };
@@ -157,10 +151,10 @@ export class ConsoleProjectionsController {
     { projection: name }: Asked,
   ): Promise<Run | undefined> {
     const { form } = call;
-    const by = staffOf(call);
-    const { runs, operations } = this;
-    const start = (asked: ProjectionRun): Promise<Run | undefined> =>
-      startProjectionRun(runs, operations, by, asked);
+    const start = ({ work, ...asked }: ProjectionRun): Promise<Run | undefined> =>
+      this.runs.start({ ...asked, by: call.operator.name }, (context) =>
+        this.operate(call, context.signal, (projections) => work(projections, context)),
+      );
     switch (action) {
       case 'rebuild':
         return start(
@@ -178,7 +172,11 @@ export class ConsoleProjectionsController {
       case 'retry':
         return start(retryParkedRun(choiceOf(name)));
       case 'retry-reaction':
-        return this.calls.start(retryReactions, { id: form.text('reaction') }, { by });
+        return this.calls.start(
+          retryReactions,
+          { id: form.text('reaction') },
+          { by: staffOf(call) },
+        );
       default:
         throw badRequest('action: one of the buttons');
     }
@@ -190,7 +188,7 @@ export class ConsoleProjectionsController {
     { tenant, mode, account }: Part,
   ): Promise<Faults | null> {
     if (action !== 'rebuild' || tenant === '') return null;
-    const { core } = this.operations;
+    const { core } = this.pages;
     if ((await core.tenants.find(tenant)) === undefined)
       return faultsOf(new NotDone({ code: 'TENANT_NOT_FOUND', tenant }));
     if (account === '') return null;
@@ -200,7 +198,7 @@ export class ConsoleProjectionsController {
 
   /** The differences of a run as a file. */
   private async csv(call: ConsoleCall, id: string): Promise<string> {
-    const { operation, result } = await this.pages.runOfPage(call, id, null);
+    const { operation, result } = await this.pages.runOfPage(call, id);
     if (operation !== 'projection diff' || result === undefined)
       throw new ApiError('NOT_FOUND', { message: TEXTS.projections.comparisonIsGone });
     void call.reply
@@ -223,7 +221,7 @@ export class ConsoleProjectionsController {
     { run: id, chosen, part, faults, order }: ShownPage,
   ): Promise<string> {
     // Before the state of the projections: what a run that is over has done is in it.
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, null);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
     const never = new AbortController().signal;
     const status = await this.operate(call, never, showStatus);
     const history = await this.operate(call, never, (projections) =>
@@ -232,7 +230,7 @@ export class ConsoleProjectionsController {
     const heldBack = await this.operate(call, never, (projections) =>
       showParkedStreams(projections, PARKED_MAX),
     );
-    const parked = await showParked(this.operations.core, PARKED_MAX);
+    const parked = await showParked(this.pages.core, PARKED_MAX);
     const listed = status instanceof NotDone ? [] : status;
     const pathOf = (asked: Readonly<Record<string, string>>): string =>
       queryOf({ run: id, projection: chosen, ...asked });

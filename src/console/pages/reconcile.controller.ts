@@ -1,26 +1,15 @@
-import { onPage } from '../view/paging.js';
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { Scope } from '../../domain/scope.js';
 import { parseBalances } from '../../operations/ledger/balance-file.js';
 import { timeNow } from '../../foundation/world.js';
 import { entriesAfterPeriod, laterText } from '../../operations/ledger/later-entries.js';
 import { spanOf, type Reconciliation } from '../../operations/ledger/ledger-reconciliation.js';
 import { NotDone } from '../../operations/outcome.js';
 import { reconcile } from '../../operations/ledger/ledger-check.operations.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
+import { onPage } from '../view/paging.js';
 import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 type Difference = Reconciliation['differences'][number];
@@ -66,34 +55,18 @@ const content = template(`
 {{/if}}`);
 
 /** For finance: the ledger's own sums, and outside books against them. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/reconcile`)
+@TenantPage('reconcile')
 export class ConsoleReconcileController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('finance')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    const { run, month, ...order } = queried(query, 'run', 'month', 'sort', 'dir', 'page');
-    return this.shown(call, scope, { run, month, faults: NO_FAULTS, order });
+  @PageFor('finance')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const { run, month, ...order } = queried(call.query, 'run', 'month', 'sort', 'dir', 'page');
+    return this.shown(call, { run, month, faults: NO_FAULTS, order });
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('finance')
-  async start(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
+  @FormFor('finance')
+  async start(@TenantCall() call: TenantCall): Promise<string> {
     const month = call.form.text('month');
     const books = call.form.file('balances');
     const against =
@@ -101,46 +74,41 @@ export class ConsoleReconcileController {
     const span = spanOf(month === '' ? undefined : month, timeNow());
     for (const faulty of [against, span])
       if (faulty instanceof NotDone)
-        return this.shown(call, scope, {
+        return this.shown(call, {
           run: '',
           month,
           faults: faultsOf(faulty, { period: 'month' }),
           order: AS_LISTED,
         });
     const period = month === '' ? undefined : month;
-    const run = await this.pages.startedRun(call, reconcile, { ...scope, period, balances: books });
-    return redirected(call, `${tenantPath(scope)}/reconcile${queryOf({ run, month })}`);
+    const run = await this.pages.startedRun(call, reconcile, {
+      ...call.scope,
+      period,
+      balances: books,
+    });
+    return redirected(call, `${call.tenantPath}/reconcile${queryOf({ run, month })}`);
   }
 
-  private async shown(
-    call: ConsoleCall,
-    scope: Scope,
-    { run: id, month, faults, order }: Shown,
-  ): Promise<string> {
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
+  private async shown(call: TenantCall, { run: id, month, faults, order }: Shown): Promise<string> {
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
     const isReconciled = result !== undefined && operation === 'ledger reconcile';
     const later =
       isReconciled && month !== ''
-        ? await entriesAfterPeriod(this.operations.core, scope, month)
+        ? await entriesAfterPeriod(this.pages.core, call.scope, month)
         : 0;
-    return pageSent(
-      call,
-      { title: TEXTS.sections.reconcile, scope, section: '/reconcile', faults, ...refresh },
-      content,
-      {
-        asked: { month },
-        run,
-        isGone,
-        accounts: `${tenantPath(scope)}/accounts`,
-        here: `${tenantPath(scope)}/reconcile${queryOf({ run: id, month })}`,
-        later: laterText(later, 'month'),
-        result: isReconciled
-          ? shownResult(result as KeptReconciliation, order, (section) =>
-              queryOf({ run: id, month, ...section }),
-            )
-          : null,
-      },
-    );
+    return pageSent(call, { of: 'reconcile', faults, ...refresh }, content, {
+      asked: { month },
+      run,
+      isGone,
+      accounts: `${call.tenantPath}/accounts`,
+      here: `${call.tenantPath}/reconcile${queryOf({ run: id, month })}`,
+      later: laterText(later, 'month'),
+      result: isReconciled
+        ? shownResult(result as KeptReconciliation, order, (section) =>
+            queryOf({ run: id, month, ...section }),
+          )
+        : null,
+    });
   }
 }
 

@@ -1,27 +1,15 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { Scope } from '../../domain/scope.js';
 import type { Difference } from '../../operations/ledger/replay/difference.js';
 import { selectReplayed } from '../../operations/ledger/ledger-replay.js';
 import type { Replay } from '../../operations/ledger/replay/replay-run.js';
 import { NotDone } from '../../operations/outcome.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
 import { replay } from '../../operations/ledger/ledger-check.operations.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
 import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
 import { onPage } from '../view/paging.js';
 import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import {
-  filledIn,
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const COLUMNS: readonly Column<Difference>[] = [
@@ -75,61 +63,36 @@ const content = template(`
 {{/if}}`);
 
 /** For finance: the log folded anew, compared with the live read models. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/replay`)
+@TenantPage('replay')
 export class ConsoleReplayController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('finance')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    const { run: id, ...asked } = queried(query, 'run', 'account', 'asOf', 'position');
-    const order = queried(query, 'sort', 'dir', 'page');
-    return this.shown(call, scope, { id, asked, order, faults: NO_FAULTS });
+  @PageFor('finance')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const { run: id, ...asked } = queried(call.query, 'run', 'account', 'asOf', 'position');
+    const order = queried(call.query, 'sort', 'dir', 'page');
+    return this.shown(call, { id, asked, order, faults: NO_FAULTS });
   }
 
-  private async shown(
-    call: ConsoleCall,
-    scope: Scope,
-    { id, asked, order, faults }: Shown,
-  ): Promise<string> {
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
-    return pageSent(
-      call,
-      { title: TEXTS.sections.replay, scope, section: '/replay', faults, ...refresh },
-      content,
-      {
-        asked,
-        run,
-        isGone,
-        accounts: `${tenantPath(scope)}/accounts`,
-        here: `${tenantPath(scope)}/replay${queryOf({ run: id, ...asked })}`,
-        replay:
-          result === undefined || operation !== 'ledger replay'
-            ? null
-            : shownReplay(result as KeptReplay, order, (section) =>
-                queryOf({ run: id, ...asked, ...section }),
-              ),
-      },
-    );
+  private async shown(call: TenantCall, { id, asked, order, faults }: Shown): Promise<string> {
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
+    return pageSent(call, { of: 'replay', faults, ...refresh }, content, {
+      asked,
+      run,
+      isGone,
+      accounts: `${call.tenantPath}/accounts`,
+      here: `${call.tenantPath}/replay${queryOf({ run: id, ...asked })}`,
+      replay:
+        result === undefined || operation !== 'ledger replay'
+          ? null
+          : shownReplay(result as KeptReplay, order, (section) =>
+              queryOf({ run: id, ...asked, ...section }),
+            ),
+    });
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('finance')
-  async start(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
+  @FormFor('finance')
+  async start(@TenantCall() call: TenantCall): Promise<string> {
     const asked = queried(
       Object.fromEntries(
         ['account', 'asOf', 'position'].map((name) => [name, call.form.text(name)]),
@@ -138,16 +101,16 @@ export class ConsoleReplayController {
     );
     const { account: accountId, ...options } = filledIn(asked);
     const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
-    const replayed = await selectReplayed(this.operations.core, scope, request);
+    const replayed = await selectReplayed(this.pages.core, call.scope, request);
     if (replayed instanceof NotDone)
-      return this.shown(call, scope, {
+      return this.shown(call, {
         id: '',
         asked,
         order: AS_LISTED,
         faults: faultsOf(replayed),
       });
-    const run = await this.pages.startedRun(call, replay, { ...scope, ...filledIn(asked) });
-    return redirected(call, `${tenantPath(scope)}/replay${queryOf({ run, ...asked })}`);
+    const run = await this.pages.startedRun(call, replay, { ...call.scope, ...filledIn(asked) });
+    return redirected(call, `${call.tenantPath}/replay${queryOf({ run, ...asked })}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { timeNow } from '../../foundation/world.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import type { ShownRun } from '../../http/operations/operation-runs.js';
 import { ownPage } from '../sessions/wanted-page.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { ConsoleCall, ForRoles, PageFor, pageSent, redirected } from '../console-call.js';
 import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
 import { paceText, progressText, runView } from '../view/run-view.js';
@@ -43,8 +43,7 @@ const content = template(`
 export class ConsoleRunsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('finance', 'support')
+  @PageFor('finance', 'support')
   async list(@ConsoleCall() call: ConsoleCall): Promise<string> {
     const runs = (await this.pages.runsOf(call)).map(listedRun);
     return pageSent(call, { title: TEXTS.sections.runs, section: PATH }, listed, { runs });

@@ -1,6 +1,3 @@
-import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { Scope } from '../../domain/scope.js';
 import { CALL_WINDOWS, COUNTED_CALLS } from '../../domain/tenant/open-rules.js';
 import { durationMs } from '../../foundation/duration.js';
 import { NotDone } from '../../operations/outcome.js';
@@ -18,15 +15,13 @@ import {
 } from '../../operations/tenants/tenant-settings.js';
 import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { ApiError } from '../../http/edge/api-error.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
 import { TEXTS } from '../texts.js';
 import { faultAt, faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
 import { timeText } from '../view/run-view.js';
 import { template } from '../view/templates.js';
-import { TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
+import { TenantPages } from './tenant-pages.js';
 
 const content = template(`
 {{#if issued}}<div class="done" role="status"><p>${TEXTS.settings.issued('{{issued.what}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
@@ -64,85 +59,64 @@ const content = template(`
 {{else}}<form class="fields narrow" method="post">{{> csrf}}{{formField 'reason' label="${TEXTS.fields.reason}" value=reason required=true maxlength="1000"}}<button name="action" value="suspend" class="danger">${TEXTS.settings.suspend}</button></form>{{/if}}`);
 
 /** For support: keys, secrets and switches of a tenant. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/settings`)
+@TenantPage('settings')
 export class ConsoleSettingsController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('support')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    return this.shown(call, await this.pages.scopeOf(parameters), {});
+  @PageFor('support')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call, {});
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('support')
-  async change(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
+  @FormFor('support')
+  async change(@TenantCall() call: TenantCall): Promise<string> {
     const action = call.form.text('action');
     if (action === 'rotate-key' || action === 'rotate-secret')
-      return this.rotate(call, scope, action === 'rotate-key' ? 'key' : 'secret');
-    if (action === 'suspend' || action === 'resume') return this.suspend(call, scope, action);
+      return this.rotate(call, action === 'rotate-key' ? 'key' : 'secret');
+    if (action === 'suspend' || action === 'resume') return this.suspend(call, action);
     const settings = settingsIn(call.form);
     const asked = { settings, seen: call.form.text('seen') };
-    const outcome = await this.pages.recorded(call, [scope, 'tenant update'], (core, meta) =>
+    const outcome = await this.pages.recorded(call, 'tenant update', (core, meta) =>
       changeSettings(core, meta, asked),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { faults: faultsOf(outcome, BY_LINES), typed: settings });
-    return redirected(call, `${tenantPath(scope)}/settings`, 'saved');
+      return this.shown(call, { faults: faultsOf(outcome, BY_LINES), typed: settings });
+    return redirected(call, `${call.tenantPath}/settings`, 'saved');
   }
 
-  private async rotate(call: ConsoleCall, scope: Scope, what: 'key' | 'secret'): Promise<string> {
+  private async rotate(call: TenantCall, what: 'key' | 'secret'): Promise<string> {
     const graceMs = durationMs(call.form.text('grace'));
     if (graceMs === undefined)
-      return this.shown(call, scope, { faults: faultAt(null, TEXTS.settings.graceMissing) });
+      return this.shown(call, { faults: faultAt(null, TEXTS.settings.graceMissing) });
     const asked = { what, graceMs, seen: call.form.text('seen') };
-    const outcome = await this.pages.recorded(
-      call,
-      [scope, `tenant rotate-${what}`],
-      (core, meta) => rotateOnRecord(core, meta, asked),
+    const outcome = await this.pages.recorded(call, `tenant rotate-${what}`, (core, meta) =>
+      rotateOnRecord(core, meta, asked),
     );
-    if (outcome instanceof NotDone) return this.shown(call, scope, { faults: faultsOf(outcome) });
+    if (outcome instanceof NotDone) return this.shown(call, { faults: faultsOf(outcome) });
     const { secret } = outcome;
     const issued = {
       what: what === 'key' ? TEXTS.settings.apiKey : TEXTS.settings.signingSecret,
       secret,
     };
-    return this.shown(call, scope, { issued });
+    return this.shown(call, { issued });
   }
 
-  private async suspend(
-    call: ConsoleCall,
-    scope: Scope,
-    action: 'suspend' | 'resume',
-  ): Promise<string> {
+  private async suspend(call: TenantCall, action: 'suspend' | 'resume'): Promise<string> {
     const reason = action === 'suspend' ? call.form.text('reason') : null;
-    const outcome = await this.pages.recorded(call, [scope, `tenant ${action}`], (core, meta) =>
+    const outcome = await this.pages.recorded(call, `tenant ${action}`, (core, meta) =>
       suspendOnRecord(core, meta, reason),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, {
+      return this.shown(call, {
         faults: faultsOf(outcome, { 'the reason ': 'reason' }),
         reason: reason ?? '',
       });
     const done = action === 'suspend' ? 'suspended' : 'resumed';
-    return redirected(call, `${tenantPath(scope)}/settings`, done);
+    return redirected(call, `${call.tenantPath}/settings`, done);
   }
 
   private async shown(
-    call: ConsoleCall,
-    scope: Scope,
+    call: TenantCall,
     {
       faults = NO_FAULTS,
       issued = null,
@@ -155,39 +129,34 @@ export class ConsoleSettingsController {
       readonly reason?: string;
     },
   ): Promise<string> {
-    const { core } = this.operations;
-    const tenant = await core.tenants.read(scope.tenant);
+    const { core } = this.pages;
+    const tenant = await core.tenants.read(call.scope.tenant);
     if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
-    const { mode } = scope;
+    const { mode } = call.scope;
     const current = await settingsOf(core, tenant);
     const settings = { ...current, ...typed };
     const [keys, secrets] = [keysOf(tenant, mode), signingSecretsOf(tenant, mode)];
     const { suspended } = tenant;
-    return pageSent(
-      call,
-      { title: TEXTS.sections.settings, scope, section: '/settings', faults },
-      content,
-      {
-        reason,
-        issued,
-        mode,
-        kinds: kindsOf(keys, secrets),
-        seen: digestOfSettings(current),
-        settings: {
-          ...settings,
-          origins: settings.allowedOrigins.join('\n'),
-          addresses: settings.mailTestTo.join('\n'),
-          domains: settings.mailDomains.join('\n'),
-          isMinimal: settings.publicUser === 'minimal',
-        },
-        mails: MAIL_TYPES.map((type) => ({ type, isOn: settings.mail.includes(type) })),
-        limits: limitsIn(settings),
-        suspension: suspended && {
-          since: new Date(suspended.since).toISOString(),
-          reason: suspended.reason,
-        },
+    return pageSent(call, { of: 'settings', faults }, content, {
+      reason,
+      issued,
+      mode,
+      kinds: kindsOf(keys, secrets),
+      seen: digestOfSettings(current),
+      settings: {
+        ...settings,
+        origins: settings.allowedOrigins.join('\n'),
+        addresses: settings.mailTestTo.join('\n'),
+        domains: settings.mailDomains.join('\n'),
+        isMinimal: settings.publicUser === 'minimal',
       },
-    );
+      mails: MAIL_TYPES.map((type) => ({ type, isOn: settings.mail.includes(type) })),
+      limits: limitsIn(settings),
+      suspension: suspended && {
+        since: new Date(suspended.since).toISOString(),
+        reason: suspended.reason,
+      },
+    });
   }
 }
 

@@ -1,7 +1,4 @@
-import { onPage } from '../view/paging.js';
 import type { Readable } from 'node:stream';
-import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
 import type { Scope } from '../../domain/scope.js';
@@ -18,19 +15,19 @@ import {
   type StatementRequest,
 } from '../../operations/ledger/ledger-statement.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
-import { ConsoleCall, fileSent, ForRoles, longPageSent, pageSent } from '../console-call.js';
+import {
+  fileSent,
+  longPageSent,
+  PageFor,
+  pageSent,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
-import type { Frame } from '../view/layout.js';
+import { onPage } from '../view/paging.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import {
-  filledIn,
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 interface Asked {
@@ -99,51 +96,39 @@ const content = template(`
 {{/if}}`);
 
 /** For finance and viewers: the statement of an account, or of all of them. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/statement`)
+@TenantPage('statement')
 export class ConsoleStatementController {
   constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('finance', 'viewer')
-  async statement(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string | Readable> {
-    const scope = await this.pages.scopeOf(parameters);
+  @PageFor('finance', 'viewer')
+  async statement(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const { format, sort, dir, page, ...asked } = queried(
-      query,
+      call.query,
       ...(['account', 'position', 'asOf', 'from', 'to', 'unit', 'format'] as const),
       ...(['sort', 'dir', 'page'] as const),
     );
     const section = { sort, dir, page };
-    const frame = { title: TEXTS.sections.statement, scope, section: '/statement' };
     if (format !== 'csv')
-      return longPageSent(call, frame, async (accepted) => {
+      return longPageSent(call, { of: 'statement' }, async (accepted) => {
         let later = 0;
         const noteLater = (entries: number): void => void (later = entries);
-        const found = await this.found(call, scope, { ...asked, accepted, noteLater });
-        return this.shown(call, frame, { asked, section, found, later });
+        const found = await this.found(call, { ...asked, accepted, noteLater });
+        return this.shown(call, { asked, section, found, later });
       });
-    const found = await this.found(call, scope, asked);
-    if (found instanceof NotDone) return this.shown(call, frame, { asked, section, found });
+    const found = await this.found(call, asked);
+    if (found instanceof NotDone) return this.shown(call, { asked, section, found });
     return fileSent(
       call,
-      { name: fileNameOf(scope, asked), type: 'text/csv; charset=utf-8; header=present' },
+      { name: fileNameOf(call.scope, asked), type: 'text/csv; charset=utf-8; header=present' },
       'account' in found ? statementCsv(found) : tenantStatementCsv(found),
     );
   }
 
-  private shown(
-    call: ConsoleCall,
-    frame: Omit<Frame, 'session'>,
-    { asked, section, found, later = 0 }: ShownStatement,
-  ): string {
+  private shown(call: TenantCall, { asked, section, found, later = 0 }: ShownStatement): string {
     const made = found instanceof NotDone ? null : found;
     const ofAccount = made !== null && 'account' in made ? made : null;
     const ofTenant = made !== null && 'tenant' in made ? made : null;
-    return pageSent(call, { ...frame, faults: faultsOf(found) }, content, {
+    return pageSent(call, { of: 'statement', faults: faultsOf(found) }, content, {
       asked,
       moments: { from: momentOf(asked.from), to: momentOf(asked.to), asOf: momentOf(asked.asOf) },
       statement: ofAccount && shownStatement(ofAccount, asked, section),
@@ -156,8 +141,7 @@ export class ConsoleStatementController {
   }
 
   private async found(
-    call: ConsoleCall,
-    scope: Scope,
+    call: TenantCall,
     {
       account: accountId,
       accepted,
@@ -166,8 +150,8 @@ export class ConsoleStatementController {
     }: Asked & Pick<StatementRequest, 'accepted' | 'noteLater'>,
   ): Promise<Outcome<Statement | TenantStatement>> {
     if (accountId !== '')
-      return this.pages.recorded(call, [scope, 'ledger statement'], (core) =>
-        statementOnRecord(core, scope, {
+      return this.pages.recorded(call, 'ledger statement', (core) =>
+        statementOnRecord(core, call.scope, {
           accountId,
           accepted,
           noteLater,
@@ -176,10 +160,15 @@ export class ConsoleStatementController {
       );
     const { position, asOf, ...period } = selection;
     if (position !== '' || asOf !== '') return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
-    return this.pages.recorded(call, [scope, 'ledger tenant-statement'], async (core) => {
-      const done = await tenantStatementOnRecord(core, scope, filledIn(period), accountProjectors);
+    return this.pages.recorded(call, 'ledger tenant-statement', async (core) => {
+      const done = await tenantStatementOnRecord(
+        core,
+        call.scope,
+        filledIn(period),
+        accountProjectors,
+      );
       if (noteLater !== undefined && !(done instanceof NotDone))
-        noteLater(await entriesAfterDay(core, scope, done.result.to));
+        noteLater(await entriesAfterDay(core, call.scope, done.result.to));
       return done;
     });
   }

@@ -1,28 +1,19 @@
 import * as z from 'zod';
 import type { Core } from '../../stores/core.js';
-import { MODES, type Scope } from '../../domain/scope.js';
+import type { Scope } from '../../domain/scope.js';
 import type { StaffMeta } from '../../operations/audit.js';
-import type { Done } from '../../operations/audited.js';
+import { auditedOn, type Done } from '../../operations/audited.js';
 import type { GivingWay } from '../../foundation/giving-way.js';
 import { timeNow } from '../../foundation/world.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { ApiError, unavailable } from '../../http/edge/api-error.js';
-import type { LedgerOperations, LedgerRun } from '../../http/operations/ledger-operations.js';
+import type { OperationsCore } from '../../http/operations/operations-core.js';
 import type { OperationCalls } from '../../http/operations/operation-calls.js';
 import type { ShownRun } from '../../http/operations/operation-runs.js';
 import type { Operation } from '../../operations/registry/operation.js';
-import { staffOf, type ConsoleCall } from '../console-call.js';
+import { staffOf, type ConsoleCall, type TenantCall } from '../console-call.js';
 import { progressText, runView } from '../view/run-view.js';
 import { TEXTS } from '../texts.js';
-
-/** The path of a tenant's pages, as a route. */
-export const TENANT_ROUTE = 'console/tenants/:tenant/:mode';
-
-/** The parameters of that route. */
-export interface TenantParameters {
-  readonly tenant: string;
-  readonly mode: string;
-}
 
 const REFRESH_SECONDS = 2;
 
@@ -75,40 +66,32 @@ export function ofThisTenant<T>(outcome: Outcome<T>): Outcome<T> {
 export const notOfThisTenant = (): ApiError =>
   new ApiError('FORBIDDEN', { message: TEXTS.refused.ofOthers });
 
+type OperatorCall = Pick<ConsoleCall, 'operator'>;
+
 /** The operations that pages of a tenant stand on. */
 export class TenantPages {
   constructor(
-    private readonly ledger: LedgerOperations,
+    private readonly operations: OperationsCore,
     private readonly calls: OperationCalls,
   ) {}
 
-  /** @throws {ApiError} TENANT_NOT_FOUND, also for another mode than live and test. */
-  async scopeOf({ tenant, mode }: TenantParameters): Promise<Scope> {
-    const known = MODES.find((one) => one === mode);
-    if (known === undefined) throw new ApiError('TENANT_NOT_FOUND');
-    return this.ledger.scopeOf(tenant, known);
+  get core(): Core {
+    return this.operations.core;
   }
 
   /**
    * Runs an operation and records it; a refused one is a value.
+   * @param operation the command's name on the command line: `ledger statement`.
    * @throws {ApiError} FORBIDDEN for an id that the tenant does not have.
    */
   async recorded<T>(
-    call: Pick<ConsoleCall, 'operator'>,
-    [scope, operation]: readonly [Scope, string],
+    call: Pick<TenantCall, 'operator' | 'scope'>,
+    operation: string,
     work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
   ): Promise<Outcome<T>> {
-    return ofThisTenant(await this.ledger.outcome({ operation, by: staffOf(call), scope }, work));
-  }
-
-  /**
-   * Starts an operation that may take long. @returns the id of its run.
-   * @throws {ApiError} UNAVAILABLE when too many are not over yet.
-   */
-  async started(call: ConsoleCall, scope: Scope, asked: LedgerRun): Promise<string> {
-    const run = await this.ledger.start(staffOf(call), scope, asked);
-    if (run === undefined) throw unavailable();
-    return run.id;
+    const { core, warn } = this.operations;
+    const called = { operation, by: staffOf(call), scope: call.scope, warn };
+    return ofThisTenant(await auditedOn(core, called, work));
   }
 
   /**
@@ -116,7 +99,7 @@ export class TenantPages {
    * @throws {ApiError} FORBIDDEN for an id that the tenant does not have.
    */
   async called<T>(
-    call: Pick<ConsoleCall, 'operator'>,
+    call: OperatorCall,
     operation: Operation,
     request: object,
     key?: string,
@@ -137,13 +120,15 @@ export class TenantPages {
 
   /**
    * What a page shows of the run that its address names.
+   * @param call of no tenant: runs of all are shown.
    * @param id empty: the address names none.
-   * @param scope of the page; null: it is of no tenant, and shows runs of all.
    * @throws {ApiError} FORBIDDEN for a run of another tenant or mode.
    */
-  async runOfPage(call: Pick<ConsoleCall, 'operator'>, id: string, scope: Scope | null) {
+  async runOfPage(call: OperatorCall & { readonly scope?: Scope }, id: string) {
+    const { scope } = call;
     const run = id === '' ? undefined : await this.run(call, id);
-    const isOfPage = scope === null || (run?.tenant === scope.tenant && run.mode === scope.mode);
+    const isOfPage =
+      scope === undefined || (run?.tenant === scope.tenant && run.mode === scope.mode);
     if (run !== undefined && !isOfPage) throw notOfThisTenant();
     return {
       run: run === undefined ? null : runView(run, timeNow()),
@@ -156,16 +141,13 @@ export class TenantPages {
   }
 
   /** A run of this operator; undefined: there is none of that id. */
-  async run(
-    { operator }: Pick<ConsoleCall, 'operator'>,
-    id: string,
-  ): Promise<ShownRun | undefined> {
+  async run({ operator }: OperatorCall, id: string): Promise<ShownRun | undefined> {
     const run = await this.calls.runs.find(id);
     return run?.by === operator.name ? run : undefined;
   }
 
   /** Runs of this operator, the newest first. */
-  runsOf({ operator }: Pick<ConsoleCall, 'operator'>): Promise<readonly ShownRun[]> {
+  runsOf({ operator }: OperatorCall): Promise<readonly ShownRun[]> {
     return this.calls.runs.list(operator.name);
   }
 
@@ -191,7 +173,7 @@ export class TenantPages {
   }
 
   /** Stops a run of this operator. */
-  async cancel(call: Pick<ConsoleCall, 'operator'>, id: string): Promise<void> {
+  async cancel(call: OperatorCall, id: string): Promise<void> {
     if ((await this.run(call, id)) !== undefined) await this.calls.runs.cancel(id);
   }
 }

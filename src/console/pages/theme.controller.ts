@@ -1,6 +1,4 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { Scope } from '../../domain/scope.js';
+import { HttpCode, Post } from '@nestjs/common';
 import { NotDone } from '../../operations/outcome.js';
 import {
   HISTORY_MAX,
@@ -11,21 +9,21 @@ import {
 } from '../../operations/themes/theme-commands.js';
 import { pageWith } from '../../operations/themes/theme-preview.js';
 import { unknownNames } from '../../themes/unknown-names.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import {
+  FormFor,
+  ForRoles,
+  PageFor,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
 import { faultAt, faultsOf, NO_FAULTS, withFaults, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
 import { template } from '../view/templates.js';
 import { changedLines } from '../view/changed-lines.js';
 import { faultsPage, previewSent, sampleSharePage } from '../view/theme-preview.js';
 import { jsonOf, jsonText } from '../view/typed-document.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const UNKNOWN_SHOWN = 50;
@@ -53,33 +51,17 @@ const content = template(`
 {{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.theme.empty}</p>{{/if}}`);
 
 /** For support: the theme of a tenant. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/theme`)
+@TenantPage('theme')
 export class ConsoleThemeController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('support')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, { locale: queried(query, 'locale').locale, faults: NO_FAULTS });
+  @PageFor('support')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call, { locale: queried(call.query, 'locale').locale, faults: NO_FAULTS });
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('support')
-  async change(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
+  @FormFor('support')
+  async change(@TenantCall() call: TenantCall): Promise<string> {
     const { form } = call;
     const locale = form.text('locale');
     // A roll-back is asked for beside the values, not with them.
@@ -88,56 +70,51 @@ export class ConsoleThemeController {
     if (form.text('action') === 'check') {
       const document = jsonOf(form.text('values'));
       if (document === undefined)
-        return this.shown(call, scope, { ...typed, faults: faultAt('values', NO_JSON) });
+        return this.shown(call, { ...typed, faults: faultAt('values', NO_JSON) });
       const asked = { locale: locale || null, values: document };
-      const faults = faultsOf(await pageWith(this.operations.core, scope, asked));
-      return this.shown(call, scope, { ...typed, faults, compares: true });
+      const faults = faultsOf(await pageWith(this.pages.core, call.scope, asked));
+      return this.shown(call, { ...typed, faults, compares: true });
     }
-    const faults = await this.changed(call, scope);
-    if (faults.problems.length > 0) return this.shown(call, scope, { ...typed, faults });
-    return redirected(call, `${tenantPath(scope)}/theme${queryOf({ locale })}`, 'published');
+    const faults = await this.changed(call);
+    if (faults.problems.length > 0) return this.shown(call, { ...typed, faults });
+    return redirected(call, `${call.tenantPath}/theme${queryOf({ locale })}`, 'published');
   }
 
   /** For the frame of the page: it shows what was typed, and stores nothing. */
   @Post('preview')
   @HttpCode(200)
   @ForRoles('support')
-  async preview(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
+  async preview(@TenantCall() call: TenantCall): Promise<string> {
     const { form } = call;
     const asked = { locale: form.text('locale') || null, values: jsonOf(form.text('values')) };
     if (asked.values === undefined) return previewSent(call, faultsPage([NO_JSON]));
-    const made = await pageWith(this.operations.core, scope, asked);
+    const made = await pageWith(this.pages.core, call.scope, asked);
     if (made instanceof NotDone) return previewSent(call, faultsPage(faultsOf(made).problems));
     return previewSent(call, sampleSharePage(made));
   }
 
   /** The faults in what was typed; none: it is done. */
-  private async changed(call: ConsoleCall, scope: Scope): Promise<Faults> {
+  private async changed(call: TenantCall): Promise<Faults> {
     const { form } = call;
     const locale = form.text('locale') || null;
     const version = Number(form.text('version'));
     if (form.text('action') === 'rollback')
       return faultsOf(
-        await this.pages.recorded(call, [scope, 'theme rollback'], (core, meta) =>
+        await this.pages.recorded(call, 'theme rollback', (core, meta) =>
           rollBackTheme(core, meta, { locale, version }),
         ),
       );
     const values = jsonOf(form.text('values'));
     if (values === undefined) return faultAt('values', NO_JSON);
     return faultsOf(
-      await this.pages.recorded(call, [scope, 'theme put'], (core, meta) =>
+      await this.pages.recorded(call, 'theme put', (core, meta) =>
         putTheme(core, meta, { locale, values, expected: version }),
       ),
     );
   }
 
   private async shown(
-    call: ConsoleCall,
-    scope: Scope,
+    call: TenantCall,
     asked: {
       readonly locale: string;
       readonly values?: string;
@@ -145,22 +122,21 @@ export class ConsoleThemeController {
       readonly compares?: boolean;
     },
   ): Promise<string> {
-    const { core } = this.operations;
+    const { core } = this.pages;
     const locale = asked.locale || null;
-    const values = await showTheme(core, scope, { locale, version: undefined });
-    const history = await showThemeHistory(core, scope, { locale, limit: VERSIONS_SHOWN });
+    const values = await showTheme(core, call.scope, { locale, version: undefined });
+    const history = await showThemeHistory(core, call.scope, { locale, limit: VERSIONS_SHOWN });
     const unread = values instanceof NotDone ? values : history;
     const faults = withFaults(asked.faults, faultsOf(unread, { values: 'locale' }));
     const versions = history instanceof NotDone ? [] : history;
     const published = jsonText(values instanceof NotDone ? {} : values);
     const isCompared = asked.compares === true;
     const shown = asked.values === undefined ? values : jsonOf(asked.values);
-    const frame = { title: TEXTS.sections.theme, scope, section: '/theme', faults };
-    return pageSent(call, frame, content, {
+    return pageSent(call, { of: 'theme', faults }, content, {
       locale: asked.locale,
       version: versions[0]?.version ?? 0,
       values: asked.values ?? published,
-      previewPath: `${tenantPath(scope)}/theme/preview`,
+      previewPath: `${call.tenantPath}/theme/preview`,
       unknown: unknownNames(shown)
         .slice(0, UNKNOWN_SHOWN)
         .map(({ path, names }) => ({ path, names: names.join(', ') })),

@@ -1,21 +1,11 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { breakInWords } from '../../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../../chain/digest-document.js';
-import type { Scope } from '../../domain/scope.js';
 import type { Verification } from '../../operations/ledger/ledger-verification.js';
 import { digest, verify } from '../../operations/ledger/ledger-check.operations.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { faultAt, NO_FAULTS, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
 import { template } from '../view/templates.js';
-import {
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const content = template(`
@@ -45,75 +35,63 @@ const content = template(`
 {{/if}}`);
 
 /** For finance: proof that the ledger was not tampered with. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/verify`)
+@TenantPage('verify')
 export class ConsoleVerifyController {
   constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @ForRoles('finance')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    const { run: id, format } = queried(query, 'run', 'format');
-    const { operation, result } = await this.pages.runOfPage(call, id, scope);
+  @PageFor('finance')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const { run: id, format } = queried(call.query, 'run', 'format');
+    const { operation, result } = await this.pages.runOfPage(call, id);
     if (format === 'json' && operation === 'ledger digest' && result !== undefined) {
       void call.reply
         .header('Content-Type', 'application/json; charset=utf-8')
         .header('Content-Disposition', 'attachment; filename="digest.json"');
       return `${JSON.stringify(result)}\n`;
     }
-    return this.shown(call, scope, { id, faults: NO_FAULTS });
+    return this.shown(call, { id, faults: NO_FAULTS });
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('finance')
-  async start(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    if (call.form.text('action') === 'digest') return this.startDigest(call, scope);
+  @FormFor('finance')
+  async start(@TenantCall() call: TenantCall): Promise<string> {
+    if (call.form.text('action') === 'digest') return this.startDigest(call);
     const file = call.form.file('digest');
     const outside = file === undefined ? undefined : asDigestDocument(jsonOf(file));
     if (file !== undefined && outside === undefined)
-      return this.shown(call, scope, {
+      return this.shown(call, {
         id: '',
         faults: faultAt('digest', TEXTS.verify.noDigest),
       });
-    if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
-      return this.shown(call, scope, {
+    if (
+      outside !== undefined &&
+      (outside.tenant !== call.scope.tenant || outside.mode !== call.scope.mode)
+    )
+      return this.shown(call, {
         id: '',
         faults: faultAt('digest', TEXTS.verify.digestOfOthers(outside.tenant, outside.mode)),
       });
-    const run = await this.pages.startedRun(call, verify, { ...scope, digest: outside });
-    return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
+    const run = await this.pages.startedRun(call, verify, { ...call.scope, digest: outside });
+    return redirected(call, `${call.tenantPath}/verify${queryOf({ run })}`);
   }
 
-  private async startDigest(call: ConsoleCall, scope: Scope): Promise<string> {
-    const run = await this.pages.startedRun(call, digest, { ...scope, sign: true });
-    return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
+  private async startDigest(call: TenantCall): Promise<string> {
+    const run = await this.pages.startedRun(call, digest, { ...call.scope, sign: true });
+    return redirected(call, `${call.tenantPath}/verify${queryOf({ run })}`);
   }
 
   private async shown(
-    call: ConsoleCall,
-    scope: Scope,
+    call: TenantCall,
     { id, faults }: { readonly id: string; readonly faults: Faults },
   ): Promise<string> {
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
     const isOf = (name: string): boolean => result !== undefined && operation === name;
     const verification = isOf('ledger verify') ? (result as Verification) : null;
     const broken = verification?.firstBroken;
     const sentence = broken ? breakInWords(broken) : TEXTS.verify.isBroken;
-    const frame = { title: TEXTS.sections.verify, scope, section: '/verify', faults, ...refresh };
-    return pageSent(call, frame, content, {
+    return pageSent(call, { of: 'verify', faults, ...refresh }, content, {
       run,
       isGone,
-      here: `${tenantPath(scope)}/verify${queryOf({ run: id })}`,
+      here: `${call.tenantPath}/verify${queryOf({ run: id })}`,
       verification,
       firstBreak: `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}.`,
       digest: isOf('ledger digest') ? (result as DigestDocument) : null,

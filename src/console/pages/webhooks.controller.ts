@@ -1,6 +1,3 @@
-import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
 import type { StaffMeta } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
@@ -24,20 +21,12 @@ import {
 import { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
-import { OperationsCore } from '../../http/operations/operations-core.js';
-import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf, NO_FAULTS, withFaults, type FieldNames, type Faults } from '../view/faults.js';
-import { tenantPath, type DoneKey } from '../view/layout.js';
+import type { DoneKey } from '../view/layout.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import {
-  ofThisTenant,
-  queried,
-  queryOf,
-  TENANT_ROUTE,
-  TenantPages,
-  type TenantParameters,
-} from './tenant-pages.js';
+import { ofThisTenant, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const SHOWN_MAX = 100;
@@ -140,35 +129,21 @@ ${boxes}
 {{else}}<p class="empty">${TEXTS.webhooks.noDelivery}</p>{{/if}}`);
 
 /** For support: endpoints, deliveries and their attempts. */
-@ApiExcludeController()
-@Controller(`${TENANT_ROUTE}/webhooks`)
+@TenantPage('webhooks')
 export class ConsoleWebhooksController {
   constructor(
     private readonly pages: TenantPages,
-    private readonly operations: OperationsCore,
     private readonly guard: EndpointGuard,
     private readonly tests: TestDeliveries,
   ) {}
 
-  @Get()
-  @ForRoles('support')
-  async page(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-    @QueryParameters() query: unknown,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, query, {});
+  @PageFor('support')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call, call.query, {});
   }
 
-  @Post()
-  @HttpCode(200)
-  @ForRoles('support')
-  async act(
-    @ConsoleCall() call: ConsoleCall,
-    @Param() parameters: TenantParameters,
-  ): Promise<string> {
-    const scope = await this.pages.scopeOf(parameters);
+  @FormFor('support')
+  async act(@TenantCall() call: TenantCall): Promise<string> {
     const { form } = call;
     const typed = {
       isAdding: form.text('action') === 'add',
@@ -177,21 +152,21 @@ export class ConsoleWebhooksController {
       types: form.all('types'),
       since: form.text('since'),
     };
-    const outcome = await this.done(call, scope);
+    const outcome = await this.done(call);
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, {}, { faults: faultsOf(outcome, fieldsOf(typed)), typed });
-    if (isIssuedSecret(outcome)) return this.shown(call, scope, {}, { issued: outcome });
-    return redirected(call, `${tenantPath(scope)}/webhooks`, doneBy(form.text('action')));
+      return this.shown(call, {}, { faults: faultsOf(outcome, fieldsOf(typed)), typed });
+    if (isIssuedSecret(outcome)) return this.shown(call, {}, { issued: outcome });
+    return redirected(call, `${call.tenantPath}/webhooks`, doneBy(form.text('action')));
   }
 
-  private done(call: ConsoleCall, scope: Scope): Promise<Outcome<unknown>> {
+  private done(call: TenantCall): Promise<Outcome<unknown>> {
     const { form } = call;
     const action = form.text('action');
     const endpoint = form.text('endpoint');
     const recorded = <T>(
       operation: string,
       work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
-    ): Promise<Outcome<T>> => this.pages.recorded(call, [scope, `webhook ${operation}`], work);
+    ): Promise<Outcome<T>> => this.pages.recorded(call, `webhook ${operation}`, work);
     switch (action) {
       case 'add':
         return recorded('subscribe', (core, meta) =>
@@ -208,7 +183,9 @@ export class ConsoleWebhooksController {
       case 'remove':
         return recorded('unsubscribe', (core, meta) => removeEndpoint(core, meta, endpoint));
       case 'test':
-        return recorded('test', (core) => queueEndpointTest(core, scope, endpoint, this.tests));
+        return recorded('test', (core) =>
+          queueEndpointTest(core, call.scope, endpoint, this.tests),
+        );
       case 'rotate':
         return recorded('rotate-secret', (core, meta) =>
           rotateEndpointSecret(core, meta, {
@@ -221,18 +198,17 @@ export class ConsoleWebhooksController {
         return recorded('enable', (core, meta) => enableEndpoint(core, meta, endpoint));
       case 'resend':
         return recorded('resend', (core) =>
-          resendDeliveries(core, scope, { delivery: form.text('delivery') }),
+          resendDeliveries(core, call.scope, { delivery: form.text('delivery') }),
         );
       default:
         return recorded('resend', (core) =>
-          resendDeliveries(core, scope, { endpoint, since: form.text('since') }),
+          resendDeliveries(core, call.scope, { endpoint, since: form.text('since') }),
         );
     }
   }
 
   private async shown(
-    call: ConsoleCall,
-    scope: Scope,
+    call: TenantCall,
     query: unknown,
     {
       faults = NO_FAULTS,
@@ -244,29 +220,28 @@ export class ConsoleWebhooksController {
       readonly typed?: Typed;
     },
   ): Promise<string> {
-    const { core } = this.operations;
+    const { core } = this.pages;
     const { delivery: id, ...asked } = queried(
       query,
       ...(['endpoint', 'state', 'type', 'since', 'delivery'] as const),
     );
     const order = queried(query, 'sort', 'dir');
     const state = STATES.find((one) => one === asked.state);
-    const endpoints = await endpointsToChange(core, scope);
-    const deliveries = await showDeliveries(core, scope, {
+    const endpoints = await endpointsToChange(core, call.scope);
+    const deliveries = await showDeliveries(core, call.scope, {
       endpoint: asked.endpoint || undefined,
       type: asked.type || undefined,
       since: asked.since || undefined,
       state,
       limit: SHOWN_MAX,
     });
-    const delivery = id === '' ? null : ofThisTenant(await showDelivery(core, scope, id));
+    const delivery = id === '' ? null : ofThisTenant(await showDelivery(core, call.scope, id));
     const refused = withFaults(faults, withFaults(faultsOf(deliveries), faultsOf(delivery)));
     const found = deliveries instanceof NotDone ? [] : deliveries;
     const pathOf = (sorted: AskedOrder): string => queryOf({ ...asked, ...sorted });
     const { rows, heads } = inOrder(found, COLUMNS, order, pathOf);
     const sorted = inOrder(endpoints, ENDPOINT_COLUMNS, order, pathOf);
-    const frame = { title: TEXTS.sections.webhooks, scope, section: '/webhooks', faults: refused };
-    return pageSent(call, frame, content, {
+    return pageSent(call, { of: 'webhooks', faults: refused }, content, {
       endpoints: sorted.rows.map((one) => endpointRow(one, typed)),
       endpointHeads: sorted.heads,
       deliveries: rows,

@@ -6,6 +6,7 @@ import type { OperatorSessions } from '../../operations/sessions/operator-sessio
 import type { AccessRule } from '../../http/edge/access.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import { clientAddress, countedAddress } from '../../http/edge/client-address.js';
+import type { Scope } from '../../domain/scope.js';
 import { FailedCredentials } from '../../http/limits/call-limit.js';
 import { noteFacts } from '../../http/edge/request-facts.js';
 import { Form } from './form.js';
@@ -26,6 +27,8 @@ export interface ConsoleRequest {
   /** How people see the amounts of the page; undefined: as numbers. */
   readonly money: Money | undefined;
   form: Form;
+  /** Of the tenant whose page it is. */
+  scope?: Scope;
 }
 
 export interface ConsoleSession {
@@ -56,7 +59,7 @@ export class ConsoleGate {
   constructor(
     private readonly operators: CurrentOperators,
     private readonly sessions: Pick<OperatorSessions, 'begin' | 'find' | 'end'>,
-    private readonly refused: Pick<RefusedVisits, 'record'>,
+    private readonly refused: Pick<RefusedVisits, 'record' | 'scopeOf'>,
     private readonly moneyOf: (place: Place) => Promise<Money> | undefined = () => undefined,
   ) {}
 
@@ -90,14 +93,26 @@ export class ConsoleGate {
   }
 
   /**
-   * Reads the form of a request.
-   * @throws {ApiError} FORBIDDEN for one without the session's token, and for a body that is no
-   * form, which has none; BAD_REQUEST for such a body where no token is needed, and for text that
-   * cannot be stored.
+   * Reads the form of a request, and finds the tenant of its page.
+   * @throws {ApiError} TENANT_NOT_FOUND, also for another mode than live and test; FORBIDDEN for a
+   * form without the session's token, and for a body that is no form, which has none; BAD_REQUEST
+   * for such a body where no token is needed, and for text that cannot be stored.
    */
-  async readForm(request: FastifyRequest, { open = false }: AccessRule): Promise<void> {
-    const { console: entered, body } = request;
-    if (entered === null || request.method === 'GET' || request.method === 'HEAD') return;
+  async readRequest(request: FastifyRequest, access: AccessRule): Promise<void> {
+    const { console: entered, method } = request;
+    if (entered === null) return;
+    if (method !== 'GET' && method !== 'HEAD') await this.readForm(request.body, entered, access);
+    if (Reflect.get(Object(request.params), 'tenant') === undefined) return;
+    const scope = await this.refused.scopeOf(request.params);
+    if (scope === undefined) throw new ApiError('TENANT_NOT_FOUND');
+    entered.scope = scope;
+  }
+
+  private async readForm(
+    body: unknown,
+    entered: ConsoleRequest,
+    { open = false }: AccessRule,
+  ): Promise<void> {
     const form = Buffer.isBuffer(body) ? await Form.parse(body, entered.contentType) : Form.EMPTY;
     if (form === undefined && open) throw badRequest('the body is not a form');
     entered.form = form ?? Form.EMPTY;
@@ -176,12 +191,12 @@ function refuseOtherOrigin({ headers, host }: FastifyRequest): void {
   if (!URL.canParse(origin) || new URL(origin).host !== host) throw new ApiError('FORBIDDEN');
 }
 
-/** Reads the forms of the console, and records operators who are refused a page. */
+/** Reads the requests of the console, and records operators who are refused a page. */
 export function serveConsole(server: FastifyInstance, gate: ConsoleGate): void {
   server.addHook('preHandler', (request, _reply, done) => {
     const { access } = request.routeOptions.config;
     if (access?.kind !== 'console') return done();
-    gate.readForm(request, access).then(() => done(), done);
+    gate.readRequest(request, access).then(() => done(), done);
   });
   server.addHook('onSend', (request, reply, _payload, done) => {
     const { access } = request.routeOptions.config;

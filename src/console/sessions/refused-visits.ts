@@ -60,7 +60,8 @@ export class RefusedVisits {
     });
   }
 
-  private async scopeOf(parameters: unknown): Promise<Scope | undefined> {
+  /** The tenant and mode of a page, by the parameters of its path; undefined: there is none. */
+  async scopeOf(parameters: unknown): Promise<Scope | undefined> {
     const { tenant, mode } = parameters as { readonly tenant?: unknown; readonly mode?: unknown };
     const known = MODES.find((one) => one === mode);
     if (known === undefined || typeof tenant !== 'string' || !isAlias(tenant)) return undefined;

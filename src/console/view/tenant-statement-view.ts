@@ -1,9 +1,9 @@
-import { onPage } from './paging.js';
 import {
   MOVEMENTS,
   type TenantStatement,
   type TenantStatementLine,
 } from '../../operations/ledger/tenant-statement.js';
+import { onPage } from './paging.js';
 import { inOrder, type AskedOrder, type Column } from './sorting.js';
 import { partial } from './templates.js';
 import { TEXTS } from '../texts.js';
