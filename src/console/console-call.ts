@@ -46,6 +46,7 @@ export interface ConsoleCall {
   readonly money: Money | undefined;
   /** Of a POST; empty for other methods. */
   readonly form: Form;
+  /** Empty for a POST. */
   readonly query: unknown;
   readonly reply: FastifyReply;
   readonly requestId: string;
@@ -98,7 +99,7 @@ function callOf(context: ExecutionContext): ConsoleCall {
     session,
     money: entered.money,
     form: entered.form,
-    query: request.query,
+    query: request.method === 'POST' ? {} : request.query,
     reply,
     requestId: request.id,
     done: doneOf(request),
@@ -142,9 +143,12 @@ export const PageFor = (...roles: readonly OperatorRole[]): MethodDecorator =>
 export const FormFor = (...roles: readonly OperatorRole[]): MethodDecorator =>
   applyDecorators(Post(), HttpCode(200), ForRoles(...roles));
 
-/** The page of a tenant below this path, whose calls are `TenantCall`s. */
-export const TenantPage = (path = ''): ClassDecorator =>
-  applyDecorators(ApiExcludeController(), Controller(`console/tenants/:tenant/:mode/${path}`));
+/** Pages of a tenant below this path, with a `TenantCall`. */
+export const TenantPage = (...path: readonly string[]): ClassDecorator =>
+  applyDecorators(
+    ApiExcludeController(),
+    Controller(['console/tenants/:tenant/:mode', ...path].join('/')),
+  );
 
 /** A route of the console for these roles, with a file that is sent while it is read. */
 export const FileForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
@@ -221,7 +225,7 @@ export async function longPageSent(
   }
   void call.reply.headers(PAGE_HEADERS);
   const rest = made.then(restOfPage, call.errorBelowHeading);
-  const start = startOfPage({ ...framed(frame), ...call, done: undefined });
+  const start = startOfPage({ ...framed(frame), ...call });
   return Readable.from(
     (async function* () {
       yield start;

@@ -13,15 +13,15 @@ import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { pause } from '../../foundation/pause.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { faultsIn, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
-import { inOrder, AS_LISTED, type AskedOrder, type Column } from '../view/sorting.js';
+import type { Form } from '../sessions/form.js';
+import { faultsIn, faultsOf, type Faults } from '../view/faults.js';
+import { inOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const FIELDS = ['account', 'user', 'unit', 'amount', 'reason'] as const;
 const BY_LINES = Object.fromEntries(FIELDS.map((name) => [`${name}:`, name]));
-type Typed = Readonly<Record<(typeof FIELDS)[number] | 'key', string>>;
 const SHOWN_MAX = 200;
 
 type ShownProposal = Proposal & { readonly isOwn: boolean };
@@ -74,39 +74,33 @@ export class ConsoleCorrectionsController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('finance')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    const order = queried(call.query, 'sort', 'dir');
-    return this.shown(call, { faults: NO_FAULTS, typed: NOTHING_TYPED, order });
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
   @FormFor('finance')
-  async decide(@TenantCall() call: TenantCall): Promise<string> {
+  decide(@TenantCall() call: TenantCall): Promise<string> {
     return call.form.text('action') === 'approve' ? this.approve(call) : this.propose(call);
   }
 
   private async propose(call: TenantCall): Promise<string> {
-    const { form } = call;
-    const typed = Object.fromEntries(
-      [...FIELDS, 'key' as const].map((name) => [name, form.text(name)]),
-    ) as Typed;
-    const { key, amount, ...correction } = typed;
+    const { amount, ...correction } = typedIn(call.form);
+    const key = call.form.text('key') || undefined;
     const asked = proposalRequest.safeParse({
       ...correction,
       amount: /^[+-]?\d+$/.test(amount) ? Number(amount) : NaN,
     });
     if (!asked.success)
-      return this.shown(call, {
-        faults: faultsIn(
+      return this.shown(
+        call,
+        faultsIn(
           asked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
           BY_LINES,
         ),
-        typed,
-      });
+      );
     const request = { ...call.scope, ...asked.data };
-    const outcome = await afterTheFirst(() =>
-      this.pages.called(call, propose, request, key === '' ? undefined : key),
-    );
-    if (outcome instanceof NotDone) return this.shown(call, { faults: faultsOf(outcome), typed });
+    const outcome = await afterTheFirst(() => this.pages.called(call, propose, request, key));
+    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
     return redirected(call, `${call.tenantPath}/corrections`, 'proposed');
   }
 
@@ -120,21 +114,10 @@ export class ConsoleCorrectionsController {
       return redirected(call, `${call.tenantPath}/corrections`, 'approved');
     if (outcome.because.code === 'PROPOSAL_IS_OWN')
       throw new ApiError('FORBIDDEN', { message: faultsOf(outcome).problems.join() });
-    return this.shown(call, { faults: faultsOf(outcome), typed: NOTHING_TYPED });
+    return this.shown(call, faultsOf(outcome));
   }
 
-  private async shown(
-    call: TenantCall,
-    {
-      faults,
-      typed,
-      order = AS_LISTED,
-    }: {
-      readonly faults: Faults;
-      readonly typed: Typed;
-      readonly order?: AskedOrder;
-    },
-  ): Promise<string> {
+  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
     const waiting = await this.pages.recorded(call, 'ledger proposals', async (core) => {
       const selection = { state: 'waiting', limit: SHOWN_MAX, now: Date.now() } as const;
       const result = await listProposals(core, call.scope, selection);
@@ -142,17 +125,19 @@ export class ConsoleCorrectionsController {
     });
     if (waiting instanceof NotDone) throw new Error('proposals are never refused');
     const { name } = call.operator;
-    const key = typed.key === '' ? randomUUID() : typed.key;
     return pageSent(call, { of: 'corrections', faults }, content, {
-      typed: { ...typed, key },
+      typed: { ...typedIn(call.form), key: call.form.text('key') || randomUUID() },
       ...inOrder(
         waiting.map((one) => ({ ...one, isOwn: one.proposedBy === name })),
         COLUMNS,
-        order,
-        (sorted) => queryOf(sorted),
+        queried(call.query, 'sort', 'dir'),
+        queryOf,
       ),
     });
   }
 }
 
-const NOTHING_TYPED: Typed = { account: '', user: '', unit: '', amount: '', reason: '', key: '' };
+const typedIn = (form: Form) =>
+  Object.fromEntries(FIELDS.map((name) => [name, form.text(name)])) as Readonly<
+    Record<(typeof FIELDS)[number], string>
+  >;

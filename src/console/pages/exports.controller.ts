@@ -9,33 +9,19 @@ import {
   showExport,
 } from '../../operations/exports/export-commands.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
-import {
-  ConsoleCall,
-  FormFor,
-  PageFor,
-  pageSent,
-  redirected,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import {
   EXPORT_FILTERS,
   EXPORTS_SHOWN_MAX,
   FILTERS,
   exportsContent,
   exportsView,
-  NOTHING_TYPED,
   type TypedExport,
 } from '../view/exports-view.js';
-import { faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
+import type { Form } from '../sessions/form.js';
+import { faultsOf, type FieldNames, type Faults } from '../view/faults.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
-
-interface Shown {
-  readonly query: unknown;
-  readonly faults: Faults;
-  readonly typed: TypedExport;
-}
 
 /** For support: files with the data of a tenant. */
 @TenantPage('exports')
@@ -43,21 +29,15 @@ export class ConsoleExportsController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('support')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call, { query: call.query, faults: NO_FAULTS, typed: NOTHING_TYPED });
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
   @FormFor('support')
   async change(@TenantCall() call: TenantCall): Promise<string> {
     const asks = call.form.text('action') === 'ask';
-    const typed = asks ? typedIn(call) : NOTHING_TYPED;
-    const outcome = asks ? await this.ask(call, typed) : await this.cancel(call);
-    if (outcome instanceof NotDone)
-      return this.shown(call, {
-        query: {},
-        faults: faultsOf(labelled(outcome), BY_LINES),
-        typed,
-      });
+    const outcome = asks ? await this.ask(call, typedIn(call.form)) : await this.cancel(call);
+    if (outcome instanceof NotDone) return this.shown(call, faultsOf(labelled(outcome), BY_LINES));
     const asked = outcome.id;
     return redirected(call, `${call.tenantPath}/exports${asks ? queryOf({ asked }) : ''}`);
   }
@@ -71,13 +51,12 @@ export class ConsoleExportsController {
         code: 'EXPORT_NOT_ASKED_FOR',
         reasons: [TEXTS.exports.nothingChosen],
       });
-    const filters = EXPORT_FILTERS.flatMap((filter) =>
-      typed[filter] === '' ? [] : [[filter, typed[filter]] as const],
-    );
+    const filters = EXPORT_FILTERS.filter((filter) => typed[filter] !== '');
+    const params = Object.fromEntries(filters.map((filter) => [filter, typed[filter]]));
     const texts = {
-      name: name === '' ? null : name,
+      name: name || null,
       requester: call.operator.name,
-      params: filters.length === 0 ? null : Object.fromEntries(filters),
+      params: filters.length === 0 ? null : params,
     };
     return this.pages.recorded(call, 'export run', (core, meta) =>
       requestExport(core, meta, { exportType, format, texts }),
@@ -100,12 +79,12 @@ export class ConsoleExportsController {
     return one instanceof NotDone ? listed : [one, ...listed];
   }
 
-  private async shown(call: TenantCall, { query, faults, typed }: Shown): Promise<string> {
-    const { asked, ...order } = queried(query, 'asked', 'sort', 'dir');
+  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
+    const { asked, ...order } = queried(call.query, 'asked', 'sort', 'dir');
     const found = await this.found(call.scope, asked);
     const view = exportsView(
       found instanceof NotDone ? [] : found,
-      { typed, notices: faultsOf(found).problems },
+      { typed: typedIn(call.form), notices: faultsOf(found).problems },
       `${call.tenantPath}/exports`,
       { asked: order, pathOf: (sorted) => queryOf({ asked, ...sorted }) },
     );
@@ -131,9 +110,7 @@ function labelled(outcome: NotDone): NotDone {
   return new NotDone({ ...because, reasons });
 }
 
-const typedIn = ({ form }: ConsoleCall): TypedExport => ({
-  ...NOTHING_TYPED,
-  ...Object.fromEntries(
-    ['type', 'format', 'name', ...EXPORT_FILTERS].map((name) => [name, form.text(name)]),
-  ),
-});
+const typedIn = (form: Form): TypedExport =>
+  Object.fromEntries(
+    (['type', 'format', 'name', ...EXPORT_FILTERS] as const).map((name) => [name, form.text(name)]),
+  ) as TypedExport;

@@ -2,7 +2,7 @@ import { resendOneMail, showMails, type ShownMail } from '../../operations/mails
 import { NotDone } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { TEXTS } from '../texts.js';
-import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
+import { faultsOf, type Faults } from '../view/faults.js';
 import { inOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -18,7 +18,6 @@ const COLUMNS: readonly Column<ShownMail>[] = [
   { label: TEXTS.mails.mail },
   { label: TEXTS.common.resend },
 ];
-const NOTHING_ASKED = { state: '', sort: '', dir: '' };
 const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
 
 const content = template(`
@@ -38,8 +37,8 @@ export class ConsoleMailsController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('support')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call, queried(call.query, 'state', 'sort', 'dir'), NO_FAULTS);
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
   @FormFor('support')
@@ -48,15 +47,12 @@ export class ConsoleMailsController {
     const outcome = await this.pages.recorded(call, 'mail resend', (core) =>
       resendOneMail(core, call.scope, id),
     );
-    if (outcome instanceof NotDone) return this.shown(call, NOTHING_ASKED, faultsOf(outcome));
+    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
     return redirected(call, `${call.tenantPath}/mails`, 'resent');
   }
 
-  private async shown(
-    call: TenantCall,
-    { state: asked, ...order }: typeof NOTHING_ASKED,
-    faults: Faults,
-  ): Promise<string> {
+  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
+    const { state: asked, ...order } = queried(call.query, 'state', 'sort', 'dir');
     const state = STATES.find((one) => one === asked);
     const mails = await showMails(this.pages.core, call.scope, { state, limit: SHOWN_MAX });
     const { rows, heads } = inOrder(mails, COLUMNS, order, (sorted) =>
@@ -64,10 +60,7 @@ export class ConsoleMailsController {
     );
     return pageSent(call, { of: 'mails', faults }, content, {
       heads,
-      mails: rows.map((mail) => ({
-        ...mail,
-        hasEnded: mail.state !== 'PENDING',
-      })),
+      mails: rows.map((mail) => ({ ...mail, hasEnded: mail.state !== 'PENDING' })),
       state: state ?? '',
       states: STATES,
       isCut: mails.length === SHOWN_MAX,

@@ -14,7 +14,7 @@ import { OwnWrites } from '../../http/writing/own-writes.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import { queried, queryOf, TenantPages } from './tenant-pages.js';
+import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const PAGE = 50;
@@ -66,8 +66,8 @@ export class ConsoleModerationController {
   ) {}
 
   @PageFor('support')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call, queried(call.query, 'offset', 'waiting', 'sort', 'dir'), {});
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
   @FormFor('support')
@@ -75,18 +75,11 @@ export class ConsoleModerationController {
     const { form } = call;
     const chosen = [...new Set(form.all('referral'))];
     const action = actionOf(form.text('side'), form.text('action'));
-    const waiting = form.text('waiting') === 'referrer' ? 'referrer' : '';
-    const firstPage = { offset: '', waiting, sort: '', dir: '' };
+    const { waiting } = given(call, 'waiting');
     if (chosen.length === 0 || chosen.length > 100)
-      return this.shown(call, firstPage, {
-        chosen,
-        faults: faultAt(null, TEXTS.moderation.chooseSome),
-      });
+      return this.shown(call, faultAt(null, TEXTS.moderation.chooseSome), chosen);
     if (action === undefined)
-      return this.shown(call, firstPage, {
-        chosen,
-        faults: faultAt(null, TEXTS.moderation.decide),
-      });
+      return this.shown(call, faultAt(null, TEXTS.moderation.decide), chosen);
     const outcome = await this.pages.recorded(call, 'referral moderate', async (core, meta) => {
       const asked = chosen.map((referralId) => ({
         referralId,
@@ -98,8 +91,7 @@ export class ConsoleModerationController {
       const parameters = { action, referrals: chosen.length };
       return { result, parameters, completed: `${chosen.length} referrals are moderated` };
     });
-    if (outcome instanceof NotDone)
-      return this.shown(call, firstPage, { chosen, faults: faultsOf(outcome) });
+    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome), chosen);
     this.ownWrites.note(call.scope, outcome.position, true);
     const queue = `${call.tenantPath}/moderation${queryOf({ waiting })}`;
     return redirected(call, queue, 'moderated');
@@ -107,8 +99,8 @@ export class ConsoleModerationController {
 
   private async shown(
     call: TenantCall,
-    { sort, dir, ...asked }: Asked,
-    { chosen = [], faults }: { readonly chosen?: readonly string[]; readonly faults?: Faults },
+    faults?: Faults,
+    chosen: readonly string[] = [],
   ): Promise<string> {
     await this.ownWrites.visible({
       scope: call.scope,
@@ -116,8 +108,9 @@ export class ConsoleModerationController {
       atLeast: undefined,
       departure: AbortSignal.timeout(WAIT_MS),
     });
-    const offset = /^\d{1,6}$/.test(asked.offset) ? Number(asked.offset) : 0;
-    const isReferrer = asked.waiting === 'referrer';
+    const { offset: typed, ...order } = queried(call.query, 'offset', 'sort', 'dir');
+    const offset = /^\d{1,6}$/.test(typed) ? Number(typed) : 0;
+    const isReferrer = given(call, 'waiting').waiting === 'referrer';
     const [ofReferred, ofReferrer] = WAITING;
     const [{ totalCount, items }, other] = await Promise.all([
       this.referrals.list(call.scope, isReferrer ? ofReferrer : ofReferred, {
@@ -135,9 +128,8 @@ export class ConsoleModerationController {
     );
     const path = `${call.tenantPath}/moderation`;
     const waiting = isReferrer ? 'referrer' : '';
-    const pageAt = (at: number, order: AskedOrder): string =>
-      `${path}${queryOf({ waiting, offset: at === 0 ? '' : String(at), ...order })}`;
-    const order = { sort, dir };
+    const pageAt = (at: number, sorted: AskedOrder): string =>
+      `${path}${queryOf({ waiting, offset: at === 0 ? '' : String(at), ...sorted })}`;
     const listed = items.map((one) => ({
       ...shownReferral(one, people, call.tenantPath),
       isChosen: chosen.includes(one.referralId),
@@ -155,8 +147,6 @@ export class ConsoleModerationController {
 }
 
 const WAITING = [{ referredStatus: 'PENDING' }, { referrerStatus: 'PENDING' }] as const;
-
-type Asked = AskedOrder & Readonly<Record<'offset' | 'waiting', string>>;
 
 const highestScore = (signals: readonly { readonly score: number }[]): number | null =>
   signals.length === 0 ? null : Math.max(...signals.map(({ score }) => score));

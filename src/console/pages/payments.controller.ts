@@ -12,9 +12,9 @@ import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import { OperatedPayments } from '../../http/operations/operated-payments.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
-import { faultAt, faultsOf, NO_FAULTS, type Faults, type FieldNames } from '../view/faults.js';
+import { faultAt, faultsOf, type Faults, type FieldNames } from '../view/faults.js';
 import { hasRole } from '../view/layout.js';
-import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
@@ -63,12 +63,6 @@ const content = template(`
 {{/if}}
 {{/if}}`);
 
-interface Shown {
-  readonly faults?: Faults;
-  readonly run?: string;
-  readonly order?: AskedOrder;
-}
-
 /** By the beginnings of the reasons of `connectPayments`. */
 const BY_LINES: FieldNames = {
   'the secret key ': 'secretKey',
@@ -85,9 +79,8 @@ export class ConsolePaymentsController {
   ) {}
 
   @PageFor('finance', 'support')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    const { run, ...order } = queried(call.query, 'run', 'sort', 'dir');
-    return this.shown(call, { run, order });
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
   @FormFor('finance', 'support')
@@ -101,13 +94,13 @@ export class ConsolePaymentsController {
     if (operation.isLong) {
       const since = form.text('since') || undefined;
       const from = timeOf('since', since, timeNow());
-      if (from instanceof NotDone) return this.shown(call, { faults: faultsOf(from) });
+      if (from instanceof NotDone) return this.shown(call, faultsOf(from));
       const request = { ...scope, ...(action === 'sync' && { since }) };
       const run = await this.pages.startedRun(call, operation, request);
       return redirected(call, path + queryOf({ run }));
     }
     if (action === 'disconnect' && form.text('confirmed') !== 'stripe')
-      return this.shown(call, { faults: faultAt('confirmed', TEXTS.payments.notConfirmed) });
+      return this.shown(call, faultAt('confirmed', TEXTS.payments.notConfirmed));
     const outcome = await this.pages.called(call, operation, {
       ...scope,
       provider: 'stripe',
@@ -115,31 +108,25 @@ export class ConsolePaymentsController {
       webhookSecret: form.text('webhookSecret'),
       apiBase: form.text('apiBase') || undefined,
     });
-    if (outcome instanceof NotDone)
-      return this.shown(call, { faults: faultsOf(outcome, BY_LINES) });
+    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome, BY_LINES));
     return redirected(call, path);
   }
 
-  private async shown(
-    call: TenantCall,
-    { faults = NO_FAULTS, run: id = '', order = AS_LISTED }: Shown,
-  ): Promise<string> {
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
+  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
+    const { run: id, ...order } = queried(call.query, 'run', 'sort', 'dir');
+    const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
+    const reconciled = resultOf<PaymentReconciliation>('payment reconcile');
     const found = await showPayments(this.pages.core, this.payments, call.scope);
-    const isOf = (name: string): boolean => result !== undefined && operation === name;
     return pageSent(call, { of: 'payments', faults, ...refresh }, content, {
       isSupport: hasRole(call.operator, ['support']),
       isFinance: hasRole(call.operator, ['finance']),
       payments: found instanceof NotDone ? null : found,
       typedBase: call.form.text('apiBase'),
       typedSince: call.form.text('since'),
-      run,
-      isGone,
+      ...values,
       here: `${call.tenantPath}/payments${queryOf({ run: id })}`,
-      synced: isOf('payment sync') ? (result as Synced) : null,
-      reconciled: isOf('payment reconcile')
-        ? shownReconciliation(result as PaymentReconciliation, order, id)
-        : null,
+      synced: resultOf<Synced>('payment sync'),
+      reconciled: reconciled && shownReconciliation(reconciled, order, id),
     });
   }
 }

@@ -4,31 +4,21 @@ import { close, reopen } from '../../operations/ledger/statement.operations.js';
 import { NotDone } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { TEXTS } from '../texts.js';
-import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
-import { inOrder, AS_LISTED, type AskedOrder, type Column } from '../view/sorting.js';
+import { faultAt, faultsOf, type Faults } from '../view/faults.js';
+import { inOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
-interface Typed {
-  readonly period: string;
-  readonly comment: string;
-  /** In the form that closes a month; otherwise in that of a closed one. */
-  readonly isClosing: boolean;
-}
-
-interface Shown {
-  readonly faults: Faults;
-  readonly typed: Typed;
-  readonly order: AskedOrder;
-  /** Number of entries that count after the end of the month that was closed. */
-  readonly later?: string;
-}
-
-const NOTHING_TYPED: Typed = { period: '', comment: '', isClosing: true };
+/** As typed: into the form that closes a month, or into that of a closed one. */
+const typedIn = ({ form }: TenantCall) => ({
+  period: form.text('period'),
+  comment: form.text('comment'),
+  isClosing: form.text('action') !== 'reopen',
+});
 
 const commentIdOf = (period: string): string => `comment-${period}`;
 
-const shownPeriod = (closed: ClosedPeriod, typed: Typed) => ({
+const shownPeriod = (closed: ClosedPeriod, typed: ReturnType<typeof typedIn>) => ({
   ...closed,
   commentId: commentIdOf(closed.period),
   commentLabel: TEXTS.periods.reasonFor(closed.period),
@@ -68,41 +58,35 @@ export class ConsolePeriodsController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('finance')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    const { later, ...order } = queried(call.query, 'sort', 'dir', 'later');
-    return this.shown(call, { faults: NO_FAULTS, typed: NOTHING_TYPED, order, later });
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
   @FormFor('finance')
   async change(@TenantCall() call: TenantCall): Promise<string> {
-    const given = { period: call.form.text('period'), comment: call.form.text('comment') };
-    const isClosing = call.form.text('action') !== 'reopen';
-    const typed = { ...given, isClosing };
+    const { isClosing, ...given } = typedIn(call);
     const comment = isClosing ? 'comment' : commentIdOf(given.period);
-    const refused = (faults: Faults): Promise<string> =>
-      this.shown(call, { faults, typed, order: AS_LISTED });
     if (given.comment === '' || given.comment.length > 1_000)
-      return refused(faultAt(comment, TEXTS.periods.commentLength));
+      return this.shown(call, faultAt(comment, TEXTS.periods.commentLength));
     const operation = isClosing ? close : reopen;
     const outcome = await this.pages.called(call, operation, { ...call.scope, ...given });
     if (outcome instanceof NotDone)
-      return refused(faultsOf(outcome, isClosing ? {} : { period: comment }));
+      return this.shown(call, faultsOf(outcome, isClosing ? {} : { period: comment }));
     const page = `${call.tenantPath}/periods`;
     if (!isClosing) return redirected(call, page, 'reopened');
     const later = await entriesAfterPeriod(this.pages.core, call.scope, given.period);
     return redirected(call, later === 0 ? page : `${page}?later=${later}`, 'closed');
   }
 
-  private async shown(
-    call: TenantCall,
-    { faults, typed, order, later = '' }: Shown,
-  ): Promise<string> {
+  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
+    const { later, ...order } = queried(call.query, 'sort', 'dir', 'later');
+    const typed = typedIn(call);
     const closed = await closedPeriods(this.pages.core, call.scope);
     const rows = closed.map((one) => shownPeriod(one, typed));
     return pageSent(call, { of: 'periods', faults }, content, {
-      typed: typed.isClosing ? typed : NOTHING_TYPED,
+      typed: typed.isClosing ? typed : { period: '', comment: '' },
       later: /^[1-9]\d{0,14}$/.test(later) ? laterText(Number(later), 'month') : undefined,
-      ...inOrder(rows, COLUMNS, order, (sorted) => queryOf(sorted)),
+      ...inOrder(rows, COLUMNS, order, queryOf),
     });
   }
 }

@@ -12,7 +12,7 @@ import {
 } from '../../operations/tenants/program-form.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
-import { faultAt, faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
+import { faultAt, faultsOf, type FieldNames, type Faults } from '../view/faults.js';
 import { changedLines } from '../view/changed-lines.js';
 import { fieldGroups, questions } from '../view/program-view.js';
 import { template } from '../view/templates.js';
@@ -50,7 +50,7 @@ interface Edited {
   readonly id: string;
   /** Undefined: the live version. */
   readonly text?: string;
-  readonly faults: Faults;
+  readonly faults?: Faults;
   readonly compares?: boolean;
   readonly choices?: Readonly<Record<string, string>>;
 }
@@ -70,15 +70,9 @@ export class ConsoleProgramController {
       'when',
     );
     const assisted = assistedProgram(id || (await this.defaultIdOf(call.scope)), choices);
-    if (assisted === undefined) return this.shown(call, { id, faults: NO_FAULTS, choices });
+    if (assisted === undefined) return this.shown(call, { id, choices });
     const text = jsonText(assisted);
-    return this.shown(call, {
-      id: assisted.id,
-      text,
-      faults: NO_FAULTS,
-      choices,
-      compares: true,
-    });
+    return this.shown(call, { id: assisted.id, text, choices, compares: true });
   }
 
   @FormFor('support')
@@ -97,7 +91,7 @@ export class ConsoleProgramController {
     const edited = { id: typed, text };
     if (program instanceof NotDone)
       return this.shown(call, { ...edited, faults: faultsOfProgram(program) });
-    const compared = { ...edited, faults: NO_FAULTS, compares: true };
+    const compared = { ...edited, compares: true };
     if (areBothChanged(form))
       return this.shown(call, {
         ...compared,
@@ -106,10 +100,7 @@ export class ConsoleProgramController {
     const applies = form.text('action') === 'apply' && form.text('live') === '';
     if (!applies) return this.shown(call, compared);
     if (form.text('compared') !== digestOfText(text))
-      return this.shown(call, {
-        ...compared,
-        faults: faultAt(null, TEXTS.program.lookFirst),
-      });
+      return this.shown(call, { ...compared, faults: faultAt(null, TEXTS.program.lookFirst) });
     const expected = Number(form.text('version'));
     const outcome = await this.pages.recorded(call, 'program apply', async (core, meta) => {
       const result = await applyProgram(core, meta, { program, expected });

@@ -41,7 +41,7 @@ import {
   TenantCall,
   TenantPage,
 } from '../console-call.js';
-import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
+import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { differencesCsv } from '../view/differences.js';
 import {
   COLUMNS,
@@ -54,8 +54,8 @@ import {
   shownDiff,
   withFigureNames,
 } from '../view/projections-view.js';
-import { AS_LISTED, inOrder, type AskedOrder } from '../view/sorting.js';
-import { queried, queryOf, TenantPages } from './tenant-pages.js';
+import { inOrder } from '../view/sorting.js';
+import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 /** What is kept of a run has 1 MiB. */
@@ -63,37 +63,15 @@ const DIFF_ROWS_MAX = 1_000;
 const PARKED_MAX = 100;
 const HISTORY_MAX = 50;
 
-interface ShownPage {
-  readonly run: string;
-  readonly chosen: string;
-  readonly part: Part;
-  readonly faults: Faults;
-  readonly order: AskedOrder & { readonly page: string };
-}
-
-/** The part of a rebuild in place, as typed. */
-type Part = Readonly<Record<'tenant' | 'mode' | 'account', string>>;
-
-const PART = ['tenant', 'mode', 'account'] as const;
-
-const partIn = (text: (name: keyof Part) => string): Part => ({
-  tenant: text('tenant'),
-  mode: text('mode'),
-  account: text('account'),
-});
-
-interface Asked {
-  readonly projection: string;
-  readonly confirmed: string;
-}
+/** The read model, and the part of a rebuild in place, as typed. */
+const ASKED = ['projection', 'confirmed', 'tenant', 'mode', 'account'] as const;
+type Asked = Readonly<Record<(typeof ASKED)[number], string>>;
 
 /** For support: from a tenant to the read models, with the form filled in. */
 @TenantPage('projections')
 export class ConsoleTenantProjectionsController {
-  constructor(private readonly pages: TenantPages) {}
-
   @PageFor('support')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
+  page(@TenantCall() call: TenantCall): string {
     const { tenant, mode } = call.scope;
     return redirected(call, `${PROJECTIONS_PATH}${queryOf({ tenant, mode })}`);
   }
@@ -112,57 +90,32 @@ export class ConsoleProjectionsController {
 
   @PageFor('support')
   page(@ConsoleCall() call: ConsoleCall): Promise<string> {
-    const { run, projection, format, ...order } = queried(
-      call.query,
-      ...(['run', 'projection', 'sort', 'dir', 'page', 'format'] as const),
-    );
-    const part = queried(call.query, ...PART);
-    return format === 'csv'
-      ? this.csv(call, run)
-      : this.shown(call, { run, chosen: projection, part, faults: NO_FAULTS, order });
+    const { run, format } = queried(call.query, 'run', 'format');
+    return format === 'csv' ? this.csv(call, run) : this.shown(call);
   }
 
   @FormFor('support')
   async act(@ConsoleCall() call: ConsoleCall): Promise<string> {
-    const { form } = call;
-    const asked = { projection: form.text('projection'), confirmed: form.text('confirmed') };
-    const action = form.text('action');
-    const part = partIn((name) => form.text(name));
-    const faults = faultsOfForm(action, asked, part) ?? (await this.faultsOfPart(action, part));
-    if (faults !== null)
-      return this.shown(call, {
-        run: '',
-        chosen: asked.projection,
-        part,
-        faults,
-        order: AS_LISTED,
-      });
+    const action = call.form.text('action');
+    const asked = given(call, ...ASKED);
+    const faults = faultsOfForm(action, asked) ?? (await this.faultsOfPart(action, asked));
+    if (faults !== null) return this.shown(call, faults);
     const run = await this.started(call, action, asked);
     if (run === undefined) throw unavailable();
-    return redirected(
-      call,
-      `${PROJECTIONS_PATH}${queryOf({ run: run.id, projection: asked.projection })}`,
-    );
+    const { projection } = asked;
+    return redirected(call, `${PROJECTIONS_PATH}${queryOf({ run: run.id, projection })}`);
   }
 
-  private started(
-    call: ConsoleCall,
-    action: string,
-    { projection: name }: Asked,
-  ): Promise<Run | undefined> {
+  private started(call: ConsoleCall, action: string, asked: Asked): Promise<Run | undefined> {
     const { form } = call;
-    const start = ({ work, ...asked }: ProjectionRun): Promise<Run | undefined> =>
-      this.runs.start({ ...asked, by: call.operator.name }, (context) =>
+    const { projection: name } = asked;
+    const start = ({ work, ...run }: ProjectionRun): Promise<Run | undefined> =>
+      this.runs.start({ ...run, by: call.operator.name }, (context) =>
         this.operate(call, context.signal, (projections) => work(projections, context)),
       );
     switch (action) {
       case 'rebuild':
-        return start(
-          rebuildOf(
-            partIn((field) => form.text(field)),
-            choiceOf(name),
-          ),
-        );
+        return start(rebuildOf(asked));
       case 'diff':
         return start(diffRun(name, DIFF_ROWS_MAX));
       case 'swap':
@@ -185,7 +138,7 @@ export class ConsoleProjectionsController {
   /** A part that there is not; null: there is, or nothing is rebuilt in place. */
   private async faultsOfPart(
     action: string,
-    { tenant, mode, account }: Part,
+    { tenant, mode, account }: Asked,
   ): Promise<Faults | null> {
     if (action !== 'rebuild' || tenant === '') return null;
     const { core } = this.pages;
@@ -198,13 +151,13 @@ export class ConsoleProjectionsController {
 
   /** The differences of a run as a file. */
   private async csv(call: ConsoleCall, id: string): Promise<string> {
-    const { operation, result } = await this.pages.runOfPage(call, id);
-    if (operation !== 'projection diff' || result === undefined)
+    const diff = (await this.pages.runOfPage(call, id)).resultOf<DiffDocument>('projection diff');
+    if (diff === null)
       throw new ApiError('NOT_FOUND', { message: TEXTS.projections.comparisonIsGone });
     void call.reply
       .header('Content-Type', 'text/csv; charset=utf-8; header=present')
       .header('Content-Disposition', 'attachment; filename="differences.csv"');
-    return differencesCsv(result as DiffDocument);
+    return differencesCsv(diff);
   }
 
   private operate<T>(
@@ -216,12 +169,11 @@ export class ConsoleProjectionsController {
     return onProjections(core, pool, { by: staffOf(call), signal, warn }, work);
   }
 
-  private async shown(
-    call: ConsoleCall,
-    { run: id, chosen, part, faults, order }: ShownPage,
-  ): Promise<string> {
+  private async shown(call: ConsoleCall, faults?: Faults): Promise<string> {
+    const { run: id, ...order } = queried(call.query, 'run', 'sort', 'dir', 'page');
+    const { projection: chosen, ...part } = given(call, ...ASKED);
     // Before the state of the projections: what a run that is over has done is in it.
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
+    const { values, operation, result, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const never = new AbortController().signal;
     const status = await this.operate(call, never, showStatus);
     const history = await this.operate(call, never, (projections) =>
@@ -232,10 +184,10 @@ export class ConsoleProjectionsController {
     );
     const parked = await showParked(this.pages.core, PARKED_MAX);
     const listed = status instanceof NotDone ? [] : status;
-    const pathOf = (asked: Readonly<Record<string, string>>): string =>
-      queryOf({ run: id, projection: chosen, ...asked });
+    const pathOf = (other: Readonly<Record<string, string>>): string =>
+      queryOf({ run: id, projection: chosen, ...other });
     const { rows, heads } = inOrder(listed, COLUMNS, order, pathOf);
-    const isDiff = operation === 'projection diff' && result !== undefined;
+    const diff = resultOf<DiffDocument>('projection diff');
     const entries = history instanceof NotDone ? [] : history;
     const sortedHistory = inOrder(entries, HISTORY_COLUMNS, order, pathOf);
     return pageSent(
@@ -251,13 +203,12 @@ export class ConsoleProjectionsController {
         livePath: `${PROJECTIONS_PATH}${queryOf({ sort: order.sort, dir: order.dir })}`,
         part,
         modes: MODES,
-        run,
+        ...values,
         operation,
-        isGone,
         here: `${PROJECTIONS_PATH}${pathOf({})}`,
-        diff: isDiff ? shownDiff(result as DiffDocument, order, pathOf) : null,
+        diff: diff && shownDiff(diff, order, pathOf),
         csvPath: pathOf({ format: 'csv' }),
-        result: result ?? null,
+        result,
         heldBack: inOrder(
           heldBack instanceof NotDone ? [] : heldBack,
           HELD_BACK_COLUMNS,
@@ -278,8 +229,7 @@ const choiceOf = (name: string): ProjectionChoice => (name === '' ? { all: true 
 /** What is wrong in the form; null: it can be begun. */
 function faultsOfForm(
   action: string,
-  { projection, confirmed }: Asked,
-  { tenant, account }: Part,
+  { projection, confirmed, tenant, account }: Asked,
 ): Faults | null {
   const isConfirmed = projection !== '' && confirmed === projection;
   if ((action === 'swap' || action === 'rollback') && !isConfirmed)
@@ -290,10 +240,8 @@ function faultsOfForm(
 }
 
 /** Of a part, in place, where a tenant is named; otherwise new generations. */
-function rebuildOf(
-  { tenant, mode: typed, account }: Part,
-  choice: ProjectionChoice,
-): ProjectionRun {
+function rebuildOf({ projection, tenant, mode: typed, account }: Asked): ProjectionRun {
+  const choice = choiceOf(projection);
   if (tenant === '') return rebuildRun(choice, {});
   const mode = modeOf(typed);
   return repairRun(choice, { tenant, mode, ...(account === '' ? {} : { account }) });

@@ -5,11 +5,11 @@ import { spanOf, type Reconciliation } from '../../operations/ledger/ledger-reco
 import { NotDone } from '../../operations/outcome.js';
 import { reconcile } from '../../operations/ledger/ledger-check.operations.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
-import { onPage } from '../view/paging.js';
-import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { faultsOf, type Faults } from '../view/faults.js';
+import { sectionOf, type AskedSection, type PathOf } from '../view/paging.js';
+import type { Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import { queried, queryOf, TenantPages } from './tenant-pages.js';
+import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 type Difference = Reconciliation['differences'][number];
@@ -60,9 +60,8 @@ export class ConsoleReconcileController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('finance')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    const { run, month, ...order } = queried(call.query, 'run', 'month', 'sort', 'dir', 'page');
-    return this.shown(call, { run, month, faults: NO_FAULTS, order });
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
   @FormFor('finance')
@@ -71,43 +70,29 @@ export class ConsoleReconcileController {
     const books = call.form.file('balances');
     const against =
       books === undefined ? undefined : await parseBalances(books, 'the balance file');
-    const span = spanOf(month === '' ? undefined : month, timeNow());
+    const span = spanOf(month || undefined, timeNow());
     for (const faulty of [against, span])
-      if (faulty instanceof NotDone)
-        return this.shown(call, {
-          run: '',
-          month,
-          faults: faultsOf(faulty, { period: 'month' }),
-          order: AS_LISTED,
-        });
-    const period = month === '' ? undefined : month;
-    const run = await this.pages.startedRun(call, reconcile, {
-      ...call.scope,
-      period,
-      balances: books,
-    });
+      if (faulty instanceof NotDone) return this.shown(call, faultsOf(faulty, { period: 'month' }));
+    const request = { ...call.scope, period: month || undefined, balances: books };
+    const run = await this.pages.startedRun(call, reconcile, request);
     return redirected(call, `${call.tenantPath}/reconcile${queryOf({ run, month })}`);
   }
 
-  private async shown(call: TenantCall, { run: id, month, faults, order }: Shown): Promise<string> {
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
-    const isReconciled = result !== undefined && operation === 'ledger reconcile';
+  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
+    const { run: id, month } = given(call, 'run', 'month');
+    const section = queried(call.query, 'sort', 'dir', 'page');
+    const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
+    const result = resultOf<KeptReconciliation>('ledger reconcile');
     const later =
-      isReconciled && month !== ''
-        ? await entriesAfterPeriod(this.pages.core, call.scope, month)
-        : 0;
+      result && month !== '' ? await entriesAfterPeriod(this.pages.core, call.scope, month) : 0;
     return pageSent(call, { of: 'reconcile', faults, ...refresh }, content, {
       asked: { month },
-      run,
-      isGone,
+      ...values,
       accounts: `${call.tenantPath}/accounts`,
       here: `${call.tenantPath}/reconcile${queryOf({ run: id, month })}`,
       later: laterText(later, 'month'),
-      result: isReconciled
-        ? shownResult(result as KeptReconciliation, order, (section) =>
-            queryOf({ run: id, month, ...section }),
-          )
-        : null,
+      result:
+        result && shownResult(result, section, (other) => queryOf({ run: id, month, ...other })),
     });
   }
 }
@@ -128,25 +113,16 @@ interface KeptReconciliation extends Reconciliation {
   readonly cut?: { readonly differences: number };
 }
 
-interface Shown {
-  readonly run: string;
-  readonly month: string;
-  readonly faults: Faults;
-  readonly order: AskedOrder & { readonly page: string };
-}
-
 function shownResult(
   { ok, units, differences, cut }: KeptReconciliation,
-  { page, ...order }: Shown['order'],
-  pathOf: (asked: Readonly<Record<string, string>>) => string,
+  section: AskedSection,
+  pathOf: PathOf,
 ) {
-  const { rows, heads } = inOrder(differences, COLUMNS, order, pathOf);
   const count = cut?.differences ?? differences.length;
   return {
     ok,
     count,
-    heads,
-    ...onPage(rows, page, (at) => pathOf({ ...order, page: at })),
+    ...sectionOf(differences, COLUMNS, section, pathOf),
     kept: differences.length,
     hasMore: count > differences.length,
     units: units.map((one) => ({

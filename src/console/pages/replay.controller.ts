@@ -5,11 +5,11 @@ import { NotDone } from '../../operations/outcome.js';
 import { replay } from '../../operations/ledger/ledger-check.operations.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
-import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
-import { onPage } from '../view/paging.js';
-import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { faultsOf, type Faults } from '../view/faults.js';
+import { sectionOf, type AskedSection, type PathOf } from '../view/paging.js';
+import type { Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
-import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
+import { filledIn, given, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const COLUMNS: readonly Column<Difference>[] = [
@@ -26,14 +26,7 @@ const COLUMNS: readonly Column<Difference>[] = [
   { label: TEXTS.common.events },
 ];
 
-type Asked = Readonly<Record<'account' | 'asOf' | 'position', string>>;
-
-interface Shown {
-  readonly id: string;
-  readonly asked: Asked;
-  readonly order: AskedOrder & { readonly page: string };
-  readonly faults: Faults;
-}
+const ASKED = ['account', 'asOf', 'position'] as const;
 
 const content = template(`
 <p>${TEXTS.replay.explained}</p>
@@ -68,47 +61,33 @@ export class ConsoleReplayController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('finance')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    const { run: id, ...asked } = queried(call.query, 'run', 'account', 'asOf', 'position');
-    const order = queried(call.query, 'sort', 'dir', 'page');
-    return this.shown(call, { id, asked, order, faults: NO_FAULTS });
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
-  private async shown(call: TenantCall, { id, asked, order, faults }: Shown): Promise<string> {
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
+  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
+    const asked = given(call, ...ASKED);
+    const { run: id } = queried(call.query, 'run');
+    const section = queried(call.query, 'sort', 'dir', 'page');
+    const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
+    const result = resultOf<KeptReplay>('ledger replay');
+    const pathOf: PathOf = (other) => queryOf({ run: id, ...asked, ...other });
     return pageSent(call, { of: 'replay', faults, ...refresh }, content, {
       asked,
-      run,
-      isGone,
+      ...values,
       accounts: `${call.tenantPath}/accounts`,
-      here: `${call.tenantPath}/replay${queryOf({ run: id, ...asked })}`,
-      replay:
-        result === undefined || operation !== 'ledger replay'
-          ? null
-          : shownReplay(result as KeptReplay, order, (section) =>
-              queryOf({ run: id, ...asked, ...section }),
-            ),
+      here: `${call.tenantPath}/replay${pathOf({})}`,
+      replay: result && shownReplay(result, section, pathOf),
     });
   }
 
   @FormFor('finance')
   async start(@TenantCall() call: TenantCall): Promise<string> {
-    const asked = queried(
-      Object.fromEntries(
-        ['account', 'asOf', 'position'].map((name) => [name, call.form.text(name)]),
-      ),
-      ...(['account', 'asOf', 'position'] as const),
-    );
+    const asked = given(call, ...ASKED);
     const { account: accountId, ...options } = filledIn(asked);
     const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
     const replayed = await selectReplayed(this.pages.core, call.scope, request);
-    if (replayed instanceof NotDone)
-      return this.shown(call, {
-        id: '',
-        asked,
-        order: AS_LISTED,
-        faults: faultsOf(replayed),
-      });
+    if (replayed instanceof NotDone) return this.shown(call, faultsOf(replayed));
     const run = await this.pages.startedRun(call, replay, { ...call.scope, ...filledIn(asked) });
     return redirected(call, `${call.tenantPath}/replay${queryOf({ run, ...asked })}`);
   }
@@ -119,26 +98,14 @@ interface KeptReplay extends Replay {
   readonly cut?: { readonly differences: number };
 }
 
-function shownReplay(
-  replay: KeptReplay,
-  { page, ...order }: AskedOrder & { readonly page: string },
-  pathOf: (asked: Readonly<Record<string, string>>) => string,
-) {
+function shownReplay(replay: KeptReplay, section: AskedSection, pathOf: PathOf) {
   const { differences } = replay;
   const count = replay.cut?.differences ?? differences.length;
-  const { rows, heads } = inOrder(differences, COLUMNS, order, pathOf);
-  const paged = onPage(rows, page, (at) => pathOf({ ...order, page: at }));
-  const shown = paged.rows.map(({ ledger, live, ...difference }) => ({
+  const { rows, ...others } = sectionOf(differences, COLUMNS, section, pathOf);
+  const shown = rows.map(({ ledger, live, ...difference }) => ({
     ...difference,
     ledger: shownValue(ledger),
     live: shownValue(live),
   }));
-  return {
-    ...replay,
-    shown,
-    heads,
-    pager: paged.pager,
-    count,
-    hasMore: count > differences.length,
-  };
+  return { ...replay, shown, ...others, count, hasMore: count > differences.length };
 }

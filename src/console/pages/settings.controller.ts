@@ -18,7 +18,7 @@ import { ApiError } from '../../http/edge/api-error.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
 import { TEXTS } from '../texts.js';
-import { faultAt, faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
+import { faultAt, faultsOf, type FieldNames, type Faults } from '../view/faults.js';
 import { timeText } from '../view/run-view.js';
 import { template } from '../view/templates.js';
 import { TenantPages } from './tenant-pages.js';
@@ -64,8 +64,8 @@ export class ConsoleSettingsController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('support')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call, {});
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
   @FormFor('support')
@@ -79,26 +79,21 @@ export class ConsoleSettingsController {
     const outcome = await this.pages.recorded(call, 'tenant update', (core, meta) =>
       changeSettings(core, meta, asked),
     );
-    if (outcome instanceof NotDone)
-      return this.shown(call, { faults: faultsOf(outcome, BY_LINES), typed: settings });
+    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome, BY_LINES), settings);
     return redirected(call, `${call.tenantPath}/settings`, 'saved');
   }
 
   private async rotate(call: TenantCall, what: 'key' | 'secret'): Promise<string> {
     const graceMs = durationMs(call.form.text('grace'));
-    if (graceMs === undefined)
-      return this.shown(call, { faults: faultAt(null, TEXTS.settings.graceMissing) });
+    if (graceMs === undefined) return this.shown(call, faultAt(null, TEXTS.settings.graceMissing));
     const asked = { what, graceMs, seen: call.form.text('seen') };
     const outcome = await this.pages.recorded(call, `tenant rotate-${what}`, (core, meta) =>
       rotateOnRecord(core, meta, asked),
     );
-    if (outcome instanceof NotDone) return this.shown(call, { faults: faultsOf(outcome) });
+    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
     const { secret } = outcome;
-    const issued = {
-      what: what === 'key' ? TEXTS.settings.apiKey : TEXTS.settings.signingSecret,
-      secret,
-    };
-    return this.shown(call, { issued });
+    const issued = what === 'key' ? TEXTS.settings.apiKey : TEXTS.settings.signingSecret;
+    return this.shown(call, undefined, undefined, { what: issued, secret });
   }
 
   private async suspend(call: TenantCall, action: 'suspend' | 'resume'): Promise<string> {
@@ -107,27 +102,16 @@ export class ConsoleSettingsController {
       suspendOnRecord(core, meta, reason),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, {
-        faults: faultsOf(outcome, { 'the reason ': 'reason' }),
-        reason: reason ?? '',
-      });
+      return this.shown(call, faultsOf(outcome, { 'the reason ': 'reason' }));
     const done = action === 'suspend' ? 'suspended' : 'resumed';
     return redirected(call, `${call.tenantPath}/settings`, done);
   }
 
   private async shown(
     call: TenantCall,
-    {
-      faults = NO_FAULTS,
-      issued = null,
-      typed,
-      reason = '',
-    }: {
-      readonly faults?: Faults;
-      readonly issued?: { readonly what: string; readonly secret: string } | null;
-      readonly typed?: TypedSettings;
-      readonly reason?: string;
-    },
+    faults?: Faults,
+    typed?: TypedSettings,
+    issued: { readonly what: string; readonly secret: string } | null = null,
   ): Promise<string> {
     const { core } = this.pages;
     const tenant = await core.tenants.read(call.scope.tenant);
@@ -138,7 +122,7 @@ export class ConsoleSettingsController {
     const [keys, secrets] = [keysOf(tenant, mode), signingSecretsOf(tenant, mode)];
     const { suspended } = tenant;
     return pageSent(call, { of: 'settings', faults }, content, {
-      reason,
+      reason: call.form.text('reason'),
       issued,
       mode,
       kinds: kindsOf(keys, secrets),

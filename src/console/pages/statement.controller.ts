@@ -7,7 +7,7 @@ import {
   tenantStatementOnRecord,
   type TenantStatement,
 } from '../../operations/ledger/tenant-statement.js';
-import { tenantStatementView } from '../view/tenant-statement-view.js';
+import { statementView, tenantStatementView } from '../view/tenant-statement-view.js';
 import { statementCsv } from '../../operations/ledger/statement-csv.js';
 import { entriesAfterDay, laterText } from '../../operations/ledger/later-entries.js';
 import {
@@ -24,28 +24,14 @@ import {
   TenantPage,
 } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
-import { onPage } from '../view/paging.js';
-import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import type { PathOf } from '../view/paging.js';
+import type { Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
-interface Asked {
-  readonly account: string;
-  readonly position: string;
-  readonly asOf: string;
-  readonly from: string;
-  readonly to: string;
-  readonly unit: string;
-}
-
-interface ShownStatement {
-  readonly asked: Asked;
-  readonly section: AskedOrder & { readonly page: string };
-  readonly found: Outcome<Statement | TenantStatement>;
-  /** Number of entries that count after the end. */
-  readonly later?: number;
-}
+const ASKED = ['account', 'position', 'asOf', 'from', 'to', 'unit'] as const;
+type Asked = Readonly<Record<(typeof ASKED)[number], string>>;
 
 const COLUMNS: readonly Column<StatementLine>[] = [
   { label: TEXTS.statement.recorded, key: 'recorded', value: 'recordedAt' },
@@ -102,21 +88,16 @@ export class ConsoleStatementController {
 
   @PageFor('finance', 'viewer')
   async statement(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    const { format, sort, dir, page, ...asked } = queried(
-      call.query,
-      ...(['account', 'position', 'asOf', 'from', 'to', 'unit', 'format'] as const),
-      ...(['sort', 'dir', 'page'] as const),
-    );
-    const section = { sort, dir, page };
+    const { format, ...asked } = queried(call.query, 'format', ...ASKED);
     if (format !== 'csv')
       return longPageSent(call, { of: 'statement' }, async (accepted) => {
         let later = 0;
         const noteLater = (entries: number): void => void (later = entries);
         const found = await this.found(call, { ...asked, accepted, noteLater });
-        return this.shown(call, { asked, section, found, later });
+        return this.shown(call, found, later);
       });
     const found = await this.found(call, asked);
-    if (found instanceof NotDone) return this.shown(call, { asked, section, found });
+    if (found instanceof NotDone) return this.shown(call, found);
     return fileSent(
       call,
       { name: fileNameOf(call.scope, asked), type: 'text/csv; charset=utf-8; header=present' },
@@ -124,18 +105,20 @@ export class ConsoleStatementController {
     );
   }
 
-  private shown(call: TenantCall, { asked, section, found, later = 0 }: ShownStatement): string {
+  /** @param later number of entries that count after the end. */
+  private shown(call: TenantCall, found: Outcome<Statement | TenantStatement>, later = 0): string {
+    const asked = queried(call.query, ...ASKED);
+    const section = queried(call.query, 'sort', 'dir', 'page');
     const made = found instanceof NotDone ? null : found;
     const ofAccount = made !== null && 'account' in made ? made : null;
     const ofTenant = made !== null && 'tenant' in made ? made : null;
+    const pathOf: PathOf = (other) => queryOf({ ...asked, ...other });
     return pageSent(call, { of: 'statement', faults: faultsOf(found) }, content, {
       asked,
       moments: { from: momentOf(asked.from), to: momentOf(asked.to), asOf: momentOf(asked.asOf) },
-      statement: ofAccount && shownStatement(ofAccount, asked, section),
-      ofTenant:
-        ofTenant &&
-        tenantStatementView(ofTenant, section, (sorted) => queryOf({ ...asked, ...sorted })),
-      csvPath: queryOf({ ...asked, format: 'csv' }),
+      statement: ofAccount && statementView(ofAccount, COLUMNS, section, pathOf),
+      ofTenant: ofTenant && tenantStatementView(ofTenant, section, pathOf),
+      csvPath: pathOf({ format: 'csv' }),
       later: laterText(later, 'statement'),
     });
   }
@@ -185,25 +168,4 @@ function fileNameOf({ tenant, mode }: Scope, { account, from, to }: Asked): stri
     .join('-')
     .replace(/[^\w.-]+/g, '_')
     .slice(0, 200)}.csv`;
-}
-
-/** Of each unit the lines of one page: its opening and closing are on each. */
-function shownStatement(
-  statement: Statement,
-  asked: Asked,
-  { page, ...order }: AskedOrder & { readonly page: string },
-) {
-  const units = statement.units.map(({ lines, ...one }) => {
-    const { rows, heads } = inOrder(lines, COLUMNS, order, (sorted) =>
-      queryOf({ ...asked, ...sorted }),
-    );
-    return {
-      ...one,
-      heads,
-      ...onPage(rows, page, (at) => queryOf({ ...asked, ...order, page: at })),
-      openingName: `opening:${one.unit}`,
-      closingName: `closing:${one.unit}`,
-    };
-  });
-  return { ...statement, units };
 }

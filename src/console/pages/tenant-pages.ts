@@ -34,6 +34,15 @@ export function queried<N extends string>(query: unknown, ...names: N[]): Record
   return Object.fromEntries(names.map((name) => [name, textOf(name)])) as Record<N, string>;
 }
 
+/** The fields of a form that was sent, or of the address of a page. */
+export function given<N extends string>(
+  { query, form }: Pick<ConsoleCall, 'query' | 'form'>,
+  ...names: N[]
+): Record<N, string> {
+  const texts = names.map((name) => [name, queried(query, name)[name] || form.text(name)]);
+  return Object.fromEntries(texts) as Record<N, string>;
+}
+
 /** Without those that are not filled in. */
 export const filledIn = <N extends string>(
   texts: Readonly<Record<N, string>>,
@@ -131,12 +140,17 @@ export class TenantPages {
       scope === undefined || (run?.tenant === scope.tenant && run.mode === scope.mode);
     if (run !== undefined && !isOfPage) throw notOfThisTenant();
     return {
-      run: run === undefined ? null : runView(run, timeNow()),
-      isGone: id !== '' && run === undefined,
-      operation: run?.operation ?? '',
-      /** The document of the operation; undefined: it is not done. */
-      result: run?.result ?? undefined,
+      values: {
+        run: run === undefined ? null : runView(run, timeNow()),
+        isGone: id !== '' && run === undefined,
+      },
       refresh: refreshOf(run),
+      operation: run?.operation ?? '',
+      /** Null: it is not done. */
+      result: run?.result ?? null,
+      /** The document of a run of this operation; null: it is not done, or of another one. */
+      resultOf: <T>(name: string): T | null =>
+        run?.operation === name ? ((run.result ?? null) as T | null) : null,
     };
   }
 

@@ -23,7 +23,7 @@ import { template } from '../view/templates.js';
 import { changedLines } from '../view/changed-lines.js';
 import { faultsPage, previewSent, sampleSharePage } from '../view/theme-preview.js';
 import { jsonOf, jsonText } from '../view/typed-document.js';
-import { queried, queryOf, TenantPages } from './tenant-pages.js';
+import { given, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
 const UNKNOWN_SHOWN = 50;
@@ -56,27 +56,23 @@ export class ConsoleThemeController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('support')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call, { locale: queried(call.query, 'locale').locale, faults: NO_FAULTS });
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
   @FormFor('support')
   async change(@TenantCall() call: TenantCall): Promise<string> {
     const { form } = call;
     const locale = form.text('locale');
-    // A roll-back is asked for beside the values, not with them.
-    const values = form.text('action') === 'rollback' ? {} : { values: form.text('values') };
-    const typed = { locale, ...values };
     if (form.text('action') === 'check') {
-      const document = jsonOf(form.text('values'));
-      if (document === undefined)
-        return this.shown(call, { ...typed, faults: faultAt('values', NO_JSON) });
-      const asked = { locale: locale || null, values: document };
+      const values = jsonOf(form.text('values'));
+      if (values === undefined) return this.shown(call, faultAt('values', NO_JSON));
+      const asked = { locale: locale || null, values };
       const faults = faultsOf(await pageWith(this.pages.core, call.scope, asked));
-      return this.shown(call, { ...typed, faults, compares: true });
+      return this.shown(call, faults, true);
     }
     const faults = await this.changed(call);
-    if (faults.problems.length > 0) return this.shown(call, { ...typed, faults });
+    if (faults.problems.length > 0) return this.shown(call, faults);
     return redirected(call, `${call.tenantPath}/theme${queryOf({ locale })}`, 'published');
   }
 
@@ -113,35 +109,29 @@ export class ConsoleThemeController {
     );
   }
 
-  private async shown(
-    call: TenantCall,
-    asked: {
-      readonly locale: string;
-      readonly values?: string;
-      readonly faults: Faults;
-      readonly compares?: boolean;
-    },
-  ): Promise<string> {
+  private async shown(call: TenantCall, refused = NO_FAULTS, isCompared = false): Promise<string> {
     const { core } = this.pages;
+    const asked = given(call, 'locale');
     const locale = asked.locale || null;
+    // The form that rolls back has no values.
+    const typed = call.form.all('values').length === 0 ? undefined : call.form.text('values');
     const values = await showTheme(core, call.scope, { locale, version: undefined });
     const history = await showThemeHistory(core, call.scope, { locale, limit: VERSIONS_SHOWN });
     const unread = values instanceof NotDone ? values : history;
-    const faults = withFaults(asked.faults, faultsOf(unread, { values: 'locale' }));
+    const faults = withFaults(refused, faultsOf(unread, { values: 'locale' }));
     const versions = history instanceof NotDone ? [] : history;
     const published = jsonText(values instanceof NotDone ? {} : values);
-    const isCompared = asked.compares === true;
-    const shown = asked.values === undefined ? values : jsonOf(asked.values);
+    const shown = typed === undefined ? values : jsonOf(typed);
     return pageSent(call, { of: 'theme', faults }, content, {
       locale: asked.locale,
       version: versions[0]?.version ?? 0,
-      values: asked.values ?? published,
+      values: typed ?? published,
       previewPath: `${call.tenantPath}/theme/preview`,
       unknown: unknownNames(shown)
         .slice(0, UNKNOWN_SHOWN)
         .map(({ path, names }) => ({ path, names: names.join(', ') })),
       hasCompared: isCompared,
-      changes: isCompared ? changedLines(published, jsonText(jsonOf(asked.values ?? ''))) : [],
+      changes: isCompared ? changedLines(published, jsonText(jsonOf(typed ?? ''))) : [],
       history: versions,
     });
   }

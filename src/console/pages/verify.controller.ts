@@ -3,7 +3,7 @@ import { asDigestDocument, type DigestDocument } from '../../chain/digest-docume
 import type { Verification } from '../../operations/ledger/ledger-verification.js';
 import { digest, verify } from '../../operations/ledger/ledger-check.operations.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { faultAt, NO_FAULTS, type Faults } from '../view/faults.js';
+import { faultAt, type Faults } from '../view/faults.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
@@ -42,14 +42,14 @@ export class ConsoleVerifyController {
   @PageFor('finance')
   async page(@TenantCall() call: TenantCall): Promise<string> {
     const { run: id, format } = queried(call.query, 'run', 'format');
-    const { operation, result } = await this.pages.runOfPage(call, id);
-    if (format === 'json' && operation === 'ledger digest' && result !== undefined) {
+    const result = (await this.pages.runOfPage(call, id)).resultOf('ledger digest');
+    if (format === 'json' && result !== null) {
       void call.reply
         .header('Content-Type', 'application/json; charset=utf-8')
         .header('Content-Disposition', 'attachment; filename="digest.json"');
       return `${JSON.stringify(result)}\n`;
     }
-    return this.shown(call, { id, faults: NO_FAULTS });
+    return this.shown(call);
   }
 
   @FormFor('finance')
@@ -58,18 +58,10 @@ export class ConsoleVerifyController {
     const file = call.form.file('digest');
     const outside = file === undefined ? undefined : asDigestDocument(jsonOf(file));
     if (file !== undefined && outside === undefined)
-      return this.shown(call, {
-        id: '',
-        faults: faultAt('digest', TEXTS.verify.noDigest),
-      });
-    if (
-      outside !== undefined &&
-      (outside.tenant !== call.scope.tenant || outside.mode !== call.scope.mode)
-    )
-      return this.shown(call, {
-        id: '',
-        faults: faultAt('digest', TEXTS.verify.digestOfOthers(outside.tenant, outside.mode)),
-      });
+      return this.shown(call, faultAt('digest', TEXTS.verify.noDigest));
+    const { tenant, mode } = outside ?? call.scope;
+    if (tenant !== call.scope.tenant || mode !== call.scope.mode)
+      return this.shown(call, faultAt('digest', TEXTS.verify.digestOfOthers(tenant, mode)));
     const run = await this.pages.startedRun(call, verify, { ...call.scope, digest: outside });
     return redirected(call, `${call.tenantPath}/verify${queryOf({ run })}`);
   }
@@ -79,22 +71,18 @@ export class ConsoleVerifyController {
     return redirected(call, `${call.tenantPath}/verify${queryOf({ run })}`);
   }
 
-  private async shown(
-    call: TenantCall,
-    { id, faults }: { readonly id: string; readonly faults: Faults },
-  ): Promise<string> {
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
-    const isOf = (name: string): boolean => result !== undefined && operation === name;
-    const verification = isOf('ledger verify') ? (result as Verification) : null;
+  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
+    const { run: id } = queried(call.query, 'run');
+    const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
+    const verification = resultOf<Verification>('ledger verify');
     const broken = verification?.firstBroken;
     const sentence = broken ? breakInWords(broken) : TEXTS.verify.isBroken;
     return pageSent(call, { of: 'verify', faults, ...refresh }, content, {
-      run,
-      isGone,
+      ...values,
       here: `${call.tenantPath}/verify${queryOf({ run: id })}`,
       verification,
       firstBreak: `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}.`,
-      digest: isOf('ledger digest') ? (result as DigestDocument) : null,
+      digest: resultOf<DigestDocument>('ledger digest'),
     });
   }
 }

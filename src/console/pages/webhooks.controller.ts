@@ -22,7 +22,7 @@ import { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { faultsOf, NO_FAULTS, withFaults, type FieldNames, type Faults } from '../view/faults.js';
+import { faultsOf, NO_FAULTS, withFaults, type FieldNames } from '../view/faults.js';
 import type { DoneKey } from '../view/layout.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
@@ -138,8 +138,8 @@ export class ConsoleWebhooksController {
   ) {}
 
   @PageFor('support')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call, call.query, {});
+  page(@TenantCall() call: TenantCall): Promise<string> {
+    return this.shown(call);
   }
 
   @FormFor('support')
@@ -154,20 +154,23 @@ export class ConsoleWebhooksController {
     };
     const outcome = await this.done(call);
     if (outcome instanceof NotDone)
-      return this.shown(call, {}, { faults: faultsOf(outcome, fieldsOf(typed)), typed });
-    if (isIssuedSecret(outcome)) return this.shown(call, {}, { issued: outcome });
-    return redirected(call, `${call.tenantPath}/webhooks`, doneBy(form.text('action')));
+      return this.shown(call, faultsOf(outcome, fieldsOf(typed)), typed);
+    if (isIssuedSecret(outcome)) return this.shown(call, NO_FAULTS, NOTHING_TYPED, outcome);
+    return redirected(
+      call,
+      `${call.tenantPath}/webhooks`,
+      DONE_BY.get(form.text('action')) ?? 'resent',
+    );
   }
 
   private done(call: TenantCall): Promise<Outcome<unknown>> {
-    const { form } = call;
-    const action = form.text('action');
+    const { form, scope } = call;
     const endpoint = form.text('endpoint');
     const recorded = <T>(
       operation: string,
       work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
     ): Promise<Outcome<T>> => this.pages.recorded(call, `webhook ${operation}`, work);
-    switch (action) {
+    switch (form.text('action')) {
       case 'add':
         return recorded('subscribe', (core, meta) =>
           addNewEndpoint(core, this.guard, meta, {
@@ -183,9 +186,7 @@ export class ConsoleWebhooksController {
       case 'remove':
         return recorded('unsubscribe', (core, meta) => removeEndpoint(core, meta, endpoint));
       case 'test':
-        return recorded('test', (core) =>
-          queueEndpointTest(core, call.scope, endpoint, this.tests),
-        );
+        return recorded('test', (core) => queueEndpointTest(core, scope, endpoint, this.tests));
       case 'rotate':
         return recorded('rotate-secret', (core, meta) =>
           rotateEndpointSecret(core, meta, {
@@ -198,34 +199,27 @@ export class ConsoleWebhooksController {
         return recorded('enable', (core, meta) => enableEndpoint(core, meta, endpoint));
       case 'resend':
         return recorded('resend', (core) =>
-          resendDeliveries(core, call.scope, { delivery: form.text('delivery') }),
+          resendDeliveries(core, scope, { delivery: form.text('delivery') }),
         );
       default:
         return recorded('resend', (core) =>
-          resendDeliveries(core, call.scope, { endpoint, since: form.text('since') }),
+          resendDeliveries(core, scope, { endpoint, since: form.text('since') }),
         );
     }
   }
 
   private async shown(
     call: TenantCall,
-    query: unknown,
-    {
-      faults = NO_FAULTS,
-      issued = null,
-      typed = NOTHING_TYPED,
-    }: {
-      readonly faults?: Faults;
-      readonly issued?: IssuedSecret | null;
-      readonly typed?: Typed;
-    },
+    faults = NO_FAULTS,
+    typed = NOTHING_TYPED,
+    issued: IssuedSecret | null = null,
   ): Promise<string> {
     const { core } = this.pages;
     const { delivery: id, ...asked } = queried(
-      query,
+      call.query,
       ...(['endpoint', 'state', 'type', 'since', 'delivery'] as const),
     );
-    const order = queried(query, 'sort', 'dir');
+    const order = queried(call.query, 'sort', 'dir');
     const state = STATES.find((one) => one === asked.state);
     const endpoints = await endpointsToChange(core, call.scope);
     const deliveries = await showDeliveries(core, call.scope, {
@@ -257,17 +251,9 @@ export class ConsoleWebhooksController {
   }
 }
 
-function doneBy(action: string): DoneKey {
-  switch (action) {
-    case 'remove':
-      return 'removed';
-    case 'types':
-      return 'typesSaved';
-    case 'test':
-      return 'tested';
-    case 'enable':
-      return 'enabled';
-    default:
-      return 'resent';
-  }
-}
+const DONE_BY: ReadonlyMap<string, DoneKey> = new Map([
+  ['remove', 'removed'],
+  ['types', 'typesSaved'],
+  ['test', 'tested'],
+  ['enable', 'enabled'],
+]);

@@ -50,17 +50,6 @@ export const exportsContent = template(`
 {{else}}<p class="empty">${TEXTS.exports.empty}</p>{{/if}}
 </div>`);
 
-export const NOTHING_TYPED: TypedExport = {
-  type: '',
-  format: '',
-  name: '',
-  createdSince: '',
-  createdBefore: '',
-  updatedSince: '',
-  updatedBefore: '',
-  programId: '',
-};
-
 const formOf = (typed: TypedExport) => ({
   type: typed.type,
   types: EXPORT_TYPES,

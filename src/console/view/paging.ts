@@ -1,3 +1,4 @@
+import { inOrder, type AskedOrder, type Column } from './sorting.js';
 import { partial } from './templates.js';
 import { TEXTS } from '../texts.js';
 
@@ -33,4 +34,20 @@ export function onPage<R>(all: readonly R[], page: string, pathOf: (page: string
       nextPath: at === pages ? null : pathOf(String(at + 1)),
     },
   };
+}
+
+/** How an address asks for one page of a table. */
+export type AskedSection = AskedOrder & Readonly<Record<'page', string>>;
+/** The address of a page with these parts of it. */
+export type PathOf = (asked: Readonly<Record<string, string>>) => string;
+
+/** The rows of one page of a table, in the order that its address asks for. */
+export function sectionOf<R>(
+  all: readonly R[],
+  columns: readonly Column<R>[],
+  { page, ...order }: AskedSection,
+  pathOf: PathOf,
+) {
+  const { rows, heads } = inOrder(all, columns, order, pathOf);
+  return { heads, ...onPage(rows, page, (at) => pathOf({ ...order, page: at })) };
 }

@@ -6,8 +6,8 @@ import type {
 } from '../../operations/projections/projection-commands.js';
 import type { ShownParkedReaction } from '../../operations/policies/policy-commands.js';
 import { DIFFERING_COLUMNS, differingColumns } from './differences.js';
-import { onPage } from './paging.js';
-import { inOrder, type AskedOrder, type Column } from './sorting.js';
+import { sectionOf, type AskedSection, type PathOf } from './paging.js';
+import type { Column } from './sorting.js';
 import { template } from './templates.js';
 import { TEXTS } from '../texts.js';
 
@@ -116,19 +116,13 @@ export const withFigureNames = (projection: ShownProjection) => ({
   lagName: `lag:${projection.name}`,
 });
 
-/** @param pathOf the address of the page with this order and section. */
-export function shownDiff(
+export const shownDiff = (
   { rows: rowCount, ...diff }: DiffDocument,
-  { page, sort, dir }: AskedOrder & { readonly page: string },
-  pathOf: (asked: Readonly<Record<string, string>>) => string,
-) {
-  const order = { sort, dir };
-  const sorted = inOrder(differingColumns(diff), DIFFERING_COLUMNS, order, pathOf);
-  return {
-    ...diff,
-    rowCount,
-    heads: sorted.heads,
-    hasMore: diff.count > diff.differences.length,
-    ...onPage(sorted.rows, page, (at) => pathOf({ ...order, page: at })),
-  };
-}
+  section: AskedSection,
+  pathOf: PathOf,
+) => ({
+  ...diff,
+  rowCount,
+  hasMore: diff.count > diff.differences.length,
+  ...sectionOf(differingColumns(diff), DIFFERING_COLUMNS, section, pathOf),
+});

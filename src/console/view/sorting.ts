@@ -26,9 +26,6 @@ export interface HeadView {
 /** How an address asks for a table; empty texts: as the page lists it. */
 export type AskedOrder = Readonly<Record<'sort' | 'dir', string>>;
 
-/** The first page, as it is listed. */
-export const AS_LISTED = { sort: '', dir: '', page: '' } as const;
-
 partial(
   'heads',
   `<tr>{{#each heads}}<th scope="col"{{#if isNumber}} class="number"{{/if}}{{#if sorted}} aria-sort="{{sorted}}"{{/if}}>{{#if path}}<a href="{{path}}">{{label}}</a>{{else}}{{label}}{{/if}}</th>{{/each}}</tr>`,

@@ -3,8 +3,8 @@ import {
   type TenantStatement,
   type TenantStatementLine,
 } from '../../operations/ledger/tenant-statement.js';
-import { onPage } from './paging.js';
-import { inOrder, type AskedOrder, type Column } from './sorting.js';
+import { sectionOf, type AskedSection, type PathOf } from './paging.js';
+import type { Column } from './sorting.js';
 import { partial } from './templates.js';
 import { TEXTS } from '../texts.js';
 
@@ -45,24 +45,24 @@ partial(
 {{/each}}`,
 );
 
-/**
- * Of each unit the lines of one page.
- * @param pathOf the address of the page, with these parts of it.
- */
-export function tenantStatementView(
+/** Of each unit the lines of one page: its opening and closing are on each. */
+export const statementView = <L>(
+  statement: { readonly units: readonly { readonly unit: string; readonly lines: readonly L[] }[] },
+  columns: readonly Column<L>[],
+  section: AskedSection,
+  pathOf: PathOf,
+) => ({
+  ...statement,
+  units: statement.units.map((one) => ({
+    ...one,
+    ...sectionOf(one.lines, columns, section, pathOf),
+    openingName: `opening:${one.unit}`,
+    closingName: `closing:${one.unit}`,
+  })),
+});
+
+export const tenantStatementView = (
   statement: TenantStatement,
-  { page, ...order }: AskedOrder & { readonly page: string },
-  pathOf: (asked: Readonly<Record<string, string>>) => string,
-) {
-  const units = statement.units.map(({ lines, ...one }) => {
-    const { rows, heads } = inOrder(lines, COLUMNS, order, pathOf);
-    return {
-      ...one,
-      heads,
-      ...onPage(rows, page, (at) => pathOf({ ...order, page: at })),
-      openingName: `opening:${one.unit}`,
-      closingName: `closing:${one.unit}`,
-    };
-  });
-  return { ...statement, units };
-}
+  section: AskedSection,
+  pathOf: PathOf,
+) => statementView(statement, COLUMNS, section, pathOf);
