@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import { day, given, help, month, reason, text, time } from '../registry/members.js';
 import { recordedOperation, type Operation, type ScopedContext } from '../registry/operation.js';
 import { timeNow } from '../../foundation/world.js';
@@ -55,7 +54,7 @@ async function statementByDays(
 ): Promise<Outcome<Done<TenantStatement>>> {
   if ((moment ?? position) !== undefined) return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
   const { core, scope } = context;
-  const done = await tenantStatementOnRecord(core, scope, days, accountProjectors);
+  const done = await tenantStatementOnRecord(core, scope, days);
   if (!(done instanceof NotDone))
     await noteLater(context, 'statement', () => entriesAfterDay(core, scope, done.result.to));
   return done;

@@ -54,7 +54,7 @@ const callLimit = z
 
 const UNITS = { name: 'tenant units', examples: ['tenant units acme --set CENTS=USD:2'] } as const;
 
-export const tenantOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   tenantOperation({
     name: 'tenant create',
     summary: 'creates a tenant; its keys are shown only now',
@@ -98,7 +98,7 @@ export const tenantOperations: readonly Operation[] = [
     examples: ['tenant list --json'],
     run: async ({ core }) => (await core.tenantCommands.list()).map(tenantDocument),
     columns: [
-      ['alias', 'alias'],
+      'alias',
       ['program type', 'programType'],
       ['open endpoints', ({ openEndpoints }) => (openEndpoints ? 'on' : 'off')],
       ['programs', ({ programs }) => programs.map(({ id }) => id).join(', ')],
