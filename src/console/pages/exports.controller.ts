@@ -1,6 +1,5 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { ShownExport } from '../../exports/shown-export.js';
@@ -112,8 +111,7 @@ export class ConsoleExportsController {
   /** @param asked the export that was just asked for, which the read model may lack. */
   private async found(scope: Scope, asked: string): Promise<Outcome<readonly ShownExport[]>> {
     const { core } = this.operations;
-    const limit = EXPORTS_SHOWN_MAX;
-    const listed = await listExports(core, scope, { projectors: accountProjectors, limit });
+    const listed = await listExports(core, scope, EXPORTS_SHOWN_MAX);
     if (asked === '' || listed instanceof NotDone || listed.some(({ id }) => id === asked))
       return listed;
     const one = await showExport(core, scope, asked);

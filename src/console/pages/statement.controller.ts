@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
 import type { Scope } from '../../domain/scope.js';
 import {
@@ -186,7 +185,7 @@ export class ConsoleStatementController {
     const { position, asOf, ...period } = selection;
     if (position !== '' || asOf !== '') return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
     return this.pages.recorded(call, [scope, 'ledger tenant-statement'], async (core) => {
-      const done = await tenantStatementOnRecord(core, scope, filledIn(period), accountProjectors);
+      const done = await tenantStatementOnRecord(core, scope, filledIn(period));
       if (noteLater !== undefined && !(done instanceof NotDone))
         noteLater(await entriesAfterDay(core, scope, done.result.to));
       return done;

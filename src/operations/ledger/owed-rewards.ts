@@ -44,13 +44,13 @@ type Owed = RewardMissing & { readonly person: PersonId; readonly recordedAt: nu
 
 /** The types that `OwedRewards` reads. */
 export const OWED_REWARD_TYPES = [
-  ...([
-    'ReferralStarted',
-    'ReferralConverted',
-    'ReferralModerated',
-    'ReferrerRewardEarnedByEvent',
-  ] as const),
-  ...(['RewardGranted', 'RewardWithheld', 'ErasureRequested'] as const),
+  'ReferralStarted',
+  'ReferralConverted',
+  'ReferralModerated',
+  'ReferrerRewardEarnedByEvent',
+  'RewardGranted',
+  'RewardWithheld',
+  'ErasureRequested',
 ] as const satisfies readonly AccountEvent['type'][];
 
 type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>;
@@ -86,13 +86,7 @@ export class OwedRewards {
     const isOld = (recordedAt: number): boolean => recordedAt < before || recordedAt > ahead;
     return [...this.owed.values()]
       .filter(({ person, recordedAt }) => isOld(recordedAt) && !this.forgotten.has(person))
-      .map(({ kind, account, what, amount, eventId }) => ({
-        kind,
-        account,
-        what,
-        amount,
-        eventId,
-      }));
+      .map(({ person: _, recordedAt: __, ...missing }) => missing);
   }
 }
 
@@ -194,12 +188,7 @@ class AccountRead {
   private owe(
     key: string,
     { eventId, recordedAt }: AccountFact,
-    {
-      kind,
-      of,
-      terms,
-      to,
-    }: {
+    earned: {
       kind: Owed['kind'];
       of: string;
       terms: GrantTerms;
@@ -207,17 +196,13 @@ class AccountRead {
     },
   ): void {
     if (this.settled.has(key) || this.owed.has(key)) return;
-    const amount = terms.value.type === 'CREDIT' ? terms.value.assignedCredit : null;
+    const { kind, of, to } = earned;
+    const { value } = earned.terms;
+    const amount = value.type === 'CREDIT' ? value.assignedCredit : null;
     const account = to.ids?.value?.accountId ?? this.account;
-    this.owed.set(key, {
-      kind,
-      account,
-      what: `${of}: ${promised(terms.value)}`,
-      amount,
-      eventId,
-      person: to.person,
-      recordedAt,
-    });
+    const what = `${of}: ${promised(value)}`;
+    const { person } = to;
+    this.owed.set(key, { kind, account, what, amount, eventId, person, recordedAt });
   }
 
   private granted(
