@@ -110,10 +110,18 @@ class AccountRead {
   add(fact: AccountFact): void {
     const { event } = fact;
     switch (event.type) {
-      case 'RewardGranted':
-        return this.granted(event, fact.byPolicy);
-      case 'RewardWithheld':
-        return this.withheld(event, fact.byPolicy);
+      case 'RewardGranted': {
+        const { source } = event;
+        const sides = { referred: source === 'REFERRED', referrer: source === 'FRIEND_SIGNUP' };
+        return this.settle(fact, event, { ...sides, reward: source === 'EVENT' });
+      }
+      case 'RewardWithheld': {
+        const { rule } = event;
+        // Events from before rules had names may belong to either side.
+        const isOf = (side: string): boolean => rule === null || rule === side;
+        const sides = { referred: isOf(REFERRED_RULE), referrer: isOf(REFERRER_RULE) };
+        return this.settle(fact, event, { ...sides, reward: event.referralId === null });
+      }
       case 'ReferrerRewardEarnedByEvent':
         return this.earnedByEvent(fact, event);
       case 'ReferralStarted':
@@ -205,30 +213,20 @@ class AccountRead {
     this.owed.set(key, { kind, account, what, amount, eventId, person, recordedAt });
   }
 
-  private granted(
-    { referralId, source, rewardId }: AccountEventOf<'RewardGranted'>,
-    byPolicy: boolean,
+  private settle(
+    { byPolicy }: AccountFact,
+    { referralId, rewardId }: AccountEventOf<'RewardGranted' | 'RewardWithheld'>,
+    of: Readonly<Record<'referred' | 'referrer' | 'reward', boolean>>,
   ): void {
-    if (referralId !== null && source === 'REFERRED') this.settle(`referred ${referralId}`);
-    if (referralId !== null && source === 'FRIEND_SIGNUP') this.settle(`referrer ${referralId}`);
-    if (source === 'EVENT' && byPolicy) this.settle(`reward ${rewardId}`);
-  }
-
-  /** Events from before rules had names may belong to either side. */
-  private withheld(
-    { referralId, rule, rewardId }: AccountEventOf<'RewardWithheld'>,
-    byPolicy: boolean,
-  ): void {
-    if (referralId !== null && (rule === null || rule === REFERRED_RULE))
-      this.settle(`referred ${referralId}`);
-    if (referralId !== null && (rule === null || rule === REFERRER_RULE))
-      this.settle(`referrer ${referralId}`);
-    if (referralId === null && rewardId !== null && byPolicy) this.settle(`reward ${rewardId}`);
-  }
-
-  private settle(key: string): void {
-    this.settled.add(key);
-    this.owed.delete(key);
+    const keys = [
+      of.referred && referralId !== null && `referred ${referralId}`,
+      of.referrer && referralId !== null && `referrer ${referralId}`,
+      of.reward && byPolicy && rewardId !== null && `reward ${rewardId}`,
+    ];
+    for (const key of keys.filter((each) => each !== false)) {
+      this.settled.add(key);
+      this.owed.delete(key);
+    }
   }
 }
 

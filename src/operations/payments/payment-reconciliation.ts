@@ -281,15 +281,10 @@ function creditOf({ value, paid, pushed }: RewardState): LedgerCredit | null {
 
 const SHORTEST_MONTH_MS = 28 * 24 * 3_600_000;
 
-interface LedgerDiscount {
-  readonly rewardId: string;
-  readonly reference: string;
-  readonly subscription: string;
-  readonly percent: number;
-}
+type LedgerDiscount = ReturnType<typeof discountNow>[number];
 
 /** A discount whose months are not over. One of a single invoice ends with it. */
-function discountNow({ rewardId, pushed }: RewardState): readonly LedgerDiscount[] {
+function discountNow({ rewardId, pushed }: RewardState) {
   const [call] = pushed?.calls ?? [];
   if (pushed?.status !== 'PUSHED' || pushed.reference === null || call?.kind !== 'DISCOUNT')
     return [];
