@@ -84,7 +84,7 @@ export async function statementOfTenant(
     from: from ?? null,
     to: to ?? today,
     units: exact.map(unitOf),
-    /** Units with a sum beyond 2^53, which JSON cannot represent exactly. They are not in `units`. */
+    /** Units with a sum beyond 2^53, which JSON cannot represent exactly; not in `units`. */
     tooLarge: upToNow.filter((one) => !isExact(one)).map((one) => one.unit),
   };
   return { ...document, digest: digestOf(document) };

@@ -47,7 +47,7 @@ export async function compareLogs(source: EventLog, target: EventLog, options: C
   return {
     events: left.count,
     streams: ours.streams,
-    /** SHA-256 over the events of the source in their order, without recording times and positions. */
+    /** SHA-256 over the events of the source in order, without recording times and positions. */
     digest,
     /** Names of streams whose digests differ, or that one side lacks. */
     differences,

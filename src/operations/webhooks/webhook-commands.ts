@@ -101,7 +101,7 @@ export async function showDelivery(core: WebhookCore, scope: Scope, id: string) 
           status,
           reason,
           ms,
-          /** The beginning of the answer; null: none, or a person whom it may name was forgotten. */
+          /** Its beginning; null: none, or a person whom it may name was forgotten. */
           answer: answer?.toString() ?? null,
         };
       }),
