@@ -1,20 +1,12 @@
 import type { Core } from '../stores/core.js';
-import type { Scope } from '../domain/scope.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { anyBelow, newId } from '../foundation/world.js';
 import { NotDone, type Outcome } from '../operations/outcome.js';
 import { plainText } from '../operations/refusal-text.js';
-import { RecordedRuns, type RunEnd, type RunProgress } from '../runs/recorded-runs.js';
+import { RecordedRuns, type NewRun, type RunEnd, type RunProgress } from '../runs/recorded-runs.js';
 
 /** A command that may take long, as runs are recorded. */
-export interface CommandRun {
-  /** As it is called: `ledger replay`. */
-  readonly operation: string;
-  /** Whose run it is. */
-  readonly by: string;
-  /** Null: of no single tenant. */
-  readonly scope: Scope | null;
-  readonly parameters: object;
+interface CommandRun extends Omit<NewRun, 'id'> {
   /** Stops the work, when an operator asks for that elsewhere. */
   readonly stop: () => void;
 }

@@ -13,7 +13,7 @@ const AWAY_MS_MAX = 60_000;
 const NAMES_SHOWN_MAX = 5;
 
 /** Here and not with the other operations: it opens two logs in place of the stores. */
-export const logCopyOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   machineOperation({
     name: 'log copy',
     summary: 'copies the whole log to another store; a stopped copy continues when run again',

@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander';
 import * as z from 'zod';
+import { isIdempotencyKey } from '../idempotency/idempotency-key.js';
+import { operatingSystemUser } from '../operations/audit.js';
 import { brokenRule, membersIn, type Operation } from '../operations/registry/operation.js';
 import { channels, type ChannelMember } from '../operations/registry/members.js';
-import { checkedActor, checkedKey } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { kebab } from './outcomes.js';
 import { readJsonFile, readTextFile } from './command-line.js';
@@ -173,4 +174,18 @@ const wordOf = (operation: Operation, name: string): string => {
 function examplesText(examples: readonly string[]): string {
   const lines = examples.map((example) => `  npm run --silent cli -- ${example}`);
   return `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${lines.join('\n')}`;
+}
+
+/** The operator's name; without one, that of the operating system. @throws {CommandError} */
+function checkedActor(by: string | undefined): string {
+  if (by !== undefined && !/^(?=.*\S)[\p{L}\p{N} ._@-]{1,100}$/u.test(by))
+    throw new CommandError('--by takes a name of 1 to 100 letters, digits, spaces or . _ @ -');
+  return by ?? operatingSystemUser();
+}
+
+/** @throws {CommandError} */
+function checkedKey(key: string | undefined): string | undefined {
+  if (key !== undefined && !isIdempotencyKey(key))
+    throw new CommandError('--idempotency-key must be 1 to 255 printable characters');
+  return key;
 }

@@ -64,10 +64,7 @@ function printLists(document: object, empty: string | undefined, printer: Printe
     else if (value.length > 0) {
       const rows = value as readonly Readonly<Record<string, unknown>>[];
       const titles = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-      printer.table(
-        titles.map((title) => [title, title]),
-        rows,
-      );
+      printer.table(titles, rows);
     }
 }
 
@@ -76,14 +73,19 @@ const printerWith = (money: Money | undefined): Printer => ({
   note,
   table: (columns, rows, of) =>
     printTable(
-      columns.map(([title, , kind]) => (kind === 'amount' ? { amount: title } : title)),
+      columns.map((column) => {
+        if (typeof column === 'string') return column;
+        const [title, , kind] = column;
+        return kind === 'amount' ? { amount: title } : title;
+      }),
       rows.map((row) => {
         const { unit, account } =
           of ?? (row as { readonly unit?: string; readonly account?: string });
         const shown = unit === undefined ? undefined : money?.(unit, account);
         return columns.map((column) => {
           const value = cellOf(column, row);
-          return shown !== undefined && column[2] === 'amount' && typeof value === 'number'
+          const isAmount = typeof column !== 'string' && column[2] === 'amount';
+          return shown !== undefined && isAmount && typeof value === 'number'
             ? shown(value)
             : textOf(value);
         });
@@ -91,5 +93,7 @@ const printerWith = (money: Money | undefined): Printer => ({
     ),
 });
 
-const cellOf = <Row>([, cell]: ShownColumn<Row>, row: Row): unknown =>
-  typeof cell === 'function' ? cell(row) : row[cell];
+function cellOf<Row>(column: ShownColumn<Row>, row: Row): unknown {
+  const cell = typeof column === 'string' ? column : column[1];
+  return typeof cell === 'function' ? cell(row) : row[cell];
+}

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config.js';
-import { GROUPS } from '../operations/registry/registry.js';
+import { group, GROUPS } from '../operations/registry/registry.js';
 import { coloured } from './colours.js';
 import { CommandError } from './command-error.js';
 import { addCompletion } from './completion.js';
@@ -10,16 +10,8 @@ import { isStorable, NOT_STORABLE } from '../foundation/outside-text.js';
 
 /** Operations that use parts of the command line, by their groups. */
 const OWN_OPERATIONS: typeof GROUPS = [
-  {
-    name: 'token',
-    summary: 'user tokens, for trying',
-    load: async () => (await import('./token.operations.js')).tokenOperations,
-  },
-  {
-    name: 'log',
-    summary: 'the event log as a whole',
-    load: async () => (await import('./log-copy.operations.js')).logCopyOperations,
-  },
+  group('token', 'user tokens, for trying', () => import('./token.operations.js')),
+  group('log', 'the event log as a whole', () => import('./log-copy.operations.js')),
 ];
 
 /** The groups whose commands follow from the registry. */
@@ -53,7 +45,7 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
 }
 
 /** The commands of the group with this name, or of all groups. */
-export async function commandsFor(group?: string): Promise<Command> {
+export async function commandsFor(wanted?: string): Promise<Command> {
   const cli = new Command('referral-ledger')
     .description('Operates the referral ledger service')
     .version(ownVersion(), '--version', 'the version')
@@ -71,9 +63,9 @@ export async function commandsFor(group?: string): Promise<Command> {
       process.stderr.write(`${coloured(process.stderr, 'red', line)}\n`);
     },
   });
-  const isKnown = OPERATIONS.some(({ name }) => name === group);
+  const isKnown = OPERATIONS.some(({ name }) => name === wanted);
   for (const { name, summary, load } of OPERATIONS)
-    if (!isKnown || name === group) {
+    if (!isKnown || name === wanted) {
       const own =
         cli.commands.find((one) => one.name() === name) ?? cli.command(name).description(summary);
       for (const operation of await load())

@@ -1,5 +1,4 @@
 import { loadConfig, publicUrlAt } from '../config/config.js';
-import type { Core } from '../stores/core.js';
 import {
   scopeIn,
   shownParameters,
@@ -77,7 +76,7 @@ export async function runOperation(
         };
         const opened = { ...context, core, operationsPool, payments: paymentWorld(ends) };
         try {
-          const document = done(await ran(core, operation, request, { opened, key, stop }));
+          const document = done(await ran(operation, request, opened, { key, stop }));
           if (isRepetition) context.note('a repetition: nothing changed a second time');
           const scope = isForPeople ? scopeIn(request) : undefined;
           const money = scope && (await operation.money?.(opened, scope, document));
@@ -94,21 +93,15 @@ export async function runOperation(
   }
 }
 
-interface Opened {
-  readonly opened: OperationContext;
-  readonly key: string | undefined;
-  readonly stop: () => void;
-}
-
 /** As a run that other channels show and stop, where the operation is long. */
 function ran(
-  core: Core,
   operation: Operation,
   request: unknown,
-  { opened, key, stop }: Opened,
+  opened: OperationContext,
+  { key, stop }: { readonly key: string | undefined; readonly stop: () => void },
 ): Promise<Outcome<unknown>> {
   if (operation.isKeyed)
-    return withOwnKeys(core, { key, onReplayed: opened.onReplayed }, (keyed) =>
+    return withOwnKeys(opened.core, { key, onReplayed: opened.onReplayed }, (keyed) =>
       operation.run({ ...opened, keyed }, request),
     );
   if (!operation.isLong) return operation.run(opened, request);
@@ -116,7 +109,7 @@ function ran(
   const scope = scopeIn(request) ?? null;
   const parameters = shownParameters(operation, request);
   const run = { operation: name, by: opened.by.name, scope, parameters, stop };
-  return asRun(core, run, (noteProgress: NoteProgress) =>
+  return asRun(opened.core, run, (noteProgress: NoteProgress) =>
     operation.run(
       {
         ...opened,

@@ -7,7 +7,7 @@ import { tenantNamed } from '../operations/tenants/tenant-operation.js';
 import { CommandError } from './command-error.js';
 
 /** Here and not with the other operations: its fields are checked as those of bodies are. */
-export const tokenOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   ledgerOperation({
     name: 'token sign',
     summary: 'a read token of a user; with --write, a write token with these fields',

@@ -44,25 +44,13 @@ export async function auditedOn<T>(
   if (outcome instanceof NotDone) return outcome;
   const { result, parameters, digest, completed } = outcome;
   const done = { operation, by, parameters, result: digest ?? result };
-  if (completed === undefined) await recordRead(core, scope, done, warn);
-  else await recordDone(core, scope, done, { completed, warn });
+  if (completed !== undefined) await recordDone(core, scope, done, { completed, warn });
+  else
+    await recordOperation(core, scope, done).catch((error: unknown) => {
+      // Reads continue while the log is ahead of the clock: statements and checks are needed most
+      // then. After any other failure nothing is shown.
+      if (!(error instanceof LogAheadOfClock)) throw error;
+      warn(`${operation} has no audit entry: ${firstLine(error)}`);
+    });
   return result;
-}
-
-/**
- * Reads continue while the log is ahead of the clock: statements and checks are needed most then.
- * @throws what any other failure of the record throws: nothing is shown without it.
- */
-async function recordRead(
-  core: Core,
-  scope: Scope,
-  done: Operation,
-  warn: AuditFrame['warn'],
-): Promise<void> {
-  try {
-    await recordOperation(core, scope, done);
-  } catch (error) {
-    if (!(error instanceof LogAheadOfClock)) throw error;
-    warn(`${done.operation} has no audit entry: ${firstLine(error)}`);
-  }
 }

@@ -88,6 +88,22 @@ async function keepRefusal(
     throw new DatabaseUnavailable('The service is not available at the moment');
 }
 
+/** As `onceByKey`; without a key, whenever it is called. */
+export async function onceIfKeyed<T>(
+  names: KeyedNames,
+  { keyed, ...operation }: Omit<KeyedOperation, keyof KeyedBy> & { keyed: KeyedBy | undefined },
+  work: (meta: StaffMeta) => Promise<Outcome<Keyed<T>>>,
+): Promise<Outcome<Keyed<T>>> {
+  if (keyed === undefined) return work(operation.meta);
+  let replayed = false;
+  const onReplayed = (): void => {
+    replayed = true;
+    keyed.onReplayed?.();
+  };
+  const done = await onceByKey(names, { ...operation, ...keyed, onReplayed }, work);
+  return done instanceof NotDone ? done : { done, replayed };
+}
+
 function keyedRequest(
   names: KeyedNames,
   { meta: { scope, actor }, operation, asked, key }: KeyedOperation,

@@ -13,7 +13,6 @@ import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import type { SelectionOptions } from '../../src/operations/ledger/ledger-selection.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { statementOfTenant } from '../../src/operations/ledger/tenant-statement.js';
-import { accountProjectors } from '../../projections/account-projectors.js';
 import type { OperatorAnswers } from '../../src/operations/operator-keys.js';
 import { withOwnKeys } from '../../src/cli/own-keys.js';
 import { DAY_MS } from '../support/clock-of-process.js';
@@ -539,8 +538,7 @@ test('an entry ahead of the clock on the present day is in no statement up to to
   const to = new Date(first).toISOString().slice(0, 10);
   const closings = async (now: number) => {
     const ofAccount = await statementOfAccount(core, scope, { accountId, to }, now);
-    const options = { projectors: accountProjectors, now };
-    const ofTenant = done(await statementOfTenant(core, scope, { to }, options));
+    const ofTenant = done(await statementOfTenant(core, scope, { to }, now));
     return [ofAccount, ofTenant].map(({ units }) =>
       Object.fromEntries(units.map(({ unit, closing }) => [unit, closing])),
     );

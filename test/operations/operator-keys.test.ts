@@ -1,7 +1,7 @@
 import { done } from '../../src/http/operations/refusals.js';
 import type { KeptAnswer, KeyedRequest } from '../../src/idempotency/idempotency-key.js';
 import {
-  adjustLedger,
+  adjustOnRecord,
   type AdjustmentRequest,
 } from '../../src/operations/ledger/ledger-adjustment.js';
 import { proposeOnRecord } from '../../src/operations/ledger/ledger-proposals.js';
@@ -43,7 +43,7 @@ async function claimed(work: (keyed: KeyedBy) => Promise<unknown>): Promise<Keye
 
 const meta = (by = 'sam') => metaBy(by, core, scope);
 const adjusting = (over: Partial<AdjustmentRequest> = {}, by?: string) =>
-  claimed((keyed) => adjustLedger(core, meta(by), { ...CORRECTION, ...over }, keyed));
+  claimed((keyed) => adjustOnRecord(core, meta(by), { ...CORRECTION, ...over }, keyed));
 const proposing = (over: Partial<AdjustmentRequest> = {}, by?: string) => {
   const { approvedBy: _, ...correction } = { ...CORRECTION, ...over };
   return claimed((keyed) => proposeOnRecord(core, meta(by), correction, keyed));

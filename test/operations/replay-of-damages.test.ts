@@ -9,7 +9,7 @@ import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { newId } from '../../src/foundation/world.js';
 import type { Difference } from '../../src/operations/ledger/replay/difference.js';
 import { recordOperation } from '../../src/operations/audit.js';
-import { ownerOf } from '../../src/operations/ledger/replay/row-owner.js';
+import { ownerOf } from '../../src/operations/ledger/replay/live-rows.js';
 import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
 import { quoted, schemaOf } from '../../src/projecting/identifiers.js';
 import type { ReadModelTable, Row } from '../../src/projecting/projector.js';

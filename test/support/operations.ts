@@ -38,7 +38,8 @@ export const insisting =
   async (...asked: A): Promise<T> =>
     done(await operation(...asked));
 
-export const adjustLedger = insisting(adjustment.adjustLedger);
+export const adjustLedger = async (...asked: Parameters<typeof adjustment.adjustOnRecord>) =>
+  (await adjustOnRecord(...asked)).result;
 export const adjustOnRecord = insisting(adjustment.adjustOnRecord);
 export const ledgerDigest = insisting(digest.ledgerDigest);
 export const exportLedger = insisting(ledgerExport.exportLedger);

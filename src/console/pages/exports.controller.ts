@@ -1,4 +1,3 @@
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { ShownExport } from '../../exports/shown-export.js';
@@ -71,8 +70,7 @@ export class ConsoleExportsController {
   /** @param asked the export that was just asked for, which the read model may lack. */
   private async found(scope: Scope, asked: string): Promise<Outcome<readonly ShownExport[]>> {
     const { core } = this.pages;
-    const limit = EXPORTS_SHOWN_MAX;
-    const listed = await listExports(core, scope, { projectors: accountProjectors, limit });
+    const listed = await listExports(core, scope, EXPORTS_SHOWN_MAX);
     if (asked === '' || listed instanceof NotDone || listed.some(({ id }) => id === asked))
       return listed;
     const one = await showExport(core, scope, asked);

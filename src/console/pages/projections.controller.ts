@@ -4,7 +4,6 @@ import { MODES, type Mode } from '../../domain/scope.js';
 import { findAccount } from '../../operations/ledger/ledger-entries.js';
 import {
   onProjections,
-  type ProjectionChoice,
   type ProjectionOperator,
 } from '../../operations/projections/projection-operator.js';
 import {
@@ -16,19 +15,18 @@ import {
 import { showParked } from '../../operations/policies/policy-commands.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { ApiError, badRequest, unavailable } from '../../http/edge/api-error.js';
-import { OperationRuns, type Run } from '../../http/operations/operation-runs.js';
+import type { Run } from '../../http/operations/operation-runs.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
 import { OperationCalls } from '../../http/operations/operation-calls.js';
 import { retryReactions } from '../../operations/policies/policy.operations.js';
 import {
-  diffRun,
-  rebuildRun,
-  repairRun,
-  retryParkedRun,
-  rollBackRun,
-  swapRun,
-  type ProjectionRun,
-} from '../../operations/projections/projection-runs.js';
+  diff,
+  rebuild,
+  retry,
+  rollBack,
+  swap,
+} from '../../operations/projections/projection.operations.js';
+import type { Operation } from '../../operations/registry/operation.js';
 import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
 import type { Form } from '../sessions/form.js';
 import {
@@ -84,7 +82,6 @@ export class ConsoleProjectionsController {
   constructor(
     private readonly pages: TenantPages,
     private readonly operations: OperationsCore,
-    private readonly runs: OperationRuns,
     private readonly calls: OperationCalls,
   ) {}
 
@@ -109,27 +106,23 @@ export class ConsoleProjectionsController {
   private started(call: ConsoleCall, action: string, asked: Asked): Promise<Run | undefined> {
     const { form } = call;
     const { projection: name } = asked;
-    const start = ({ work, ...run }: ProjectionRun): Promise<Run | undefined> =>
-      this.runs.start({ ...run, by: call.operator.name }, (context) =>
-        this.operate(call, context.signal, (projections) => work(projections, context)),
-      );
+    const start = (operation: Operation, request: object): Promise<Run | undefined> =>
+      this.calls.start(operation, request, { by: staffOf(call) });
+    const one = { projection: name, all: false };
+    const chosen = name === '' ? { all: true } : one;
     switch (action) {
       case 'rebuild':
-        return start(rebuildOf(asked));
+        return start(rebuild, { ...partOf(asked), ...chosen, dryRun: false, resume: false });
       case 'diff':
-        return start(diffRun(name, DIFF_ROWS_MAX));
+        return start(diff, { projection: name, limit: DIFF_ROWS_MAX });
       case 'swap':
-        return start(swapRun({ name, all: false }, seenIn(form, name)));
+        return start(swap, { ...one, seen: seenIn(form, name) });
       case 'rollback':
-        return start(rollBackRun(name, seenIn(form, name)));
+        return start(rollBack, { projection: name, seen: seenIn(form, name) });
       case 'retry':
-        return start(retryParkedRun(choiceOf(name)));
+        return start(retry, { projection: name || undefined });
       case 'retry-reaction':
-        return this.calls.start(
-          retryReactions,
-          { id: form.text('reaction') },
-          { by: staffOf(call) },
-        );
+        return start(retryReactions, { id: form.text('reaction') });
       default:
         throw badRequest('action: one of the buttons');
     }
@@ -224,8 +217,6 @@ export class ConsoleProjectionsController {
 
 const modeOf = (typed: string): Mode => (typed === 'test' ? 'test' : 'live');
 
-const choiceOf = (name: string): ProjectionChoice => (name === '' ? { all: true } : { name });
-
 /** What is wrong in the form; null: it can be begun. */
 function faultsOfForm(
   action: string,
@@ -239,12 +230,9 @@ function faultsOfForm(
     : null;
 }
 
-/** Of a part, in place, where a tenant is named; otherwise new generations. */
-function rebuildOf({ projection, tenant, mode: typed, account }: Asked): ProjectionRun {
-  const choice = choiceOf(projection);
-  if (tenant === '') return rebuildRun(choice, {});
-  const mode = modeOf(typed);
-  return repairRun(choice, { tenant, mode, ...(account === '' ? {} : { account }) });
+/** A part, in place, where a tenant is named; otherwise new generations. */
+function partOf({ tenant, mode, account }: Asked) {
+  return tenant === '' ? {} : { tenant, mode: modeOf(mode), account: account || undefined };
 }
 
 /** The generations that the page showed; undefined: the form was not that of the page. */

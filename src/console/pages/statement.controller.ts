@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
 import type { Scope } from '../../domain/scope.js';
 import {
@@ -144,12 +143,7 @@ export class ConsoleStatementController {
     const { position, asOf, ...period } = selection;
     if (position !== '' || asOf !== '') return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
     return this.pages.recorded(call, 'ledger tenant-statement', async (core) => {
-      const done = await tenantStatementOnRecord(
-        core,
-        call.scope,
-        filledIn(period),
-        accountProjectors,
-      );
+      const done = await tenantStatementOnRecord(core, call.scope, filledIn(period));
       if (noteLater !== undefined && !(done instanceof NotDone))
         noteLater(await entriesAfterDay(core, call.scope, done.result.to));
       return done;

@@ -1,6 +1,5 @@
 import { NotDone } from '../../operations/outcome.js';
-import { membersOf } from '../../operations/refused-members.js';
-import { refusalText } from '../../operations/refusal-text.js';
+import { membersOf, refusalText } from '../../operations/refusal-text.js';
 import { TEXTS } from '../texts.js';
 import type { Wrong } from './field.js';
 import { ownMember } from '../../domain/own-member.js';

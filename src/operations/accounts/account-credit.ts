@@ -13,17 +13,8 @@ import { pages } from '../../event-log/event-pages.js';
 import { Turns } from '../../foundation/turns.js';
 import { decodeTypes, entryOf, type LogReads } from '../ledger/ledger-entries.js';
 
-/** Credit of a unit. `points`: the available credit after each movement. */
-export interface ShownUnit {
-  readonly unit: string;
-  readonly assigned: number;
-  readonly available: number;
-  readonly pending: number;
-  readonly redeemed: number;
-  readonly expired: number;
-  readonly cancelled: number;
-  readonly points: readonly CreditPoint[];
-}
+/** Credit of a unit. */
+export type ShownUnit = ReturnType<CreditFold['unitsAt']>[number];
 
 interface CreditPoint {
   readonly at: number;
@@ -57,7 +48,7 @@ export class CreditFold {
   }
 
   /** @param clock epoch milliseconds: dates up to here have passed. */
-  unitsAt(clock: number): readonly ShownUnit[] {
+  unitsAt(clock: number) {
     this.settledAt = Math.max(this.settledAt, clock);
     this.post(this.postings.settle(clock), clock);
     return this.sums.result().units.map((unit) => this.unit(unit));
@@ -94,6 +85,7 @@ export class CreditFold {
       expired,
       // Not what moved there: some of it may have been restored, or was never available.
       cancelled: heldBy('cancelled') + heldBy('forfeited'),
+      /** The available credit after each movement. */
       points: [...points],
     };
   }

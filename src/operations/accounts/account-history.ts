@@ -27,76 +27,21 @@ import { CreditFold, type RememberedCredit, type ShownUnit } from './account-cre
 import { eventInWords, valueInWords, type Known } from './event-in-words.js';
 
 /** An account as an operator sees it, at a moment of its history. Times are ISO 8601. */
-export interface AccountHistory {
+export interface AccountHistory extends ReturnType<ShownAccount['account']> {
   readonly account: string;
   /** Of the newest event included; null: none. */
   readonly position: Position | null;
-  readonly isOpen: boolean;
-  readonly currency: string | null;
-  readonly subscription: string | null;
-  readonly referral: ShownReferral | null;
-  readonly people: readonly ShownPerson[];
-  /** Number of all people; the newest are listed. */
-  readonly peopleCount: number;
-  readonly rewards: readonly ShownReward[];
-  /** Number of all rewards; the newest are listed. */
-  readonly rewardCount: number;
   readonly units: readonly ShownUnit[];
   /** The newest first. */
-  readonly events: readonly ShownEvent[];
+  readonly events: readonly ReturnType<ShownAccount['event']>[];
   /** Of the whole selection. */
   readonly eventCount: number;
   /** Number of the entries that count after the moment: they are in no statement up to it. */
   readonly later: number;
 }
 
-export interface ShownPerson {
-  /** Null where they are not shown, or forgotten. */
-  readonly userId: string | null;
-  readonly name: string;
-  readonly email: string | null;
-  readonly since: string;
-  readonly blockedSince: string | null;
-  /** The newest ones. */
-  readonly codes: readonly string[];
-  /** Number of those that are not listed. */
-  readonly codesLeft: number;
-}
-
-export interface ShownReferral {
-  readonly referralId: string;
-  readonly referrerAccount: string | null;
-  readonly referrerUser: string | null;
-  readonly code: string | null;
-  readonly referredStatus: string;
-  readonly referrerStatus: string;
-  readonly startedAt: string;
-  readonly paidAt: string | null;
-  readonly endedAt: string | null;
-}
-
-export interface ShownReward {
-  readonly rewardId: string;
-  readonly owner: string;
-  readonly value: string;
-  readonly unit: string | null;
-  readonly redeemed: number;
-  readonly state: string;
-  readonly givenAt: string;
-  readonly expiresAt: string | null;
-}
-
-export interface ShownEvent {
-  readonly eventId: string;
-  readonly position: Position;
-  readonly revision: string;
-  readonly recordedAt: string;
-  readonly type: string;
-  readonly words: string;
-  readonly actor: string;
-  /** The event as it is in the log; null where it is not shown. */
-  readonly data: unknown;
-}
+export type ShownPerson = AccountHistory['people'][number];
+export type ShownReward = AccountHistory['rewards'][number];
 
 export interface HistoryRequest extends Pick<SelectionOptions, 'asOf' | 'position'> {
   readonly accountId: string;
@@ -256,13 +201,15 @@ class ShownAccount {
       subscription: open?.subscription?.status ?? null,
       referral: open === undefined ? null : this.referral(open),
       people: open === undefined ? [] : this.people(open),
+      /** Number of all people; the newest are listed. */
       peopleCount: open?.users.size ?? 0,
       rewards: open === undefined ? [] : this.rewards(open),
+      /** Number of all rewards; the newest are listed. */
       rewardCount: open?.rewards.size ?? 0,
     };
   }
 
-  event(decoded: Decoded): ShownEvent {
+  event(decoded: Decoded) {
     const { recorded, event } = decoded;
     return {
       eventId: recorded.id,
@@ -272,12 +219,13 @@ class ShownAccount {
       type: event.type,
       words: eventInWords(event as AccountEvent, this.known),
       actor: actorShown(decoded),
+      /** The event as it is in the log; null where it is not shown. */
       data: this.showsPersonal ? event : null,
     };
   }
 
   /** The newest ones. */
-  private rewards(open: OpenAccount): ShownReward[] {
+  private rewards(open: OpenAccount) {
     return [...open.rewards.values()]
       .slice(-REWARDS_SHOWN_MAX)
       .reverse()
@@ -294,7 +242,7 @@ class ShownAccount {
   }
 
   /** The newest ones, in the order of their joining. */
-  private people(open: OpenAccount): ShownPerson[] {
+  private people(open: OpenAccount) {
     const joined = open.persons.toArray().filter((person) => open.users.has(person));
     return joined.slice(-PEOPLE_SHOWN_MAX).flatMap((person) => {
       const user = open.users.get(person);
@@ -303,19 +251,22 @@ class ShownAccount {
       const codes = this.showsPersonal ? [...user.codes.values()].map(({ code }) => code) : [];
       return [
         {
+          /** Null where it is not shown, or forgotten; so is the address. */
           userId: profile?.id ?? null,
           name: this.known.nameOf(person),
           email: profile?.email ?? null,
           since: iso(user.dateCreated),
           blockedSince: isoOrNull(user.dateBlocked),
+          /** The newest ones. */
           codes: codes.slice(-CODES_SHOWN_MAX),
+          /** Number of those that are not listed. */
           codesLeft: Math.max(0, codes.length - CODES_SHOWN_MAX),
         },
       ];
     });
   }
 
-  private referral({ referral, attribution }: OpenAccount): ShownReferral | null {
+  private referral({ referral, attribution }: OpenAccount) {
     if (referral === null) return null;
     const referrer = this.showsPersonal ? referral.referrer.ids.value : null;
     return {

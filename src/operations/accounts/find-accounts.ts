@@ -19,15 +19,6 @@ export interface SearchedModels {
   readonly referrals: Pick<ReferralQueries, 'byId'>;
 }
 
-/** What a search found. */
-export interface FoundAccounts {
-  readonly accounts: readonly FoundByText[];
-  /** People whose id, name or address has the text. */
-  readonly people: number;
-  /** The accounts are those of the newest ones of these people only. */
-  readonly isCut: boolean;
-}
-
 const USERS_MAX = 20;
 
 /**
@@ -40,7 +31,7 @@ export async function findAccounts(
   core: Pick<Core, 'names' | 'owners'>,
   models: SearchedModels,
   { scope, text, showsPersonal }: { scope: Scope; text: string; showsPersonal: boolean },
-): Promise<FoundAccounts> {
+) {
   const searched = { query: text, limit: USERS_MAX, offset: 0 };
   // All together: one that fails while another is awaited would have nobody to hear of it.
   const [byId, reward, parties, owner, ofUser, users] = await Promise.all([
@@ -66,5 +57,11 @@ export async function findAccounts(
   for (const { accountId, userId, email } of [...(ofUser?.items ?? []), ...(users?.items ?? [])])
     add(accountId, [userId, email].filter(Boolean).join(', '));
   const people = users?.totalCount ?? 0;
-  return { accounts: found, people, isCut: people > USERS_MAX };
+  return {
+    accounts: found,
+    /** Whose id, name or address has the text. */
+    people,
+    /** The accounts are those of the newest ones of these people only. */
+    isCut: people > USERS_MAX,
+  };
 }

@@ -2,17 +2,15 @@ import { accountProjectors } from '../../../projections/account-projectors.js';
 import { ActivityQueries } from '../../../projections/activity/queries.js';
 import { timeNow } from '../../foundation/world.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
-import {
-  LiveGenerations,
-  ReadModelsIncomplete,
-} from '../../projecting/generations/live-generations.js';
+import { LiveGenerations } from '../../projecting/generations/live-generations.js';
 import { personNamed, shownStaff } from '../audit.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { NotDone } from '../outcome.js';
+import { unlessRebuilt } from '../rebuilt-read-models.js';
 import { given, help, limit, tenant, text, time } from '../registry/members.js';
-import { scopeOf, serviceOperation, type Operation } from '../registry/operation.js';
+import { scopeOf, serviceOperation, type Operation, get } from '../registry/operation.js';
 
-export const activityOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'activity list',
     summary: 'the recorded operations, newest first',
@@ -24,7 +22,7 @@ export const activityOperations: readonly Operation[] = [
     },
     positions: ['tenant'],
     roles: ['finance', 'support'],
-    route: { method: 'GET', path: 'activity', refusals: ['TENANT_NOT_FOUND'] },
+    route: get('activity', 'TENANT_NOT_FOUND'),
     examples: ['activity list', 'activity list acme --by sam --since 2026-01-31'],
     run: async ({ core }, { tenant: alias, by, since: from, limit: most }) => {
       const since = timeOf('since', from, timeNow());
@@ -34,12 +32,8 @@ export const activityOperations: readonly Operation[] = [
       const generations = new LiveGenerations(core.pool, accountProjectors);
       const queries = new ActivityQueries(new LiveReads(core.pool, generations, 'activity'));
       const name = by && personNamed(by);
-      const found = await queries
-        .list({ tenant: alias, by: name, since, limit: most })
-        .catch((error: unknown) => {
-          if (!(error instanceof ReadModelsIncomplete)) throw error;
-          return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
-        });
+      const asked = { tenant: alias, by: name, since, limit: most };
+      const found = await unlessRebuilt(queries.list(asked));
       if (found instanceof NotDone) return found;
       return found.map(({ at, channel, operation, mode, ...row }) => ({
         at: new Date(at).toISOString(),
@@ -51,15 +45,7 @@ export const activityOperations: readonly Operation[] = [
         eventId: row.event_id,
       }));
     },
-    columns: [
-      ['at', 'at'],
-      ['actor', 'actor'],
-      ['channel', 'channel'],
-      ['operation', 'operation'],
-      ['tenant', 'tenant'],
-      ['mode', 'mode'],
-      ['event', 'eventId'],
-    ],
+    columns: ['at', 'actor', 'channel', 'operation', 'tenant', 'mode', ['event', 'eventId']],
     empty: 'no operation is recorded',
   }),
 ];

@@ -1,3 +1,4 @@
+import { accountProjectors } from '../../../projections/account-projectors.js';
 import { ExportQueries } from '../../../projections/exports/queries.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
@@ -6,13 +7,10 @@ import type { RequestedExport } from '../../exports/exports.js';
 import { shownExport, stateOfRow, type ShownExport } from '../../exports/shown-export.js';
 import { timeNow } from '../../foundation/world.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
-import {
-  LiveGenerations,
-  ReadModelsIncomplete,
-} from '../../projecting/generations/live-generations.js';
-import type { Projector } from '../../projecting/projector.js';
+import { LiveGenerations } from '../../projecting/generations/live-generations.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
+import { unlessRebuilt } from '../rebuilt-read-models.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
 /** Operations on exports: each returns the document that `--json` prints. */
@@ -23,17 +21,12 @@ type ExportCore = Pick<Core, 'exports' | 'pool'>;
 export async function listExports(
   core: ExportCore,
   scope: Scope,
-  { projectors, limit }: { readonly projectors: readonly Projector[]; readonly limit: number },
+  limit: number,
 ): Promise<Outcome<readonly ShownExport[]>> {
-  const generations = new LiveGenerations(core.pool, projectors);
+  const generations = new LiveGenerations(core.pool, accountProjectors);
   const queries = new ExportQueries(new LiveReads(core.pool, generations, 'exports'));
-  const found = await queries
-    .list(scope, { limit, offset: 0 })
-    .catch((error: unknown): 'incomplete' => {
-      if (error instanceof ReadModelsIncomplete) return 'incomplete';
-      throw error;
-    });
-  if (found === 'incomplete') return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
+  const found = await unlessRebuilt(queries.list(scope, { limit, offset: 0 }));
+  if (found instanceof NotDone) return found;
   const { items } = found;
   const progress = await core.exports.progressOf(items.map(({ export_id: id }) => id));
   const now = timeNow();
@@ -42,27 +35,22 @@ export async function listExports(
 
 const NAME_MAX = 255;
 
-const problemsOfName = (name: string | null): readonly string[] =>
-  name === null || ([...name].length <= NAME_MAX && !/\p{Cc}/u.test(name))
-    ? []
-    : [`name must be at most ${NAME_MAX} characters without control characters`];
-
 /** It is recorded; a worker writes it. Dates are ISO 8601. */
 export async function requestExport(
   core: Pick<Core, 'exports'>,
   meta: StaffMeta,
   { texts, ...requested }: RequestedExport,
 ): Promise<Outcome<Done<ShownExport>>> {
-  const { name } = texts;
+  const name = texts.name ?? '';
   const params = { dates: 'ISO_8601', ...texts.params };
-  const problems = [...problemsOfName(name), ...problemsOfParams(params)];
-  if (problems.length > 0) return new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons: problems });
-  const outcome = await core.exports.request(meta, {
-    ...requested,
-    texts: { ...texts, params },
-  });
-  if ('refused' in outcome)
-    return new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons: outcome.details ?? [] });
+  const refused = (...reasons: readonly string[]) =>
+    new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons });
+  const isWrong = [...name].length > NAME_MAX || /\p{Cc}/u.test(name);
+  const wrong = `name must be at most ${NAME_MAX} characters without control characters`;
+  const problems = [...(isWrong ? [wrong] : []), ...problemsOfParams(params)];
+  if (problems.length > 0) return refused(...problems);
+  const outcome = await core.exports.request(meta, { ...requested, texts: { ...texts, params } });
+  if ('refused' in outcome) return refused(...(outcome.details ?? []));
   const result = shownExport(outcome.state, undefined, timeNow());
   const { id, type, format } = result;
   const parameters = { export: id, type, format };

@@ -1,11 +1,16 @@
 import * as z from 'zod';
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { ShownExport } from '../../exports/shown-export.js';
 import { NotDone } from '../outcome.js';
 import { fullId } from '../registry/full-id.js';
 import { given, help, json, limit, text, textUpTo } from '../registry/members.js';
-import { ledgerOperation, recordedOperation, type Operation } from '../registry/operation.js';
+import {
+  ledgerOperation,
+  recordedOperation,
+  type Operation,
+  get,
+  remove,
+} from '../registry/operation.js';
 import { cancelExport, listExports } from './export-commands.js';
 import { runExport } from './run-export.js';
 
@@ -14,7 +19,7 @@ const name = textUpTo(255).refine(
   'must have no control characters',
 );
 
-export const exportOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   ledgerOperation({
     name: 'export run',
     summary: 'requests an export, waits, and writes the file',
@@ -49,20 +54,19 @@ export const exportOperations: readonly Operation[] = [
     summary: 'exports, newest first',
     members: { limit: limit(100) },
     roles: ['support'],
-    route: { method: 'GET', path: 'exports/{tenant}' },
+    route: get('exports/{tenant}'),
     examples: ['export list acme --json'],
     columns: [
-      ['id', 'id'],
-      ['type', 'type'],
-      ['format', 'format'],
-      ['name', 'name'],
-      ['requester', 'requester'],
-      ['status', 'status'],
+      'id',
+      'type',
+      'format',
+      'name',
+      'requester',
+      'status',
       ['created', ({ dateCreated }: ShownExport) => new Date(dateCreated).toISOString()],
       ['rows', ({ stats }: ShownExport) => stats?.['rows'] ?? stats?.['rowsDone'], 'amount'],
     ],
-    run: ({ core, scope }, { limit: most }) =>
-      listExports(core, scope, { projectors: accountProjectors, limit: most }),
+    run: ({ core, scope }, { limit: most }) => listExports(core, scope, most),
   }),
   recordedOperation({
     name: 'export cancel',
@@ -70,19 +74,12 @@ export const exportOperations: readonly Operation[] = [
     members: { exportId: given(text, { help: 'the id of the export' }) },
     positions: ['exportId'],
     roles: ['support'],
-    route: {
-      method: 'DELETE',
-      path: 'exports/{tenant}/{exportId}',
-      refusals: ['EXPORT_NOT_FOUND'],
-    },
+    route: remove('exports/{tenant}/{exportId}', 'EXPORT_NOT_FOUND'),
     examples: ['export cancel acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
     record: async (context, { exportId }) => {
       const { core, scope, meta } = context;
       const id = await fullId(context, exportId, async (prefix) => {
-        const all = await listExports(core, scope, {
-          projectors: accountProjectors,
-          limit: 10_000,
-        });
+        const all = await listExports(core, scope, 10_000);
         const shown = all instanceof NotDone ? [] : all;
         return shown.map((one) => one.id).filter((one) => one.startsWith(prefix));
       });

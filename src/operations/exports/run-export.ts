@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import type { RequestedExport } from '../../exports/exports.js';
 import type { ShownExport } from '../../exports/shown-export.js';
 import { errorCode } from '../../foundation/error-code.js';
@@ -31,7 +30,7 @@ export async function runExport(
   const logger = {
     warn: (fields: object, message: string) => warn(`${message}: ${JSON.stringify(fields)}`),
   };
-  const parts = { core, projectors: accountProjectors, logger, publicUrl: payments.publicUrl() };
+  const parts = { core, logger, publicUrl: payments.publicUrl() };
   const frame = { scope, by, operation: 'export run', warn };
   try {
     const completed = await writeExportsHere(parts, async () => {

@@ -1,3 +1,4 @@
+import { accountProjectors } from '../../../projections/account-projectors.js';
 import type { Core } from '../../stores/core.js';
 import { exportJobsOn } from '../../stores/export-jobs-on.js';
 import { releaseOf } from '../../stores/release.js';
@@ -10,11 +11,9 @@ import { followProjections, Projections } from '../../projecting/following/proje
 import { postgresProjectionStores } from '../../projecting/following/projection-stores.js';
 import { ensureOwnGenerations } from '../../projecting/generations/generations.js';
 import { LiveGenerations } from '../../projecting/generations/live-generations.js';
-import type { Projector } from '../../projecting/projector.js';
 
 interface Parts {
   readonly core: Core;
-  readonly projectors: readonly Projector[];
   readonly logger: Pick<Logger, 'warn'>;
   /** The service's external address, for links in files. */
   readonly publicUrl: string;
@@ -26,31 +25,22 @@ const STATEMENT_MS = 30_000;
 
 /** Does the work; meanwhile exports are written, by the service or, where none runs, here. */
 export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>): Promise<T> {
-  const { core, projectors, logger, publicUrl } = parts;
+  const { core, logger, publicUrl } = parts;
   if (await isServed(core)) return work();
-  const { databaseUrl: url } = core;
+  const { databaseUrl: url, log, codec } = core;
+  const projectors = accountProjectors;
   const applicationName = 'ledger-cli-exports';
-  const pool = openPool({
-    url,
-    max: CONNECTIONS,
-    applicationName,
-    statementTimeoutMs: STATEMENT_MS,
-  });
-  const snapshots = openPool({ url, max: 1, applicationName });
+  const options = { url, applicationName, max: CONNECTIONS, statementTimeoutMs: STATEMENT_MS };
+  const pool = openPool(options);
+  const snapshots = openPool({ url, applicationName, max: 1 });
   const presence = new ProcessPresence(pool, releaseOf(projectors));
-  const { log, codec } = core;
   const generations = new LiveGenerations(pool, projectors);
   try {
     await presence.start();
     await ensureOwnGenerations(pool, projectors);
     const decode = decodeForProjectors(codec);
-    const projections = new Projections({
-      stores: postgresProjectionStores(pool, projectors),
-      log,
-      decode,
-      projectors,
-      generations,
-    });
+    const stores = postgresProjectionStores(pool, projectors);
+    const projections = new Projections({ stores, log, decode, projectors, generations });
     const readModels = followProjections(projections, {});
     const jobs = exportJobsOn(core, {
       pool,

@@ -13,7 +13,7 @@ import { serviceOperation, type Operation } from '../registry/operation.js';
 
 const LOOK_AGAIN_MS = 250;
 
-export const keyOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'key rotate',
     summary: 'makes another key the master key, with or without a running service',
@@ -55,7 +55,7 @@ export const keyOperations: readonly Operation[] = [
       table(
         [
           ['master key', 'id'],
-          ['state', 'state'],
+          'state',
           ['processes', 'processes', 'amount'],
           ['can go', ({ state, canGo }) => (state === 'current' ? '' : canGo ? 'yes' : 'not yet')],
         ],

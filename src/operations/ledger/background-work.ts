@@ -7,24 +7,14 @@ import { projectionStatus } from '../../projecting/following/projection-status.j
 import { waitingAndDead } from '../../webhooks/deliveries/shown-deliveries.js';
 
 /** How far the work behind the ledger of a tenant and mode is. Times are ISO 8601. */
-export interface BackgroundWork {
-  /** Of the read model that is furthest behind; up to 1000, which means: 1000 or more. */
-  readonly lagEvents: number;
-  /** Whole seconds, rounded up. */
-  readonly lagSeconds: number;
-  /** When the oldest webhook that waits was made; null: none waits. */
-  readonly oldestWaitingWebhook: string | null;
-  readonly deadWebhooks: number;
-  /** Every event that was recorded before is sealed. */
-  readonly sealedUpTo: string;
-}
+export type BackgroundWork = Awaited<ReturnType<typeof backgroundWork>>;
 
 /** @throws when the database or the log is unavailable. */
 export async function backgroundWork(
   { pool, log }: Pick<Core, 'pool' | 'log'>,
   scope: Scope,
   now = Date.now(),
-): Promise<BackgroundWork> {
+) {
   const [projections, webhooks, sealed, head] = await Promise.all([
     projectionStatus(pool, log, accountProjectors, now),
     waitingAndDead(pool, scope),
@@ -33,10 +23,13 @@ export async function backgroundWork(
   ]);
   const { lagSeconds: unsealedSeconds } = await lagAfter(log, sealed.position, head, now);
   return {
+    /** Of the read model that is furthest behind; up to 1000, which means: 1000 or more. */
     lagEvents: Math.max(0, ...projections.map(({ lagEvents }) => lagEvents)),
     lagSeconds: Math.ceil(Math.max(0, ...projections.map(({ lagSeconds }) => lagSeconds))),
+    /** When the oldest one that waits was made; null: none waits. */
     oldestWaitingWebhook: webhooks.oldestWaiting?.toISOString() ?? null,
     deadWebhooks: webhooks.dead,
+    /** Every event that was recorded before is sealed. */
     sealedUpTo: new Date(now - unsealedSeconds * 1_000).toISOString(),
   };
 }

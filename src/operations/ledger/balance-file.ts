@@ -22,16 +22,6 @@ const PIECE_BYTES = 4_096;
 /** Decimal digits of an amount in the currency of a unit. */
 const digitsOf = (unitKey: string): number => (unitKey === 'cents' ? 2 : 0);
 
-/** Places of the columns. */
-interface Columns {
-  readonly account: number;
-  readonly unit: number;
-  readonly balance: number;
-  /** Of an export, whose balances are in the unit and add up. */
-  readonly type: number | undefined;
-  readonly count: number;
-}
-
 interface Row {
   readonly account: string;
   readonly unit: string;
@@ -47,7 +37,7 @@ interface Row {
  */
 export async function parseBalances(text: string, source: string): Promise<Outcome<BalanceFile>> {
   const rows: Row[] = [];
-  let columns: Columns | undefined;
+  let columns: ReturnType<typeof columnsOf>;
   try {
     for await (const { record, info } of recordsOf(text)) {
       if (record.length === 1 && record[0] === '') continue;
@@ -77,17 +67,14 @@ export async function parseBalances(text: string, source: string): Promise<Outco
   return accounts instanceof NotDone ? accounts : { accounts, text };
 }
 
-function columnsOf(head: readonly string[]): Columns | undefined {
+/** Places of the columns; `type`: of an export, whose balances are in the unit and add up. */
+function columnsOf(head: readonly string[]) {
   const names = head.map((name) => name.trim().toLowerCase());
   const count = names.length;
   if (names.join() === HEAD) return { account: 0, unit: 1, balance: 2, type: undefined, count };
   const place = (name: keyof typeof EXPORTED): number => names.indexOf(EXPORTED[name]);
-  const [account, unit, balance, type] = [
-    place('account'),
-    place('unit'),
-    place('balance'),
-    place('type'),
-  ];
+  const [account, unit, balance] = [place('account'), place('unit'), place('balance')];
+  const type = place('type');
   return Math.min(account, unit, balance, type) < 0
     ? undefined
     : { account, unit, balance, type, count };

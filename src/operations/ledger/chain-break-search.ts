@@ -78,8 +78,6 @@ async function* ownEvents(
   after: Position | null,
 ): AsyncGenerator<RecordedEvent, void, undefined> {
   const reader = new LogReader(log, patience, upTo, after ?? undefined);
-  for (let page = await reader.ahead(); page.length > 0; page = await reader.ahead()) {
+  for await (const page of reader.pages())
     for (const event of page) if (isOwn(event.stream)) yield event;
-    reader.take(page.length);
-  }
 }

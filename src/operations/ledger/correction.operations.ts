@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { isUnit, trimmedUnit, UNIT_LENGTH_MAX } from '../../domain/units.js';
 import { trimmedPattern } from '../../foundation/outside-text.js';
+import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { personNamed } from '../audit.js';
 import { auditedOn, type Done } from '../audited.js';
@@ -14,6 +15,8 @@ import {
   type Operation,
   type OperationContext,
   type ScopedContext,
+  get,
+  post,
 } from '../registry/operation.js';
 import { isKnownUnit } from './known-unit.js';
 import { adjustOnRecord } from './ledger-adjustment.js';
@@ -50,6 +53,8 @@ const CORRECTION = {
   newUnit: help(z.boolean().default(false), 'the unit is new to the tenant'),
 };
 
+const STEP = { positions: ['account'], roles: ['finance'], isKeyed: true } as const;
+
 /** The request of `ledger propose`, as a form fills it in. */
 export const proposalRequest = z.strictObject(CORRECTION);
 
@@ -57,46 +62,41 @@ const adjust = recordedOperation({
   name: 'ledger adjust',
   summary: "appends a correction of a user's credit",
   members: { ...CORRECTION, approvedBy: help(reason, 'the name of the approver') },
-  positions: ['account'],
-  roles: ['finance'],
-  isKeyed: true,
-  route: {
-    method: 'POST',
-    path: 'ledger/{tenant}/adjustment',
-    refusals: [
-      'ACCOUNT_NOT_FOUND',
-      'USER_NOT_FOUND',
-      'APPROVER_REFUSED',
-      'REQUEST_IN_PROGRESS',
-      'IDEMPOTENCY_KEY_REUSED',
-    ],
-  },
+  ...STEP,
+  route: post(
+    'ledger/{tenant}/adjustment',
+    'ACCOUNT_NOT_FOUND',
+    'USER_NOT_FOUND',
+    'APPROVER_REFUSED',
+    'REQUEST_IN_PROGRESS',
+    'IDEMPOTENCY_KEY_REUSED',
+  ),
   examples: [
     'ledger adjust acme 42 --user 7 --unit CENTS --amount -500 --reason "ticket 4711" --approved-by sam',
   ],
-  record: async (context, { account, user, tenant: _, mode: __, ...correction }) => {
+  record: async (context, asked) => {
     const { core, meta, keyed } = context;
-    if (!(await mayApprove(context, correction.approvedBy)))
+    if (!(await mayApprove(context, asked.approvedBy)))
       return new NotDone({ code: 'APPROVER_REFUSED' });
-    const unknown = await unknownUnit(context, account, correction);
-    if (unknown !== undefined) return unknown;
-    const { newUnit: _newUnit, ...adjustment } = correction;
-    const request = { accountId: account, userId: user, ...adjustment };
-    return adjustOnRecord(core, meta, request, keyed);
+    const request = await correctionIn(context, asked);
+    return request instanceof NotDone ? request : adjustOnRecord(core, meta, request, keyed);
   },
   said: ({ eventId, position }, { amount, unit }) =>
     `adjusted by ${amount} ${unit}: event ${eventId} at ${position ?? ''}`,
 });
 
-async function unknownUnit(
-  { core, scope }: ScopedContext,
-  account: string,
-  { unit, newUnit }: { readonly unit: string; readonly newUnit: boolean },
-): Promise<NotDone | undefined> {
+/** As it is recorded; refused for a unit that is new to the tenant and not said to be so. */
+async function correctionIn<R extends AskedCorrection>({ core, scope }: ScopedContext, asked: R) {
+  const { account, user, newUnit, tenant: _, mode: __, ...correction } = asked;
+  const { unit } = asked;
   const known = newUnit || (await isKnownUnit(core, scope, { account, unit }));
   if (known instanceof NotDone) return known;
-  return known ? undefined : new NotDone({ code: 'UNIT_UNKNOWN', unit });
+  return known
+    ? { accountId: account, userId: user, ...correction }
+    : new NotDone({ code: 'UNIT_UNKNOWN', unit });
 }
+
+type AskedCorrection = z.output<typeof proposalRequest> & Scope;
 
 /** Over HTTP a correction names two people, the second one on trust; a proposal takes both keys. */
 async function mayApprove({ operators, by }: OperationContext, approver: string): Promise<boolean> {
@@ -109,27 +109,19 @@ export const propose = recordedOperation({
   name: 'ledger propose',
   summary: "proposes a correction of a user's credit, for another operator to approve",
   members: CORRECTION,
-  positions: ['account'],
-  roles: ['finance'],
-  isKeyed: true,
-  route: {
-    method: 'POST',
-    path: 'ledger/{tenant}/proposals',
-    refusals: [
-      'REQUEST_IN_PROGRESS',
-      'IDEMPOTENCY_KEY_REUSED',
-      'ACCOUNT_NOT_FOUND',
-      'USER_NOT_FOUND',
-    ],
-  },
+  ...STEP,
+  route: post(
+    'ledger/{tenant}/proposals',
+    'REQUEST_IN_PROGRESS',
+    'IDEMPOTENCY_KEY_REUSED',
+    'ACCOUNT_NOT_FOUND',
+    'USER_NOT_FOUND',
+  ),
   examples: ['ledger propose acme 42 --user 7 --unit CENTS --amount 500 --reason "ticket 4711"'],
-  record: async (context, { account, user, tenant: _, mode: __, ...correction }) => {
+  record: async (context, asked) => {
     const { core, meta, keyed } = context;
-    const unknown = await unknownUnit(context, account, correction);
-    if (unknown !== undefined) return unknown;
-    const { newUnit: _newUnit, ...proposed } = correction;
-    const request = { accountId: account, userId: user, ...proposed };
-    return proposeOnRecord(core, meta, request, keyed);
+    const request = await correctionIn(context, asked);
+    return request instanceof NotDone ? request : proposeOnRecord(core, meta, request, keyed);
   },
   said: ({ id, expiresAt }) => `proposed ${id}; to be approved by ${expiresAt}`,
 });
@@ -139,6 +131,7 @@ const PROPOSAL = {
   tenant: given(text.optional(), { only: 'http' }),
   proposal: help(text, 'the id of the proposal, or the first 8 characters or more'),
 };
+const DECISION = { positions: ['proposal'], roles: ['finance'], isRecorded: true } as const;
 const REFUSALS_OF_PROPOSALS = [
   'TENANT_NOT_FOUND',
   'PROPOSAL_NOT_FOUND',
@@ -169,14 +162,13 @@ export const approve = serviceOperation({
   name: 'ledger approve',
   summary: 'appends a correction that another operator has proposed',
   members: PROPOSAL,
-  positions: ['proposal'],
-  roles: ['finance'],
-  isRecorded: true,
-  route: {
-    method: 'POST',
-    path: 'ledger/{tenant}/proposals/{proposal}/approval',
-    refusals: [...REFUSALS_OF_PROPOSALS, 'ACCOUNT_NOT_FOUND', 'USER_NOT_FOUND'],
-  },
+  ...DECISION,
+  route: post(
+    'ledger/{tenant}/proposals/{proposal}/approval',
+    ...REFUSALS_OF_PROPOSALS,
+    'ACCOUNT_NOT_FOUND',
+    'USER_NOT_FOUND',
+  ),
   examples: ['ledger approve acme.live.20260131.9f2c4b7e1d0a4c558e6f3b2a1c0d9e8f --by sam'],
   run: (context, request) =>
     onProposal(context, 'ledger approve', request, (asked) => approveOnRecord(context.core, asked)),
@@ -187,14 +179,8 @@ export const reject = serviceOperation({
   name: 'ledger reject',
   summary: 'ends a correction that another operator has proposed, without making it',
   members: { ...PROPOSAL, reason: help(reason, 'why') },
-  positions: ['proposal'],
-  roles: ['finance'],
-  isRecorded: true,
-  route: {
-    method: 'POST',
-    path: 'ledger/{tenant}/proposals/{proposal}/rejection',
-    refusals: REFUSALS_OF_PROPOSALS,
-  },
+  ...DECISION,
+  route: post('ledger/{tenant}/proposals/{proposal}/rejection', ...REFUSALS_OF_PROPOSALS),
   examples: ['ledger reject acme.live.20260131.9f2c4b7e --reason "charged once" --by sam'],
   run: (context, request) =>
     onProposal(context, 'ledger reject', request, (asked) =>
@@ -207,14 +193,8 @@ export const withdraw = serviceOperation({
   name: 'ledger withdraw',
   summary: 'ends a correction that the same operator has proposed',
   members: PROPOSAL,
-  positions: ['proposal'],
-  roles: ['finance'],
-  isRecorded: true,
-  route: {
-    method: 'POST',
-    path: 'ledger/{tenant}/proposals/{proposal}/withdrawal',
-    refusals: REFUSALS_OF_PROPOSALS,
-  },
+  ...DECISION,
+  route: post('ledger/{tenant}/proposals/{proposal}/withdrawal', ...REFUSALS_OF_PROPOSALS),
   examples: ['ledger withdraw acme.live.20260131.9f2c4b7e1d0a4c558e6f3b2a1c0d9e8f'],
   run: (context, request) =>
     onProposal(context, 'ledger withdraw', request, (asked) => endOnRecord(context.core, asked)),
@@ -229,18 +209,18 @@ const proposals = recordedOperation({
     limit: limit(1_000),
   },
   roles: ['finance'],
-  route: { method: 'GET', path: 'ledger/{tenant}/proposals' },
+  route: get('ledger/{tenant}/proposals'),
   examples: ['ledger proposals acme --state waiting'],
   columns: [
-    ['id', 'id'],
-    ['account', 'account'],
-    ['user', 'user'],
+    'id',
+    'account',
+    'user',
     ['amount', 'amount', 'amount'],
-    ['unit', 'unit'],
-    ['reason', 'reason'],
+    'unit',
+    'reason',
     ['proposed by', 'proposedBy'],
     ['until', 'expiresAt'],
-    ['state', 'state'],
+    'state',
     ['ended by', 'endedBy'],
     ['end reason', 'endReason'],
   ],

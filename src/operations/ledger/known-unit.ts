@@ -1,4 +1,3 @@
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import { unitKey } from '../../domain/account/account.state.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
 import type { Scope } from '../../domain/scope.js';
@@ -29,12 +28,7 @@ export async function isKnownUnit(
     state.status === 'absent' ? [] : [...state.rewards.values()].map(({ value }) => value);
   for (const value of [...granted, ...held])
     if (value !== undefined && 'unit' in value && unitKey(value.unit ?? '') === key) return true;
-  const statement = await statementOfTenant(
-    core,
-    scope,
-    { unit },
-    { projectors: accountProjectors },
-  );
+  const statement = await statementOfTenant(core, scope, { unit });
   if (!(statement instanceof NotDone))
     return statement.units.length > 0 || statement.tooLarge.length > 0;
   return statement.because.code === 'STATEMENT_TOO_LONG' ? true : statement;

@@ -1,11 +1,8 @@
 import { AccountCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../stores/core.js';
-import type { Personal } from '../../domain/personal.js';
-import type { Position } from '../../event-log/event-log.js';
 import { memberOfStaff, personNamed, type StaffMeta } from '../audit.js';
-import type { Done } from '../audited.js';
-import { onceByKey, type Keyed, type KeyedBy } from '../operator-keys.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { onceIfKeyed, type KeyedBy } from '../operator-keys.js';
+import { NotDone } from '../outcome.js';
 
 export interface AdjustmentRequest {
   readonly accountId: string;
@@ -17,89 +14,60 @@ export interface AdjustmentRequest {
   readonly approvedBy: string;
 }
 
-export interface Adjusted {
-  /** The event that granted the reward, or the first redemption's event. */
-  readonly eventId: string;
-  /** The position of the correction's newest event. */
-  readonly position: Position | null;
-}
-
 /**
  * `ledger adjust`, through the same command path as clients use. The answer is made from the
  * decision: a read after the append could fail, and the correction would be repeated. With the same
- * key of an operator it is the same correction.
+ * key of an operator it is the same correction, and recorded as a repetition.
  */
-export async function adjustLedger(
-  core: Pick<Core, 'commands' | 'names'>,
-  meta: StaffMeta,
-  request: AdjustmentRequest,
-  keyed?: KeyedBy,
-): Promise<Outcome<Adjusted>> {
-  if (keyed === undefined) {
-    const adjusted = await adjust(core, request, meta);
-    return adjusted instanceof NotDone ? adjusted : adjusted.done;
-  }
-  const asked = { ...request, approvedBy: personNamed(request.approvedBy) };
-  return onceByKey(core.names, { meta, operation: 'ledger adjust', asked, ...keyed }, (keyedMeta) =>
-    adjust(core, request, keyedMeta),
-  );
-}
-
-/** The correction with its audit event; a repetition is recorded as one. */
 export async function adjustOnRecord(
   core: Pick<Core, 'commands' | 'names'>,
   meta: StaffMeta,
   request: AdjustmentRequest,
   keyed?: KeyedBy,
-): Promise<Outcome<Done<Adjusted>>> {
-  let repeated: true | undefined;
-  const onReplayed = (): void => {
-    repeated = true;
-    keyed?.onReplayed?.();
-  };
-  const result = await adjustLedger(core, meta, request, keyed && { ...keyed, onReplayed });
-  if (result instanceof NotDone) return result;
-  const { accountId, userId, unit, amount } = request;
-  const account = core.names.accountRef(meta.scope, accountId);
-  const user = core.names.userRef(meta.scope, account, userId);
-  return {
-    result,
-    parameters: { account, user, unit, amount, repeated },
-    completed: 'the correction stands',
-  };
-}
-
-async function adjust(
-  core: Pick<Core, 'commands' | 'names'>,
-  { accountId, userId, unit, amount, reason, approvedBy }: AdjustmentRequest,
-  meta: StaffMeta,
-): Promise<Outcome<Keyed<Adjusted>>> {
+) {
   const { names } = core;
-  const { scope } = meta;
-  const command = new AccountCommandEnvelope(meta, names.accountRef(scope, accountId), {
-    type: 'AdjustCredit',
-    userId,
-    unit,
-    amount,
-    reason,
-    approvedBy: memberOfStaff(names, scope, approvedBy),
-    by: meta.actor.name,
+  const asked = { ...request, approvedBy: personNamed(request.approvedBy) };
+  const once = { meta, operation: 'ledger adjust', asked, keyed };
+  const adjusted = await onceIfKeyed(names, once, async (keyedMeta) => {
+    const { accountId, userId, unit, amount, reason, approvedBy } = request;
+    const { scope, actor } = keyedMeta;
+    const command = new AccountCommandEnvelope(keyedMeta, names.accountRef(scope, accountId), {
+      type: 'AdjustCredit',
+      userId,
+      unit,
+      amount,
+      reason,
+      approvedBy: memberOfStaff(names, scope, approvedBy),
+      by: actor.name,
+    });
+    return appendCorrection(core, command, { accountId, userId });
   });
-  return appendCorrection(core, command, { accountId, userId });
+  if (adjusted instanceof NotDone) return adjusted;
+  const parameters = parametersOf(core, meta, request, adjusted.replayed);
+  return { result: adjusted.done, parameters, completed: 'the correction stands' };
 }
 
-/** A correction, of this call or an earlier one. */
-export interface AppendedCorrection extends Keyed<Adjusted> {
-  /** As its event says; undefined: the event names nobody. */
-  readonly approvedBy: Personal<string> | undefined;
+/** What the audit event of a correction contains. */
+export function parametersOf(
+  { names }: Pick<Core, 'names'>,
+  { scope }: StaffMeta,
+  { accountId, userId, unit, amount }: Omit<AdjustmentRequest, 'reason' | 'approvedBy'>,
+  isRepeated: boolean,
+) {
+  const account = names.accountRef(scope, accountId);
+  const user = names.userRef(scope, account, userId);
+  return { account, user, unit, amount, repeated: isRepeated || undefined };
 }
 
-/** @param named how clients name the account and the user, for the text of a refusal. */
+/**
+ * A correction, of this call or an earlier one.
+ * @param named how clients name the account and the user, for the text of a refusal.
+ */
 export async function appendCorrection(
   { commands }: Pick<Core, 'commands'>,
   command: AccountCommandEnvelope,
   named: Pick<AdjustmentRequest, 'accountId' | 'userId'>,
-): Promise<Outcome<AppendedCorrection>> {
+) {
   const outcome = await commands.execute(command);
   if (outcome.kind === 'refused') {
     const { refused, details } = outcome;
@@ -112,6 +80,15 @@ export async function appendCorrection(
   // correction's events carry an adjustment.
   const adjustments = events.map((event) => ('adjustment' in event ? event.adjustment : undefined));
   const first = adjustments.findIndex((adjustment) => adjustment !== undefined);
-  const eventId = eventIds.at(first) ?? '';
-  return { done: { eventId, position }, replayed, approvedBy: adjustments[first]?.approvedBy };
+  return {
+    done: {
+      /** The event that granted the reward, or the first redemption's event. */
+      eventId: eventIds.at(first) ?? '',
+      /** Of the correction's newest event. */
+      position,
+    },
+    replayed,
+    /** As its event says; undefined: the event names nobody. */
+    approvedBy: adjustments[first]?.approvedBy,
+  };
 }

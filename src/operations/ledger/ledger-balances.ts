@@ -3,19 +3,12 @@ import { POSTED_TYPES } from '../../bookkeeping/postings.js';
 import { csvLines } from '../../exports/files/csv-lines.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, type DocumentOf } from '../outcome.js';
 import type { LogReads } from './ledger-entries.js';
 import { everyAccount, postAccount, type ReconciliationOptions } from './ledger-reconciliation.js';
 import { select } from './ledger-selection.js';
 
-/** The credit of an account in a unit, as an integer in the unit. */
-export interface LedgerBalance {
-  readonly account: string;
-  readonly unit: string;
-  readonly available: number;
-  /** Granted, and available at a later time. */
-  readonly pending: number;
-}
+type LedgerBalances = DocumentOf<typeof ledgerBalances>;
 
 const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
   ...POSTED_TYPES,
@@ -31,13 +24,13 @@ export async function ledgerBalances(
   scope: Scope,
   { asOf }: { readonly asOf?: string | undefined },
   options: ReconciliationOptions = {},
-): Promise<Outcome<readonly LedgerBalance[]>> {
+) {
   const { signal, now = Date.now() } = options;
   const selection = await select(core.log, { asOf }, now);
   if (selection instanceof NotDone) return selection;
   const { until = Infinity } = selection;
   const span = { from: -Infinity, to: until, clock: Math.min(until, now) };
-  const balances: LedgerBalance[] = [];
+  const balances = [];
   for await (const { accountId, decoded } of everyAccount(core, scope, READ_TYPES, options)) {
     if (accountId === null) continue;
     const { postings, available, scheduled } = postAccount(decoded, span);
@@ -46,6 +39,7 @@ export async function ledgerBalances(
         account: accountId,
         unit: postings.units.get(unitKey) ?? unitKey,
         available: available.get(unitKey) ?? 0,
+        /** Granted, and available at a later time. */
         pending: scheduled.get(unitKey) ?? 0,
       });
   }
@@ -56,7 +50,7 @@ export async function ledgerBalances(
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** A file that `ledger reconcile --against` reads. */
-export const balancesCsv = (balances: readonly LedgerBalance[]): string =>
+export const balancesCsv = (balances: LedgerBalances): string =>
   csvLines(
     [
       ['account', 'unit', 'balance'],

@@ -11,6 +11,7 @@ import {
   scopeOf,
   serviceOperation,
   type Operation,
+  post,
 } from '../registry/operation.js';
 import { parseBalances } from './balance-file.js';
 import { entriesAfterPeriod } from './later-entries.js';
@@ -51,11 +52,7 @@ export const replay = recordedOperation({
   ],
   roles: ['finance'],
   isLong: true,
-  route: {
-    method: 'POST',
-    path: 'ledger/{tenant}/replay',
-    refusals: ['ACCOUNT_NOT_FOUND'],
-  },
+  route: post('ledger/{tenant}/replay', 'ACCOUNT_NOT_FOUND'),
   examples: [
     'ledger replay acme',
     'ledger replay acme --mode test --json > drift.json',
@@ -114,7 +111,7 @@ export const reconcile = recordedOperation({
     period,
     againstFile: (against ?? balances) !== undefined,
   }),
-  route: { method: 'POST', path: 'ledger/{tenant}/reconciliation' },
+  route: post('ledger/{tenant}/reconciliation'),
   examples: [
     'ledger reconcile acme --period 2026-01',
     'ledger reconcile acme --against balances.csv',
@@ -153,7 +150,7 @@ export const digest = recordedOperation({
   members: { sign: help(z.boolean().default(false), 'with the signature of this installation') },
   roles: ['finance'],
   isLong: true,
-  route: { method: 'POST', path: 'ledger/{tenant}/digest' },
+  route: post('ledger/{tenant}/digest'),
   examples: ['ledger digest acme --sign --json > digest.json'],
   record: async ({ core, scope, signal, onProgress }, { sign }) => {
     const result = await ledgerDigest(core, {
@@ -222,11 +219,7 @@ export const verify = serviceOperation({
   isRecorded: true,
   isLong: true,
   parameters: ({ digest: outside }) => ({ digest: asDigestDocument(outside)?.digest }),
-  route: {
-    method: 'POST',
-    path: 'ledger/{tenant}/verification',
-    refusals: ['TENANT_NOT_FOUND'],
-  },
+  route: post('ledger/{tenant}/verification', 'TENANT_NOT_FOUND'),
   examples: [
     'ledger verify acme --digest digest.json',
     'ledger verify --export acme.jsonl --public-key digest.json',

@@ -25,25 +25,16 @@ export async function ledgerDigest(
   const { pool, log, names, chainSigner: signer } = core;
   const { scope, sign, signal, onProgress } = options;
   const chains = new ChainNames(names);
-  await new ChainSealing({ seals: sealsIn(pool), log, chains, signer }).sealToHead({
-    ...(signal && { signal }),
-    ...(onProgress && { onProgress }),
-  });
+  const sealing = new ChainSealing({ seals: sealsIn(pool), log, chains, signer });
+  await sealing.sealToHead({ ...(signal && { signal }), ...(onProgress && { onProgress }) });
   const seals = sealsIn(pool)(await log.id());
   const [seal] = await seals.newest([chains.of(scope)]);
   if (seal === undefined) return new NotDone({ code: 'CHAIN_EMPTY', scope });
   if (!signer.isSigned(sealText(seals.logId, seal), seal.signature))
     return new NotDone({ code: 'SEAL_NOT_SIGNED_HERE' });
   const { position, events, digest, places } = seal;
-  const document = {
-    tenant: scope.tenant,
-    mode: scope.mode,
-    log: seals.logId,
-    position,
-    events,
-    digest,
-    places,
-  };
+  const { tenant, mode } = scope;
+  const document = { tenant, mode, log: seals.logId, position, events, digest, places };
   return sign
     ? { ...document, signature: signer.sign(digestText(document)), publicKey: signer.publicKey }
     : document;

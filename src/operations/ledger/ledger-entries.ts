@@ -13,26 +13,10 @@ import { NotDone, type Outcome } from '../outcome.js';
 import { LaterEntries } from './entries-after-end.js';
 import type { Selection } from './ledger-selection.js';
 
-/** The events of an account's stream that a selection includes. */
-export interface AccountEntries {
-  /** The client's id; null: forgotten, or the account does not exist. */
-  readonly accountId: string | null;
-  /**
-   * The events that postings are made of, in the order of the log, up to the last selected one.
-   * Those that count after the end are among them: others may rest on them.
-   */
-  readonly entries: readonly Entry[];
-  /** Number of the events that one expects among them and that count after the end. */
-  readonly later: number;
-  /** Rewards that the payment provider has paid. */
-  readonly paid: readonly PaidReward[];
-  /** The newest selected event of any type; undefined: none is selected. */
-  readonly newest: RecordedEvent | undefined;
-}
-
 export type LogReads = Pick<Core, 'log' | 'codec'>;
 
 /**
+ * The events of an account's stream that a selection includes.
  * @throws {UnreadableEvent} for an event that cannot be read: figures of an incomplete stream would
  * be wrong.
  */
@@ -41,7 +25,7 @@ export async function readAccountEntries(
   stream: string,
   selection: Selection,
   now: number,
-): Promise<AccountEntries> {
+) {
   let accountId: string | null = null;
   let newest: RecordedEvent | undefined;
   const entries: Entry[] = [];
@@ -60,8 +44,21 @@ export async function readAccountEntries(
       if (event.type === 'RewardPushed') paid.push(paidOf(event));
     }
   }
-  const within = upToLastWithin(entries, until);
-  return { accountId, entries: within, later: later.count, paid, newest };
+  return {
+    /** The client's id; null: forgotten, or the account does not exist. */
+    accountId,
+    /**
+     * The events that postings are made of, in the order of the log, up to the last selected one.
+     * Those that count after the end are among them: others may rest on them.
+     */
+    entries: upToLastWithin(entries, until),
+    /** Number of the events that one expects among them and that count after the end. */
+    later: later.count,
+    /** Rewards that the payment provider has paid. */
+    paid,
+    /** The newest selected event of any type; undefined: none is selected. */
+    newest,
+  };
 }
 
 /** The types of the events that postings are made of. */

@@ -11,19 +11,15 @@ import { shownActor } from '../../event-log/envelope.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { CURRENT_VERSIONS } from '../../event-log/event-schemas.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, type DocumentOf } from '../outcome.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 
 /** The tenant's secrets are not part of its ledger, not even encrypted. */
 const SECRETS: ReadonlySet<string> = new Set(['ApiKeyIssued', 'SigningSecretIssued']);
 
-export interface Exported {
-  readonly events: number;
-  /** SHA-256 of all lines, each with its line feed, hex. */
-  readonly digest: string;
-}
+export type Exported = DocumentOf<typeof exportLedger>;
 
-export interface ExportOptions extends Pick<SelectionOptions, 'from' | 'to'> {
+interface ExportOptions extends Pick<SelectionOptions, 'from' | 'to'> {
   /** Adds the links and the seals. */
   readonly chain?: ExportedChain | undefined;
   /** Between pages of the log, also those that have nothing of the tenant; may throw to stop. */
@@ -40,7 +36,7 @@ export async function exportLedger(
   scope: Scope,
   options: ExportOptions,
   write: (lines: string) => Promise<void>,
-): Promise<Outcome<Exported>> {
+) {
   const { onPage, chain, ...asked } = options;
   const selection = await select(log, asked);
   if (selection instanceof NotDone) return selection;
@@ -70,6 +66,7 @@ export async function exportLedger(
     await onPage?.();
   }
   await written(chain?.end() ?? '');
+  // The digest is SHA-256 of all lines, each with its line feed.
   return { events, digest: hash.digest('hex') };
 }
 

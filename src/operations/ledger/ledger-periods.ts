@@ -2,31 +2,18 @@ import { PeriodCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../stores/core.js';
 import type { ChangePeriod } from '../../domain/period/period.decider.js';
 import type { Scope } from '../../domain/scope.js';
-import type { Position } from '../../event-log/event-log.js';
 import { timeNow } from '../../foundation/world.js';
 import { staffSays, type StaffMeta } from '../audit.js';
-import type { Done } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, type DocumentOf } from '../outcome.js';
 import { parsePeriod } from './ledger-selection.js';
-
-export interface PeriodRequest {
-  readonly period: string;
-  readonly comment: string;
-}
-
-export interface PeriodChanged {
-  readonly period: string;
-  readonly status: 'closed' | 'open';
-  readonly position: Position | null;
-}
 
 /** `ledger close` and `ledger reopen`, with what the audit event contains. */
 export async function changePeriodOnRecord(
   { commands }: Pick<Core, 'commands'>,
   meta: StaffMeta,
   type: ChangePeriod['type'],
-  { period: name, comment }: PeriodRequest,
-): Promise<Outcome<Done<PeriodChanged>>> {
+  { period: name, comment }: { readonly period: string; readonly comment: string },
+) {
   const period = parsePeriod(name);
   if (period instanceof NotDone) return period;
   const command = {
@@ -48,20 +35,14 @@ export async function changePeriodOnRecord(
   };
 }
 
-/** A closed month; `closedAt` is ISO 8601. */
-export interface ClosedPeriod {
-  readonly period: string;
-  readonly closedAt: string;
-  /** Null: forgotten. */
-  readonly by: string | null;
-  readonly comment: string | null;
-}
+/** A closed month; `closedAt` is ISO 8601. A text is null when it is forgotten. */
+export type ClosedPeriod = DocumentOf<typeof closedPeriods>[number];
 
 /** The closed months, the newest first. */
 export async function closedPeriods(
   { streams, names }: Pick<Core, 'streams' | 'names'>,
   scope: Scope,
-): Promise<readonly ClosedPeriod[]> {
+) {
   const { state } = await streams.periods.load(names.periodsStream(scope));
   return [...state.closed]
     .map(([period, { at, by, comment }]) => ({

@@ -17,11 +17,11 @@ import { pages } from '../../event-log/event-pages.js';
 import { pause } from '../../foundation/pause.js';
 import { tryLock } from '../../postgres/locks.js';
 import { personNamed, staffSays, type StaffMeta } from '../audit.js';
-import type { Done } from '../audited.js';
-import { onceByKey, type Keyed, type KeyedBy } from '../operator-keys.js';
-import { NotDone, type Outcome } from '../outcome.js';
-import { appendCorrection, type Adjusted, type AdjustmentRequest } from './ledger-adjustment.js';
+import { onceIfKeyed, type KeyedBy } from '../operator-keys.js';
+import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { appendCorrection, parametersOf, type AdjustmentRequest } from './ledger-adjustment.js';
 import { decodeTypes } from './ledger-entries.js';
+import { DAY_MS } from './ledger-selection.js';
 import { proposalIdOf, type ProposalName } from './proposal-id.js';
 
 /**
@@ -29,12 +29,6 @@ import { proposalIdOf, type ProposalName } from './proposal-id.js';
  * first one withdraws it.
  */
 export type ProposalRequest = Omit<AdjustmentRequest, 'approvedBy'>;
-
-export interface Proposed {
-  readonly id: string;
-  /** ISO 8601. */
-  readonly expiresAt: string;
-}
 
 type Parts = Pick<Core, 'commands' | 'names'>;
 
@@ -44,51 +38,22 @@ export async function proposeOnRecord(
   meta: StaffMeta,
   request: ProposalRequest,
   keyed?: KeyedBy,
-): Promise<Outcome<Done<Proposed>>> {
-  let repeated: true | undefined;
-  const result = await proposedOnce(
-    core,
-    meta,
-    request,
-    keyed && {
-      ...keyed,
-      onReplayed: () => {
-        repeated = true;
-        keyed.onReplayed?.();
-      },
-    },
+) {
+  const once = { meta, operation: 'ledger propose', asked: request, keyed };
+  const proposed = await onceIfKeyed(core.names, once, (keyedMeta) =>
+    propose(core, request, keyedMeta),
   );
-  if (result instanceof NotDone) return result;
-  const { accountId, userId, unit, amount } = request;
-  const account = core.names.accountRef(meta.scope, accountId);
-  const user = core.names.userRef(meta.scope, account, userId);
-  const parameters = { proposal: result.id, account, user, unit, amount, repeated };
+  if (proposed instanceof NotDone) return proposed;
+  const { done: result, replayed } = proposed;
+  const correction = parametersOf(core, meta, request, replayed);
+  const parameters = { proposal: result.id, ...correction };
   return { result, parameters, completed: `the proposal ${result.id} stands` };
 }
 
-async function proposedOnce(
-  core: Parts,
-  meta: StaffMeta,
-  request: ProposalRequest,
-  keyed: KeyedBy | undefined,
-): Promise<Outcome<Proposed>> {
-  const proposing = (keyedMeta: StaffMeta) => proposed(core, request, keyedMeta);
-  if (keyed === undefined) {
-    const made = await proposing(meta);
-    return made instanceof NotDone ? made : made.done;
-  }
-  const operation = { meta, operation: 'ledger propose', asked: request, ...keyed };
-  return onceByKey(core.names, operation, proposing);
-}
-
-async function proposed(
-  { commands }: Parts,
-  correction: ProposalRequest,
-  meta: StaffMeta,
-): Promise<Outcome<Keyed<Proposed>>> {
-  const { scope } = meta;
+async function propose({ commands }: Parts, correction: ProposalRequest, meta: StaffMeta) {
+  const { scope, actor } = meta;
   const outcome = await commands.execute(
-    new ProposalCommandEnvelope(meta, { ...correction, by: meta.actor.name }),
+    new ProposalCommandEnvelope(meta, { ...correction, by: actor.name }),
   );
   if ('refused' in outcome) {
     const { refused, details = [] } = outcome;
@@ -119,10 +84,8 @@ type ProposalCore = Pick<Core, 'commands' | 'names' | 'streams' | 'pool'>;
 export const approveOnRecord = (
   core: ProposalCore,
   { name, meta, now, onReplayed }: ApprovalRequest,
-): Promise<Outcome<Done<Adjusted>>> =>
+) =>
   onlyEndOf(core, name, async ({ proposal, ended }) => {
-    const { names } = core;
-    const { scope } = name;
     const approvedBy = meta.actor.name;
     if (isSamePerson(proposal.by, approvedBy)) return new NotDone({ code: 'PROPOSAL_IS_OWN' });
     if (ended !== undefined) return new NotDone({ code: 'PROPOSAL_ENDED', state: stateOf(ended) });
@@ -150,17 +113,12 @@ export const approveOnRecord = (
     if (replayed && appended.approvedBy?.subject !== approvedBy.subject)
       return new NotDone({ code: 'PROPOSAL_APPROVED' });
     if (replayed) onReplayed?.();
-    const user = names.userRef(scope, account, userId);
-    const repeated = replayed ? true : undefined;
-    const id = proposalIdOf(name);
-    return {
-      result: done,
-      parameters: { proposal: id, account, user, unit, amount, repeated },
-      completed: 'the correction stands',
-    };
+    const corrected = parametersOf(core, meta, { accountId, userId, unit, amount }, replayed);
+    const parameters = { proposal: proposalIdOf(name), ...corrected };
+    return { result: done, parameters, completed: 'the correction stands' };
   });
 
-export interface EndRequest extends Omit<ApprovalRequest, 'onReplayed'> {
+interface EndRequest extends Omit<ApprovalRequest, 'onReplayed'> {
   /** Why it is rejected; undefined: its proposer withdraws it. */
   readonly reason?: string;
 }
@@ -169,7 +127,7 @@ export interface EndRequest extends Omit<ApprovalRequest, 'onReplayed'> {
 export const endOnRecord = (
   core: ProposalCore & Pick<Core, 'log' | 'codec'>,
   { name, meta, now, reason }: EndRequest,
-): Promise<Outcome<Done<ShownProposal>>> =>
+) =>
   onlyEndOf(core, name, async (proposal) => {
     const { proposalId, day } = name;
     const { name: staff } = meta.actor;
@@ -221,24 +179,10 @@ async function proposalNamed(
 }
 
 export const PROPOSAL_STATES = ['waiting', 'approved', 'rejected', 'withdrawn', 'lapsed'] as const;
-export type ProposalState = (typeof PROPOSAL_STATES)[number];
+type ProposalState = (typeof PROPOSAL_STATES)[number];
 
 /** Times are ISO 8601. A text is null when it is forgotten, or when there is none. */
-export interface ShownProposal {
-  readonly id: string;
-  readonly account: string | null;
-  readonly user: string | null;
-  readonly unit: string;
-  readonly amount: number;
-  readonly reason: string | null;
-  readonly proposedBy: string | null;
-  readonly proposedAt: string;
-  readonly expiresAt: string;
-  readonly state: ProposalState;
-  readonly endedBy: string | null;
-  readonly endedAt: string | null;
-  readonly endReason: string | null;
-}
+export type ShownProposal = DocumentOf<typeof shownProposal>;
 
 /** Accounts are loaded in parallel, up to this many. */
 const LOADS_AT_ONCE = 8;
@@ -249,7 +193,7 @@ interface NamedProposal {
   readonly ended: ProposalEnded | undefined;
 }
 
-export interface ProposalSelection {
+interface ProposalSelection {
   /** Undefined: of all states. */
   readonly state?: ProposalState | undefined;
   readonly limit: number;
@@ -264,7 +208,7 @@ export async function listProposals(
   core: ListCore,
   scope: Scope,
   { state, limit, now }: ProposalSelection,
-): Promise<readonly ShownProposal[]> {
+) {
   const shown: ShownProposal[] = [];
   const days = state === 'waiting' ? proposalDays(now) : await allDays(core, now);
   for await (const some of newestProposals(core, scope, days)) {
@@ -274,8 +218,6 @@ export async function listProposals(
   }
   return shown.slice(0, limit);
 }
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The days of the log (`YYYY-MM-DD`, UTC), newest first. */
 async function allDays({ log }: Pick<Core, 'log'>, now: number): Promise<readonly string[]> {
@@ -324,11 +266,7 @@ export async function proposalIdsFrom(
   return ids.filter((id) => id.startsWith(prefix));
 }
 
-async function shownProposal(
-  core: ListCore,
-  named: NamedProposal,
-  now: number,
-): Promise<ShownProposal> {
+async function shownProposal(core: ListCore, named: NamedProposal, now: number) {
   const { name, proposal } = named;
   const { accountId, userId, unit, amount, reason, by, at } = proposal;
   return {
@@ -348,7 +286,12 @@ async function shownProposal(
 const stateOf = ({ type }: ProposalEnded): ProposalState =>
   type === 'CorrectionRejected' ? 'rejected' : 'withdrawn';
 
-type End = Pick<ShownProposal, 'state' | 'endedBy' | 'endedAt' | 'endReason'>;
+interface End {
+  readonly state: ProposalState;
+  readonly endedBy: string | null;
+  readonly endedAt: string | null;
+  readonly endReason: string | null;
+}
 
 /** A proposal whose user is forgotten has lapsed: there is nothing to correct. */
 async function endOf(

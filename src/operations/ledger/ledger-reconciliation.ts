@@ -3,8 +3,8 @@ import {
   upToLastWithin,
   type Span as PeriodSpan,
 } from '../../bookkeeping/period-postings.js';
-import { POSTED_TYPES, type AccountPostings, type Posting } from '../../bookkeeping/postings.js';
-import { faultsOf, RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
+import { POSTED_TYPES, type Posting } from '../../bookkeeping/postings.js';
+import { faultsOf, RollForwardSums } from '../../bookkeeping/roll-forward.js';
 import { effectOn } from '../../bookkeeping/statement.js';
 import type { Core } from '../../stores/core.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
@@ -32,11 +32,7 @@ export interface ReconciliationRequest {
   readonly against?: BalanceFile;
 }
 
-export interface Reconciliation {
-  readonly ok: boolean;
-  readonly units: readonly RollForward[];
-  readonly differences: readonly ReconciliationDifference[];
-}
+export type Reconciliation = ReturnType<ReconciliationRun['result']>;
 
 /**
  * `balance`: the file has another balance, or one side lacks the account (null). `conversion`,
@@ -59,14 +55,6 @@ const GRACE_MS = 60_000;
 const OVERDUE_MS = 3_600_000;
 
 type Span = Pick<PeriodSpan, 'from' | 'to'>;
-
-interface PostedAccount {
-  readonly postings: AccountPostings;
-  /** The available credit at the end of the span, by unit in lower case. */
-  readonly available: ReadonlyMap<string, number>;
-  /** The credit that becomes available later. */
-  readonly scheduled: ReadonlyMap<string, number>;
-}
 
 export interface ReconciliationOptions {
   readonly signal?: AbortSignal;
@@ -93,11 +81,7 @@ export async function reconcileLedger(
 }
 
 /** An account and its events of some types. */
-export interface AccountHistory {
-  /** The client's id; null: forgotten. */
-  readonly accountId: string | null;
-  readonly decoded: readonly Decoded[];
-}
+type AccountHistory = Awaited<ReturnType<typeof readAccount>>;
 
 /** The accounts of a tenant and mode, in the order of the log; fewer when it is stopped. */
 export async function* everyAccount(
@@ -132,16 +116,16 @@ const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
   'AccountOpened',
 ]);
 
-async function readAccount(
-  { log, codec }: LogReads,
-  stream: string,
-  types: ReadonlySet<string>,
-): Promise<AccountHistory> {
+async function readAccount({ log, codec }: LogReads, stream: string, types: ReadonlySet<string>) {
   const decoded: Decoded[] = [];
   for await (const page of pages(log.readStream(stream)))
     decoded.push(...(await decodeTypes(codec, page, types)));
   const opened = decoded.findLast(({ event }) => event.type === 'AccountOpened')?.event;
-  return { accountId: opened?.type === 'AccountOpened' ? opened.accountId.value : null, decoded };
+  return {
+    /** The client's id; null: forgotten. */
+    accountId: opened?.type === 'AccountOpened' ? opened.accountId.value : null,
+    decoded,
+  };
 }
 
 const factOf = ({ event, envelope, recorded }: Decoded): AccountFact => ({
@@ -156,7 +140,8 @@ export function postAccount(
   decoded: readonly Decoded[],
   span: PeriodSpan,
   take?: (posting: Posting, unit: string, isWithin: boolean) => void,
-): PostedAccount {
+) {
+  // The credit at the end of the span and that of later, by unit in lower case.
   const [available, scheduled] = [new Map<string, number>(), new Map<string, number>()];
   const move = (to: Map<string, number>, unitKey: string, by: number): void =>
     void to.set(unitKey, (to.get(unitKey) ?? 0) + by);
@@ -195,31 +180,23 @@ class ReconciliationRun {
     if (accountId !== null) this.tieOut(accountId, posted);
   }
 
-  result(): Reconciliation {
+  result() {
     for (const account of this.notSeen)
       for (const { unit, balance } of this.against?.accounts.get(account)?.values() ?? [])
-        if (balance !== 0) this.differ({ account, unit, against: balance });
+        if (balance !== 0) this.differ({ kind: 'balance', account, unit, against: balance });
     const missing = this.owed.missing(this.now - GRACE_MS, this.now + CLOCK_AHEAD_MS_MAX);
-    for (const { kind, account, what, amount, eventId } of missing)
-      this.differences.push({
-        ...NO_DIFFERENCE,
-        kind,
-        account,
-        unit: what,
-        ledger: amount,
-        eventIds: [eventId],
-      });
+    for (const { kind, account, what: unit, amount: ledger, eventId } of missing)
+      this.differ({ kind, account, unit, ledger, eventIds: [eventId] });
     const { units, tooLarge } = this.sums.result();
-    for (const unit of tooLarge)
-      this.differences.push({ ...NO_DIFFERENCE, kind: 'too-large', unit });
+    for (const unit of tooLarge) this.differ({ kind: 'too-large', unit });
     for (const figures of units)
-      for (const fault of faultsOf(figures))
-        this.differences.push({ ...NO_DIFFERENCE, ...fault, unit: figures.unit });
-    return { ok: this.differences.length === 0, units, differences: this.differences };
+      for (const fault of faultsOf(figures)) this.differ({ ...fault, unit: figures.unit });
+    const { differences } = this;
+    return { ok: differences.length === 0, units, differences };
   }
 
   /** The account's state at the end of the span. */
-  private post(decoded: readonly Decoded[]): PostedAccount {
+  private post(decoded: readonly Decoded[]) {
     const clock = Math.min(this.span.to, this.now);
     const posted = postAccount(decoded, { ...this.span, clock }, (posting, unit, isWithin) =>
       this.sums.addPosting(posting, unit, isWithin),
@@ -230,7 +207,7 @@ class ReconciliationRun {
     return posted;
   }
 
-  private tieOut(account: string, { postings, available }: PostedAccount): void {
+  private tieOut(account: string, { postings, available }: ReturnType<typeof postAccount>): void {
     if (this.against === undefined) return;
     const inFile = this.against.accounts.get(account);
     this.notSeen.delete(account);
@@ -240,6 +217,7 @@ class ReconciliationRun {
       const said = inFile?.get(unitKey);
       if ((said?.balance ?? 0) !== ledger)
         this.differ({
+          kind: 'balance',
           account,
           unit: postings.units.get(unitKey) ?? said?.unit ?? unitKey,
           ledger,
@@ -248,16 +226,11 @@ class ReconciliationRun {
     }
   }
 
-  private differ(difference: Partial<ReconciliationDifference>): void {
-    this.differences.push({ ...NO_DIFFERENCE, ...difference, kind: 'balance' });
+  private differ({
+    kind,
+    ...found
+  }: Pick<ReconciliationDifference, 'kind'> & Partial<ReconciliationDifference>): void {
+    const none = { account: null, unit: null, ledger: null, against: null, eventIds: [] };
+    this.differences.push({ kind, ...none, ...found });
   }
 }
-
-const NO_DIFFERENCE: ReconciliationDifference = {
-  kind: '',
-  account: null,
-  unit: null,
-  ledger: null,
-  against: null,
-  eventIds: [],
-};

@@ -3,7 +3,6 @@ import { statementOf, type Statement } from '../../bookkeeping/statement.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { clockOf, findAccount, readAccountEntries } from './ledger-entries.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
@@ -48,7 +47,7 @@ export async function statementOnRecord(
   core: Pick<Core, 'log' | 'codec' | 'names'>,
   scope: Scope,
   request: StatementRequest,
-): Promise<Outcome<Done<Statement>>> {
+) {
   const result = await statementOfAccount(core, scope, request);
   if (result instanceof NotDone) return result;
   const { accountId, accepted: _, noteLater: __, ...selection } = request;

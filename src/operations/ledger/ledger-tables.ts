@@ -111,7 +111,7 @@ const noCredit = (only: string | undefined): string =>
 type RolledForward = Reconciliation['units'][number];
 
 const ROLL_FORWARD: readonly ShownColumn<RolledForward>[] = [
-  ['unit', 'unit'],
+  'unit',
   ['opening', 'opening', 'amount'],
   ...MOVEMENTS.map((movement): ShownColumn<RolledForward> => [
     movement,
@@ -125,8 +125,8 @@ const ROLL_FORWARD: readonly ShownColumn<RolledForward>[] = [
 
 const DIFFERENCES: readonly ShownColumn<ReconciliationDifference>[] = [
   ['difference', 'kind'],
-  ['account', 'account'],
-  ['unit', 'unit'],
+  'account',
+  'unit',
   ['ledger', ({ ledger }) => ledger ?? 'none', 'amount'],
   ['against', ({ against }) => against ?? 'none', 'amount'],
 ];
@@ -150,9 +150,9 @@ export function firstOf(items: readonly string[]): string {
 }
 
 export const REPLAY_DIFFERENCES: readonly ShownColumn<Difference>[] = [
-  ['account', 'account'],
+  'account',
   ['read model', 'readModel'],
-  ['field', 'field'],
+  'field',
   ['ledger', ({ ledger }) => JSON.stringify(ledger)],
   ['live', ({ live }) => JSON.stringify(live)],
   ['events', ({ eventIds }) => firstOf(eventIds)],

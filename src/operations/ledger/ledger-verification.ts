@@ -98,22 +98,19 @@ export async function verifyChain(
   const isOutsideAuthentic = outside === undefined || isAuthentic(outside, signer);
   const isOwn = chains.membership(scope);
   const searched = { log, seals, chain: chains.of(scope), isOwn, upTo, patience: options };
-  const check = await ChainCheck.begin(searched, signer, isOutsideAuthentic ? outside : undefined);
+  const check = new ChainCheck(searched, signer, isOutsideAuthentic ? outside : undefined);
+  await check.advance();
   const reader = new LogReader(log, options, upTo);
-  for (
-    let page = await reader.ahead();
-    page.length > 0 && !check.isBroken;
-    page = await reader.ahead()
-  ) {
+  for await (const page of reader.pages()) {
     for (const event of page) {
       whole.add(event);
       if (isOwn(event.stream) && check.add(event)) await check.compare();
       if (check.isBroken) break;
     }
-    reader.take(page.length);
     if (signal.aborted) throw new Stopped();
-    onProgress?.('verifying', reader.count, checkpoint.events);
+    onProgress?.('verifying', reader.count + page.length, checkpoint.events);
     await options.giveWay?.();
+    if (check.isBroken) break;
   }
   if (!check.isBroken) await check.end();
   const { link, seals: compared } = check;
@@ -198,22 +195,12 @@ class ChainCheck {
   /** The only break found is events after the last seal. */
   isOnlyUnsealed = false;
 
-  private constructor(
+  constructor(
     private readonly searched: SearchedChain,
     private readonly signer: ChainSigner,
     private readonly outside: DigestDocument | undefined,
   ) {
     this.stored = searched.seals.all(searched.chain);
-  }
-
-  static async begin(
-    searched: SearchedChain,
-    signer: ChainSigner,
-    outside: DigestDocument | undefined,
-  ): Promise<ChainCheck> {
-    const check = new ChainCheck(searched, signer, outside);
-    await check.advance();
-    return check;
   }
 
   get isBroken(): boolean {
@@ -262,7 +249,8 @@ class ChainCheck {
       this.firstBroken ??= { position: outside.position, eventId: null, reason: 'removed' };
   }
 
-  private async advance(): Promise<void> {
+  /** To the next seal; called once before the first event. */
+  async advance(): Promise<void> {
     this.last = this.next;
     const { value } = await this.stored.next();
     this.next = value ?? undefined;

@@ -3,7 +3,7 @@ import { correctionOperations } from './correction.operations.js';
 import { ledgerChecks } from './ledger-check.operations.js';
 import { statementOperations } from './statement.operations.js';
 
-export const ledgerOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   ...statementOperations,
   ...correctionOperations,
   ...ledgerChecks,

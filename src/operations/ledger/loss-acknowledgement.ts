@@ -84,12 +84,9 @@ export async function acknowledgeLoss(
 ): Promise<Outcome<LossAcknowledgement>> {
   const { pool, log, names, chainSigner: signer } = core;
   // Seals what can be sealed first: unsealed events would be taken for lost ones.
-  const { stopped } = await new ChainSealing({
-    seals: sealsIn(pool),
-    log,
-    chains: new ChainNames(names),
-    signer,
-  }).sealToHead({ signal: options.signal });
+  const chains = new ChainNames(names);
+  const sealing = new ChainSealing({ seals: sealsIn(pool), log, chains, signer });
+  const { stopped } = await sealing.sealToHead({ signal: options.signal });
   const acknowledged = await inTransaction(pool, async (client) => {
     // A process that seals at the same time finds the checkpoint moved.
     const open = await fetchRow(
@@ -128,15 +125,14 @@ async function acknowledge(
     isAuthentic ? logSeal : undefined,
   );
   if (open === undefined && stopped === null) return new NotDone({ code: 'NOTHING_LOST' });
-  const lost =
-    firstMissing === undefined
-      ? []
-      : await dropSeals(
-          client,
-          seals,
-          (position) => log.compare(position, newestIntact?.position) > 0,
-        );
-  const link = await linkAt(log, await newestSealed(client, seals, log), patience);
+  const isLost = (position: Position): boolean =>
+    firstMissing !== undefined && log.compare(position, newestIntact?.position) > 0;
+  const { lost, left } = await dropSeals(client, seals, isLost);
+  const newest = left.reduce<Position | null>(
+    (a, { position }) => (a === null || log.compare(position, a) > 0 ? position : a),
+    null,
+  );
+  const link = await linkAt(log, newest, patience);
   await setCheckpoint(client, seals, link, signer);
   const unsigned = {
     log: seals.logId,
@@ -159,7 +155,7 @@ async function dropSeals(
   client: PoolClient,
   { logId }: ChainSeals,
   isLost: (position: Position) => boolean,
-): Promise<readonly LostSeal[]> {
+) {
   const rows = await fetchRows(
     client,
     tables
@@ -171,7 +167,7 @@ async function dropSeals(
   const since = rows
     .filter(({ position }) => isLost(position))
     .reduce<Date | undefined>((a, { at }) => (a === undefined || at < a ? at : a), undefined);
-  if (since === undefined) return [];
+  if (since === undefined) return { lost: [], left: rows };
   const dropped = rows.filter(({ at }) => at >= since);
   const [chains, lengths] = [dropped.map(({ chain }) => chain), dropped.map((row) => row.events)];
   // Raw SQL: the builder has no `unnest` of two lists.
@@ -181,28 +177,13 @@ async function dropSeals(
         using unnest(${chains}::text[], ${lengths}::bigint[]) as gone (chain, events)
         where s.log_id = ${logId} and s.chain = gone.chain and s.events = gone.events`,
   );
-  return dropped.map(({ chain, events, position, digest }) => ({
+  const lost = dropped.map(({ chain, events, position, digest }) => ({
     chain,
     events: Number(events),
     position,
     digest: digest.toString('hex'),
   }));
-}
-
-/** The newest position among the remaining seals; null: none is left. */
-async function newestSealed(
-  client: PoolClient,
-  { logId }: ChainSeals,
-  log: Core['log'],
-): Promise<Position | null> {
-  const rows = await fetchRows(
-    client,
-    tables.selectFrom('ledger.chain_seals').select('position').where('log_id', '=', logId),
-  );
-  return rows.reduce<Position | null>(
-    (a, { position }) => (a === null || log.compare(position, a) > 0 ? position : a),
-    null,
-  );
+  return { lost, left: rows.filter(({ at }) => at < since) };
 }
 
 /** The link of the whole log up to this position. */
@@ -211,12 +192,9 @@ async function linkAt(
   upTo: Position | null,
   patience: Patience,
 ): Promise<LogLink> {
-  const reader = new LogReader(log, patience, upTo);
   let link = LOG_START;
-  for (let page = await reader.ahead(); page.length > 0; page = await reader.ahead()) {
+  for await (const page of new LogReader(log, patience, upTo).pages())
     link = page.reduce(nextLogLink, link);
-    reader.take(page.length);
-  }
   return link;
 }
 

@@ -44,13 +44,13 @@ type Owed = RewardMissing & { readonly person: PersonId; readonly recordedAt: nu
 
 /** The types that `OwedRewards` reads. */
 export const OWED_REWARD_TYPES = [
-  ...([
-    'ReferralStarted',
-    'ReferralConverted',
-    'ReferralModerated',
-    'ReferrerRewardEarnedByEvent',
-  ] as const),
-  ...(['RewardGranted', 'RewardWithheld', 'ErasureRequested'] as const),
+  'ReferralStarted',
+  'ReferralConverted',
+  'ReferralModerated',
+  'ReferrerRewardEarnedByEvent',
+  'RewardGranted',
+  'RewardWithheld',
+  'ErasureRequested',
 ] as const satisfies readonly AccountEvent['type'][];
 
 type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>;
@@ -86,13 +86,7 @@ export class OwedRewards {
     const isOld = (recordedAt: number): boolean => recordedAt < before || recordedAt > ahead;
     return [...this.owed.values()]
       .filter(({ person, recordedAt }) => isOld(recordedAt) && !this.forgotten.has(person))
-      .map(({ kind, account, what, amount, eventId }) => ({
-        kind,
-        account,
-        what,
-        amount,
-        eventId,
-      }));
+      .map(({ person: _, recordedAt: __, ...missing }) => missing);
   }
 }
 
@@ -116,10 +110,18 @@ class AccountRead {
   add(fact: AccountFact): void {
     const { event } = fact;
     switch (event.type) {
-      case 'RewardGranted':
-        return this.granted(event, fact.byPolicy);
-      case 'RewardWithheld':
-        return this.withheld(event, fact.byPolicy);
+      case 'RewardGranted': {
+        const { source } = event;
+        const sides = { referred: source === 'REFERRED', referrer: source === 'FRIEND_SIGNUP' };
+        return this.settle(fact, event, { ...sides, reward: source === 'EVENT' });
+      }
+      case 'RewardWithheld': {
+        const { rule } = event;
+        // Events from before rules had names may belong to either side.
+        const isOf = (side: string): boolean => rule === null || rule === side;
+        const sides = { referred: isOf(REFERRED_RULE), referrer: isOf(REFERRER_RULE) };
+        return this.settle(fact, event, { ...sides, reward: event.referralId === null });
+      }
       case 'ReferrerRewardEarnedByEvent':
         return this.earnedByEvent(fact, event);
       case 'ReferralStarted':
@@ -194,12 +196,7 @@ class AccountRead {
   private owe(
     key: string,
     { eventId, recordedAt }: AccountFact,
-    {
-      kind,
-      of,
-      terms,
-      to,
-    }: {
+    earned: {
       kind: Owed['kind'];
       of: string;
       terms: GrantTerms;
@@ -207,43 +204,29 @@ class AccountRead {
     },
   ): void {
     if (this.settled.has(key) || this.owed.has(key)) return;
-    const amount = terms.value.type === 'CREDIT' ? terms.value.assignedCredit : null;
+    const { kind, of, to } = earned;
+    const { value } = earned.terms;
+    const amount = value.type === 'CREDIT' ? value.assignedCredit : null;
     const account = to.ids?.value?.accountId ?? this.account;
-    this.owed.set(key, {
-      kind,
-      account,
-      what: `${of}: ${promised(terms.value)}`,
-      amount,
-      eventId,
-      person: to.person,
-      recordedAt,
-    });
+    const what = `${of}: ${promised(value)}`;
+    const { person } = to;
+    this.owed.set(key, { kind, account, what, amount, eventId, person, recordedAt });
   }
 
-  private granted(
-    { referralId, source, rewardId }: AccountEventOf<'RewardGranted'>,
-    byPolicy: boolean,
+  private settle(
+    { byPolicy }: AccountFact,
+    { referralId, rewardId }: AccountEventOf<'RewardGranted' | 'RewardWithheld'>,
+    of: Readonly<Record<'referred' | 'referrer' | 'reward', boolean>>,
   ): void {
-    if (referralId !== null && source === 'REFERRED') this.settle(`referred ${referralId}`);
-    if (referralId !== null && source === 'FRIEND_SIGNUP') this.settle(`referrer ${referralId}`);
-    if (source === 'EVENT' && byPolicy) this.settle(`reward ${rewardId}`);
-  }
-
-  /** Events from before rules had names may belong to either side. */
-  private withheld(
-    { referralId, rule, rewardId }: AccountEventOf<'RewardWithheld'>,
-    byPolicy: boolean,
-  ): void {
-    if (referralId !== null && (rule === null || rule === REFERRED_RULE))
-      this.settle(`referred ${referralId}`);
-    if (referralId !== null && (rule === null || rule === REFERRER_RULE))
-      this.settle(`referrer ${referralId}`);
-    if (referralId === null && rewardId !== null && byPolicy) this.settle(`reward ${rewardId}`);
-  }
-
-  private settle(key: string): void {
-    this.settled.add(key);
-    this.owed.delete(key);
+    const keys = [
+      of.referred && referralId !== null && `referred ${referralId}`,
+      of.referrer && referralId !== null && `referrer ${referralId}`,
+      of.reward && byPolicy && rewardId !== null && `reward ${rewardId}`,
+    ];
+    for (const key of keys.filter((each) => each !== false)) {
+      this.settled.add(key);
+      this.owed.delete(key);
+    }
   }
 }
 

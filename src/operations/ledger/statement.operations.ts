@@ -1,7 +1,12 @@
 import * as z from 'zod';
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import { day, given, help, month, reason, text, time } from '../registry/members.js';
-import { recordedOperation, type Operation, type ScopedContext } from '../registry/operation.js';
+import {
+  get,
+  type Operation,
+  post,
+  recordedOperation,
+  type ScopedContext,
+} from '../registry/operation.js';
 import { timeNow } from '../../foundation/world.js';
 import type { Statement } from '../../bookkeeping/statement.js';
 import type { Done } from '../audited.js';
@@ -55,7 +60,7 @@ async function statementByDays(
 ): Promise<Outcome<Done<TenantStatement>>> {
   if ((moment ?? position) !== undefined) return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
   const { core, scope } = context;
-  const done = await tenantStatementOnRecord(core, scope, days, accountProjectors);
+  const done = await tenantStatementOnRecord(core, scope, days);
   if (!(done instanceof NotDone))
     await noteLater(context, 'statement', () => entriesAfterDay(core, scope, done.result.to));
   return done;
@@ -90,12 +95,7 @@ const statement = recordedOperation({
     },
   ],
   roles: ['finance', 'viewer'],
-  route: {
-    method: 'GET',
-    path: 'ledger/{tenant}/statement',
-    refusals: ['ACCOUNT_NOT_FOUND'],
-    required: ['account'],
-  },
+  route: { ...get('ledger/{tenant}/statement', 'ACCOUNT_NOT_FOUND'), required: ['account'] },
   examples: [
     'ledger statement acme 42 --unit CENTS',
     'ledger statement acme --month 2026-01',
@@ -135,7 +135,7 @@ const tenantStatement = recordedOperation({
     unit,
   },
   roles: ['finance', 'viewer'],
-  route: { method: 'GET', path: 'ledger/{tenant}/tenant-statement' },
+  route: get('ledger/{tenant}/tenant-statement'),
   examples: ['ledger tenant-statement acme --from 2026-01-01 --to 2026-01-31 --format csv'],
   record: (context, { tenant: _, mode: __, ...days }) => statementByDays(context, days),
   money: (context, scope) => shownMoney(context, scope, 'all'),
@@ -149,7 +149,7 @@ const balances = recordedOperation({
   members: { asOf },
   roles: ['finance', 'support'],
   isLong: true,
-  route: { method: 'GET', path: 'ledger/{tenant}/balances' },
+  route: get('ledger/{tenant}/balances'),
   examples: [
     'ledger balances acme --as-of 2026-01-31',
     'ledger balances acme --format csv > balances.csv',
@@ -164,8 +164,8 @@ const balances = recordedOperation({
     return result instanceof NotDone ? result : { result, parameters: { asOf: moment } };
   },
   columns: [
-    ['account', 'account'],
-    ['unit', 'unit'],
+    'account',
+    'unit',
     ['available', 'available', 'amount'],
     ['pending', 'pending', 'amount'],
   ],
@@ -180,7 +180,7 @@ const changePeriod = (name: 'close' | 'reopen', summary: string, example: string
     summary,
     members: { period, comment: help(reason, 'why') },
     roles: ['finance'],
-    route: { method: 'POST', path: `ledger/{tenant}/${name}` },
+    route: post(`ledger/{tenant}/${name}`),
     examples: [example],
     record: async (context, request) => {
       const { core, scope, meta } = context;

@@ -1,3 +1,4 @@
+import { accountProjectors } from '../../../projections/account-projectors.js';
 import {
   DailyFigureQueries,
   type CreditOfDays,
@@ -9,13 +10,9 @@ import { csvLines } from '../../exports/files/csv-lines.js';
 import type { RollForward } from '../../bookkeeping/roll-forward.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
-import {
-  LiveGenerations,
-  ReadModelsIncomplete,
-} from '../../projecting/generations/live-generations.js';
-import type { Projector } from '../../projecting/projector.js';
-import type { Done } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { LiveGenerations } from '../../projecting/generations/live-generations.js';
+import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { unlessRebuilt } from '../rebuilt-read-models.js';
 import { DAY, DAY_MS, timeOf } from './ledger-selection.js';
 import { movementsAhead } from './movements-ahead.js';
 
@@ -30,33 +27,10 @@ export interface TenantStatementRequest {
  * The available credit of all accounts of a tenant and mode, by days in UTC. A movement belongs to
  * the day on which it took effect. Amounts are integers in the unit.
  */
-export interface TenantStatement {
-  readonly tenant: string;
-  readonly mode: string;
-  /** Null: since the first event. */
-  readonly from: string | null;
-  readonly to: string;
-  readonly units: readonly TenantStatementUnit[];
-  /** Units with a sum beyond 2^53, which JSON cannot represent exactly. They are not in `units`. */
-  readonly tooLarge: readonly string[];
-  /** SHA-256 of the rest of the document in canonical JSON, hex. */
-  readonly digest: string;
-}
-
-export interface TenantStatementUnit {
-  readonly unit: string;
-  readonly opening: number;
-  readonly closing: number;
-  /** Days with movements, in order. */
-  readonly lines: readonly TenantStatementLine[];
-  /** What dates of this period change that no event records yet. Part of the closing. */
-  readonly due: number;
-}
-
+export type TenantStatement = DocumentOf<typeof statementOfTenant>;
+type TenantStatementUnit = ReturnType<typeof unitOf>;
 /** `balance`: at the end of the day. */
-export type TenantStatementLine = Readonly<Record<Movement | 'balance', number>> & {
-  readonly day: string;
-};
+export type TenantStatementLine = TenantStatementUnit['lines'][number];
 
 export const MOVEMENTS = ['issued', 'redeemed', 'expired', 'cancelled', 'restored'] as const;
 type Movement = (typeof MOVEMENTS)[number];
@@ -79,26 +53,26 @@ export async function statementOfTenant(
   core: StatementCore,
   scope: Scope,
   { from, to, unit }: TenantStatementRequest,
-  { projectors, now = Date.now() }: { readonly projectors: readonly Projector[]; now?: number },
-): Promise<Outcome<TenantStatement>> {
+  now = Date.now(),
+) {
   const today = new Date(now).toISOString().slice(0, 10);
   const period = periodOf(from, to ?? today, now);
   if (period instanceof NotDone) return period;
   const { pool } = core;
-  const reads = new LiveReads<never>(pool, new LiveGenerations(pool, projectors), 'daily-figures');
-  const found = await new DailyFigureQueries(reads)
-    .between(scope, {
-      from: from ?? '',
-      to: to ?? today,
-      unitKey: unit?.toLowerCase(),
-      clock: Math.min(now, period.end),
-      rowsMax: LINES_MAX,
-    })
-    .catch((error: unknown): 'incomplete' => {
-      if (error instanceof ReadModelsIncomplete) return 'incomplete';
-      throw error;
-    });
-  if (found === 'incomplete') return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
+  const reads = new LiveReads<never>(
+    pool,
+    new LiveGenerations(pool, accountProjectors),
+    'daily-figures',
+  );
+  const days = new DailyFigureQueries(reads).between(scope, {
+    from: from ?? '',
+    to: to ?? today,
+    unitKey: unit?.toLowerCase(),
+    clock: Math.min(now, period.end),
+    rowsMax: LINES_MAX,
+  });
+  const found = await unlessRebuilt(days);
+  if (found instanceof NotDone) return found;
   if (found === undefined) return new NotDone({ code: 'STATEMENT_TOO_LONG', lines: LINES_MAX });
   const { end } = period;
   const ahead = end > now ? await movementsAhead(core, scope, { now, end }) : [];
@@ -106,9 +80,11 @@ export async function statementOfTenant(
   const exact = upToNow.filter(isExact);
   const document = {
     ...scope,
+    /** Null: since the first event. */
     from: from ?? null,
     to: to ?? today,
     units: exact.map(unitOf),
+    /** Units with a sum beyond 2^53, which JSON cannot represent exactly; not in `units`. */
     tooLarge: upToNow.filter((one) => !isExact(one)).map((one) => one.unit),
   };
   return { ...document, digest: digestOf(document) };
@@ -119,9 +95,8 @@ export async function tenantStatementOnRecord(
   core: StatementCore,
   scope: Scope,
   request: TenantStatementRequest,
-  projectors: readonly Projector[],
-): Promise<Outcome<Done<TenantStatement>>> {
-  const result = await statementOfTenant(core, scope, request, { projectors });
+) {
+  const result = await statementOfTenant(core, scope, request);
   if (result instanceof NotDone) return result;
   return { result, parameters: { ...request }, digest: result.digest };
 }
@@ -153,21 +128,19 @@ function without(
 ): readonly CreditOfDays[] {
   const moved = ahead.find(({ unit }) => unit.toLowerCase() === credit.unitKey);
   if (moved === undefined) return [credit];
-  const left = (day: MovementsOfDay, movement: Movement): bigint =>
-    day[movement] - BigInt(day.day === today ? moved[movement] : 0);
   const days = credit.days
-    .map((day) => ({
-      day: day.day,
-      issued: left(day, 'issued'),
-      redeemed: left(day, 'redeemed'),
-      expired: left(day, 'expired'),
-      cancelled: left(day, 'cancelled'),
-      restored: left(day, 'restored'),
+    .map((of) => ({
+      day: of.day,
+      ...each((movement) => of[movement] - BigInt(of.day === today ? moved[movement] : 0)),
     }))
     .filter((day) => MOVEMENTS.some((movement) => day[movement] !== 0n));
   const isEmpty = days.length === 0 && credit.opening === 0n && credit.due === 0n;
   return isEmpty ? [] : [{ ...credit, days }];
 }
+
+/** A figure for each movement. */
+const each = <T>(figure: (movement: Movement) => T) =>
+  Object.fromEntries(MOVEMENTS.map((one) => [one, figure(one)])) as Record<Movement, T>;
 
 const grownBy = ({ issued, redeemed, expired, cancelled, restored }: MovementsOfDay): bigint =>
   issued - redeemed - expired - cancelled + restored;
@@ -181,17 +154,13 @@ function isExact({ opening, days, due }: CreditOfDays): boolean {
   return sum <= BigInt(Number.MAX_SAFE_INTEGER);
 }
 
-function unitOf({ unit, opening, days, due }: CreditOfDays): TenantStatementUnit {
+function unitOf({ unit, opening, days, due }: CreditOfDays) {
   let balance = opening;
   const lines = days.map((day) => {
     balance += grownBy(day);
     return {
       day: day.day,
-      issued: Number(day.issued),
-      redeemed: Number(day.redeemed),
-      expired: Number(day.expired),
-      cancelled: Number(day.cancelled),
-      restored: Number(day.restored),
+      ...each((movement) => Number(day[movement])),
       balance: Number(balance),
     };
   });
@@ -199,23 +168,26 @@ function unitOf({ unit, opening, days, due }: CreditOfDays): TenantStatementUnit
     unit,
     opening: Number(opening),
     closing: Number(balance + due),
+    /** Days with movements, in order. */
     lines,
+    /** What dates of this period change that no event records yet. Part of the closing. */
     due: Number(due),
   };
 }
 
 /** A row for the opening and the closing of each unit, and one for each day between them. */
 export function tenantStatementCsv({ units }: TenantStatement): string {
+  const none = MOVEMENTS.map(() => '');
   const rows = units.flatMap(({ unit, opening, closing, lines, due }) => [
-    [unit, 'opening', ...MOVEMENTS.map(() => ''), opening],
+    [unit, 'opening', ...none, opening],
     ...lines.map((line) => [
       unit,
       line.day,
       ...MOVEMENTS.map((movement) => signedMovement(line, movement)),
       line.balance,
     ]),
-    ...(due === 0 ? [] : [[unit, 'due', ...MOVEMENTS.map(() => ''), closing]]),
-    [unit, 'closing', ...MOVEMENTS.map(() => ''), closing],
+    ...(due === 0 ? [] : [[unit, 'due', ...none, closing]]),
+    [unit, 'closing', ...none, closing],
   ]);
   return csvLines([['unit', 'day', ...MOVEMENTS, 'balance'], ...rows], '\r\n');
 }

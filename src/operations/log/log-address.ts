@@ -70,38 +70,29 @@ export async function openLogAt(
     case 'embedded': {
       if (database.embedded !== undefined) return openPostgres(database.url, isTarget);
       const server = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
-      try {
-        const opened = await openPostgres(
-          () => server.url,
-          isTarget,
-          () => server.stop(),
-        );
-        if (opened instanceof NotDone) await server.stop();
-        return opened;
-      } catch (error) {
-        await server.stop();
-        throw error;
-      }
+      return openPostgres(
+        () => server.url,
+        isTarget,
+        () => server.stop(),
+      );
     }
   }
 }
 
 const UNDEFINED_TABLE = '42P01';
 
+/** @param end called when the log is closed, or was not opened. */
 async function openPostgres(
   url: () => string,
   isTarget: boolean,
-  then?: () => Promise<void>,
+  end: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Outcome<OpenLog>> {
-  if (isTarget) await migrateToLatest(url());
   try {
+    if (isTarget) await migrateToLatest(url());
     const log = await PostgresEventLog.open({ url, acceptsClock: true });
-    const close = async (): Promise<void> => {
-      await log.close();
-      await then?.();
-    };
-    return { log, close };
+    return { log, close: () => log.close().then(end) };
   } catch (error) {
+    await end();
     if (error instanceof Error && 'code' in error && error.code === UNDEFINED_TABLE)
       return new NotDone({ code: 'NO_LOG_THERE' });
     throw error;

@@ -11,38 +11,12 @@ export interface ComparisonOptions extends Patience {
   readonly onProgress?: (events: number) => void;
 }
 
-export interface Comparison {
-  readonly events: number;
-  readonly streams: number;
-  /**
-   * SHA-256 over the events of the source in their order, in hex, without recording times and
-   * positions.
-   */
-  readonly digest: string;
-  /** Names of streams whose digests differ, or that one side lacks. */
-  readonly differences: readonly string[];
-  /** False although no stream differs: the logs hold the same streams in another order. */
-  readonly isOrderSame: boolean;
-  /**
-   * Events with different original times or positions in the two logs: one of the logs was copied
-   * by an earlier release, and shows the time of that copy.
-   */
-  readonly otherOrigins: number;
-  readonly targetHead: Position | null;
-  /** The position in the target of the event of `translate`; null: the target has none. */
-  readonly translated: Position | null;
-}
-
 /**
  * Reads both logs again from the start and compares a digest of each stream over the bytes that
  * each store returns. Memory: a name and two digests for each stream. @throws {Stopped} @throws
  * {EventLogUnavailable}
  */
-export async function compareLogs(
-  source: EventLog,
-  target: EventLog,
-  options: ComparisonOptions,
-): Promise<Comparison> {
+export async function compareLogs(source: EventLog, target: EventLog, options: ComparisonOptions) {
   const { upTo, translate, onProgress } = options;
   const left = new LogReader(source, options, upTo);
   const right = new LogReader(target, options, await headOf(target, options));
@@ -73,11 +47,16 @@ export async function compareLogs(
   return {
     events: left.count,
     streams: ours.streams,
+    /** SHA-256 over the events of the source in order, without recording times and positions. */
     digest,
+    /** Names of streams whose digests differ, or that one side lacks. */
     differences,
+    /** False although no stream differs: the logs hold the same streams in another order. */
     isOrderSame: isSame || differences.length > 0,
+    /** Events with other original times or positions: a log was copied by an earlier release. */
     otherOrigins,
     targetHead,
+    /** The position in the target of the event of `translate`; null: the target has none. */
     translated,
   };
 }

@@ -15,12 +15,6 @@ export interface CopyOptions extends Patience {
   readonly onProgress?: (events: number) => void;
 }
 
-export interface CopyResult {
-  /** Number of events that the target had before. */
-  readonly found: number;
-  readonly appended: number;
-}
-
 const APPEND_EVENTS_MAX = 500;
 
 /**
@@ -30,11 +24,7 @@ const APPEND_EVENTS_MAX = 500;
  * an earlier one gets the new events, without a record beside the two logs. @throws {Stopped}
  * @throws {EventLogUnavailable}
  */
-export async function copyLog(
-  source: EventLog,
-  target: EventLog,
-  options: CopyOptions,
-): Promise<Outcome<CopyResult>> {
+export async function copyLog(source: EventLog, target: EventLog, options: CopyOptions) {
   const { upTo, onProgress } = options;
   const from = new LogReader(source, options, upTo);
   const copied = new LogReader(target, options, await headOf(target, options));
@@ -49,7 +39,11 @@ export async function copyLog(
     from.take(events.length);
     onProgress?.(from.count);
   }
-  return { found, appended: from.count - found };
+  return {
+    /** Number of events that the target had before. */
+    found,
+    appended: from.count - found,
+  };
 }
 
 /** Reads both logs in parallel until the target ends. */

@@ -3,9 +3,9 @@ import type { LedgerDatabase } from '../../stores/ledger-database.js';
 import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { readPolicyPosition } from '../../reacting/policy-checkpoint.js';
-import { compareLogs, type Comparison } from './log-comparison.js';
-import { NotDone, type Outcome } from '../outcome.js';
-import { copyLog, type CopyResult } from './log-copy.js';
+import { compareLogs } from './log-comparison.js';
+import { NotDone, type DocumentOf } from '../outcome.js';
+import { copyLog } from './log-copy.js';
 import { LogReader, unlessStopped, type Patience } from './log-reader.js';
 
 /** The phases that progress shows. */
@@ -21,12 +21,7 @@ export interface LogMoveOptions extends Patience {
   readonly onProgress?: (phase: CopyPhase, events: number, total: number | undefined) => void;
 }
 
-export interface LogMoveResult extends CopyResult, Comparison {
-  /** Events that were appended to the source during the copy, and that the target lacks. */
-  readonly cameSince: number;
-  /** The database follows the source, and the next service on it moves over to the target. */
-  readonly isRecorded: boolean;
-}
+export type LogMoveResult = DocumentOf<typeof copyWholeLog>;
 
 /**
  * Copies a whole log and compares the two. When the database follows the source and nothing can
@@ -34,12 +29,11 @@ export interface LogMoveResult extends CopyResult, Comparison {
  * target.
  * @throws {EventLogUnavailable}
  */
-export async function copyWholeLog(options: LogMoveOptions): Promise<Outcome<LogMoveResult>> {
-  return unlessStopped('COPY_STOPPED', moveLog(options));
-}
+export const copyWholeLog = (options: LogMoveOptions) =>
+  unlessStopped('COPY_STOPPED', moveLog(options));
 
 /** @throws {Stopped} */
-async function moveLog(options: LogMoveOptions): Promise<Outcome<LogMoveResult>> {
+async function moveLog(options: LogMoveOptions) {
   const { database, source, target, whileRunning, onProgress } = options;
   const { pool } = database;
   const sourceId = await named('--from', source.id());
@@ -67,6 +61,7 @@ async function moveLog(options: LogMoveOptions): Promise<Outcome<LogMoveResult>>
     translate: policies,
     onProgress: progress('comparing'),
   });
+  // Events that were appended to the source during the copy, and that the target lacks.
   const cameSince = await countSince(source, upTo);
   const isEqual = compared.differences.length === 0 && compared.isOrderSame;
   const isLast = isMove && !whileRunning && isEqual && cameSince === 0;
@@ -79,6 +74,7 @@ async function moveLog(options: LogMoveOptions): Promise<Outcome<LogMoveResult>>
     targetHead: compared.targetHead,
     events: compared.events,
   };
+  // The database follows the source, and the next service on it moves over to the target.
   const isRecorded =
     isLast && (await recordCopy(pool, { ...copy, policiesPosition: compared.translated }));
   if (isLast && !isRecorded) return new NotDone({ code: 'SOURCE_MAY_GROW' });
@@ -90,12 +86,10 @@ async function countEvents(
   upTo: Position | null,
   options: LogMoveOptions,
 ): Promise<number> {
-  const reader = new LogReader(source, options, upTo);
-  for (let page = await reader.ahead(); page.length > 0; page = await reader.ahead()) {
-    reader.take(page.length);
-    options.onProgress?.('counting', reader.count, undefined);
-  }
-  return reader.count;
+  let count = 0;
+  for await (const page of new LogReader(source, options, upTo).pages())
+    options.onProgress?.('counting', (count += page.length), undefined);
+  return count;
 }
 
 const COUNTED_MAX = 100_000;

@@ -15,7 +15,10 @@ export class Stopped extends Error {
 type StopCode = Extract<OperationRefusal['code'], 'VERIFICATION_STOPPED' | 'COPY_STOPPED'>;
 
 /** Turns a stop in the middle of reading into a refusal. */
-export async function unlessStopped<T>(code: StopCode, work: Promise<T>): Promise<Outcome<T>> {
+export async function unlessStopped<T>(
+  code: StopCode,
+  work: Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
   try {
     return await work;
   } catch (error) {
@@ -105,6 +108,14 @@ export class LogReader {
   take(count: number): void {
     this.page = this.page.slice(count);
     this.taken += count;
+  }
+
+  /** All pages that are left; one is taken when the next one is asked for. */
+  async *pages(): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
+    for (let page = await this.ahead(); page.length > 0; page = await this.ahead()) {
+      yield page;
+      this.take(page.length);
+    }
   }
 
   private async read(): Promise<readonly RecordedEvent[]> {

@@ -3,7 +3,7 @@ import { help, text } from '../registry/members.js';
 import { serviceOperation, type Operation } from '../registry/operation.js';
 import { acceptClock } from './clock-acceptance.js';
 
-export const logOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'log accept-clock',
     summary: 'accepts a log whose newest entry is ahead of the clock, so that writes continue',
@@ -12,7 +12,7 @@ export const logOperations: readonly Operation[] = [
     isRecorded: true,
     acceptsClock: true,
     examples: ['log accept-clock --reason "the clock was a day ahead on 1 May" --by sam'],
-    run: ({ core, by, warn }, { reason }) => acceptClock(core, { reason, by, warn }),
+    run: acceptClock,
     said: ({ position, aheadSeconds }) =>
       `accepted: the newest entry, ${position}, is ${durationText(aheadSeconds * 1_000)} ahead of the clock; later entries carry the time of the clock`,
   }),

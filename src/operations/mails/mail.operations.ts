@@ -3,10 +3,16 @@ import { MAIL_STATES } from '../../mails/deliveries/shown-mails.js';
 import { NotDone } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import { help, limit, text } from '../registry/members.js';
-import { ledgerOperation, recordedOperation, type Operation } from '../registry/operation.js';
+import {
+  ledgerOperation,
+  recordedOperation,
+  type Operation,
+  get,
+  post,
+} from '../registry/operation.js';
 import { resendOneMail, showMails } from './mail-commands.js';
 
-export const mailOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   ledgerOperation({
     name: 'mail deliveries',
     summary: 'mails, newest first',
@@ -15,19 +21,18 @@ export const mailOperations: readonly Operation[] = [
       limit: limit(100),
     },
     roles: ['support'],
-    route: { method: 'GET', path: 'mails/{tenant}/deliveries' },
+    route: get('mails/{tenant}/deliveries'),
     examples: ['mail deliveries acme --state DEAD'],
     columns: [
-      ['id', 'id'],
-      ['type', 'type'],
-      ['state', 'state'],
+      'id',
+      'type',
+      'state',
       ['attempts', 'attempts', 'amount'],
       ['next', 'nextAttemptAt'],
-      ['reason', 'reason'],
-      ['created', 'created'],
+      'reason',
+      'created',
     ],
-    run: ({ core, scope }, { state, limit: most }) =>
-      showMails(core, scope, { state, limit: most }),
+    run: ({ core, scope }, filter) => showMails(core, scope, filter),
   }),
   recordedOperation({
     name: 'mail resend',
@@ -35,7 +40,7 @@ export const mailOperations: readonly Operation[] = [
     members: { delivery: help(text, 'the id of the mail') },
     positions: ['delivery'],
     roles: ['support'],
-    route: { method: 'POST', path: 'mails/{tenant}/resend', refusals: ['MAIL_NOT_FOUND'] },
+    route: post('mails/{tenant}/resend', 'MAIL_NOT_FOUND'),
     examples: ['mail resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
     record: async (context, { delivery }) => {
       const { core, scope } = context;

@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/config.js';
 import { readOperators, writeOperators } from '../../config/operators-file.js';
 import { makeOperatorKey, OPERATOR_NAME, OPERATOR_ROLES } from '../../config/operators.js';
 import { personNamed } from '../audit.js';
-import { NotDone, settingsRefused, type Outcome } from '../outcome.js';
+import { NotDone, settingsRefused } from '../outcome.js';
 import { given, help } from '../registry/members.js';
 import { machineOperation, type Operation } from '../registry/operation.js';
 
@@ -19,7 +19,7 @@ const file = given(z.string().min(1, 'must not be empty').optional(), {
   help: 'the list of operators; default: OPERATORS_FILE, or operators.json in DATA_DIR',
 });
 
-export const operatorOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   machineOperation({
     name: 'operator add',
     summary: 'makes a key for an operator and adds the entry to the list of operators',
@@ -28,9 +28,9 @@ export const operatorOperations: readonly Operation[] = [
     roles: [],
     examples: ['operator add fay --role finance support'],
     run: async ({ note }, { name: added, role: roles, file: path }) => {
-      const list = fileOf(path);
-      if (list instanceof NotDone) return list;
-      const entries = await readOperators({ path: list, mayBeMissing: true });
+      const found = await listIn(path);
+      if (found instanceof NotDone) return found;
+      const { list, entries } = found;
       if (entries.some((entry) => personNamed(entry.name) === personNamed(added)))
         return settingsRefused(`there is an operator ${added} in ${list} already`);
       const { key, entry } = makeOperatorKey(added, roles);
@@ -46,16 +46,11 @@ export const operatorOperations: readonly Operation[] = [
     roles: [],
     examples: ['operator list'],
     run: async (_, { file: path }) => {
-      const list = fileOf(path);
-      if (list instanceof NotDone) return list;
-      return (await readOperators({ path: list, mayBeMissing: true })).map(
-        ({ name: each, roles }) => ({ name: each, roles }),
-      );
+      const found = await listIn(path);
+      if (found instanceof NotDone) return found;
+      return found.entries.map(({ name: each, roles }) => ({ name: each, roles }));
     },
-    columns: [
-      ['name', 'name'],
-      ['roles', ({ roles }) => roles.join(', ')],
-    ],
+    columns: ['name', ['roles', ({ roles }) => roles.join(', ')]],
     empty: 'no operators yet: see operator add',
   }),
   machineOperation({
@@ -66,9 +61,9 @@ export const operatorOperations: readonly Operation[] = [
     roles: [],
     examples: ['operator remove fay'],
     run: async (_, { name: removed, file: path }) => {
-      const list = fileOf(path);
-      if (list instanceof NotDone) return list;
-      const entries = await readOperators({ path: list, mayBeMissing: true });
+      const found = await listIn(path);
+      if (found instanceof NotDone) return found;
+      const { list, entries } = found;
       const left = entries.filter((entry) => personNamed(entry.name) !== personNamed(removed));
       if (left.length === entries.length)
         return settingsRefused(`there is no operator ${removed} in ${list}`);
@@ -93,7 +88,10 @@ export const operatorOperations: readonly Operation[] = [
   }),
 ];
 
-function fileOf(path: string | undefined): Outcome<string> {
+/** The list of operators and its file. */
+async function listIn(path: string | undefined) {
   const list = path ?? loadConfig().operatorsFile?.path;
-  return list ?? settingsRefused('name the list of operators: OPERATORS_FILE, or --file');
+  if (list === undefined)
+    return settingsRefused('name the list of operators: OPERATORS_FILE, or --file');
+  return { list, entries: await readOperators({ path: list, mayBeMissing: true }) };
 }

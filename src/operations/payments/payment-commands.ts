@@ -1,13 +1,11 @@
 import { rewardsProjector } from '../../../projections/rewards/projector.js';
 import { PushQueries } from '../../../projections/rewards/queries.js';
 import type { Core } from '../../stores/core.js';
-import type { Subscription } from '../../domain/account/account.events.js';
 import { linkOf } from '../../domain/account/account-shapes.js';
-import { shownPushes, type ShownPush } from '../../domain/account/provider/reward-push.js';
+import { shownPushes } from '../../domain/account/provider/reward-push.js';
 import { disputesOf, pictureOf, WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
-import type { PaymentProviderName } from '../../domain/tenant/payment-provider-name.js';
 import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
 import { figuresOf, noteSync } from '../../payments/incoming/payment-rows.js';
@@ -22,33 +20,16 @@ import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
+import type { OperationContext } from '../registry/operation.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
 
 /** Operations on payment providers: each returns the document that `--json` prints. */
 
-export interface ShownConnection {
-  /** Null, like the other members: not connected. */
-  readonly provider: PaymentProviderName | null;
-  readonly mode: Scope['mode'];
-  /** Masked: the last four characters. */
-  readonly secretKey: string | null;
-  readonly webhookUrl: string;
-}
+export type ShownConnection = ReturnType<typeof shown>;
+export type ShownPayments = DocumentOf<typeof showPayments>;
 
-/** Times are ISO 8601. */
-export interface ShownPayments extends ShownConnection {
-  /** When the newest event was recorded. */
-  readonly lastEventAt: string | null;
-  /** Events of customers that no account has, of the last 30 days. */
-  readonly waitingEvents: number;
-  /** When the provider was last walked to its end, by an operator or daily. */
-  readonly lastSyncAt: string | null;
-  /** Rewards that the provider refused; the first hundred. */
-  readonly parked: readonly { readonly rewardId: string; readonly reason: string }[];
-}
-
-export interface ConnectRequest {
+interface ConnectRequest {
   readonly provider: string;
   readonly secretKey: string;
   readonly webhookSecret: string;
@@ -75,7 +56,7 @@ export async function connectPayments(
   world: PaymentWorld,
   meta: StaffMeta,
   request: ConnectRequest,
-): Promise<Outcome<Done<ShownConnection>>> {
+) {
   const { scope } = meta;
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
@@ -91,16 +72,20 @@ export async function showPayments(
   core: PaymentCore & Pick<Core, 'pool'>,
   world: Pick<PaymentWorld, 'publicUrl'>,
   scope: Scope,
-): Promise<Outcome<ShownPayments>> {
+) {
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
   const connection = await core.payments.current(tenant, scope.mode);
   const figures = await figuresOf(core.pool, scope, timeNow() - WAITS_MS);
   return {
     ...shown(connection, world, scope),
+    /** When the newest event was recorded. */
     lastEventAt: figures.lastEventAt?.toISOString() ?? null,
+    /** Events of customers that no account has, of the last 30 days. */
     waitingEvents: figures.waitingEvents,
+    /** When the provider was last walked to its end, by an operator or daily. */
     lastSyncAt: figures.lastSyncAt?.toISOString() ?? null,
+    /** Rewards that the provider refused; the first hundred. */
     parked: await pushesOf(core).parked(scope, PARKED_SHOWN_MAX),
   };
 }
@@ -115,7 +100,7 @@ export async function disconnectPayments(
   core: PaymentCore,
   world: Pick<PaymentWorld, 'publicUrl'>,
   meta: StaffMeta,
-): Promise<Outcome<Done<ShownConnection>>> {
+) {
   const { scope } = meta;
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
@@ -125,13 +110,10 @@ export async function disconnectPayments(
   return { result, parameters: {}, completed: 'the payment provider is disconnected' };
 }
 
-export interface SyncRequest {
+/** Stopped, it ends after a page; what was recorded until then stays. */
+interface SyncRequest extends Partial<Pick<OperationContext, 'signal' | 'onProgress'>> {
   /** ISO 8601; default 30 days ago. */
   readonly since?: string | undefined;
-  /** Ends it after a page; what was recorded until then stays. */
-  readonly signal?: AbortSignal;
-  /** Of the invoices that the provider has. */
-  readonly onProgress?: (phase: string, invoices: number) => void;
 }
 
 /**
@@ -144,12 +126,10 @@ export async function syncTenantPayments(
   scope: Scope,
   { since, signal, onProgress }: SyncRequest = {},
 ): Promise<Outcome<Done<Synced>>> {
-  const tenant = await providerTenant(core, scope);
-  if (tenant instanceof NotDone) return tenant;
   const from = timeOf('since', since, timeNow());
   if (from instanceof NotDone) return from;
-  const connection = await core.payments.current(tenant, scope.mode);
-  if (connection === undefined) return notDone('no payment provider is connected');
+  const connection = await connected(core, scope);
+  if (connection instanceof NotDone) return connection;
   const { streams, names } = core;
   const parts = { streams, names, record: recorderOf(core.commands) };
   try {
@@ -184,33 +164,12 @@ async function askForAll({ pool }: Pick<Core, 'pool'>, scope: Scope): Promise<vo
   }
 }
 
-/** A dispute of a charge of the account. */
-export interface ShownDispute {
-  /** The provider's id. */
-  readonly charge: string;
-  /** The provider's word. */
-  readonly status: string;
-  /** ISO 8601. */
-  readonly created: string;
-}
-
 /** An account as it is linked to the provider's customer. */
-export interface ShownPayer {
-  readonly accountId: string;
-  readonly paymentProviderId: string | null;
-  /** The provider deleted the customer. */
-  readonly gone: boolean;
-  readonly subscription: Subscription | null;
-  readonly disputes: readonly ShownDispute[];
-  /** Those that the provider pays. */
-  readonly rewards: readonly ShownPush[];
-}
-
 export async function showPayer(
   core: PaymentCore & Pick<Core, 'streams' | 'names'>,
   scope: Scope,
   accountId: string,
-): Promise<Outcome<ShownPayer>> {
+) {
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
   const { streams, names } = core;
@@ -225,15 +184,24 @@ export async function showPayer(
       : await streams.customers.load(names.customerStream(scope, paymentProviderId));
   const link = linkOf(state);
   const gone = customer !== undefined && pictureOf(customer.state, link).isGone;
+  // Of charges of the account; ids and words are the provider's.
   const disputes = (customer === undefined ? [] : disputesOf(customer.state, link)).map(
     ({ created, ...dispute }) => ({ ...dispute, created: new Date(created).toISOString() }),
   );
-  const rewards = shownPushes(state);
-  return { accountId, paymentProviderId, gone, subscription, disputes, rewards };
+  return {
+    accountId,
+    paymentProviderId,
+    /** The provider deleted the customer. */
+    gone,
+    subscription,
+    disputes,
+    /** Those that the provider pays. */
+    rewards: shownPushes(state),
+  };
 }
 
 /** A tenant that may be connected. */
-export async function providerTenant(
+async function providerTenant(
   { tenants }: Pick<Core, 'tenants'>,
   { tenant: alias }: Scope,
 ): Promise<OpenTenant | NotDone> {
@@ -242,6 +210,14 @@ export async function providerTenant(
   return tenant.programType === 'PAYMENT_PROVIDER'
     ? tenant
     : notDone('the tenant belongs to no payment provider (tenant create --payment-provider)');
+}
+
+/** The connection of a tenant and mode. */
+export async function connected(core: PaymentCore, scope: Scope) {
+  const tenant = await providerTenant(core, scope);
+  if (tenant instanceof NotDone) return tenant;
+  const connection = await core.payments.current(tenant, scope.mode);
+  return connection ?? notDone('no payment provider is connected');
 }
 
 async function checked(
@@ -286,15 +262,18 @@ async function reasonAgainst(
   return check.kind === 'allowed' ? undefined : check.reason;
 }
 
-const notDone = (reason: string): NotDone => new NotDone({ code: 'PAYMENT_NOT_DONE', reason });
+export const notDone = (reason: string): NotDone =>
+  new NotDone({ code: 'PAYMENT_NOT_DONE', reason });
 
 const shown = (
   connection: OpenedConnection | undefined,
   { publicUrl }: Pick<PaymentWorld, 'publicUrl'>,
   { tenant, mode }: Scope,
-): ShownConnection => ({
+) => ({
+  /** Null, like the secret key: not connected. */
   provider: connection?.provider ?? null,
   mode,
+  /** Masked: the last four characters. */
   secretKey: connection === undefined ? null : `…${connection.secretKey.slice(-4)}`,
   webhookUrl: `${publicUrl()}/integrations/stripe/${tenant}`,
 });

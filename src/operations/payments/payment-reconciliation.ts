@@ -6,10 +6,10 @@ import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
 import { accountsInLog } from '../ledger/ledger-entries.js';
-import type { Done } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone } from '../outcome.js';
+import type { OperationContext } from '../registry/operation.js';
 import { formerRewards, type FormerRewards } from './former-rewards.js';
-import { providerTenant, type PaymentCore, type PaymentWorld } from './payment-commands.js';
+import { connected, notDone, type PaymentCore, type PaymentWorld } from './payment-commands.js';
 
 /**
  * `CREDIT`: the amounts of a reward's balance credit, in cents. `DISCOUNT`: the percentage. Null:
@@ -25,13 +25,7 @@ export interface PaymentDifference {
   readonly transactions?: readonly string[];
 }
 
-export interface PaymentReconciliation {
-  readonly ok: boolean;
-  /** The first thousand. */
-  readonly differences: readonly PaymentDifference[];
-  /** How many there are behind them. */
-  readonly more?: number;
-}
+export type PaymentReconciliation = ReturnType<Differences['found']>;
 
 const LISTED_MAX = 1_000;
 
@@ -49,15 +43,16 @@ class Differences {
     };
   }
 
-  found(): PaymentReconciliation {
+  found() {
     const { listed: differences, more } = this;
-    return { ok: differences.length === 0, differences, ...(more > 0 && { more }) };
+    return {
+      ok: differences.length === 0,
+      /** The first thousand. */
+      differences,
+      /** How many there are behind them. */
+      ...(more > 0 && { more }),
+    };
   }
-}
-
-interface Watched {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (phase: string, accounts: number) => void;
 }
 
 type ReconciledCore = PaymentCore & Pick<Core, 'log' | 'names' | 'streams' | 'codec'>;
@@ -67,21 +62,18 @@ export async function reconcilePayments(
   core: ReconciledCore,
   { provider }: Pick<PaymentWorld, 'provider'>,
   scope: Scope,
-  { signal, onProgress }: Watched = {},
-): Promise<Outcome<Done<PaymentReconciliation>>> {
-  const tenant = await providerTenant(core, scope);
-  if (tenant instanceof NotDone) return tenant;
-  const connection = await core.payments.current(tenant, scope.mode);
-  if (connection === undefined) return stopped('no payment provider is connected');
+  { signal, onProgress }: Partial<Pick<OperationContext, 'signal' | 'onProgress'>> = {},
+) {
+  const connection = await connected(core, scope);
+  if (connection instanceof NotDone) return connection;
   const calls = (await provider()).calls(connection);
   const differences = new Differences();
   let accounts = 0;
   const upTo = await core.log.head();
   try {
-    for await (const { stream } of accountsInLog(core.log, core.names.accountStream(scope, ''), {
-      upTo,
-    })) {
-      if (signal?.aborted) return stopped('it was cancelled');
+    const prefix = core.names.accountStream(scope, '');
+    for await (const { stream } of accountsInLog(core.log, prefix, { upTo })) {
+      if (signal?.aborted) return notDone('it was cancelled');
       const { state } = await core.streams.accounts.load(stream);
       if (state.status === 'open' && state.paymentProviderId !== null) {
         const ofAccount = await callsOf(core, scope, state, calls);
@@ -91,12 +83,10 @@ export async function reconcilePayments(
     }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
-    return stopped(`stopped: ${error.message}`);
+    return notDone(`stopped: ${error.message}`);
   }
   return { result: differences.found(), parameters: {} };
 }
-
-const stopped = (reason: string): NotDone => new NotDone({ code: 'PAYMENT_NOT_DONE', reason });
 
 /** Without the invoices that another account of the customer had. */
 async function callsOf(
@@ -291,15 +281,10 @@ function creditOf({ value, paid, pushed }: RewardState): LedgerCredit | null {
 
 const SHORTEST_MONTH_MS = 28 * 24 * 3_600_000;
 
-interface LedgerDiscount {
-  readonly rewardId: string;
-  readonly reference: string;
-  readonly subscription: string;
-  readonly percent: number;
-}
+type LedgerDiscount = ReturnType<typeof discountNow>[number];
 
 /** A discount whose months are not over. One of a single invoice ends with it. */
-function discountNow({ rewardId, pushed }: RewardState): readonly LedgerDiscount[] {
+function discountNow({ rewardId, pushed }: RewardState) {
   const [call] = pushed?.calls ?? [];
   if (pushed?.status !== 'PUSHED' || pushed.reference === null || call?.kind !== 'DISCOUNT')
     return [];

@@ -4,6 +4,8 @@ import {
   printFacts as print,
   recordedOperation,
   type Operation,
+  get,
+  post,
 } from '../registry/operation.js';
 import {
   connectPayments,
@@ -27,7 +29,7 @@ const KEY_OF_OTHER_MODE = {
   },
 };
 
-export const paymentOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   recordedOperation({
     name: 'payment connect',
     summary: 'connects a tenant and mode, or replaces the connection',
@@ -50,12 +52,11 @@ export const paymentOperations: readonly Operation[] = [
     },
     rules: [{ check: () => undefined, schema: KEY_OF_OTHER_MODE }],
     roles: ['support'],
-    route: { method: 'POST', path: 'payments/{tenant}/connect' },
+    route: post('payments/{tenant}/connect'),
     examples: [
       'payment connect acme --mode test --provider stripe --secret-key-file key.txt --webhook-secret-file secret.txt',
     ],
-    record: ({ core, payments, meta }, { provider, secretKey, webhookSecret, apiBase }) =>
-      connectPayments(core, payments, meta, { provider, secretKey, webhookSecret, apiBase }),
+    record: ({ core, payments, meta }, request) => connectPayments(core, payments, meta, request),
     print,
   }),
   ledgerOperation({
@@ -65,7 +66,7 @@ export const paymentOperations: readonly Operation[] = [
       account: given(text.optional(), { placeholder: 'id', help: 'its customer at the provider' }),
     },
     roles: ['finance', 'support'],
-    route: { method: 'GET', path: 'payments/{tenant}', refusals: ['ACCOUNT_NOT_FOUND'] },
+    route: get('payments/{tenant}', 'ACCOUNT_NOT_FOUND'),
     examples: ['payment show acme --account 42'],
     run: async ({ core, payments, scope }, { account }) =>
       account === undefined ? showPayments(core, payments, scope) : showPayer(core, scope, account),
@@ -82,10 +83,10 @@ export const paymentOperations: readonly Operation[] = [
     },
     roles: ['support'],
     isLong: true,
-    route: { method: 'POST', path: 'payments/{tenant}/sync' },
+    route: post('payments/{tenant}/sync'),
     examples: ['payment sync acme --since 2026-01-31'],
-    record: ({ core, payments, scope, signal, onProgress }, { since }) =>
-      syncTenantPayments(core, payments, scope, { since, signal, onProgress }),
+    record: ({ core, payments, scope, ...watched }, { since }) =>
+      syncTenantPayments(core, payments, scope, { ...watched, since }),
     print,
   }),
   recordedOperation({
@@ -94,10 +95,9 @@ export const paymentOperations: readonly Operation[] = [
     members: {},
     roles: ['finance'],
     isLong: true,
-    route: { method: 'POST', path: 'payments/{tenant}/reconciliation' },
+    route: post('payments/{tenant}/reconciliation'),
     examples: ['payment reconcile acme --json'],
-    record: ({ core, payments, scope, signal, onProgress }) =>
-      reconcilePayments(core, payments, scope, { signal, onProgress }),
+    record: (context) => reconcilePayments(context.core, context.payments, context.scope, context),
     print,
     ending: ({ ok, differences }) =>
       ok ? undefined : { exitCode: 2, line: `${differences.length} differences` },
@@ -107,7 +107,7 @@ export const paymentOperations: readonly Operation[] = [
     summary: 'destroys the secrets; what was recorded stays',
     members: {},
     roles: ['support'],
-    route: { method: 'POST', path: 'payments/{tenant}/disconnect' },
+    route: post('payments/{tenant}/disconnect'),
     examples: ['payment disconnect acme --mode test'],
     record: ({ core, payments, meta }) => disconnectPayments(core, payments, meta),
     print,

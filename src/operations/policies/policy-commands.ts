@@ -19,33 +19,15 @@ import type { Scope } from '../../domain/scope.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { postgresAnnouncementsStore } from '../../webhooks/deliveries/announcements-store.js';
 import { AnnouncementsHandler } from '../../webhooks/deliveries/announcements-handler.js';
-import type { Staff } from '../audit.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
+import type { OperationContext } from '../registry/operation.js';
 
 /**
  * Operations on parked reactions and announcements: each returns the document that `--json` prints.
  */
 
-export interface ShownParkedReaction {
-  readonly id: string;
-  /**
-   * The policy whose reactions wait from this event on; `*`: all policies, since the event cannot
-   * be read; `webhooks`: its webhooks.
-   */
-  readonly policy: string;
-  readonly eventId: string;
-  readonly position: string;
-  readonly reason: string;
-  readonly since: string;
-}
-
-export interface RetryResult {
-  readonly retried: number;
-  readonly done: number;
-  /** Number of those that are still parked, at the same or a later event. */
-  readonly parked: number;
-}
+export type ShownParkedReaction = ReturnType<typeof shown>;
 
 type PolicyCore = Pick<
   Core,
@@ -55,15 +37,11 @@ type PolicyCore = Pick<
 const PAGE = 500;
 
 /** The oldest entries. */
-export async function showParked(
-  { pool }: Pick<PolicyCore, 'pool'>,
-  limit: number,
-): Promise<readonly ShownParkedReaction[]> {
-  return (await new PostgresParkedReactions(pool).list({ limit })).map(shown);
-}
+export const showParked = async ({ pool }: Pick<PolicyCore, 'pool'>, limit: number) =>
+  (await new PostgresParkedReactions(pool).list({ limit })).map(shown);
 
 /** The refusal of an id that no parked reaction can have. */
-export const malformedId = (id: string): NotDone | undefined =>
+const malformedId = (id: string): NotDone | undefined =>
   /^[1-9]\d{0,17}$/.test(id) ? undefined : new NotDone({ code: 'REACTION_ID_MALFORMED', id });
 
 /**
@@ -73,18 +51,16 @@ export const malformedId = (id: string): NotDone | undefined =>
 export async function retryParkedReactions(
   core: PolicyCore,
   id: string | undefined,
-  {
-    signal,
-    onProgress,
-  }: { readonly signal: AbortSignal; readonly onProgress?: (retried: number) => void },
-): Promise<Outcome<RetryResult>> {
+  { signal, onProgress }: Pick<OperationContext, 'signal' | 'onProgress'>,
+) {
   const malformed = id === undefined ? undefined : malformedId(id);
   if (malformed) return malformed;
   // Fails here when this database follows another log.
   await core.log.id();
   const parked = new PostgresParkedReactions(core.pool);
   const retries = new Retries(partsOf(core, parked));
-  let result: RetryResult = { retried: 0, done: 0, parked: 0 };
+  // `parked`: those that are still so, at the same or a later event.
+  let result = { retried: 0, done: 0, parked: 0 };
   for (let after = '0'; !signal.aborted;) {
     const rows = await parked.list({ ...(id === undefined ? {} : { id }), after, limit: PAGE });
     const last = rows.at(-1);
@@ -98,7 +74,7 @@ export async function retryParkedReactions(
       done: result.done + rows.length - still,
       parked: result.parked + still,
     };
-    onProgress?.(result.retried);
+    onProgress('retrying', result.retried);
     after = last.id;
   }
   if (id !== undefined && result.retried === 0)
@@ -111,9 +87,8 @@ export async function retryParkedReactions(
  * event records who did it and why.
  */
 export async function skipParkedReaction(
-  core: Core,
-  id: string,
-  { by, reason, signal, warn }: SkipOptions,
+  { core, by, signal, warn }: OperationContext,
+  { id, reason }: { readonly id: string; readonly reason: string },
 ): Promise<Outcome<ShownParkedReaction>> {
   const malformed = malformedId(id);
   if (malformed) return malformed;
@@ -138,14 +113,6 @@ export async function skipParkedReaction(
       completed: `the reaction ${id} is skipped`,
     };
   });
-}
-
-export interface SkipOptions {
-  readonly by: Staff;
-  readonly reason: string;
-  readonly signal: AbortSignal;
-  /** Called, with one line, when the skip could not be recorded. */
-  readonly warn: (line: string) => void;
 }
 
 /** Whose ledger records the skip. An event of a tenant's own stream belongs to its live mode. */
@@ -191,15 +158,12 @@ function partsOf(
   return { parked, log, carryOut, policies: POLICIES, decode, logger };
 }
 
-const shown = ({
+const shown = ({ id, policy, eventId, position, reason, since }: ParkedReaction) => ({
   id,
-  policy,
-  eventId,
-  position,
-  reason,
-  since,
-}: ParkedReaction): ShownParkedReaction => ({
-  id,
+  /**
+   * The policy whose reactions wait from this event on; `*`: all policies, since the event cannot
+   * be read; `webhooks`: its webhooks.
+   */
   policy,
   eventId,
   position,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { limit, text, help, given } from '../registry/members.js';
-import { serviceOperation, type Operation } from '../registry/operation.js';
+import { serviceOperation, type Operation, get, post } from '../registry/operation.js';
 import { retryParkedReactions, showParked, skipParkedReaction } from './policy-commands.js';
 
 const id = help(text, 'the id of the reaction');
@@ -23,33 +23,22 @@ export const retryReactions = serviceOperation({
   ],
   roles: ['support'],
   isLong: true,
-  route: { method: 'POST', path: 'policies/retry', refusals: ['REACTION_NOT_PARKED'] },
+  route: post('policies/retry', 'REACTION_NOT_PARKED'),
   examples: ['policy retry', 'policy retry 17'],
-  run: ({ core, signal, onProgress }, { id: one }) =>
-    retryParkedReactions(core, one, {
-      signal,
-      onProgress: (retried) => onProgress('retrying', retried),
-    }),
+  run: (context, { id: one }) => retryParkedReactions(context.core, one, context),
   said: ({ retried, done, parked }) =>
     `${retried} tried again: ${done} done, ${parked} still parked`,
 });
 
-export const policyOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'policy parked',
     summary: 'reactions that failed for good and streams that cannot be read, oldest first',
     members: { limit: limit(1_000) },
     roles: ['support'],
-    route: { method: 'GET', path: 'policies/parked' },
+    route: get('policies/parked'),
     examples: ['policy parked --json'],
-    columns: [
-      ['id', 'id'],
-      ['policy', 'policy'],
-      ['event', 'eventId'],
-      ['position', 'position'],
-      ['reason', 'reason'],
-      ['since', 'since'],
-    ],
+    columns: ['id', 'policy', ['event', 'eventId'], 'position', 'reason', 'since'],
     empty: 'nothing is parked',
     run: ({ core }, { limit: most }) => showParked(core, most),
   }),
@@ -61,10 +50,9 @@ export const policyOperations: readonly Operation[] = [
     positions: ['id'],
     roles: ['support'],
     isRecorded: true,
-    route: { method: 'POST', path: 'policies/{id}/skip', refusals: ['REACTION_NOT_PARKED'] },
+    route: post('policies/{id}/skip', 'REACTION_NOT_PARKED'),
     examples: ['policy skip 17 --reason "sent by hand, ticket 4711"'],
-    run: ({ core, by, signal, warn }, { id: one, reason }) =>
-      skipParkedReaction(core, one, { by, reason, signal, warn }),
+    run: skipParkedReaction,
     said: ({ id: skipped, policy, eventId }) => `skipped ${skipped}: ${policy}, event ${eventId}`,
   }),
 ];

@@ -20,7 +20,7 @@ import { serviceOperation, type Operation } from '../registry/operation.js';
 
 const PAGE = 1_000;
 
-export const privacyOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'privacy scrub',
     summary: 'removes erased bytes from the files of Postgres now; a job does it daily',

@@ -1,4 +1,3 @@
-import type { Mode } from '../../domain/scope.js';
 import { withGenerationsLock } from '../../postgres/generations-lock.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { listParkedStreams, type ParkedStream } from '../../projecting/checkpoints.js';
@@ -17,11 +16,7 @@ import {
   generationRecords,
   GenerationsOf,
 } from '../../projecting/generations/generation-records.js';
-import {
-  projectionHistory,
-  type OperationEnd,
-  type ProjectionHistoryEntry,
-} from '../../projecting/generations/projection-history.js';
+import { projectionHistory } from '../../projecting/generations/projection-history.js';
 import { followedGenerations } from '../../projecting/generations/live-generations.js';
 import { countEvents, rebuild, type RebuildOptions } from '../../projecting/generations/rebuild.js';
 import {
@@ -30,37 +25,18 @@ import {
   type SeenGenerations,
 } from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
 import { recorded, type OperationResult, type ProjectionOperator } from './projection-operator.js';
-import { shownDifference, type ShownDifference } from './shown-difference.js';
+import { shownDifference } from './shown-difference.js';
 
 /** The operations on read models: each returns the document that `--json` prints. */
 
-export interface ShownProjection {
-  readonly name: string;
-  readonly generation: number;
-  readonly position: string | null;
-  readonly head: string | null;
-  /** Up to 1000, which means: 1000 or more. */
-  readonly lagEvents: number;
-  readonly lagSeconds: number;
-  /** Number of parked streams. */
-  readonly parked: number;
-  /** Number of streams that continue without a skipped event. */
-  readonly skipped: number;
-  readonly lastError: string | null;
-  /** The generation that is built and waits to be swapped in. */
-  readonly ready: number | null;
-  /** The generation that `rollback` goes back to. */
-  readonly previous: number | null;
-}
+export type ShownProjection = DocumentOf<typeof showStatus>[number];
 
-export async function showStatus({
-  parts,
-}: ProjectionOperator): Promise<readonly ShownProjection[]> {
+export async function showStatus({ parts }: ProjectionOperator) {
   const { pool, log, projectors } = parts;
   const rows = await projectionStatus(pool, log, projectors, Date.now());
-  const shown: ShownProjection[] = [];
+  const shown = [];
   for (const projector of projectors) {
     const row = rows.find(({ projection }) => projection === projector.name);
     if (!row) continue;
@@ -71,12 +47,17 @@ export async function showStatus({
       generation,
       position,
       head,
+      /** Up to 1000, which means: 1000 or more. */
       lagEvents,
       lagSeconds,
+      /** Number of parked streams. */
       parked: row.parkedStreams,
+      /** Number of streams that continue without a skipped event. */
       skipped,
       lastError: row.lastError ?? row.parkedBecause,
+      /** The generation that is built and waits to be swapped in. */
       ready: ready?.generation ?? null,
+      /** The generation that `rollback` goes back to. */
       previous: previous?.generation ?? null,
     });
   }
@@ -135,45 +116,25 @@ export async function rebuildProjections(
       },
     });
     const seconds = Math.round(performance.now() - startedAt) / 1_000;
-    const end = ({
-      generation,
-      liveGeneration,
-      position,
-      rows,
-      parked,
-      differences,
-    }: (typeof built)[number]): OperationEnd => ({
-      outcome: 'done',
-      generation,
-      previous: liveGeneration,
-      details: { position, rows, parked, differences },
-    });
     return {
       document: { events, seconds, projections: built },
-      ends: new Map(built.map((each) => [each.projection, end(each)])),
+      ends: built.map(({ projection, generation, liveGeneration: previous, ...figures }) => {
+        const { position, rows, parked, differences } = figures;
+        const details = { position, rows, parked, differences };
+        return { projection, generation, previous, details };
+      }),
     };
   });
 }
 
-export interface DiffDocument {
-  readonly projection: string;
-  readonly liveGeneration: number;
-  readonly generation: number;
-  /** The position of both generations. */
-  readonly position: string | null;
-  /** Number of rows of the new generation, and of rows in which the two differ. */
-  readonly rows: number;
-  readonly count: number;
-  /** The first differing rows. */
-  readonly differences: readonly ShownDifference[];
-}
+export type DiffDocument = DocumentOf<typeof diffProjection>;
 
 /** Compares the waiting generation with the live one, at one position. */
 export async function diffProjection(
   { parts, signal }: ProjectionOperator,
   projector: Projector,
   limit: number,
-): Promise<Outcome<DiffDocument>> {
+) {
   return withGenerationsLock(parts.pool, async (client) => {
     const generations = await GenerationsOf.read(client, parts.log, projector);
     const { live, ready } = generations;
@@ -196,16 +157,17 @@ export async function diffProjection(
       );
       const listed =
         count === 0 ? [] : await listDifferences(snapshot.client, projector, compared, limit);
-      const differences = listed.map((difference) => shownDifference(projector, difference));
-      const position = follower.track.position ?? null;
       return {
         projection: projector.name,
         liveGeneration: live.generation,
         generation: ready.generation,
-        position,
+        /** Of both generations. */
+        position: follower.track.position ?? null,
+        /** Number of rows of the new generation, and of rows in which the two differ. */
         rows,
         count,
-        differences,
+        /** The first differing rows. */
+        differences: listed.map((difference) => shownDifference(projector, difference)),
       };
     });
   });
@@ -255,29 +217,17 @@ export async function rollBackProjection(
 
 function ended({ switched, heldMs }: Awaited<ReturnType<typeof swap>>): OperationResult {
   const held = Math.round(heldMs * 10) / 10;
-  const end = ({ generation, previous, position }: (typeof switched)[number]): OperationEnd => ({
-    outcome: 'done',
-    generation,
-    previous,
-    details: { position, heldMs: held },
-  });
   return {
     document: { heldMs: held, projections: switched },
-    ends: new Map(switched.map((each) => [each.projection, end(each)])),
+    ends: switched.map(({ position, ...each }) => ({
+      ...each,
+      details: { position, heldMs: held },
+    })),
   };
 }
 
 /** A stream that an event holds back from a read model. Times are ISO 8601. */
-export interface ShownParkedStream extends Omit<ParkedStream, 'since' | 'revision' | 'reached'> {
-  /** Number of events that wait, with that one. */
-  readonly events: number;
-  readonly since: string;
-  /** Null: the name of the stream contains none. */
-  readonly tenant: string | null;
-  readonly mode: Mode | null;
-  /** Null: it was forgotten, or its first event cannot be decoded. */
-  readonly account: string | null;
-}
+export type ShownParkedStream = DocumentOf<typeof showParkedStreams>[number];
 
 /**
  * Streams that are parked in the live read models, the newest first.
@@ -287,21 +237,24 @@ export async function showParkedStreams(
   { parts }: { readonly parts: Pick<GenerationParts, 'pool' | 'projectors' | 'log' | 'decode'> },
   limit: number,
   stream?: string,
-): Promise<readonly ShownParkedStream[]> {
+) {
   const { pool, projectors } = parts;
   const parked = await listParkedStreams(pool, projectors, { limit, stream });
   const accounts = new Map<string, string | null>();
   for (const { stream } of parked)
     if (!accounts.has(stream)) accounts.set(stream, await accountOf(parts, stream));
-  const shown: ShownParkedStream[] = [];
+  const shown = [];
   for (const { since, revision, reached, ...one } of parked) {
-    const scope = scopeOfStream(one.stream);
+    const { tenant = null, mode = null } = scopeOfStream(one.stream) ?? {};
     shown.push({
       ...one,
+      /** Number of events that wait, with that one. */
       events: await countWaiting(parts, { ...one, revision, reached }),
       since: new Date(since).toISOString(),
-      tenant: scope?.tenant ?? null,
-      mode: scope?.mode ?? null,
+      /** Null: the name of the stream contains none. */
+      tenant,
+      mode,
+      /** Null: it was forgotten, or its first event cannot be decoded. */
       account: accounts.get(one.stream) ?? null,
     });
   }
@@ -329,36 +282,23 @@ async function accountOf(
   { log, decode }: Pick<GenerationParts, 'log' | 'decode'>,
   stream: string,
 ): Promise<string | null> {
-  const events = log.readStream(stream)[Symbol.asyncIterator]();
-  const first = await events.next();
-  await events.return?.();
-  if (first.done === true) return null;
-  const [decoded] = await decode([first.value]);
-  return decoded && 'event' in decoded && decoded.event.type === 'AccountOpened'
-    ? decoded.event.accountId.value
-    : null;
+  for await (const first of log.readStream(stream, { limit: 1 })) {
+    const [decoded] = await decode([first]);
+    if (decoded && 'event' in decoded && decoded.event.type === 'AccountOpened')
+      return decoded.event.accountId.value;
+  }
+  return null;
 }
 
 /** A line of history, as operators see it. Times are ISO 8601. */
-export interface ShownHistoryEntry extends Omit<
-  ProjectionHistoryEntry,
-  'startedAt' | 'finishedAt'
-> {
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
-}
+export type ShownHistoryEntry = DocumentOf<typeof showHistory>[number];
 
 /** The newest entries first. */
-export async function showHistory(
-  { parts }: ProjectionOperator,
-  limit: number,
-): Promise<readonly ShownHistoryEntry[]> {
-  const iso = (at: number | null): string | null =>
-    at === null ? null : new Date(at).toISOString();
-  const entries: readonly ProjectionHistoryEntry[] = await projectionHistory(parts.pool, limit);
+export async function showHistory({ parts }: ProjectionOperator, limit: number) {
+  const entries = await projectionHistory(parts.pool, limit);
   return entries.map(({ startedAt, finishedAt, ...entry }) => ({
     ...entry,
-    startedAt: iso(startedAt),
-    finishedAt: iso(finishedAt),
+    startedAt: new Date(startedAt).toISOString(),
+    finishedAt: finishedAt === null ? null : new Date(finishedAt).toISOString(),
   }));
 }

@@ -132,15 +132,7 @@ export const onNamed = <T>(
 /** The result of an operation: its document, and the line of history of each projection. */
 export interface OperationResult {
   readonly document: object;
-  readonly ends: ReadonlyMap<string, OperationEnd>;
-}
-
-/** The action, its projections, and the part of their rows. */
-export interface RecordedAction {
-  readonly action: ProjectionAction;
-  readonly projectors: readonly Projector[];
-  /** Undefined: all rows. */
-  readonly where?: Pick<ProjectionOperation, 'tenant' | 'mode' | 'accountRef'>;
+  readonly ends: readonly (Omit<OperationEnd, 'outcome'> & { readonly projection: string })[];
 }
 
 /**
@@ -149,7 +141,16 @@ export interface RecordedAction {
  */
 export async function recorded(
   { parts, by, signal, warn }: RecordingOperator,
-  { action, projectors, where = {} }: RecordedAction,
+  {
+    action,
+    projectors,
+    where = {},
+  }: {
+    readonly action: ProjectionAction;
+    readonly projectors: readonly Projector[];
+    /** The part of the rows; undefined: all. */
+    readonly where?: Pick<ProjectionOperation, 'tenant' | 'mode' | 'accountRef'>;
+  },
   work: (client: PoolClient, signal: AbortSignal) => Promise<OperationResult>,
 ): Promise<object> {
   const { pool } = parts;
@@ -180,7 +181,11 @@ export async function recorded(
     }
     const { document, ends } = result;
     // The work is done: reported as a failure, it would be repeated.
-    await end((projection) => ends.get(projection)).catch((error: unknown) =>
+    const doneOf = (name: string): OperationEnd | undefined => {
+      const found = ends.find(({ projection }) => projection === name);
+      return found && { outcome: 'done', ...found };
+    };
+    await end(doneOf).catch((error: unknown) =>
       warn(
         `the ${action} stands; its line of history could not be written: ${describeError(error)}`,
       ),

@@ -1,9 +1,7 @@
-import { MODES, type Mode } from '../../domain/scope.js';
+import { MODES, type Scope } from '../../domain/scope.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { parkedStreams } from '../../projecting/checkpoints.js';
-import type { GenerationParts } from '../../projecting/generations/catch-up.js';
 import { GenerationsOf } from '../../projecting/generations/generation-records.js';
-import type { OperationEnd } from '../../projecting/generations/projection-history.js';
 import {
   repair,
   type RepairedProjection,
@@ -12,14 +10,13 @@ import {
 import { isDataError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { recordDone } from '../audit.js';
+import { findAccount } from '../ledger/ledger-entries.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
 
 /** The part that a repair rebuilds, as the operator names it. */
-export interface RepairTarget {
-  readonly tenant: string;
-  readonly mode: Mode;
-  readonly account?: string;
+export interface RepairTarget extends Scope {
+  readonly account?: string | undefined;
 }
 
 /**
@@ -35,19 +32,20 @@ export async function repairProjections(
   const { names, tenants, parts } = operator;
   if (!MODES.includes(mode) || (await tenants.find(tenant)) === undefined)
     return new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
-  const accountRef =
-    account === undefined ? undefined : names.accountRef({ tenant, mode }, account);
+  const found =
+    account === undefined
+      ? undefined
+      : await findAccount({ log: parts.log, names }, { tenant, mode }, account);
+  if (found instanceof NotDone) return new NotDone({ code: 'REPAIRED_ACCOUNT_NOT_FOUND' });
   const part: RepairScope['part'] =
-    accountRef === undefined
+    found === undefined
       ? { kind: 'tenant', tenant, mode }
-      : { kind: 'streams', streams: new Set([names.accountStream({ tenant, mode }, accountRef)]) };
-  if (part.kind === 'streams' && !(await areThere(parts, part.streams)))
-    return new NotDone({ code: 'REPAIRED_ACCOUNT_NOT_FOUND' });
+      : { kind: 'streams', streams: new Set([found.stream]) };
   const concerns = (stream: string): boolean => {
     const scope = scopeOfStream(stream);
     return scope?.tenant === tenant && scope.mode === mode;
   };
-  const where = { tenant, mode, ...(accountRef === undefined ? {} : { accountRef }) };
+  const where = { tenant, mode, ...(found && { accountRef: found.ref }) };
   const document = await recorded(
     operator,
     { action: 'repair', projectors, where },
@@ -62,45 +60,20 @@ export async function repairProjections(
       const target = { tenant, mode, ...(account === undefined ? {} : { account }) };
       return {
         document: { ...target, projections: repaired },
-        ends: new Map(repaired.map((each) => [each.projection, endOf(each)])),
+        ends: repaired.map(({ projection, generation, ...details }) => ({
+          projection,
+          generation,
+          details,
+        })),
       };
     },
   );
-  const parameters = {
-    projections: projectors.map(({ name }) => name).join(' '),
-    account: accountRef,
-  };
-  const done = {
-    operation: 'projection rebuild',
-    by: operator.by,
-    parameters,
-    result: document,
-  };
-  await recordDone(operator, { tenant, mode }, done, {
-    completed: 'the repair stands',
-    warn: operator.warn,
-  });
+  const projections = projectors.map(({ name }) => name).join(' ');
+  const { by, warn } = operator;
+  const parameters = { projections, account: found?.ref };
+  const done = { operation: 'projection rebuild', by, parameters, result: document };
+  await recordDone(operator, { tenant, mode }, done, { completed: 'the repair stands', warn });
   return document;
-}
-
-export const endOf = ({
-  projection: _,
-  generation,
-  ...details
-}: RepairedProjection): OperationEnd => ({
-  outcome: 'done',
-  generation,
-  details,
-});
-
-async function areThere({ log }: GenerationParts, streams: Iterable<string>): Promise<boolean> {
-  for (const stream of streams) {
-    const events = log.readStream(stream)[Symbol.asyncIterator]();
-    const { done } = await events.next();
-    await events.return?.();
-    if (done === true) return false;
-  }
-  return true;
 }
 
 interface RetryOptions {
@@ -117,12 +90,7 @@ export async function retryParked(
 ): Promise<object> {
   const { parts } = operator;
   return recorded(operator, { action: 'retry-parked', projectors }, async (client, signal) => {
-    const done: {
-      projection: string;
-      parkedBefore: number;
-      parked: number;
-      details: OperationEnd;
-    }[] = [];
+    const ends = [];
     for (const projector of projectors) {
       const { live } = await GenerationsOf.read(client, parts.log, projector);
       const all = await parkedStreams(parts.pool, projector.name, live.generation);
@@ -132,26 +100,16 @@ export async function retryParked(
           signal,
           ...(onPage ? { onPage } : {}),
         });
-      const { parkedBefore, parked } = await released([...streams], again);
-      const details: OperationEnd = {
-        outcome: 'done',
-        generation: live.generation,
-        details: { parkedBefore, parked },
-      };
-      done.push({ projection: projector.name, parkedBefore, parked, details });
+      const details = await released([...streams], again);
+      ends.push({ projection: projector.name, generation: live.generation, details });
     }
-    const document = {
-      projections: done.map(({ projection, parkedBefore, parked }) => ({
-        projection,
-        retried: parkedBefore,
-        released: parkedBefore - parked,
-        parked,
-      })),
-    };
-    return {
-      document,
-      ends: new Map(done.map(({ projection, details }) => [projection, details])),
-    };
+    const projections = ends.map(({ projection, details: { parkedBefore, parked } }) => ({
+      projection,
+      retried: parkedBefore,
+      released: parkedBefore - parked,
+      parked,
+    }));
+    return { document: { projections }, ends };
   });
 }
 
@@ -165,8 +123,8 @@ async function released(
 ): Promise<Pick<RepairedProjection, 'parkedBefore' | 'parked'>> {
   if (streams.length === 0) return { parkedBefore: 0, parked: 0 };
   try {
-    const [repaired] = await again(streams);
-    return repaired ?? { parkedBefore: 0, parked: 0 };
+    const [{ parkedBefore, parked } = { parkedBefore: 0, parked: 0 }] = await again(streams);
+    return { parkedBefore, parked };
   } catch (error) {
     if (!isDataError(error)) throw error;
     if (streams.length === 1) return { parkedBefore: 1, parked: 1 };

@@ -60,8 +60,7 @@ export async function skipParkedEvent(
         { signal, ...(onPage && { onPage }) },
       );
       const details = { position, reason, parked: repaired?.parked };
-      const end = { outcome: 'done', generation: live.generation, details } as const;
-      return { document: parked, ends: new Map([[projection, end]]) };
+      return { document: parked, ends: [{ projection, generation: live.generation, details }] };
     },
   );
   if (tenant !== null && mode !== null)

@@ -1,25 +1,30 @@
 import * as z from 'zod';
 import type { OperatorRole } from '../../config/operators.js';
-import { help, limit, mode, text } from '../registry/members.js';
-import { serviceOperation, type Operation, type RequestRule } from '../registry/operation.js';
+import type { RebuildProgress } from '../../projecting/generations/rebuild.js';
+import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
+import type { Projector } from '../../projecting/projector.js';
+import { given, help, limit, mode, text } from '../registry/members.js';
+import {
+  serviceOperation,
+  type Operation,
+  type OperationContext,
+  get,
+  post,
+} from '../registry/operation.js';
 import type { Outcome } from '../outcome.js';
 import {
+  diffProjection,
+  planRebuild,
+  rebuildProjections,
+  rollBackProjection,
   showHistory,
   showParkedStreams,
   showStatus,
-  type DiffDocument,
+  swapProjections,
 } from './projection-commands.js';
-import { onReadModels } from './projection-operator.js';
-import {
-  diffRun,
-  rebuildRun,
-  repairRun,
-  retryParkedRun,
-  rollBackRun,
-  skipRun,
-  swapRun,
-  workOn,
-} from './projection-runs.js';
+import { onChosen, onNamed, onReadModels, type ProjectionOperator } from './projection-operator.js';
+import { repairProjections, retryParked } from './projection-repairs.js';
+import { skipParkedEvent } from './projection-skips.js';
 
 const SUPPORT: readonly OperatorRole[] = ['support'];
 const projection = help(text, 'the name of the projection');
@@ -42,184 +47,215 @@ const SET = { const: true };
 /** A list of documents. */
 const ARRAY = { type: 'array', items: { type: 'object' } };
 
-interface RebuildRequest {
-  readonly tenant?: string | undefined;
-  readonly account?: string | undefined;
-  readonly dryRun: boolean;
-  readonly resume: boolean;
-}
-
-const REBUILD_RULE: RequestRule<RebuildRequest> = {
-  check: ({ tenant: part, account: one, dryRun, resume }) => {
-    if (part === undefined && one !== undefined) return '{account} needs {tenant}';
-    if (part !== undefined && (dryRun || resume))
-      return '{dryRun} and {resume} are for whole projections';
-    return dryRun && resume ? '{dryRun} and {resume} exclude each other' : undefined;
-  },
-  schema: {
-    ...ONE_OR_ALL,
-    dependentRequired: { account: ['tenant'] },
-    not: {
-      anyOf: [
-        { required: ['dryRun', 'resume'], properties: { dryRun: SET, resume: SET } },
-        { required: ['tenant', 'dryRun'], properties: { tenant: {}, dryRun: SET } },
-        { required: ['tenant', 'resume'], properties: { tenant: {}, resume: SET } },
-      ],
-    },
-  },
-};
-
 /** Changes read models: a run, in their history. */
 const CHANGE = { roles: SUPPORT, isLong: true, isRecorded: true, output: 'lists' } as const;
+const parameters = ({ projection: name }: { readonly projection?: string | undefined }) => ({
+  projection: name,
+});
 
-export const projectionOperations: readonly Operation[] = [
+/** The generations that the operator saw: others now are refused. */
+const seen = given(z.custom<SeenGenerations>().optional(), { only: 'console' });
+
+/** The work on one projection of this name, or on all. */
+const onChosenModels = <T>(
+  context: OperationContext,
+  choice: { readonly projection?: string | undefined; readonly all: boolean },
+  work: (operator: ProjectionOperator, chosen: readonly Projector[]) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> =>
+  onReadModels(context, (operator) =>
+    onChosen(operator, { name: choice.projection, all: choice.all }, (chosen) =>
+      work(operator, chosen),
+    ),
+  );
+
+const onNamedModel = <T>(
+  context: OperationContext,
+  name: string,
+  work: (operator: ProjectionOperator, projector: Projector) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> =>
+  onReadModels(context, (operator) =>
+    onNamed(operator, name, (projector) => work(operator, projector)),
+  );
+
+/** Events that were read, as progress. */
+const reading = ({ onProgress }: OperationContext): ((events: number) => void) => {
+  let read = 0;
+  return (events) => onProgress('reading', (read += events));
+};
+
+/** Events to read, from how far the log was read; undefined: not known. */
+function totalOf({ parts: { log } }: ProjectionOperator, progress: RebuildProgress) {
+  if (progress.phase !== 'reading' || progress.until === undefined) return undefined;
+  const fraction = Number(log.order(progress.last)) / Number(log.order(progress.until));
+  return Math.round(progress.events / Math.min(1, fraction));
+}
+
+export const rebuild = serviceOperation({
+  name: 'projection rebuild',
+  summary:
+    'builds a new generation next to the live one, without a swap, or repairs a part in place',
+  members: {
+    ...choice,
+    dryRun: help(z.boolean().default(false), 'shows what would be built; changes nothing'),
+    resume: help(
+      z.boolean().default(false),
+      'continues a stopped rebuild, with the same release only',
+    ),
+    tenant: help(text.optional(), 'repairs this tenant only, in place'),
+    account: help(text.optional(), 'repairs this account of the tenant only'),
+    mode,
+  },
+  positions: ['projection'],
+  rules: [
+    {
+      check: ({ tenant: part, account: one, dryRun, resume }) => {
+        if (part === undefined && one !== undefined) return '{account} needs {tenant}';
+        if (part !== undefined && (dryRun || resume))
+          return '{dryRun} and {resume} are for whole projections';
+        return dryRun && resume ? '{dryRun} and {resume} exclude each other' : undefined;
+      },
+      schema: {
+        ...ONE_OR_ALL,
+        dependentRequired: { account: ['tenant'] },
+        not: {
+          anyOf: [
+            { required: ['dryRun', 'resume'], properties: { dryRun: SET, resume: SET } },
+            { required: ['tenant', 'dryRun'], properties: { tenant: {}, dryRun: SET } },
+            { required: ['tenant', 'resume'], properties: { tenant: {}, resume: SET } },
+          ],
+        },
+      },
+    },
+  ],
+  ...CHANGE,
+  parameters: ({ projection: name, dryRun, resume, account: one }) => ({
+    projection: name,
+    dryRun,
+    resume,
+    account: one,
+  }),
+  route: post('projections/rebuild', 'PROJECTION_UNKNOWN', 'TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'),
+  examples: [
+    'projection rebuild reward-balances --dry-run',
+    'projection rebuild --all',
+    'projection rebuild reward-balances --tenant acme --account 42',
+  ],
+  run: (context, { dryRun, resume, tenant: part, mode: ofMode, account: one, ...choice }) =>
+    onChosenModels<object>(context, choice, (operator, chosen) => {
+      if (part !== undefined) {
+        const target = { tenant: part, mode: ofMode, account: one };
+        return repairProjections(operator, chosen, target, reading(context));
+      }
+      if (dryRun) return planRebuild(operator, chosen);
+      return rebuildProjections(operator, chosen, {
+        resume,
+        onProgress: (progress) => {
+          const done = 'events' in progress ? progress.events : 0;
+          const of = 'projection' in progress ? ` ${progress.projection}` : '';
+          context.onProgress(progress.phase + of, done, totalOf(operator, progress));
+        },
+      });
+    }),
+});
+
+export const diff = serviceOperation({
+  name: 'projection diff',
+  summary: 'the rows in which the new generation differs from the live one, at one position',
+  members: { projection, limit: limit(1_000) },
+  positions: ['projection'],
+  roles: SUPPORT,
+  isLong: true,
+  parameters,
+  route: post('projections/{projection}/diff', 'PROJECTION_UNKNOWN'),
+  examples: ['projection diff rewards'],
+  run: (context, { projection: name, limit: most }) =>
+    onNamedModel(context, name, (operator, projector) => diffProjection(operator, projector, most)),
+  columns: ['table', 'tenant', 'mode', 'account', 'key', 'kind', 'column', 'live', 'new'],
+  rows: ({ differences }) =>
+    differences.flatMap(({ columns, ...row }) => columns.map((each) => ({ ...row, ...each }))),
+  empty: 'no difference',
+  ending: ({ count, projection: name }) =>
+    count > 0 ? { exitCode: 2, line: `${count} rows of ${name} differ` } : undefined,
+});
+
+export const swap = serviceOperation({
+  name: 'projection swap',
+  summary: 'makes the new generation live',
+  members: { ...choice, seen },
+  positions: ['projection'],
+  rules: [{ schema: ONE_OR_ALL }],
+  ...CHANGE,
+  parameters,
+  route: post('projections/swap', 'PROJECTION_UNKNOWN'),
+  examples: ['projection swap rewards', 'projection swap --all'],
+  run: (context, request) =>
+    onChosenModels(context, request, (operator, chosen) =>
+      swapProjections(operator, chosen, request.all, request.seen),
+    ),
+});
+
+export const rollBack = serviceOperation({
+  name: 'projection rollback',
+  summary: 'makes the previous generation live again',
+  members: { projection, seen },
+  positions: ['projection'],
+  ...CHANGE,
+  parameters,
+  route: post('projections/{projection}/rollback', 'PROJECTION_UNKNOWN'),
+  examples: ['projection rollback rewards'],
+  run: (context, { projection: name, seen: generations }) =>
+    onNamedModel(context, name, (operator, projector) =>
+      rollBackProjection(operator, projector, generations),
+    ),
+});
+
+export const retry = serviceOperation({
+  name: 'projection retry-parked',
+  summary: 'applies the parked streams again',
+  members: { projection: projection.optional() },
+  positions: ['projection'],
+  ...CHANGE,
+  route: post('projections/retry-parked', 'PROJECTION_UNKNOWN'),
+  examples: ['projection retry-parked'],
+  run: (context, { projection: name }) =>
+    onChosenModels(context, { projection: name, all: name === undefined }, (operator, chosen) =>
+      retryParked(operator, chosen, { onPage: reading(context) }),
+    ),
+});
+
+export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'projection status',
     summary: 'position, lag and generation of each projection',
     members: {},
     roles: ['support', 'finance'],
-    route: { method: 'GET', path: 'projections' },
+    route: get('projections'),
     examples: ['projection status'],
     run: (context) => onReadModels(context, showStatus),
     columns: [
       ['projection', 'name'],
-      ['generation', 'generation'],
-      ['position', 'position'],
+      'generation',
+      'position',
       ['events behind', 'lagEvents', 'amount'],
       ['seconds behind', 'lagSeconds', 'amount'],
       ['parked', 'parked', 'amount'],
       ['skipped', 'skipped', 'amount'],
-      ['ready', 'ready'],
-      ['previous', 'previous'],
+      'ready',
+      'previous',
       ['last error', 'lastError'],
     ],
   }),
-  serviceOperation({
-    name: 'projection rebuild',
-    summary:
-      'builds a new generation next to the live one, without a swap, or repairs a part in place',
-    members: {
-      ...choice,
-      dryRun: help(z.boolean().default(false), 'shows what would be built; changes nothing'),
-      resume: help(
-        z.boolean().default(false),
-        'continues a stopped rebuild, with the same release only',
-      ),
-      tenant: help(text.optional(), 'repairs this tenant only, in place'),
-      account: help(text.optional(), 'repairs this account of the tenant only'),
-      mode,
-    },
-    positions: ['projection'],
-    rules: [REBUILD_RULE],
-    ...CHANGE,
-    parameters: ({ projection: name, dryRun, resume, account: one }) => ({
-      projection: name,
-      dryRun,
-      resume,
-      account: one,
-    }),
-    route: {
-      method: 'POST',
-      path: 'projections/rebuild',
-      refusals: ['PROJECTION_UNKNOWN', 'TENANT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'],
-    },
-    examples: [
-      'projection rebuild reward-balances --dry-run',
-      'projection rebuild --all',
-      'projection rebuild reward-balances --tenant acme --account 42',
-    ],
-    run: (context, { projection: name, all, dryRun: isDryRun, resume, ...part }) => {
-      const { tenant: of, account: one, mode: ofMode } = part;
-      const run =
-        of === undefined
-          ? rebuildRun({ name, all }, { isDryRun, resume })
-          : repairRun(
-              { name, all },
-              { tenant: of, mode: ofMode, ...(one !== undefined && { account: one }) },
-            );
-      return workOn(context, run);
-    },
-  }),
-  serviceOperation({
-    name: 'projection diff',
-    summary: 'the rows in which the new generation differs from the live one, at one position',
-    members: { projection, limit: limit(1_000) },
-    positions: ['projection'],
-    roles: SUPPORT,
-    isLong: true,
-    parameters: ({ projection: name }) => ({ projection: name }),
-    route: {
-      method: 'POST',
-      path: 'projections/{projection}/diff',
-      refusals: ['PROJECTION_UNKNOWN'],
-    },
-    examples: ['projection diff rewards'],
-    run: (context, { projection: name, limit: most }) =>
-      workOn(context, diffRun(name, most)) as Promise<Outcome<DiffDocument>>,
-    columns: [
-      ['table', 'table'],
-      ['tenant', 'tenant'],
-      ['mode', 'mode'],
-      ['account', 'account'],
-      ['key', 'key'],
-      ['kind', 'kind'],
-      ['column', 'column'],
-      ['live', 'live'],
-      ['new', 'new'],
-    ],
-    rows: ({ differences }) =>
-      differences.flatMap(({ columns, ...row }) => columns.map((each) => ({ ...row, ...each }))),
-    empty: 'no difference',
-    ending: ({ count, projection: name }) =>
-      count > 0 ? { exitCode: 2, line: `${count} rows of ${name} differ` } : undefined,
-  }),
-  serviceOperation({
-    name: 'projection swap',
-    summary: 'makes the new generation live',
-    members: choice,
-    positions: ['projection'],
-    rules: [{ schema: ONE_OR_ALL }],
-    ...CHANGE,
-    parameters: ({ projection: name }) => ({ projection: name }),
-    route: { method: 'POST', path: 'projections/swap', refusals: ['PROJECTION_UNKNOWN'] },
-    examples: ['projection swap rewards', 'projection swap --all'],
-    run: (context, { projection: name, all }) => workOn(context, swapRun({ name, all })),
-  }),
-  serviceOperation({
-    name: 'projection rollback',
-    summary: 'makes the previous generation live again',
-    members: { projection },
-    positions: ['projection'],
-    ...CHANGE,
-    route: {
-      method: 'POST',
-      path: 'projections/{projection}/rollback',
-      refusals: ['PROJECTION_UNKNOWN'],
-    },
-    examples: ['projection rollback rewards'],
-    run: (context, { projection: name }) => workOn(context, rollBackRun(name)),
-  }),
-  serviceOperation({
-    name: 'projection retry-parked',
-    summary: 'applies the parked streams again',
-    members: { projection: projection.optional() },
-    positions: ['projection'],
-    ...CHANGE,
-    route: {
-      method: 'POST',
-      path: 'projections/retry-parked',
-      refusals: ['PROJECTION_UNKNOWN'],
-    },
-    examples: ['projection retry-parked'],
-    run: (context, { projection: name }) =>
-      workOn(context, retryParkedRun({ name, all: name === undefined })),
-  }),
+  rebuild,
+  diff,
+  swap,
+  rollBack,
+  retry,
   serviceOperation({
     name: 'projection parked',
     summary: 'the parked streams with their reasons, newest first',
     members: { limit: limit(1_000) },
     roles: SUPPORT,
-    route: { method: 'GET', path: 'projections/parked', schema: ARRAY },
+    route: { ...get('projections/parked'), schema: ARRAY },
     examples: ['projection parked'],
     output: 'lists',
     empty: 'nothing is parked',
@@ -252,20 +288,19 @@ export const projectionOperations: readonly Operation[] = [
       account: one,
       reason,
     }),
-    route: {
-      method: 'POST',
-      path: 'projections/{projection}/skip',
-      refusals: ['PROJECTION_UNKNOWN', 'TENANT_NOT_FOUND'],
-    },
+    route: post('projections/{projection}/skip', 'PROJECTION_UNKNOWN', 'TENANT_NOT_FOUND'),
     examples: ['projection skip rewards --tenant acme --account 42 --reason "ticket 4711"'],
-    run: (context, { projection: name, ...skipped }) => workOn(context, skipRun(name, skipped)),
+    run: (context, { projection: name, ...skipped }) =>
+      onNamedModel(context, name, (operator, projector) =>
+        skipParkedEvent(operator, projector, skipped, reading(context)),
+      ),
   }),
   serviceOperation({
     name: 'projection history',
     summary: 'the operations on projections, newest first',
     members: { limit: limit(1_000) },
     roles: SUPPORT,
-    route: { method: 'GET', path: 'projections/history', schema: ARRAY },
+    route: { ...get('projections/history'), schema: ARRAY },
     examples: ['projection history'],
     output: 'lists',
     empty: 'no operation on a projection yet',

@@ -4,7 +4,7 @@ import type { Logger } from '../../foundation/logger.js';
 import { pause } from '../../foundation/pause.js';
 import { liveCheckpoints, unreadableStreams } from '../../projecting/checkpoints.js';
 import { describeError } from '../../projecting/projecting-errors.js';
-import type { Projector, UndecodableEvent } from '../../projecting/projector.js';
+import type { Projector } from '../../projecting/projector.js';
 import { NotDone } from '../outcome.js';
 import { onProjections, type ProjectionOperator } from './projection-operator.js';
 import { retryParked } from './projection-repairs.js';
@@ -106,9 +106,7 @@ async function isReadable(
 ): Promise<boolean> {
   for await (const event of log.readStream(stream, { from: revision })) {
     const [decoded] = await decode([event]);
-    return decoded !== undefined && !isUndecodable(decoded);
+    return decoded !== undefined && !('undecodable' in decoded);
   }
   return false;
 }
-
-const isUndecodable = (decoded: object): decoded is UndecodableEvent => 'undecodable' in decoded;

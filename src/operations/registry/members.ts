@@ -16,7 +16,7 @@ export interface ChannelMember {
   /** A list is written as one word, with commas. */
   readonly hasCommas?: boolean;
   /** The only channel that has the member. */
-  readonly only?: 'cli' | 'http';
+  readonly only?: 'cli' | 'http' | 'console';
   /** Help of the command line, where it says more or less than the API reference. */
   readonly help?: string;
 }

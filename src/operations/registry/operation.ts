@@ -9,6 +9,7 @@ import type { Staff, StaffMeta } from '../audit.js';
 import { auditedOn, type Done } from '../audited.js';
 import type { KeyedBy } from '../operator-keys.js';
 import { NotDone, type OperationRefusalCode, type Outcome } from '../outcome.js';
+import { withWords } from '../refusal-text.js';
 import type { PaymentWorld } from '../payments/payment-commands.js';
 import { channels, mode, tenant } from './members.js';
 
@@ -51,14 +52,12 @@ export interface RecordingContext extends ScopedContext {
 }
 
 /**
- * A column of a table for people: its title, the member of a row or a function of the row, and
- * whether it is right-aligned with its thousands apart.
+ * A column of a table for people: the member of a row that is also its title; or its title, the
+ * member or a function of the row, and whether it is right-aligned with its thousands apart.
  */
-export type ShownColumn<Row> = readonly [
-  title: string,
-  cell: (keyof Row & string) | ((row: Row) => unknown),
-  kind?: 'amount',
-];
+export type ShownColumn<Row> =
+  | (keyof Row & string)
+  | readonly [title: string, cell: (keyof Row & string) | ((row: Row) => unknown), kind?: 'amount'];
 
 /** How people see amounts in a unit, of an account or of all; undefined: as numbers. */
 export type Money = (
@@ -110,6 +109,19 @@ export interface OperationRoute {
   /** The member that the body is as a whole. */
   readonly body?: string;
 }
+
+/** @param refusals see `OperationRoute`. */
+const routeBy =
+  (method: OperationRoute['method']) =>
+  (path: string, ...refusals: NonNullable<OperationRoute['refusals']>): OperationRoute => ({
+    method,
+    path,
+    refusals,
+  });
+export const get = routeBy('GET');
+export const post = routeBy('POST');
+export const put = routeBy('PUT');
+export const remove = routeBy('DELETE');
 
 /** A rule between members of a request. */
 export interface RequestRule<Request> {
@@ -194,6 +206,7 @@ export interface Operation extends Omit<
 
 type Ran<Context, S extends Shape, Document> = {
   readonly run: (context: Context, request: RequestOf<S>) => Promise<Outcome<Document>>;
+  readonly isRecorded?: boolean;
 };
 type Recorded<S extends Shape, Document> = {
   /** @returns the document and what its audit event contains. */
@@ -205,93 +218,54 @@ type Recorded<S extends Shape, Document> = {
 
 type Tenanted<S extends Shape> = S & { tenant: typeof tenant };
 type Scoped<S extends Shape> = Tenanted<S> & { mode: typeof mode };
+type Element<T> = T extends readonly (infer E)[] ? E : never;
 
 /** What an operation without stores works with. */
 export type MachineContext = Pick<OperationContext, 'by' | 'signal' | 'onProgress' | 'note'>;
 
 /** An operation on files of this machine; on the command line only. */
-export function machineOperation<S extends Shape, Document, Row = Element<Document>>(
-  definition: Definition<S, Document, Row> &
-    Ran<MachineContext, S, Document> & { readonly isRecorded?: boolean },
-): Operation {
-  const { run, isRecorded = false, ...own } = definition;
-  return erased(own, 'machine', isRecorded, (context, request) => run(context, request as never));
-}
+export const machineOperation = <S extends Shape, Document, Row = Element<Document>>(
+  definition: Definition<S, Document, Row> & Ran<MachineContext, S, Document>,
+): Operation => erased('machine', definition);
 
 /** An operation on the whole service. */
-export function serviceOperation<S extends Shape, Document, Row = Element<Document>>(
-  definition: Definition<S, Document, Row> &
-    Ran<OperationContext, S, Document> & { readonly isRecorded?: boolean },
-): Operation {
-  const { run, isRecorded = false, ...own } = definition;
-  return erased(own, 'service', isRecorded, (context, request) => run(context, request as never));
-}
+export const serviceOperation = <S extends Shape, Document, Row = Element<Document>>(
+  definition: Definition<S, Document, Row> & Ran<OperationContext, S, Document>,
+): Operation => erased('service', definition);
 
 /** An operation on a tenant and mode. */
-export function ledgerOperation<S extends Shape, Document, Row = Element<Document>>(
-  definition: Definition<S, Document, Row> &
-    Ran<ScopedContext, Scoped<S>, Document> & { readonly isRecorded?: boolean },
-): Operation {
-  const { run, isRecorded = false, ...own } = definition;
-  return erased(own, 'ledger', isRecorded, (context, request) =>
-    withScope(context, request, (scoped) => run(scoped, request as never)),
-  );
-}
+export const ledgerOperation = <S extends Shape, Document, Row = Element<Document>>(
+  definition: Definition<S, Document, Row> & Ran<ScopedContext, Scoped<S>, Document>,
+): Operation => erased('ledger', definition);
 
 /** As `ledgerOperation`; an audit event in the tenant's log records it. */
-export function recordedOperation<S extends Shape, Document, Row = Element<Document>>(
+export const recordedOperation = <S extends Shape, Document, Row = Element<Document>>(
   definition: Definition<S, Document, Row> & Recorded<Scoped<S>, Document>,
-): Operation {
-  const { record, ...own } = definition;
-  return erased(own, 'ledger', true, recording(own.name, record));
-}
+): Operation => erased('ledger', definition);
 
 /** An operation on a tenant, in both modes; the tenant may not exist. */
-export function tenantOperation<S extends Shape, Document, Row = Element<Document>>(
-  definition: Definition<S, Document, Row> &
-    Ran<OperationContext, Tenanted<S>, Document> & { readonly isRecorded?: boolean },
-): Operation {
-  const { run, isRecorded = false, ...own } = definition;
-  return erased(own, 'tenant', isRecorded, (context, request) => run(context, request as never));
-}
+export const tenantOperation = <S extends Shape, Document, Row = Element<Document>>(
+  definition: Definition<S, Document, Row> & Ran<OperationContext, Tenanted<S>, Document>,
+): Operation => erased('tenant', definition);
 
 /** As `tenantOperation`, of an existing tenant; an audit event in its live mode records it. */
-export function recordedTenantOperation<S extends Shape, Document, Row = Element<Document>>(
+export const recordedTenantOperation = <S extends Shape, Document, Row = Element<Document>>(
   definition: Definition<S, Document, Row> & Recorded<Tenanted<S>, Document>,
-): Operation {
-  const { record, ...own } = definition;
-  return erased(own, 'tenant', true, recording(own.name, record));
-}
-
-type Element<T> = T extends readonly (infer E)[] ? E : never;
-
-/** Runs recorded work with its audit event. */
-const recording =
-  <S extends Shape, Document>(
-    operation: string,
-    record: Recorded<S, Document>['record'],
-  ): Operation['run'] =>
-  (context, request) =>
-    withScope(context, request, (scoped) => {
-      const { core, by, warn, scope } = scoped;
-      return auditedOn(core, { scope, by, operation, warn }, (_, meta) =>
-        record({ ...scoped, meta }, request as never),
-      );
-    });
+): Operation => erased('tenant', definition);
 
 /** Without the types of its request and document, which its own functions keep. */
-function erased(
-  definition: object,
-  of: Operation['of'],
-  isRecorded: boolean,
-  run: Operation['run'],
-): Operation {
+function erased(of: Operation['of'], definition: object): Operation {
   const {
     members,
     positions = [],
     rules = [],
+    run,
+    record,
+    isRecorded = record !== undefined,
     ...own
-  } = definition as Definition<Shape, unknown, unknown>;
+  } = definition as Definition<Shape, unknown, unknown> &
+    Ran<OperationContext, Shape, unknown> &
+    Partial<Recorded<Shape, unknown>>;
   const isOfTenant = of === 'ledger' || of === 'tenant';
   return {
     ...own,
@@ -304,7 +278,18 @@ function erased(
     rules,
     of,
     isRecorded,
-    run,
+    run: async (context, asked) => {
+      const request = asked as RequestOf<Shape>;
+      if (record === undefined && of !== 'ledger') return run(context, request);
+      const { core, by, warn } = context;
+      const scope = await scopeOf(core, request);
+      if (scope instanceof NotDone) return scope;
+      const scoped = { ...context, scope };
+      if (record === undefined) return run(scoped, request);
+      return auditedOn(core, { scope, by, operation: own.name, warn }, (_, meta) =>
+        record({ ...scoped, meta }, request),
+      );
+    },
   };
 }
 
@@ -328,8 +313,7 @@ export function brokenRule(
 ): string | undefined {
   for (const { check } of rules as readonly RequestRule<unknown>[]) {
     const line = check?.(request);
-    if (line !== undefined)
-      return line.replace(/\{(\w+)\}/g, (_, member: string) => wordFor(member));
+    if (line !== undefined) return withWords(line, wordFor);
   }
   return undefined;
 }
@@ -350,15 +334,6 @@ export async function scopeOf(
 export function scopeIn(request: unknown): Scope | undefined {
   const { tenant: alias, mode: ofMode } = request as Partial<Scope>;
   return alias === undefined || ofMode === undefined ? undefined : { tenant: alias, mode: ofMode };
-}
-
-async function withScope<T>(
-  context: OperationContext,
-  request: unknown,
-  work: (scoped: ScopedContext) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> {
-  const scope = await scopeOf(context.core, request);
-  return scope instanceof NotDone ? scope : work({ ...context, scope });
 }
 
 /** What a run of the operation shows of its request. */

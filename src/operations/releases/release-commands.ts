@@ -10,63 +10,41 @@ import {
   isFollowed,
   type GenerationRecord,
 } from '../../projecting/generations/generation-records.js';
-import {
-  definitionOf,
-  FOLLOWED_STATES,
-  type GenerationState,
-} from '../../projecting/generations/generations.js';
+import { definitionOf, FOLLOWED_STATES } from '../../projecting/generations/generations.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { recorded, type RecordingOperator } from '../projections/projection-operator.js';
 
 /** Operations on the change from one release to another: each returns the document of `--json`. */
 
-export interface ShownRelease {
-  /** True: releases that do not know this one's migrations cannot start any more. */
-  readonly confirmed: boolean;
-  /** Running processes of the service that belong to other releases. */
-  readonly otherProcesses: number;
-  readonly migrations: {
-    /** This release's, which older releases may ignore. */
-    readonly unconfirmed: readonly string[];
-    /** Unconfirmed ones of a newer release. */
-    readonly unknown: readonly string[];
-  };
-  readonly projections: readonly ShownGeneration[];
-}
-
-export interface ShownGeneration {
-  readonly projection: string;
-  /** Null: the service of this release has not been started yet. */
-  readonly generation: number | null;
-  /** `beside`: another release's is live. */
-  readonly state: GenerationState | null;
-  readonly complete: boolean;
-  readonly position: string | null;
-}
-
 /** Where this release stands beside others on the database. */
 export async function showRelease({
   parts: { pool, projectors },
-}: Pick<RecordingOperator, 'parts'>): Promise<ShownRelease> {
+}: Pick<RecordingOperator, 'parts'>) {
   const { unconfirmed } = await appliedMigrations(pool);
   const known = new Set(MIGRATION_NAMES);
   const own = unconfirmed.filter((name) => known.has(name));
   const records = await ownRecords(pool, projectors);
-  const projections = projectors.map(({ name }): ShownGeneration => {
+  const projections = projectors.map(({ name }) => {
     const record = records.find(({ projection }) => projection === name);
     return {
       projection: name,
+      /** Null: the service of this release has not been started yet. */
       generation: record?.generation ?? null,
+      /** `beside`: another release's is live. */
       state: record?.state ?? null,
       complete: record?.complete ?? false,
       position: record?.position ?? null,
     };
   });
   return {
+    /** True: releases that do not know this one's migrations cannot start any more. */
     confirmed: own.length === 0 && projections.every(({ state }) => state === 'live'),
+    /** Running processes of the service that belong to other releases. */
     otherProcesses: await countOtherReleases(pool, projectors),
     migrations: {
+      /** This release's, which older releases may ignore. */
       unconfirmed: own,
+      /** Unconfirmed ones of a newer release. */
       unknown: unconfirmed.filter((name) => !known.has(name)),
     },
     projections,
@@ -81,9 +59,14 @@ export async function showRelease({
 export async function confirmRelease(operator: RecordingOperator): Promise<Outcome<object>> {
   const { parts } = operator;
   const { pool, projectors } = parts;
-  const refused = await refusalToConfirm(pool, projectors);
-  if (refused) return refused;
+  const processes = await countOtherReleases(pool, projectors);
+  if (processes > 0) return new NotDone({ code: 'OTHER_RELEASE_RUNS', processes });
   const records = await ownRecords(pool, projectors);
+  const missing = projectors
+    .map(({ name }) => name)
+    .filter((name) => !records.some((one) => one.projection === name && one.complete));
+  if (missing.length > 0)
+    return new NotDone({ code: 'RELEASE_NOT_CAUGHT_UP', projections: missing });
   const beside = records.filter(({ state }) => state === 'beside');
   const changed = projectors.filter(({ name }) =>
     beside.some(({ projection }) => projection === name),
@@ -95,37 +78,19 @@ export async function confirmRelease(operator: RecordingOperator): Promise<Outco
       await makeLive(client, records);
       return confirmMigrations(client);
     });
-    const ends = beside.map(
-      ({ projection, generation, position }) =>
-        [
-          projection,
-          { outcome: 'done' as const, generation, details: { position: position ?? null } },
-        ] as const,
-    );
     return {
       document: { migrations, projections: changed.map(({ name }) => name) },
-      ends: new Map(ends),
+      ends: beside.map(({ projection, generation, position = null }) => ({
+        projection,
+        generation,
+        details: { position },
+      })),
     };
   });
 }
 
 type Projectors = RecordingOperator['parts']['projectors'];
 type Database = RecordingOperator['parts']['pool'] | PoolClient;
-
-async function refusalToConfirm(
-  db: Database,
-  projectors: Projectors,
-): Promise<NotDone | undefined> {
-  const processes = await countOtherReleases(db, projectors);
-  if (processes > 0) return new NotDone({ code: 'OTHER_RELEASE_RUNS', processes });
-  const records = await ownRecords(db, projectors);
-  const missing = projectors.filter(
-    ({ name }) => !records.some(({ projection, complete }) => projection === name && complete),
-  );
-  return missing.length === 0
-    ? undefined
-    : new NotDone({ code: 'RELEASE_NOT_CAUGHT_UP', projections: missing.map(({ name }) => name) });
-}
 
 /** What this release follows. */
 async function ownRecords(
@@ -136,13 +101,10 @@ async function ownRecords(
     db,
     projectors.map(({ name }) => name),
   );
-  const definitions = new Map(
-    projectors.map((projector) => [projector.name, definitionOf(projector)]),
-  );
-  return records.filter(
-    ({ projection, state, definition }) =>
-      isFollowed(state) && definition === definitions.get(projection),
-  );
+  return records.filter(({ projection, state, definition }) => {
+    const projector = projectors.find(({ name }) => name === projection);
+    return isFollowed(state) && projector && definition === definitionOf(projector);
+  });
 }
 
 /** Those that are live already stay so; every other followed generation is retired. */

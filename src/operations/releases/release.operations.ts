@@ -2,7 +2,7 @@ import { onReadModels } from '../projections/projection-operator.js';
 import { serviceOperation, type Operation } from '../registry/operation.js';
 import { confirmRelease, showRelease } from './release-commands.js';
 
-export const releaseOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'release status',
     summary: 'whether this release is confirmed, and what it has built next to another one',
@@ -17,11 +17,11 @@ export const releaseOperations: readonly Operation[] = [
         if (names.length > 0) printer.line(`${kind} migrations: ${names.join(', ')}`);
       printer.table(
         [
-          ['projection', 'projection'],
-          ['generation', 'generation'],
+          'projection',
+          'generation',
           ['state', ({ state }) => state ?? 'not built'],
           ['complete', ({ complete }) => (complete ? 'yes' : 'no')],
-          ['position', 'position'],
+          'position',
         ],
         projections,
       );

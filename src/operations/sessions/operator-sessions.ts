@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
-import type { CurrentOperators, KeyHolder, Operator } from '../../config/operators.js';
+import type { CurrentOperators, KeyHolder } from '../../config/operators.js';
 import { newBytes } from '../../foundation/world.js';
 import { fetchRow, now, run, tables } from '../../postgres/statements.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -12,14 +12,6 @@ const RANDOM_BYTES = 20;
 const DIGEST_BYTES = 12;
 /** Of one operator; a further one ends the oldest. */
 const SESSIONS_MAX = 20;
-
-/** A session that goes on. */
-export interface FoundSession {
-  /** Of the operator who signed in. */
-  readonly name: string;
-  /** With the roles of this moment; undefined: the key no longer counts. */
-  readonly operator: Operator | undefined;
-}
 
 /**
  * The sessions of operators in the console, for all processes together. Postgres holds the hash of
@@ -51,10 +43,10 @@ export class OperatorSessions {
   }
 
   /**
-   * Undefined: the session is unknown or over.
-   * @throws DatabaseUnavailable
+   * The operator who signed in, with the roles of this moment; those are undefined when the key no
+   * longer counts. Undefined: the session is unknown or over. @throws DatabaseUnavailable
    */
-  async find(token: string): Promise<FoundSession | undefined> {
+  async find(token: string) {
     if (!this.isOurs(token)) return undefined;
     const found = await fetchRow(
       this.pool,

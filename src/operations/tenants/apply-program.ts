@@ -7,12 +7,6 @@ import type { StaffMeta } from '../audit.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { parseProgram } from './program-schema.js';
 
-/** An applied program. */
-export interface AppliedProgram {
-  readonly id: string;
-  readonly version: number;
-}
-
 /** The program of a text in JSON; refused with one line for each error. */
 export function programIn(text: string): Outcome<ProgramDocument> {
   let content: unknown;
@@ -41,7 +35,7 @@ export async function applyProgram(
   { tenantCommands, tenants }: Pick<Core, 'tenantCommands' | 'tenants'>,
   { scope: { tenant: alias }, actor }: StaffMeta,
   { program, expected }: { readonly program: ProgramDocument; readonly expected?: number },
-): Promise<Outcome<AppliedProgram>> {
+) {
   if ((await tenants.find(alias)) === undefined)
     return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
   const after = await tenantCommands

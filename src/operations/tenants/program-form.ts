@@ -7,6 +7,7 @@ import { ownMember } from '../../domain/own-member.js';
  * out. What no field is for stays as it is in the document.
  */
 export interface ProgramField {
+  /** `referredReward.discountPercent`; that of a reward alone stands for its type. */
   readonly name: string;
   readonly label: string;
   /** Where the value is in the document: `/referredReward/discountPercent`. */
@@ -40,64 +41,58 @@ const DECISION = [
   ['PENDING', 'a person decides'],
 ] as const;
 
-const rewardFields = (side: Side, when: string): readonly ProgramField[] => {
-  const path = (member: string): string => `/${side}/${member}`;
-  const field = (member: string, label: string): ProgramField => ({
-    name: `${side}.${member}`,
-    label,
-    path: path(member),
-    isNumber: true,
-  });
-  return [
-    {
-      name: side,
-      label: 'Reward',
-      path: path('type'),
-      options: [
-        ['', 'that of the default program'],
-        [NO_REWARD, 'none'],
-        ['PCT_DISCOUNT', 'percent off'],
-        ['CREDIT', 'credit'],
-        ['FUELTANK', 'codes of a pool (in the JSON)'],
-      ],
-    },
-    field('discountPercent', 'Percent off'),
-    field('monthsDiscountIsValid', 'Months of the discount'),
-    field('assignedCredit', 'Amount of the credit'),
-    { name: `${side}.unit`, label: 'Unit of the credit', path: path('unit') },
-    {
-      name: `${side}.when`,
-      label: 'Given when',
-      path: path('when'),
-      options: [
-        ['', `${when} (default)`],
-        ['STARTED', 'the referral starts'],
-        ['CONVERTED', 'it converts'],
-      ],
-    },
-    field('delayDays', 'Usable after days'),
-    field('validDays', 'Expires after days'),
-  ];
+const field = (
+  name: string,
+  label: string,
+  more: Pick<ProgramField, 'options' | 'isNumber'> = {},
+): ProgramField => {
+  const path = SIDES.some((side) => side === name) ? `${name}.type` : name;
+  return { name, label, path: `/${path.replace('.', '/')}`, ...more };
 };
+const number = (name: string, label: string) => field(name, label, { isNumber: true });
+const choice = (name: string, label: string, ...options: NonNullable<ProgramField['options']>) =>
+  field(name, label, { options });
+
+const rewardFields = (side: Side, when: string): readonly ProgramField[] => [
+  choice(
+    side,
+    'Reward',
+    ['', 'that of the default program'],
+    [NO_REWARD, 'none'],
+    ['PCT_DISCOUNT', 'percent off'],
+    ['CREDIT', 'credit'],
+    ['FUELTANK', 'codes of a pool (in the JSON)'],
+  ),
+  number(`${side}.discountPercent`, 'Percent off'),
+  number(`${side}.monthsDiscountIsValid`, 'Months of the discount'),
+  number(`${side}.assignedCredit`, 'Amount of the credit'),
+  field(`${side}.unit`, 'Unit of the credit'),
+  choice(
+    `${side}.when`,
+    'Given when',
+    ['', `${when} (default)`],
+    ['STARTED', 'the referral starts'],
+    ['CONVERTED', 'it converts'],
+  ),
+  number(`${side}.delayDays`, 'Usable after days'),
+  number(`${side}.validDays`, 'Expires after days'),
+];
 
 export const PROGRAM_FORM: readonly FieldGroup[] = [
   {
     title: 'Program',
     fields: [
-      { name: 'name', label: 'Program name', path: '/name' },
-      { name: 'landingPage', label: 'Landing page', path: '/landingPage' },
-      {
-        name: 'conversion.on',
-        label: 'Converts with',
-        path: '/conversion/on',
-        options: [
-          ['', 'the first payment (default)'],
-          ['PAID', 'the first payment'],
-          ['EVENT', 'an event'],
-        ],
-      },
-      { name: 'conversion.key', label: 'Key of the event', path: '/conversion/key' },
-      { name: 'refundDays', label: 'Days for refunds', path: '/refundDays', isNumber: true },
+      field('name', 'Program name'),
+      field('landingPage', 'Landing page'),
+      choice(
+        'conversion.on',
+        'Converts with',
+        ['', 'the first payment (default)'],
+        ['PAID', 'the first payment'],
+        ['EVENT', 'an event'],
+      ),
+      field('conversion.key', 'Key of the event'),
+      number('refundDays', 'Days for refunds'),
     ],
   },
   {
@@ -108,24 +103,10 @@ export const PROGRAM_FORM: readonly FieldGroup[] = [
   {
     title: 'Decisions and fraud',
     fields: [
-      {
-        name: 'moderation.referred',
-        label: 'Friend approved',
-        path: '/moderation/referred',
-        options: DECISION,
-      },
-      {
-        name: 'moderation.referrer',
-        label: 'Referrer approved',
-        path: '/moderation/referrer',
-        options: DECISION,
-      },
-      ...(['name', 'email', 'ip', 'rate'] as const).map((signal) => ({
-        name: `fraud.${signal}`,
-        label: `Same ${signal === 'rate' ? 'moment, too many' : signal}`,
-        path: `/fraud/${signal}`,
-        options: HANDLING,
-      })),
+      choice('moderation.referred', 'Friend approved', ...DECISION),
+      choice('moderation.referrer', 'Referrer approved', ...DECISION),
+      ...['name', 'email', 'ip'].map((one) => choice(`fraud.${one}`, `Same ${one}`, ...HANDLING)),
+      choice('fraud.rate', 'Same moment, too many', ...HANDLING),
     ],
   },
 ];

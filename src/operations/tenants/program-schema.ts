@@ -12,6 +12,17 @@ import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
 
 const text = { type: 'string', minLength: 1, maxLength: 1000 } as const;
 const orNull = <T extends object>(schema: T) => ({ anyOf: [schema, { type: 'null' }] });
+/** An object with these members and no others. */
+const only = (properties: object, ...required: readonly string[]) => ({
+  type: 'object',
+  ...(required.length > 0 && { required }),
+  additionalProperties: false,
+  properties,
+});
+const ofType = (type: string, then: object) => ({
+  if: { properties: { type: { const: type } } },
+  then,
+});
 const wholeFrom = (minimum: number) => ({
   type: 'integer',
   minimum,
@@ -36,11 +47,7 @@ const terms = {
   cancellable: { type: 'boolean' },
   validDays: orNull(days(1)),
   delayDays: days(0),
-  limit: {
-    type: 'object',
-    additionalProperties: false,
-    properties: { total: wholeFrom(1), perDay: wholeFrom(1) },
-  },
+  limit: only({ total: wholeFrom(1), perDay: wholeFrom(1) }),
 };
 
 /** What the provider pays is an amount of money. */
@@ -71,55 +78,41 @@ const rewardOf = (moment: object) => ({
   required: ['type'],
   properties: { type: { enum: ['CREDIT', 'PCT_DISCOUNT', 'FUELTANK'] } },
   allOf: [
-    {
-      if: { properties: { type: { const: 'CREDIT' } } },
-      then: creditOf(moment),
-    },
-    {
-      if: { properties: { type: { const: 'PCT_DISCOUNT' } } },
-      then: {
-        required: ['discountPercent'],
-        additionalProperties: false,
-        properties: {
-          type: true,
-          ...moment,
-          ...terms,
-          discountPercent: { type: 'integer', minimum: 1, maximum: 100 },
-          monthsDiscountIsValid: wholeFrom(1),
-          payTo,
-        },
+    ofType('CREDIT', creditOf(moment)),
+    ofType('PCT_DISCOUNT', {
+      required: ['discountPercent'],
+      additionalProperties: false,
+      properties: {
+        type: true,
+        ...moment,
+        ...terms,
+        discountPercent: { type: 'integer', minimum: 1, maximum: 100 },
+        monthsDiscountIsValid: wholeFrom(1),
+        payTo,
       },
-    },
-    {
-      if: { properties: { type: { const: 'FUELTANK' } } },
-      then: {
-        required: ['fuelTankCodes', 'fuelTankType', 'amount'],
-        additionalProperties: false,
-        properties: {
-          type: true,
-          ...moment,
-          ...terms,
-          fuelTankCodes: {
-            type: 'array',
-            items: { type: 'string', minLength: 1, maxLength: 255 },
-            uniqueItems: true,
-          },
-          fuelTankType: { enum: ['PCT_DISCOUNT', 'CREDIT'] },
-          amount: wholeFrom(1),
-          unit: orNull(unit),
+    }),
+    ofType('FUELTANK', {
+      required: ['fuelTankCodes', 'fuelTankType', 'amount'],
+      additionalProperties: false,
+      properties: {
+        type: true,
+        ...moment,
+        ...terms,
+        fuelTankCodes: {
+          type: 'array',
+          items: { type: 'string', minLength: 1, maxLength: 255 },
+          uniqueItems: true,
         },
+        fuelTankType: { enum: ['PCT_DISCOUNT', 'CREDIT'] },
+        amount: wholeFrom(1),
+        unit: orNull(unit),
       },
-    },
+    }),
   ],
 });
 
 const reward = rewardOf({ when: { enum: ['STARTED', 'CONVERTED'] } });
-const minimum = {
-  type: 'object',
-  required: ['field', 'value'],
-  additionalProperties: false,
-  properties: { field: text, value: { type: 'number' } },
-};
+const minimum = only({ field: text, value: { type: 'number' } }, 'field', 'value');
 const eventRule = { key: text, firstTimeOnly: { type: 'boolean' }, minimum };
 const handling = { enum: ['ignore', 'pending', 'deny'] };
 const sideStatus = { enum: ['APPROVED', 'PENDING'] };
@@ -152,28 +145,16 @@ export const PROGRAM_SCHEMA = {
     referrerReward: orNull(reward),
     eventRewards: {
       type: 'array',
-      items: {
-        type: 'object',
-        required: ['key', 'to', 'reward'],
-        additionalProperties: false,
-        properties: { ...eventRule, to: { enum: ['USER', 'REFERRER'] }, reward: rewardOf({}) },
-      },
+      items: only(
+        { ...eventRule, to: { enum: ['USER', 'REFERRER'] }, reward: rewardOf({}) },
+        'key',
+        'to',
+        'reward',
+      ),
     },
-    moderation: {
-      type: 'object',
-      additionalProperties: false,
-      properties: { referred: sideStatus, referrer: sideStatus },
-    },
-    fraud: {
-      type: 'object',
-      additionalProperties: false,
-      properties: { name: handling, email: handling, ip: handling, rate: handling },
-    },
-    rateLimit: {
-      type: 'object',
-      additionalProperties: false,
-      properties: { referrals: wholeFrom(1), minutes: wholeFrom(1) },
-    },
+    moderation: only({ referred: sideStatus, referrer: sideStatus }),
+    fraud: only({ name: handling, email: handling, ip: handling, rate: handling }),
+    rateLimit: only({ referrals: wholeFrom(1), minutes: wholeFrom(1) }),
     refundDays: days(0),
     automaticRedemption: { type: 'array', items: { enum: ['CREDIT'] }, uniqueItems: true },
   },

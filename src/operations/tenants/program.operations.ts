@@ -17,7 +17,7 @@ const programsOf = async (core: Pick<Core, 'tenants'>, alias: string) => {
   return tenant instanceof NotDone ? tenant : tenantDocument(tenant).programs;
 };
 
-export const programOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   recordedTenantOperation({
     name: 'program apply',
     summary: 'applies a program file; rewards earned before keep their terms',
@@ -64,8 +64,8 @@ export const programOperations: readonly Operation[] = [
       }));
     },
     columns: [
-      ['id', 'id'],
-      ['name', 'name'],
+      'id',
+      'name',
       ['version', 'version', 'amount'],
       ['default', ({ default: isDefault }) => (isDefault ? 'yes' : '')],
     ],

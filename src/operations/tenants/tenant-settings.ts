@@ -48,11 +48,7 @@ export interface TenantSettings {
 }
 
 /** An API key, or a secret that signs user tokens; never the secret itself. */
-export interface ShownKey {
-  readonly id: string;
-  /** ISO 8601; null: until it is rotated. */
-  readonly validUntil: string | null;
-}
+export type ShownKey = ReturnType<typeof keysOf>[number];
 
 type SettingsCore = Pick<Core, 'tenants' | 'tenantCommands' | 'mailTestAddresses'>;
 
@@ -92,38 +88,25 @@ export const limitsOf = (
 export const digestOfSettings = (settings: TenantSettings): string => digestOf(settings);
 
 /** Those of a mode that are valid, newest first. */
-export function keysOf(tenant: OpenTenant, mode: Mode, now = timeNow()): readonly ShownKey[] {
-  return shownKeys(
-    tenant.keys.map(({ keyId: id, ...key }) => ({ id, ...key })),
-    mode,
-    now,
-  );
-}
-
-export function signingSecretsOf(
-  tenant: OpenTenant,
-  mode: Mode,
-  now = timeNow(),
-): readonly ShownKey[] {
-  return shownKeys(
-    tenant.signingSecrets.map(({ secretId: id, ...secret }) => ({ id, ...secret })),
-    mode,
-    now,
-  );
-}
-
-const shownKeys = (
-  keys: readonly { readonly id: string; readonly mode: Mode; readonly validUntil: number | null }[],
+const valid = <K extends { readonly mode: Mode; readonly validUntil: number | null }>(
+  keys: readonly K[],
   mode: Mode,
   now: number,
-): readonly ShownKey[] =>
+) =>
   keys
     .filter((key) => key.mode === mode && (key.validUntil === null || key.validUntil > now))
-    .map(({ id, validUntil }) => ({
-      id,
+    .map(({ validUntil, ...key }) => ({
+      ...key,
+      /** ISO 8601; null: until it is rotated. */
       validUntil: validUntil === null ? null : new Date(validUntil).toISOString(),
     }))
     .reverse();
+
+export const keysOf = ({ keys }: OpenTenant, mode: Mode, now = timeNow()) =>
+  valid(keys, mode, now).map(({ keyId: id, validUntil }) => ({ id, validUntil }));
+
+export const signingSecretsOf = ({ signingSecrets }: OpenTenant, mode: Mode, now = timeNow()) =>
+  valid(signingSecrets, mode, now).map(({ secretId: id, validUntil }) => ({ id, validUntil }));
 
 /**
  * Changes what differs. Refused with one line for each fault, and when others changed the settings

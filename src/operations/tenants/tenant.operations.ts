@@ -7,6 +7,8 @@ import { auditedOn } from '../audited.js';
 import { NotDone, settingsRefused } from '../outcome.js';
 import { duration, given, help, msOf, text } from '../registry/members.js';
 import {
+  get,
+  put,
   recordedOperation,
   recordedTenantOperation,
   serviceOperation,
@@ -54,7 +56,7 @@ const callLimit = z
 
 const UNITS = { name: 'tenant units', examples: ['tenant units acme --set CENTS=USD:2'] } as const;
 
-export const tenantOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   tenantOperation({
     name: 'tenant create',
     summary: 'creates a tenant; its keys are shown only now',
@@ -98,7 +100,7 @@ export const tenantOperations: readonly Operation[] = [
     examples: ['tenant list --json'],
     run: async ({ core }) => (await core.tenantCommands.list()).map(tenantDocument),
     columns: [
-      ['alias', 'alias'],
+      'alias',
       ['program type', 'programType'],
       ['open endpoints', ({ openEndpoints }) => (openEndpoints ? 'on' : 'off')],
       ['programs', ({ programs }) => programs.map(({ id }) => id).join(', ')],
@@ -220,26 +222,17 @@ export const tenantOperations: readonly Operation[] = [
     },
     roles: ['finance', 'support'],
     isRecorded: true,
-    route: { method: 'GET', path: 'tenants/{tenant}/units' },
+    route: get('tenants/{tenant}/units'),
     run: async ({ core, by, warn }, { tenant: alias, set: changes }) => {
       const tenant = await tenantNamed(core, alias);
       if (tenant instanceof NotDone) return tenant;
       if (changes === undefined) return shownFormats(tenant.units.formats);
-      const frame = {
-        scope: { tenant: alias, mode: 'live' },
-        by,
-        operation: UNITS.name,
-        warn,
-      } as const;
-      return auditedOn(core, frame, () =>
+      const scope = { tenant: alias, mode: 'live' } as const;
+      return auditedOn(core, { scope, by, operation: UNITS.name, warn }, () =>
         changeFormats(core, tenant, { changes, keepsOthers: true }),
       );
     },
-    columns: [
-      ['unit', 'unit'],
-      ['currency', ({ currency }) => currency ?? OF_CREDIT],
-      ['digits', 'digits'],
-    ],
+    columns: ['unit', ['currency', ({ currency }) => currency ?? OF_CREDIT], 'digits'],
   }),
   recordedTenantOperation({
     ...UNITS,
@@ -247,7 +240,7 @@ export const tenantOperations: readonly Operation[] = [
     summary: 'replaces the formats of all units',
     members: { units: formatList },
     roles: ['support'],
-    route: { method: 'PUT', path: 'tenants/{tenant}/units' },
+    route: put('tenants/{tenant}/units'),
     record: async ({ core }, { tenant: alias, units: changes }) => {
       const tenant = await tenantNamed(core, alias);
       return tenant instanceof NotDone

@@ -7,7 +7,6 @@ import type { ThemeOutcome } from '../../themes/theme-changes.js';
 import { VERSIONS_MAX, type ThemeVersion } from '../../themes/theme-rows.js';
 import { Themes } from '../../themes/themes.js';
 import type { StaffMeta } from '../audit.js';
-import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
 /** Operations on the themes of a tenant: each returns the document that `--json` prints. */
@@ -18,26 +17,7 @@ type ThemeCore = Pick<Core, 'themeChanges' | 'themeRows'>;
 export const HISTORY_MAX = VERSIONS_MAX;
 
 /** A version of a locale's own values. */
-export interface ShownThemeVersion {
-  /** Of the locale, from 1. */
-  readonly version: number;
-  readonly created: string;
-  /** A member of staff; `<kind>:<id>` of a caller with a key; null: somebody who was forgotten. */
-  readonly by: string | null;
-  /** Whether the locale has no values of its own in it. */
-  readonly removed: boolean;
-  /** The version whose values these are; null: they were given. */
-  readonly restores: number | null;
-}
-
-/** What a change did. */
-export interface ChangedTheme {
-  readonly locale: string | null;
-  /** Of the values that are current now. */
-  readonly version: number;
-  /** False: the values were current already. */
-  readonly changed: boolean;
-}
+export type ShownThemeVersion = ReturnType<typeof shownVersion>;
 
 /** The locale of a theme; null: the default. */
 export interface NamedTheme {
@@ -51,7 +31,7 @@ export interface NamedTheme {
 export async function showTheme(
   core: ThemeCore,
   scope: Scope,
-  { locale, version }: NamedTheme & { readonly version: number | undefined },
+  { locale, version }: NamedTheme & { readonly version?: number | undefined },
 ): Promise<Outcome<Members>> {
   const wrong = refusalOf(locale);
   if (wrong) return wrong;
@@ -72,8 +52,8 @@ export async function putTheme(
     locale,
     values,
     expected,
-  }: NamedTheme & { readonly values: unknown; readonly expected?: number },
-): Promise<Outcome<Done<ChangedTheme>>> {
+  }: NamedTheme & { readonly values?: unknown; readonly expected?: number },
+) {
   const wrong = refusalOf(locale);
   if (wrong) return wrong;
   const edit = { by: meta.actor.name, expected };
@@ -88,12 +68,11 @@ export async function rollBackTheme(
   core: ThemeCore,
   meta: StaffMeta,
   { locale, version }: NamedTheme & { readonly version: number },
-): Promise<Outcome<Done<ChangedTheme>>> {
+) {
   const wrong = refusalOf(locale);
   if (wrong) return wrong;
   const edit = { locale, restores: version, by: meta.actor.name };
-  const outcome = await core.themeChanges.restore(meta, edit);
-  const result = changedBy(outcome, locale);
+  const result = changedBy(await core.themeChanges.restore(meta, edit), locale);
   if (result instanceof NotDone) return result;
   const parameters = { locale: locale ?? undefined, restores: version };
   return { result, parameters, completed: `the values of version ${version} are current` };
@@ -112,18 +91,21 @@ export async function showThemeHistory(
 const shownVersion = ({ version, at, meta, by, values, restores }: ThemeVersion) => ({
   version,
   created: new Date(at).toISOString(),
+  /** A member of staff; `<kind>:<id>` of a caller with a key; null: somebody who was forgotten. */
   by: by === null ? shownActor(meta.actor) : by.value,
+  /** Whether the locale has no values of its own in it. */
   removed: values === null,
   restores,
 });
 
-const refusalOf = (locale: string | null): NotDone | undefined =>
+export const refusalOf = (locale: string | null): NotDone | undefined =>
   locale !== null && !isLocale(locale)
     ? new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' })
     : undefined;
 
-function changedBy(outcome: ThemeOutcome, locale: string | null): Outcome<ChangedTheme> {
+function changedBy(outcome: ThemeOutcome, locale: string | null) {
   if ('refused' in outcome) return notChanged(outcome);
+  // The version of the values that are current now; they may have been so already.
   const { version, changed } = outcome;
   return { locale, version, changed };
 }

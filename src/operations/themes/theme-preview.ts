@@ -6,31 +6,20 @@ import { errorCode } from '../../foundation/error-code.js';
 import { isMembers } from '../../themes/merge-members.js';
 import { resolveTheme } from '../../themes/resolve-theme.js';
 import type { MailType, PageTheme } from '../../themes/theme-instance.js';
-import { DEFAULT_LANGUAGE, fallbacksOf, isLocale } from '../../themes/theme-locale.js';
+import { DEFAULT_LANGUAGE, fallbacksOf } from '../../themes/theme-locale.js';
 import { Themes } from '../../themes/themes.js';
 import { unknownNamesOfMail } from '../../themes/unknown-names.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
-import type { NamedTheme } from './theme-commands.js';
-
-export interface ShownPreview {
-  readonly type: MailType;
-  /** As it was requested; null: the default. */
-  readonly locale: string | null;
-  readonly subject: string;
-  /** The file with the HTML; null: there is none. */
-  readonly out: string | null;
-  /** Null: it is in the file. */
-  readonly html: string | null;
-}
+import { refusalOf, type NamedTheme } from './theme-commands.js';
 
 /** A mail with sample values, in the theme that the log has. @param out a file, or `-` for none. */
 export async function previewTheme(
   { core, scope, payments, note }: ScopedContext,
   { type, locale, out }: NamedTheme & { readonly type: MailType; readonly out: string },
-): Promise<Outcome<ShownPreview>> {
-  if (locale !== null && !isLocale(locale))
-    return new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' });
+) {
+  const wrong = refusalOf(locale);
+  if (wrong) return wrong;
   const localized = await new Themes(core.themeRows).themeFor(scope.tenant, scope.mode, locale);
   const preview = { scope, type, locale };
   const { subject, html } = previewMail(localized, preview, payments.publicUrl());
@@ -55,8 +44,8 @@ export async function pageWith(
   scope: Scope,
   { locale, values }: { readonly locale: string | null; readonly values: unknown },
 ): Promise<Outcome<{ readonly theme: PageTheme; readonly locale: string }>> {
-  if (locale !== null && !isLocale(locale))
-    return new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' });
+  const wrong = refusalOf(locale);
+  if (wrong) return wrong;
   const refused = await core.themeChanges.refusalOf(values);
   if (refused !== undefined || !isMembers(values)) {
     const { refused: code = 'THEME_INVALID', details = [] } = refused ?? {};

@@ -3,15 +3,20 @@ import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { LOCALE } from '../../themes/theme-locale.js';
 import { THEME_DOCUMENT, THEME_VALUES } from '../../themes/theme-schema.js';
 import { given, help, text, wholeNumber } from '../registry/members.js';
-import { ledgerOperation, recordedOperation, type Operation } from '../registry/operation.js';
+import {
+  ledgerOperation,
+  recordedOperation,
+  type Operation,
+  get,
+  post,
+  put,
+} from '../registry/operation.js';
 import {
   HISTORY_MAX,
   putTheme,
   rollBackTheme,
   showTheme,
   showThemeHistory,
-  type ChangedTheme,
-  type ShownThemeVersion,
 } from './theme-commands.js';
 import { previewTheme } from './theme-preview.js';
 
@@ -29,24 +34,18 @@ const values = z
   .refine((value) => value !== undefined)
   .meta(THEME_DOCUMENT);
 
-const saidOf = ({ version: current, changed }: ChangedTheme): string =>
+const saidOf = ({ version: current, changed }: { version: number; changed: boolean }): string =>
   changed ? `version ${current}` : `nothing changed: version ${current} has these values`;
 
-export const themeOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   ledgerOperation({
     name: 'theme get',
     summary: 'the theme as it is shown (always JSON)',
     members: { locale, version: help(version.optional(), 'the own values of a version instead') },
     roles: ['support'],
-    route: {
-      method: 'GET',
-      path: 'themes/{tenant}',
-      refusals: ['THEME_NOT_FOUND'],
-      schema: THEME_VALUES,
-    },
+    route: { ...get('themes/{tenant}', 'THEME_NOT_FOUND'), schema: THEME_VALUES },
     examples: ['theme get acme --locale de > theme.json'],
-    run: ({ core, scope }, { locale: of, version: one }) =>
-      showTheme(core, scope, { locale: of, version: one }),
+    run: ({ core, scope }, request) => showTheme(core, scope, request),
   }),
   recordedOperation({
     name: 'theme put',
@@ -61,15 +60,9 @@ export const themeOperations: readonly Operation[] = [
       }),
     },
     roles: ['support'],
-    route: {
-      method: 'PUT',
-      path: 'themes/{tenant}',
-      body: 'values',
-      refusals: ['THEME_INVALID'],
-    },
+    route: { ...put('themes/{tenant}', 'THEME_INVALID'), body: 'values' },
     examples: ['theme put acme --locale de --file theme.json'],
-    record: ({ core, meta }, { locale: of, values: own }) =>
-      putTheme(core, meta, { locale: of, values: own }),
+    record: ({ core, meta }, request) => putTheme(core, meta, request),
     said: saidOf,
   }),
   ledgerOperation({
@@ -80,34 +73,28 @@ export const themeOperations: readonly Operation[] = [
       limit: help(wholeNumber(HISTORY_MAX).default(100), `entries to show, up to ${HISTORY_MAX}`),
     },
     roles: ['support'],
-    route: { method: 'GET', path: 'themes/{tenant}/history' },
+    route: get('themes/{tenant}/history'),
     examples: ['theme history acme --limit 5'],
+    run: ({ core, scope }, request) => showThemeHistory(core, scope, request),
     columns: [
       ['version', 'version', 'amount'],
-      ['created', 'created'],
-      ['by', 'by'],
+      'created',
+      'by',
       [
         'what',
-        ({ removed, restores }: ShownThemeVersion) =>
+        ({ removed, restores }) =>
           removed ? 'removed' : restores === null ? 'published' : `version ${restores} again`,
       ],
     ],
-    run: ({ core, scope }, { locale: of, limit }) =>
-      showThemeHistory(core, scope, { locale: of, limit }),
   }),
   recordedOperation({
     name: 'theme rollback',
     summary: "makes a version's values current again, as a new version",
     members: { locale, version: help(version, 'as `theme history` shows it') },
     roles: ['support'],
-    route: {
-      method: 'POST',
-      path: 'themes/{tenant}/rollback',
-      refusals: ['THEME_NOT_FOUND', 'THEME_INVALID'],
-    },
+    route: post('themes/{tenant}/rollback', 'THEME_NOT_FOUND', 'THEME_INVALID'),
     examples: ['theme rollback acme --version 2'],
-    record: ({ core, meta }, { locale: of, version: to }) =>
-      rollBackTheme(core, meta, { locale: of, version: to }),
+    record: ({ core, meta }, request) => rollBackTheme(core, meta, request),
     said: saidOf,
   }),
   ledgerOperation({
@@ -123,7 +110,7 @@ export const themeOperations: readonly Operation[] = [
     },
     roles: ['support'],
     examples: ['theme preview acme --type REWARD_EARNED --out mail.html'],
-    run: (context, { type, locale: of, out }) => previewTheme(context, { type, locale: of, out }),
+    run: previewTheme,
     print: ({ html }, printer) => html !== null && printer.line(html.trimEnd()),
   }),
 ];

@@ -21,18 +21,17 @@ import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
 import type { ScopedContext } from '../registry/operation.js';
 import { lineOf } from './webhook-line.js';
 
-export interface ListenRequest {
+interface ListenRequest {
   /** Undefined: all types. */
-  readonly types: readonly WebhookType[] | undefined;
+  readonly types?: readonly WebhookType[] | undefined;
   /** A URL of this machine; undefined: nothing is forwarded. */
-  readonly forwardTo: string | undefined;
+  readonly forwardTo?: string | undefined;
   /** Each line is the body of the webhook. */
-  readonly json: boolean | undefined;
+  readonly json?: boolean | undefined;
 }
 
 /** What the listener works with, and reports meanwhile. */
-interface Listens {
-  readonly types: readonly WebhookType[] | undefined;
+interface Listens extends Pick<ListenRequest, 'types'> {
   readonly forwarder: WebhookForwarder | undefined;
   /** The service's external address, for links. */
   readonly publicUrl: string;
@@ -65,14 +64,8 @@ export async function listenToWebhooks(
   const webhook = (envelope: WebhookEnvelope): Promise<void> =>
     write(`${json ? JSON.stringify(envelope) : lineOf(envelope)}\n`).catch(() => closed.abort());
   const publicUrl = context.payments.publicUrl();
-  const listener = new Listener(core, scope, {
-    types,
-    forwarder,
-    publicUrl,
-    signal,
-    webhook,
-    note,
-  });
+  const listens = { types, forwarder, publicUrl, signal, webhook, note };
+  const listener = new Listener(core, scope, listens);
   try {
     let from = await core.log.head();
     if (forwarder) note(`forwarding to ${forwardTo}, with the secret ${forwarder.secret}`);

@@ -1,4 +1,3 @@
-import type { Scope } from '../../domain/scope.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import { sendOnce, type MadeWebhook, type SentOnce } from '../../webhooks/deliveries/send-once.js';
 import type { WebhookType } from '../../webhooks/payloads/announced.js';
@@ -10,11 +9,7 @@ import type { Subscription } from '../../webhooks/subscriptions/webhook-subscrip
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
-
-/** A webhook about no event, sent once. */
-export interface SentSample extends SentOnce {
-  readonly endpointUrl: string;
-}
+import { enabled, refusedEndpoint } from './webhook-commands.js';
 
 export const isAccepted = ({ status }: SentOnce): boolean =>
   status !== null && status >= 200 && status <= 299;
@@ -24,7 +19,7 @@ export async function testEndpoint(
   context: ScopedContext,
   endpointUrl: string,
 ): Promise<Outcome<Done<SentOnce>>> {
-  const endpoint = await enabledEndpoint(context, endpointUrl);
+  const endpoint = await enabled(context.core, context.scope, endpointUrl);
   if (endpoint instanceof NotDone) return endpoint;
   const data = testData(endpoint.endpointUrl, endpoint.name);
   const [result] = await sentTo(context, [endpoint], () => ({ type: 'test', data }));
@@ -34,19 +29,16 @@ export async function testEndpoint(
   return { result: { status, ms, reason }, parameters: {}, completed };
 }
 
-export interface SampleRequest {
+interface SampleRequest {
   readonly type: WebhookType;
   /** Undefined: every endpoint that receives the type. */
-  readonly endpointUrl: string | undefined;
+  readonly endpointUrl?: string | undefined;
   /** A URL of this machine, instead of endpoints. */
-  readonly forwardTo: string | undefined;
+  readonly forwardTo?: string | undefined;
 }
 
 /** Sends a sample payload of a type. */
-export async function sendSample(
-  context: ScopedContext,
-  request: SampleRequest,
-): Promise<Outcome<Done<readonly SentSample[]>>> {
+export async function sendSample(context: ScopedContext, request: SampleRequest) {
   const { type, forwardTo } = request;
   const parameters = { type };
   const completed = 'a sample was sent';
@@ -67,7 +59,7 @@ async function endpointsFor(
   { type, endpointUrl }: SampleRequest,
 ): Promise<Outcome<readonly Subscription[]>> {
   if (endpointUrl !== undefined) {
-    const endpoint = await enabledEndpoint(context, endpointUrl);
+    const endpoint = await enabled(context.core, context.scope, endpointUrl);
     return endpoint instanceof NotDone ? endpoint : [endpoint];
   }
   const all = await context.core.webhooks.list(context.scope);
@@ -75,31 +67,14 @@ async function endpointsFor(
     ({ disabled, eventTypes }) => disabled === null && eventTypes?.includes(type) !== false,
   );
   if (receiving.length > 0) return receiving;
-  return new NotDone({
-    code: 'ENDPOINT_REFUSED',
-    reasons: [`no enabled endpoint of ${context.scope.mode} mode receives ${type}`],
-  });
-}
-
-async function enabledEndpoint(
-  { core, scope }: ScopedContext,
-  endpoint: string,
-): Promise<Outcome<Subscription>> {
-  const found = await core.webhooks.find(scope, endpoint);
-  if (found === undefined) return new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint });
-  return found.disabled === null
-    ? found
-    : new NotDone({
-        code: 'ENDPOINT_REFUSED',
-        reasons: ['the endpoint is disabled: enable it first'],
-      });
+  return refusedEndpoint(`no enabled endpoint of ${context.scope.mode} mode receives ${type}`);
 }
 
 async function sentTo(
   { core, payments, scope }: ScopedContext,
   endpoints: readonly Subscription[],
   webhookFor: (endpoint: Subscription) => MadeWebhook,
-): Promise<readonly SentSample[]> {
+) {
   const { pool, webhookAnswers: answers } = core;
   const keys = new SigningKeys(pool, core.webhookKeysSealer);
   const parts = { pool, guard: await payments.guard(), keys, answers };
@@ -115,27 +90,23 @@ async function forwarded(
   { core, scope, signal, note }: ScopedContext,
   type: WebhookType,
   endpointUrl: string,
-): Promise<SentSample> {
+) {
   const keys = new SigningKeys(core.pool, core.webhookKeysSealer);
   const forwarder = new WebhookForwarder(endpointUrl, keys);
   note(`forwarding to ${endpointUrl}, with the secret ${forwarder.secret}`);
   const data = type === 'test' ? testData(endpointUrl, null) : await sampleData(type);
   try {
-    const envelope = envelopeOf(scope, { type, data });
-    const posted = await forwarder.forward(envelope, signal, sampleHeaders(type));
-    const ms = Math.round(posted.ms);
-    return posted.kind === 'answered'
-      ? { endpointUrl, status: posted.status, ms, reason: null }
-      : { endpointUrl, status: null, ms, reason: posted.reason };
+    const { tenant: tenantAlias, mode } = scope;
+    const of = { id: newId(), tenantAlias, live: mode === 'live', created: timeNow() };
+    const posted = await forwarder.forward({ ...of, type, data }, signal, sampleHeaders(type));
+    const isAnswered = posted.kind === 'answered';
+    return {
+      endpointUrl,
+      status: isAnswered ? posted.status : null,
+      ms: Math.round(posted.ms),
+      reason: isAnswered ? null : posted.reason,
+    };
   } finally {
     await forwarder.close();
   }
 }
-
-const envelopeOf = ({ tenant, mode }: Scope, webhook: MadeWebhook) => ({
-  id: newId(),
-  tenantAlias: tenant,
-  live: mode === 'live',
-  created: timeNow(),
-  ...webhook,
-});

@@ -17,51 +17,19 @@ import type { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.j
 import { FAILING_FROM } from '../../webhooks/deliveries/retry-times.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { WEBHOOK_TYPES, type WebhookType } from '../../webhooks/payloads/announced.js';
-import type { ChangedSubscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
+import type {
+  ChangedSubscription,
+  Subscription,
+} from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
 
 /** Operations on webhooks: each returns the document that `--json` prints. */
 
-export interface ShownEndpoint {
-  readonly endpointUrl: string;
-  readonly name: string | null;
-  /** Null: all. */
-  readonly eventTypes: readonly string[] | null;
-  readonly state: 'ACTIVE' | 'FAILING' | 'DISABLED';
-  readonly waiting: number;
-  readonly dead: number;
-  readonly lastSuccess: string | null;
-}
-
-export interface EndpointToChange extends ShownEndpoint {
-  readonly newestSecretId: string;
-}
-
-export interface ShownDelivery {
-  readonly id: string;
-  /** `id` of the body, `webhook-id` of the headers. */
-  readonly eventId: string;
-  readonly type: string;
-  /** Null: its subscription ended. */
-  readonly endpointUrl: string | null;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  readonly nextAttemptAt: string | null;
-  readonly created: string;
-}
-
-export interface ShownAttempt {
-  readonly at: string;
-  /** Of the answer; null: none came. */
-  readonly status: number | null;
-  readonly reason: string | null;
-  readonly ms: number;
-  /** The beginning of the answer; null: none, or a person whom it may name was forgotten. */
-  readonly answer: string | null;
-}
+export type EndpointToChange = DocumentOf<typeof endpointsToChange>[number];
+export type ShownDelivery = ReturnType<typeof shown>;
 
 const URL_LENGTH_MAX = 2_000;
 const NAME_LENGTH_MAX = 255;
@@ -69,7 +37,7 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 type WebhookCore = Pick<Core, 'pool' | 'webhooks' | 'webhookAnswers'>;
 
-export interface DeliverySelection {
+interface DeliverySelection {
   readonly endpoint?: string | undefined;
   readonly state?: DeliveryState | undefined;
   readonly type?: string | undefined;
@@ -79,27 +47,20 @@ export interface DeliverySelection {
 }
 
 /** The endpoints of a tenant and mode, in the order of their subscription. */
-export const showEndpoints = async (
-  core: WebhookCore,
-  scope: Scope,
-): Promise<readonly ShownEndpoint[]> =>
+export const showEndpoints = async (core: WebhookCore, scope: Scope) =>
   (await endpointsToChange(core, scope)).map(({ newestSecretId: _, ...shown }) => shown);
 
 /** As `showEndpoints`, each with the name of its newest secret, which its rotation expects. */
-export async function endpointsToChange(
-  core: WebhookCore,
-  scope: Scope,
-): Promise<readonly EndpointToChange[]> {
-  const figures = new Map(
-    (await endpointFigures(core.pool, scope)).map((known) => [known.endpointId, known]),
-  );
+export async function endpointsToChange(core: WebhookCore, scope: Scope) {
+  const figures = await endpointFigures(core.pool, scope);
   return (await core.webhooks.list(scope)).map((one) => {
     const { endpointId, endpointUrl, name, eventTypes, disabled, newestSecretId } = one;
-    const known = figures.get(endpointId);
+    const known = figures.find((each) => each.endpointId === endpointId);
     const isFailing = (known?.failures ?? 0) >= FAILING_FROM;
     return {
       endpointUrl,
       name,
+      /** Null: all. */
       eventTypes,
       state: disabled !== null ? 'DISABLED' : isFailing ? 'FAILING' : 'ACTIVE',
       waiting: known?.waiting ?? 0,
@@ -125,34 +86,31 @@ export async function showDeliveries(
 }
 
 /** One with its attempts, oldest first. */
-export async function showDelivery(
-  core: WebhookCore,
-  scope: Scope,
-  id: string,
-): Promise<
-  Outcome<Omit<ShownDelivery, 'attempts'> & { readonly attempts: readonly ShownAttempt[] }>
-> {
+export async function showDelivery(core: WebhookCore, scope: Scope, id: string) {
   const delivery = await known(core, scope, id);
   if (delivery instanceof NotDone) return delivery;
   const attempts = await attemptsOf(core.pool, id);
   return {
     ...shown(delivery, await urlsOf(core, scope)),
     attempts: await Promise.all(
-      attempts.map(async ({ at, status, reason, ms, beginning, people }) => ({
-        at: at.toISOString(),
-        status,
-        reason,
-        ms,
-        answer:
-          (beginning && (await core.webhookAnswers.open(beginning, id, people)))?.toString() ??
-          null,
-      })),
+      attempts.map(async ({ at, beginning, people, status, reason, ms }) => {
+        const answer = beginning && (await core.webhookAnswers.open(beginning, id, people));
+        return {
+          at: at.toISOString(),
+          /** Of the answer; null: none came. */
+          status,
+          reason,
+          ms,
+          /** Its beginning; null: none, or a person whom it may name was forgotten. */
+          answer: answer?.toString() ?? null,
+        };
+      }),
     ),
   };
 }
 
 /** One delivery, or all of an endpoint since a time. */
-export type ResentDeliveries =
+type ResentDeliveries =
   { readonly delivery: string } | { readonly endpoint: string; readonly since: string };
 
 /**
@@ -181,59 +139,45 @@ async function resentOf(
     if (delivery instanceof NotDone) return delivery;
     const { id, endpointId } = delivery;
     const isThere = (await core.webhooks.list(scope)).some((one) => one.endpointId === endpointId);
-    return isThere
-      ? { id, endpointId }
-      : new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint: endpointId });
+    return isThere ? { id, endpointId } : NOT_FOUND;
   }
-  const subscription = await subscribed(core, scope, which.endpoint);
-  if (subscription instanceof NotDone) return subscription;
+  const subscription = await core.webhooks.find(scope, which.endpoint);
+  if (subscription === undefined) return NOT_FOUND;
   const since = sinceOf(which.since);
   if (since instanceof NotDone) return since;
   return { endpointId: subscription.endpointId, since: since ?? new Date(0) };
 }
 
 /** Deliveries to a disabled endpoint begin again. */
-export async function enableEndpoint(
-  core: WebhookCore,
-  meta: StaffMeta,
-  endpoint: string,
-): Promise<Outcome<Done<ShownEndpoint>>> {
-  const changed = await core.webhooks.enable(meta, endpoint);
-  const refused = notChanged(changed, endpoint);
-  if (refused) return refused;
-  const { subscription } = changed as ChangedSubscription;
+export async function enableEndpoint(core: WebhookCore, meta: StaffMeta, endpoint: string) {
+  const subscription = subscribedBy(await core.webhooks.enable(meta, endpoint));
+  if (subscription instanceof NotDone) return subscription;
   const result = (await showEndpoints(core, meta.scope)).find(
-    ({ endpointUrl }) => endpointUrl === subscription?.endpointUrl,
+    ({ endpointUrl }) => endpointUrl === subscription.endpointUrl,
   );
-  if (result === undefined) return new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint });
-  return { result, parameters: {}, completed: 'the endpoint is enabled' };
+  return result === undefined
+    ? NOT_FOUND
+    : { result, parameters: {}, completed: 'the endpoint is enabled' };
 }
 
-/** A new secret; the one before signs as well for the grace period. */
-export interface SecretRotation {
-  readonly endpoint: string;
-  /** Such as `24h`. */
-  readonly grace: string;
-  /** Names the newest secret that the operator saw: refused when it is another one now. */
-  readonly seen?: string | undefined;
-}
-
+/**
+ * A new secret; the one before signs as well for the grace period, such as `24h`.
+ * @param seen names the newest secret that the operator saw: refused when it is another one now.
+ */
 export async function rotateEndpointSecret(
   core: WebhookCore,
   meta: StaffMeta,
-  { endpoint, grace, seen }: SecretRotation,
+  { endpoint, grace, seen }: Record<'endpoint' | 'grace', string> & { seen?: string | undefined },
 ): Promise<Outcome<Done<IssuedSecret>>> {
   const graceMs = durationMs(grace);
   if (graceMs === undefined)
     return refusedEndpoint('the grace takes a time such as 24h, of a year at most');
-  const changed = await core.webhooks.rotateSecret(meta, endpoint, { graceMs, seen });
-  const refused = notChanged(changed, endpoint);
-  if (refused) return refused;
-  const { subscription } = changed as ChangedSubscription;
-  const [secret] = subscription?.secrets ?? [];
-  if (subscription === undefined || secret === undefined)
-    return new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint });
-  const result = { endpointUrl: subscription.endpointUrl, secret };
+  const changed = subscribedBy(await core.webhooks.rotateSecret(meta, endpoint, { graceMs, seen }));
+  if (changed instanceof NotDone) return changed;
+  const { endpointUrl, secrets } = changed;
+  const [secret] = secrets;
+  if (secret === undefined) return NOT_FOUND;
+  const result = { endpointUrl, secret };
   const completed = 'the endpoint has a new secret';
   return { result, parameters: { grace }, digest: 'secret', completed };
 }
@@ -249,18 +193,18 @@ async function known(
   id: string,
 ): Promise<KnownDelivery | NotDone> {
   const delivery = UUID.test(id) ? await findDelivery(core.pool, scope, id) : undefined;
-  return delivery ?? new NotDone({ code: 'DELIVERY_NOT_FOUND', id });
+  return delivery ?? new NotDone({ code: 'DELIVERY_NOT_FOUND' });
 }
 
-const subscribed = async ({ webhooks }: WebhookCore, scope: Scope, endpoint: string) =>
-  (await webhooks.find(scope, endpoint)) ?? new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint });
-
-function notChanged(changed: ChangedSubscription | Refused, endpoint: string): NotDone | undefined {
-  if (!('refused' in changed)) return undefined;
+/** The subscription behind a change of it. */
+function subscribedBy(changed: ChangedSubscription | Refused): Outcome<Subscription> {
+  if (!('refused' in changed)) return changed.subscription ?? NOT_FOUND;
   return changed.refused === 'CHANGED_MEANWHILE'
     ? refusedEndpoint(...reasonsOf(changed))
-    : new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint });
+    : NOT_FOUND;
 }
+
+const NOT_FOUND = new NotDone({ code: 'ENDPOINT_NOT_FOUND' });
 
 async function urlsOf(
   { webhooks }: Pick<WebhookCore, 'webhooks'>,
@@ -273,10 +217,12 @@ async function urlsOf(
 const shown = (
   { id, webhookId, type, endpointId, state, attempts, nextAttemptAt, created }: KnownDelivery,
   urls: ReadonlyMap<string, string>,
-): ShownDelivery => ({
+) => ({
   id,
+  /** `id` of the body, `webhook-id` of the headers. */
   eventId: webhookId,
   type,
+  /** Null: its subscription ended. */
   endpointUrl: urls.get(endpointId) ?? null,
   state,
   attempts,
@@ -293,12 +239,7 @@ export interface IssuedSecret {
 export const isIssuedSecret = (result: unknown): result is IssuedSecret =>
   typeof result === 'object' && result !== null && 'secret' in result && 'endpointUrl' in result;
 
-/** An endpoint as `webhook add` leaves it; the secret of a new one is shown this once. */
-export interface AddedEndpoint extends Pick<ShownEndpoint, 'endpointUrl' | 'name' | 'eventTypes'> {
-  readonly secret?: string;
-}
-
-export interface EndpointToAdd {
+interface EndpointToAdd {
   readonly endpointUrl: string;
   /** Undefined: a known endpoint keeps its own. */
   readonly name?: string | undefined;
@@ -312,7 +253,7 @@ export async function addEndpoint(
   guard: Pick<EndpointGuard, 'check'>,
   meta: StaffMeta,
   { endpointUrl, name, types }: EndpointToAdd,
-): Promise<Outcome<Done<AddedEndpoint>>> {
+) {
   if (endpointUrl.length > URL_LENGTH_MAX || !URL.canParse(endpointUrl))
     return refusedEndpoint(
       `the endpoint takes a URL such as https://shop.example/webhooks, of at most ${URL_LENGTH_MAX} characters`,
@@ -330,12 +271,9 @@ export async function addEndpoint(
   const [secret] = subscription?.secrets ?? [];
   if (subscription === undefined || secret === undefined)
     throw new Error('a new subscription has no secret');
-  const shown = {
-    endpointUrl: subscription.endpointUrl,
-    name: subscription.name,
-    eventTypes: subscription.eventTypes,
-  };
-  const result = isNew ? { ...shown, secret } : shown;
+  const { endpointUrl: url, name: named, eventTypes: receives } = subscription;
+  // The secret of a new one is shown this once.
+  const result = { endpointUrl: url, name: named, eventTypes: receives, ...(isNew && { secret }) };
   return { result, parameters: {}, digest: 'secret', completed: 'an endpoint is subscribed' };
 }
 
@@ -345,7 +283,7 @@ export const addNewEndpoint = async (
   guard: Pick<EndpointGuard, 'check'>,
   meta: StaffMeta,
   endpoint: EndpointToAdd,
-): Promise<Outcome<Done<AddedEndpoint>>> =>
+) =>
   (await core.webhooks.find(meta.scope, endpoint.endpointUrl)) === undefined
     ? addEndpoint(core, guard, meta, endpoint)
     : refusedEndpoint('the endpoint is subscribed already');
@@ -356,12 +294,11 @@ export async function changeEndpointTypes(
   meta: StaffMeta,
   { endpoint, types }: { readonly endpoint: string; readonly types: readonly string[] },
 ): Promise<Outcome<Done<null>>> {
-  const subscription = await subscribed(core, meta.scope, endpoint);
+  // To subscribe a disabled one again would enable it.
+  const subscription = await enabled(core, meta.scope, endpoint);
   if (subscription instanceof NotDone) return subscription;
   const eventTypes = typesIn(types);
   if (eventTypes instanceof NotDone) return eventTypes;
-  // To subscribe it again would enable it.
-  if (subscription.disabled !== null) return refusedEndpoint(IS_DISABLED);
   const changed = await core.webhooks.subscribe(meta, endpoint, { eventTypes });
   if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
   const parameters = { types: eventTypes?.join(',') ?? 'all' };
@@ -374,8 +311,8 @@ export async function removeEndpoint(
   meta: StaffMeta,
   endpoint: string,
 ): Promise<Outcome<Done<{ readonly endpointUrl: string }>>> {
-  const refused = notChanged(await core.webhooks.unsubscribe(meta, endpoint), endpoint);
-  if (refused) return refused;
+  const changed = await core.webhooks.unsubscribe(meta, endpoint);
+  if ('refused' in changed) return subscribedBy(changed) as NotDone;
   const result = { endpointUrl: endpoint };
   return { result, parameters: {}, completed: 'the endpoint is unsubscribed' };
 }
@@ -387,9 +324,8 @@ export async function queueEndpointTest(
   endpoint: string,
   tests: Pick<TestDeliveries, 'send'>,
 ): Promise<Outcome<Done<null>>> {
-  const subscription = await subscribed(core, scope, endpoint);
+  const subscription = await enabled(core, scope, endpoint);
   if (subscription instanceof NotDone) return subscription;
-  if (subscription.disabled !== null) return refusedEndpoint(IS_DISABLED);
   await tests.send(scope, subscription, newId());
   return { result: null, parameters: {}, completed: 'a test event is on its way' };
 }
@@ -403,7 +339,13 @@ function typesIn(types: readonly string[]): Outcome<readonly WebhookType[] | nul
   return known.length === 0 ? null : known;
 }
 
-const IS_DISABLED = 'the endpoint is disabled: enable it first';
+/** A subscription that deliveries go to. */
+export async function enabled({ webhooks }: WebhookCore, scope: Scope, endpoint: string) {
+  const found = (await webhooks.find(scope, endpoint)) ?? NOT_FOUND;
+  return found instanceof NotDone || found.disabled === null
+    ? found
+    : refusedEndpoint('the endpoint is disabled: enable it first');
+}
 
-const refusedEndpoint = (...reasons: readonly string[]): NotDone =>
+export const refusedEndpoint = (...reasons: readonly string[]): NotDone =>
   new NotDone({ code: 'ENDPOINT_REFUSED', reasons });

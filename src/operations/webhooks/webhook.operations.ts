@@ -30,9 +30,12 @@ import {
   serviceOperation,
   type Operation,
   type ScopedContext,
+  get,
+  post,
+  remove,
 } from '../registry/operation.js';
 import { listenToWebhooks } from './listen-to-webhooks.js';
-import { isAccepted, sendSample, testEndpoint, type SentSample } from './send-samples.js';
+import { isAccepted, sendSample, testEndpoint } from './send-samples.js';
 import {
   addEndpoint,
   enableEndpoint,
@@ -42,9 +45,6 @@ import {
   showDeliveries,
   showDelivery,
   showEndpoints,
-  type ShownAttempt,
-  type ShownDelivery,
-  type ShownEndpoint,
 } from './webhook-commands.js';
 
 const url = textUpTo(2_000);
@@ -78,24 +78,24 @@ const having = (...members: readonly string[]) => ({
 const deliveryId = (context: ScopedContext, id: string) =>
   fullId(context, id, idsOf(context.core.pool, 'ledger.webhook_deliveries', context.scope));
 
-export const webhookOperations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   ledgerOperation({
     name: 'webhook list',
     summary: 'endpoints: state, waiting and dead deliveries',
     members: {},
     roles: ['support'],
-    route: { method: 'GET', path: 'webhooks/{tenant}' },
+    route: get('webhooks/{tenant}'),
     examples: ['webhook list acme'],
+    run: ({ core, scope }) => showEndpoints(core, scope),
     columns: [
       ['url', 'endpointUrl'],
-      ['name', 'name'],
-      ['types', ({ eventTypes }: ShownEndpoint) => eventTypes?.join(', ') ?? 'all'],
-      ['state', 'state'],
+      'name',
+      ['types', ({ eventTypes }) => eventTypes?.join(', ') ?? 'all'],
+      'state',
       ['waiting', 'waiting', 'amount'],
       ['dead', 'dead', 'amount'],
       ['last success', 'lastSuccess'],
     ],
-    run: ({ core, scope }) => showEndpoints(core, scope),
   }),
   recordedOperation({
     name: 'webhook add',
@@ -128,14 +128,10 @@ export const webhookOperations: readonly Operation[] = [
       ),
     },
     roles: ['support'],
-    route: { method: 'POST', path: 'webhooks/{tenant}', status: 201 },
+    route: { ...post('webhooks/{tenant}'), status: 201 },
     examples: ['webhook add acme --endpoint https://shop.example/hooks --types reward.created'],
-    record: ({ core, payments, meta }, { endpointUrl: to, name, eventTypes }) =>
-      payments
-        .guard()
-        .then((guard) =>
-          addEndpoint(core, guard, meta, { endpointUrl: to, name, types: eventTypes }),
-        ),
+    record: async ({ core, payments, meta }, { eventTypes: some, ...added }) =>
+      addEndpoint(core, await payments.guard(), meta, { ...added, types: some }),
     print,
   }),
   recordedOperation({
@@ -143,7 +139,7 @@ export const webhookOperations: readonly Operation[] = [
     summary: 'ends a subscription; its waiting deliveries are dropped',
     members: { endpointUrl },
     roles: ['support'],
-    route: { method: 'DELETE', path: 'webhooks/{tenant}', refusals: ['ENDPOINT_NOT_FOUND'] },
+    route: remove('webhooks/{tenant}', 'ENDPOINT_NOT_FOUND'),
     examples: ['webhook remove acme --endpoint https://shop.example/hooks'],
     record: ({ core, meta }, { endpointUrl: to }) => removeEndpoint(core, meta, to),
     said: ({ endpointUrl: to }) => `${to} is unsubscribed`,
@@ -154,11 +150,7 @@ export const webhookOperations: readonly Operation[] = [
     members: { endpointUrl },
     roles: ['support'],
     isLong: true,
-    route: {
-      method: 'POST',
-      path: 'webhooks/{tenant}/test',
-      refusals: ['ENDPOINT_NOT_FOUND'],
-    },
+    route: post('webhooks/{tenant}/test', 'ENDPOINT_NOT_FOUND'),
     examples: ['webhook test acme --endpoint https://shop.example/hooks'],
     record: (context, { endpointUrl: to }) => testEndpoint(context, to),
     said: ({ status, ms, reason }) => `${status ?? reason} after ${ms} ms`,
@@ -193,22 +185,17 @@ export const webhookOperations: readonly Operation[] = [
     ],
     roles: ['support'],
     isLong: true,
-    route: {
-      method: 'POST',
-      path: 'webhooks/{tenant}/trigger',
-      refusals: ['ENDPOINT_NOT_FOUND'],
-    },
+    route: post('webhooks/{tenant}/trigger', 'ENDPOINT_NOT_FOUND'),
     examples: [
       'webhook trigger acme reward.created',
       'webhook trigger acme user.created --forward-to http://127.0.0.1:4000/hooks',
     ],
+    record: sendSample,
     columns: [
       ['url', 'endpointUrl'],
-      ['answer', ({ status, reason }: SentSample) => status ?? reason],
+      ['answer', ({ status, reason }) => status ?? reason],
       ['ms', 'ms', 'amount'],
     ],
-    record: (context, { type, endpointUrl: to, forwardTo: receiver }) =>
-      sendSample(context, { type, endpointUrl: to, forwardTo: receiver }),
     ending: (sent) =>
       sent.every(isAccepted)
         ? undefined
@@ -225,22 +212,21 @@ export const webhookOperations: readonly Operation[] = [
       limit: limit(100),
     },
     roles: ['support'],
-    route: { method: 'GET', path: 'webhooks/{tenant}/deliveries' },
+    route: get('webhooks/{tenant}/deliveries'),
     examples: [
       'webhook deliveries acme --state DEAD --since 2026-01-31',
       'webhook deliveries acme --limit 20',
     ],
+    run: ({ core, scope }, selection) => showDeliveries(core, scope, selection),
     columns: [
-      ['id', 'id'],
-      ['type', 'type'],
-      ['url', ({ endpointUrl: to }: ShownDelivery) => to ?? '(unsubscribed)'],
-      ['state', 'state'],
+      'id',
+      'type',
+      ['url', ({ endpointUrl: to }) => to ?? '(unsubscribed)'],
+      'state',
       ['attempts', 'attempts', 'amount'],
       ['next', 'nextAttemptAt'],
-      ['created', 'created'],
+      'created',
     ],
-    run: ({ core, scope }, { endpoint: to, state, type, since: from, limit: most }) =>
-      showDeliveries(core, scope, { endpoint: to, state, type, since: from, limit: most }),
   }),
   ledgerOperation({
     name: 'webhook show',
@@ -248,11 +234,7 @@ export const webhookOperations: readonly Operation[] = [
     members: { delivery: help(text, DELIVERY) },
     positions: ['delivery'],
     roles: ['support'],
-    route: {
-      method: 'GET',
-      path: 'webhooks/{tenant}/deliveries/{delivery}',
-      refusals: ['DELIVERY_NOT_FOUND'],
-    },
+    route: get('webhooks/{tenant}/deliveries/{delivery}', 'DELIVERY_NOT_FOUND'),
     examples: ['webhook show acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
     run: async (context, { delivery: one }) => {
       const id = await deliveryId(context, one);
@@ -263,7 +245,7 @@ export const webhookOperations: readonly Operation[] = [
       printer.table(
         [
           ['attempt', 'at'],
-          ['answer', ({ status, reason }: ShownAttempt) => status ?? reason],
+          ['answer', ({ status, reason }) => status ?? reason],
           ['ms', 'ms', 'amount'],
         ],
         attempts,
@@ -300,11 +282,7 @@ export const webhookOperations: readonly Operation[] = [
       },
     ],
     roles: ['support'],
-    route: {
-      method: 'POST',
-      path: 'webhooks/{tenant}/resend',
-      refusals: ['ENDPOINT_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
-    },
+    route: post('webhooks/{tenant}/resend', 'ENDPOINT_NOT_FOUND', 'DELIVERY_NOT_FOUND'),
     examples: [
       'webhook resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11',
       'webhook resend acme --endpoint https://shop.example/hooks --since 2026-01-31',
@@ -322,11 +300,7 @@ export const webhookOperations: readonly Operation[] = [
     summary: 'deliveries to a disabled endpoint begin again',
     members: { endpoint },
     roles: ['support'],
-    route: {
-      method: 'POST',
-      path: 'webhooks/{tenant}/enable',
-      refusals: ['ENDPOINT_NOT_FOUND'],
-    },
+    route: post('webhooks/{tenant}/enable', 'ENDPOINT_NOT_FOUND'),
     examples: ['webhook enable acme --endpoint https://shop.example/hooks'],
     record: ({ core, meta }, { endpoint: to }) => enableEndpoint(core, meta, to),
   }),
@@ -338,21 +312,12 @@ export const webhookOperations: readonly Operation[] = [
       grace: help(duration.default('24h'), 'how long the old one signs as well; 0 ends it now'),
     },
     roles: ['support'],
-    route: {
-      method: 'POST',
-      path: 'webhooks/{tenant}/rotate-secret',
-      refusals: ['ENDPOINT_NOT_FOUND'],
-    },
+    route: post('webhooks/{tenant}/rotate-secret', 'ENDPOINT_NOT_FOUND'),
     examples: ['webhook rotate-secret acme --endpoint https://shop.example/hooks --grace 24h'],
-    record: async (context, { endpoint: to, grace }) => {
-      const rotated = await rotateEndpointSecret(context.core, context.meta, {
-        endpoint: to,
-        grace,
-      });
-      context.note(
-        `A secret is shown once, when it is made. The one before signs as well for ${grace}.`,
-      );
-      return rotated;
+    record: ({ core, meta, note }, request) => {
+      const { grace } = request;
+      note(`A secret is shown once, when it is made. The one before signs as well for ${grace}.`);
+      return rotateEndpointSecret(core, meta, request);
     },
   }),
   serviceOperation({
@@ -361,7 +326,7 @@ export const webhookOperations: readonly Operation[] = [
     members: { grace: help(duration.default('7d'), 'how long the key before is served') },
     roles: ['support'],
     isRecorded: true,
-    route: { method: 'POST', path: 'webhooks/rotate-signing-key' },
+    route: post('webhooks/rotate-signing-key'),
     examples: ['webhook rotate-signing-key --grace 7d'],
     run: ({ core, by }, { grace }) =>
       new SigningKeys(core.pool, core.webhookKeysSealer).rotate(msOf(grace), shownStaff(by)),
@@ -374,7 +339,6 @@ export const webhookOperations: readonly Operation[] = [
     roles: ['support'],
     output: 'stream',
     examples: ['webhook listen acme --mode test --forward-to http://127.0.0.1:4000/hooks'],
-    run: (context, { forwardTo: to, types: some, json: isJson }) =>
-      listenToWebhooks(context, { types: some, forwardTo: to, json: isJson }),
+    run: listenToWebhooks,
   }),
 ];

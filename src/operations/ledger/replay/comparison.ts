@@ -3,8 +3,13 @@ import { canonicalJson } from '../../../foundation/canonical-json.js';
 import type { ProjectionFold } from '../../../projecting/generations/log-fold.js';
 import type { Row } from '../../../projecting/projector.js';
 import { PRESENCE, rowName, type Finding } from './difference.js';
-import type { Place, ReadModelSnapshot } from './live-rows.js';
-import { accountOf, ownerOf, type RowOwner } from './row-owner.js';
+import {
+  accountOf,
+  ownerOf,
+  type Place,
+  type ReadModelSnapshot,
+  type RowOwner,
+} from './live-rows.js';
 
 /** The accounts of a replay, and what is known of them. */
 export class ReplayedAccounts {
@@ -140,14 +145,10 @@ class ComparedTable {
     return forgotten.size > 0 && rows.some((row) => isAnyIn(forgotten, Object.values(row ?? {})));
   }
 
-  private columns(ledger: Row, live: Row): readonly Pick<Finding, 'column' | 'ledger' | 'live'>[] {
+  private columns(ledger: Row, live: Row): readonly Values[] {
     return Object.keys(this.place.table.columns)
       .filter((column) => !this.isSame(ledger[column], live[column]))
-      .map((column) => ({
-        column,
-        ledger: ledger[column] ?? null,
-        live: live[column] ?? null,
-      }));
+      .map((column) => ({ column, ledger: ledger[column] ?? null, live: live[column] ?? null }));
   }
 
   private isSame(ledger: unknown, live: unknown): boolean {
@@ -167,10 +168,9 @@ const SCOPE: ReadonlySet<string> = new Set(['tenant', 'mode']);
 const isAnyIn = (wanted: ReadonlySet<unknown>, values: readonly unknown[]): boolean =>
   values.some((value) => wanted.has(value));
 
-const presence = (
-  ledger: Row | undefined,
-  live: Row | undefined,
-): Pick<Finding, 'column' | 'ledger' | 'live'> => ({
+type Values = Pick<Finding, 'column' | 'ledger' | 'live'>;
+
+const presence = (ledger: Row | undefined, live: Row | undefined): Values => ({
   ledger: ledger ? PRESENCE.present : PRESENCE.missing,
   live: live ? PRESENCE.present : PRESENCE.missing,
 });

@@ -1,7 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
 import { accounts } from '../../../../projections/accounts/table.js';
-import type { Scope } from '../../../domain/scope.js';
+import type { AccountRef, Scope } from '../../../domain/scope.js';
+import { accountOfId } from '../../../privacy/keyed-names.js';
 import { beginSnapshot, endSnapshot } from '../../../postgres/transaction.js';
 import { liveCheckpoints, type Checkpoint } from '../../../projecting/checkpoints.js';
 import { countUnfinishedErasures } from '../../../projecting/following/erasure-pieces.js';
@@ -10,7 +11,37 @@ import { followedGenerations } from '../../../projecting/generations/live-genera
 import { quoted, schemaOf } from '../../../projecting/identifiers.js';
 import type { ReadModelTable, Row } from '../../../projecting/projector.js';
 import { NotDone, type Outcome } from '../../outcome.js';
-import type { RowOwner } from './row-owner.js';
+
+/** The column by which a row says whose it is. */
+export interface RowOwner {
+  readonly column: string;
+  /** An id that begins with its account's hash. */
+  readonly isWithin?: boolean;
+  readonly isPerson?: boolean;
+}
+
+const OWNERS: readonly RowOwner[] = [
+  { column: 'account_ref' },
+  { column: 'referred_account_ref' },
+  { column: 'reward_id', isWithin: true },
+  { column: 'person', isPerson: true },
+];
+
+/** Undefined: its rows are of several accounts, or of none. */
+export const ownerOf = ({ columns }: ReadModelTable): RowOwner | undefined =>
+  OWNERS.find(({ column }) => Object.hasOwn(columns, column));
+
+/** The account that a row is of; undefined: unknown. */
+export function accountOf(
+  row: Row,
+  { column, isWithin, isPerson }: RowOwner,
+  accountsOfPersons: ReadonlyMap<string, AccountRef>,
+): AccountRef | undefined {
+  const name = row[column];
+  if (typeof name !== 'string') return undefined;
+  if (isWithin) return accountOfId(name);
+  return isPerson ? accountsOfPersons.get(name) : name;
+}
 
 /** A table of a read model. */
 export interface Place {
@@ -48,12 +79,8 @@ export class ReadModelSnapshot {
     const client = await pool.connect();
     try {
       await beginSnapshot(client);
-      const checkpoints = new Map(
-        (await liveCheckpoints(client, accountProjectors)).map((checkpoint) => [
-          checkpoint.projection,
-          checkpoint,
-        ]),
-      );
+      const live = await liveCheckpoints(client, accountProjectors);
+      const checkpoints = new Map(live.map((checkpoint) => [checkpoint.projection, checkpoint]));
       const refused = await refusalOf(client, checkpoints);
       if (refused !== undefined) {
         client.release(true);
@@ -78,9 +105,9 @@ export class ReadModelSnapshot {
        where tenant = current_setting('replay.tenant') and mode = current_setting('replay.mode')`,
     );
     for (let count = ROWS; count === ROWS;) {
-      const { rows } = await this.client.query<Found>(`fetch forward ${ROWS} from ${CURSOR}`);
+      const rows = await this.found(`fetch forward ${ROWS} from ${CURSOR}`);
       count = rows.length;
-      yield rows.map(({ row }) => row);
+      yield rows;
     }
     await this.client.query(`close ${CURSOR}`);
   }
@@ -95,13 +122,11 @@ export class ReadModelSnapshot {
     const condition = isWithin
       ? `${named} >= o.name and ${named} < o.name || 'g'`
       : `${named} = o.name`;
-    for (const some of inChunks(names)) {
-      const { rows } = await this.client.query<Found>(
+    for (const some of inChunks(names))
+      yield this.found(
         `select to_json(t) as "row" from unnest($1::text[]) as o (name) join ${this.nameOf(place)} t on ${condition}`,
         [some],
       );
-      yield rows.map(({ row }) => row);
-    }
   }
 
   /** The rows that have the keys of these, in any tenant and mode. */
@@ -109,13 +134,11 @@ export class ReadModelSnapshot {
     const { primaryKey } = place.table;
     const parameters = primaryKey.map((_, index) => `$${index + 1}::text[]`).join(', ');
     const names = primaryKey.map(quoted).join(', ');
-    for (const some of inChunks(like)) {
-      const { rows } = await this.client.query<Found>(
+    for (const some of inChunks(like))
+      yield this.found(
         `select to_json(t) as "row" from ${this.nameOf(place)} t join unnest(${parameters}) as k (${names}) using (${names})`,
         primaryKey.map((column) => some.map((row) => String(row[column]))),
       );
-      yield rows.map(({ row }) => row);
-    }
   }
 
   /** Number of accounts in the read model, for estimating the remaining work. */
@@ -131,13 +154,14 @@ export class ReadModelSnapshot {
     return endSnapshot(this.client);
   }
 
+  private async found(query: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    const { rows } = await this.client.query<{ readonly row: Row }>(query, [...values]);
+    return rows.map(({ row }) => row);
+  }
+
   private nameOf({ readModel, table }: Place): string {
     return placeOf(schemaOf(readModel, this.checkpoints.get(readModel)?.generation ?? 0), table);
   }
-}
-
-interface Found {
-  readonly row: Row;
 }
 
 function* inChunks<T>(items: readonly T[]): Generator<readonly T[]> {

@@ -16,15 +16,7 @@ import { explain } from './explanation.js';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
 import { type ReadModelSnapshot } from './live-rows.js';
 
-export interface Replay {
-  /** The end of the folded part of the log; null: the log is empty. */
-  readonly position: Position | null;
-  /** Number of folded account events. */
-  readonly events: number;
-  /** Accounts of an earlier selection that changed since: folded, and compared with nothing. */
-  readonly notCompared: number;
-  readonly differences: readonly Difference[];
-}
+export type Replay = ReturnType<ReplayRun['result']>;
 
 export interface ReplayOptions {
   readonly signal?: AbortSignal;
@@ -246,11 +238,19 @@ export class ReplayRun {
     return new NotDone({ code: 'REPLAY_STOPPED', differences, accounts, resumeFrom });
   }
 
-  private result(): Replay {
+  result() {
     const { events, differences, accounts } = this;
     const { asked, until } = this.selection;
     const reached = until === undefined ? this.positions[0] : this.newest;
     const notCompared = [...accounts.changed].filter((account) => accounts.has(account)).length;
-    return { position: asked ?? reached ?? null, events, notCompared, differences };
+    return {
+      /** The end of the folded part of the log; null: the log is empty. */
+      position: asked ?? reached ?? null,
+      /** Number of folded account events. */
+      events,
+      /** Accounts of an earlier selection that changed since: folded, and compared with nothing. */
+      notCompared,
+      differences: differences as readonly Difference[],
+    };
   }
 }
