@@ -225,14 +225,9 @@ export const tenantOperations: readonly Operation[] = [
       const tenant = await tenantNamed(core, alias);
       if (tenant instanceof NotDone) return tenant;
       if (changes === undefined) return shownFormats(tenant.units.formats);
-      const frame = {
-        scope: { tenant: alias, mode: 'live' },
-        by,
-        operation: UNITS.name,
-        warn,
-      } as const;
-      return auditedOn(core, frame, () =>
-        changeFormats(core, tenant, { changes, keepsOthers: true }),
+      const scope = { tenant: alias, mode: 'live' } as const;
+      return auditedOn(core, { scope, by, operation: UNITS.name, warn }, () =>
+        changeFormats(core, tenant, changedUnits(tenant.units.formats, changes)),
       );
     },
     columns: [
@@ -252,7 +247,7 @@ export const tenantOperations: readonly Operation[] = [
       const tenant = await tenantNamed(core, alias);
       return tenant instanceof NotDone
         ? tenant
-        : changeFormats(core, tenant, { changes, keepsOthers: false });
+        : changeFormats(core, tenant, changedUnits([], changes));
     },
     columns: [],
   }),
