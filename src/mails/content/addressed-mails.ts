@@ -96,7 +96,7 @@ export class AddressedMails {
       return notSent('the address is not one that the test mode may send to');
     const told = await this.told(planned, event, state);
     if (typeof told === 'string') return notSent(told);
-    const facts = { user, to, isListed, told: { ...told, currency: state.currency } };
+    const facts = { user, to, isListed, about: { ...told, currency: state.currency } };
     return { kind: 'made', mail: await this.mail(tenant, planned, facts) };
   }
 
@@ -113,23 +113,23 @@ export class AddressedMails {
       user,
       to,
       isListed,
-      told,
+      about,
     }: {
       readonly user: UserState;
       readonly to: string;
       readonly isListed: boolean;
-      readonly told: Told & { readonly currency: string };
+      readonly about: Told & { readonly currency: string };
     },
   ): Promise<AddressedMail> {
     const { type, mode } = planned;
     const asked = user.profile?.locale ?? null;
     const { theme, locale } = await this.parts.themes.themeFor(tenant.alias, mode, asked);
     const unsubscribeUrl = this.parts.unsubscribing.linkOf(planned);
-    const units = { ...tenant.units, currency: told.currency };
-    const reward = told.reward && rewardInWords(told.reward, locale, units);
+    const units = { ...tenant.units, currency: about.currency };
+    const reward = about.reward && rewardInWords(about.reward, locale, units);
     const values = {
       ...this.valuesOfUser(tenant, planned, user),
-      'friend.name': nameOf(told.friend),
+      'friend.name': nameOf(about.friend),
       'reward.text': reward,
     };
     return {
