@@ -1,7 +1,7 @@
 import { timeNow } from '../../foundation/world.js';
 import { timeOf } from '../../operations/ledger/ledger-selection.js';
 import { NotDone } from '../../operations/outcome.js';
-import { paymentOperations } from '../../operations/payments/payment.operations.js';
+import { operations } from '../../operations/payments/payment.operations.js';
 import { showPayments } from '../../operations/payments/payment-commands.js';
 import {
   type PaymentDifference,
@@ -87,7 +87,7 @@ export class ConsolePaymentsController {
   async act(@TenantCall() call: TenantCall): Promise<string> {
     const { form, scope } = call;
     const action = form.text('action');
-    const operation = paymentOperations.find(({ name }) => name === `payment ${action}`);
+    const operation = operations.find(({ name }) => name === `payment ${action}`);
     if (!operation?.isRecorded) throw badRequest('action: one of the buttons');
     if (!hasRole(call.operator, operation.roles)) throw new ApiError('FORBIDDEN');
     const path = `${call.tenantPath}/payments`;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { COUNTED_CALLS, PUBLIC_USERS, type CountedCall } from '../../domain/tenant/open-rules.js';
 import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
-import { shownFormats } from '../../domain/tenant/unit-settings.js';
+import { shownFormats, type UnitFormat } from '../../domain/tenant/unit-settings.js';
 import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, settingsRefused } from '../outcome.js';
@@ -229,7 +229,7 @@ export const operations: readonly Operation[] = [
       if (changes === undefined) return shownFormats(tenant.units.formats);
       const scope = { tenant: alias, mode: 'live' } as const;
       return auditedOn(core, { scope, by, operation: UNITS.name, warn }, () =>
-        changeFormats(core, tenant, { changes, keepsOthers: true }),
+        changeFormats(core, tenant, changedUnits(tenant.units.formats, changes)),
       );
     },
     columns: ['unit', ['currency', ({ currency }) => currency ?? OF_CREDIT], 'digits'],
@@ -245,7 +245,7 @@ export const operations: readonly Operation[] = [
       const tenant = await tenantNamed(core, alias);
       return tenant instanceof NotDone
         ? tenant
-        : changeFormats(core, tenant, { changes, keepsOthers: false });
+        : changeFormats(core, tenant, changedUnits<UnitFormat>([], changes));
     },
     columns: [],
   }),
