@@ -371,51 +371,29 @@ describe('token sign', () => {
 
 test('a tenant sets how people see its units, and what support may grant', async () => {
   await running.service.createTenant({ alias: 'units' });
-  const units = async (...words: readonly string[]) =>
-    json('tenant', 'units', 'units', ...words) as unknown as readonly object[];
+  const units = (...words: readonly string[]) => json('tenant', 'units', 'units', ...words);
   const cents = { unit: 'CENTS', currency: null, digits: 2 };
   const miles = { unit: 'Miles', currency: 'EUR', digits: 0 };
   expect(await units()).toEqual([cents]);
-  expect(await units('--set', 'cents=USD:3', 'Miles=EUR:0')).toEqual([
-    { unit: 'CENTS', currency: 'USD', digits: 3 },
-    miles,
-  ]);
+  const own = { unit: 'CENTS', currency: 'USD', digits: 3 };
+  expect(await units('--set', 'cents=USD:3', 'Miles=EUR:0')).toEqual([own, miles]);
   expect(await units('--set', 'CENTS=none')).toEqual([cents, miles]);
-  const update = (...limits: readonly string[]) =>
-    json('tenant', 'update', 'units', '--grant-limit', ...limits);
-  await update('CENTS=500', 'Miles=0');
-  expect(await update('cents=none')).toMatchObject({
-    units: [cents, miles],
-    grantLimits: { Miles: 0 },
-    testClock: null,
-  });
-  for (const words of [
-    ['CENTS=USX:2'],
-    ['CENTS=USD:5'],
-    ['=USD:2'],
-    ['CENTS'],
-    ['A=USD:2', 'a=none'],
-  ])
+  const limit = ['tenant', 'update', 'units', '--grant-limit'] as const;
+  await json(...limit, 'CENTS=500', 'Miles=0');
+  const after = { units: [cents, miles], grantLimits: { Miles: 0 }, testClock: null };
+  expect(await json(...limit, 'cents=none')).toMatchObject(after);
+  for (const words of [['C=USX:2'], ['C=USD:5'], ['=USD:2'], ['C'], ['A=USD:2', 'a=none']])
     expect(await refused('tenant', 'units', 'units', '--set', ...words)).toMatch(/^--set /);
-  expect(await refused('tenant', 'update', 'units', '--grant-limit', 'CENTS=1.5')).toMatch(
-    /^--grant-limit takes/,
-  );
+  expect(await refused(...limit, 'CENTS=1.5')).toMatch(/^--grant-limit takes/);
 });
 
 test('a tenant sets the rules of its open endpoints', async () => {
   await running.service.createTenant({ alias: 'rules' });
   const update = (...words: readonly string[]) => json('tenant', 'update', 'rules', ...words);
+  const origin = ['--allow-origin', 'https://shop.example'];
+  const limits = ['--rate-limit', 'code=5', 'apply-code=0'];
   expect(
-    await update(
-      '--token-expiry',
-      '--allow-origin',
-      'https://shop.example',
-      '--rate-limit',
-      'code=5',
-      'apply-code=0',
-      '--public-user',
-      'minimal',
-    ),
+    await update('--token-expiry', ...origin, ...limits, '--public-user', 'minimal'),
   ).toMatchObject({
     publicUser: 'minimal',
     tokensMustExpire: true,

@@ -30,9 +30,6 @@ export interface ChangeUnitSettings extends Partial<UnitSettings> {
   readonly now: number;
 }
 
-/** Of each list. */
-export const UNITS_MAX = 100;
-
 export const NO_UNIT_SETTINGS: UnitSettings = { formats: [], grantLimits: [] };
 
 export function changeUnitSettings(
@@ -46,7 +43,7 @@ export function changeUnitSettings(
 }
 
 export const CENTS = 'CENTS';
-const CENTS_DIGITS = 2;
+export const CENTS_DIGITS = 2;
 
 /**
  * How people see amounts of a unit. CENTS without a format of its own has the currency of the

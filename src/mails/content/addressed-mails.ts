@@ -96,16 +96,8 @@ export class AddressedMails {
       return notSent('the address is not one that the test mode may send to');
     const told = await this.told(planned, event, state);
     if (typeof told === 'string') return notSent(told);
-    return {
-      kind: 'made',
-      mail: await this.mail(tenant, planned, {
-        user,
-        to,
-        isListed,
-        told,
-        currency: state.currency,
-      }),
-    };
+    const facts = { user, to, isListed, about: { ...told, currency: state.currency } };
+    return { kind: 'made', mail: await this.mail(tenant, planned, facts) };
   }
 
   /** The same for every attempt and every resend, whatever the theme says by then. */
@@ -121,27 +113,23 @@ export class AddressedMails {
       user,
       to,
       isListed,
-      told,
-      currency,
+      about,
     }: {
       readonly user: UserState;
       readonly to: string;
       readonly isListed: boolean;
-      readonly told: Told;
-      readonly currency: string;
+      readonly about: Told & { readonly currency: string };
     },
   ): Promise<AddressedMail> {
     const { type, mode } = planned;
     const asked = user.profile?.locale ?? null;
     const { theme, locale } = await this.parts.themes.themeFor(tenant.alias, mode, asked);
     const unsubscribeUrl = this.parts.unsubscribing.linkOf(planned);
-    const reward =
-      told.reward === null
-        ? null
-        : rewardInWords(told.reward, locale, { ...tenant.units, currency });
+    const units = { ...tenant.units, currency: about.currency };
+    const reward = about.reward && rewardInWords(about.reward, locale, units);
     const values = {
       ...this.valuesOfUser(tenant, planned, user),
-      'friend.name': nameOf(told.friend),
+      'friend.name': nameOf(about.friend),
       'reward.text': reward,
     };
     return {

@@ -8,7 +8,7 @@ import {
   type CountedCall,
   type PublicUser,
 } from '../../domain/tenant/open-rules.js';
-import { UNITS_MAX, type GrantLimit } from '../../domain/tenant/unit-settings.js';
+import type { GrantLimit } from '../../domain/tenant/unit-settings.js';
 import type { OpenTenant, TenantCommand } from '../../domain/tenant/tenant.decider.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { reasonsOf, refused, type Refused } from '../../domain/refusal.js';
@@ -233,8 +233,7 @@ export const refusedSettings = (refusal: Refused): NotDone =>
 
 const REASON_MAX = 1_000;
 
-export const changedBefore = (what: string): Refused =>
-  refused('CHANGED_MEANWHILE', changedText(what));
+const changedBefore = (what: string): Refused => refused('CHANGED_MEANWHILE', changedText(what));
 
 const changedText = (what: string): string =>
   `somebody has changed ${what} meanwhile: look at it first`;
@@ -323,8 +322,7 @@ const tokenTimeOf = (
   timeOf('tokensNotBefore', tokensNotBefore === '' ? undefined : tokensNotBefore, now);
 
 function faultsOf(settings: TenantSettings): readonly string[] {
-  const { allowedOrigins, grantLimits, mail, mailTestTo, mailDomains, publicUser, rateLimits } =
-    settings;
+  const { allowedOrigins, mail, mailTestTo, mailDomains, publicUser, rateLimits } = settings;
   const faults: string[] = [];
   for (const call of COUNTED_CALLS)
     if (!/^\d{1,9}$/.test(rateLimits[call]))
@@ -339,7 +337,6 @@ function faultsOf(settings: TenantSettings): readonly string[] {
     faults.push(`mails of the test mode: up to ${TEST_ADDRESSES_MAX} e-mail addresses, one a line`);
   if (mailDomains.length > MAIL_DOMAINS_MAX || !mailDomains.every(isMailDomain))
     faults.push(`domains of senders: up to ${MAIL_DOMAINS_MAX} such as shop.example, one a line`);
-  if (grantLimits.length > UNITS_MAX) faults.push(`grants of support: up to ${UNITS_MAX} units`);
   if (!PUBLIC_USERS.includes(publicUser))
     faults.push(`public user: one of ${PUBLIC_USERS.join(', ')}`);
   return faults;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { COUNTED_CALLS, PUBLIC_USERS, type CountedCall } from '../../domain/tenant/open-rules.js';
 import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
-import { shownFormats } from '../../domain/tenant/unit-settings.js';
+import { shownFormats, type UnitFormat } from '../../domain/tenant/unit-settings.js';
 import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, settingsRefused } from '../outcome.js';
@@ -225,14 +225,9 @@ export const tenantOperations: readonly Operation[] = [
       const tenant = await tenantNamed(core, alias);
       if (tenant instanceof NotDone) return tenant;
       if (changes === undefined) return shownFormats(tenant.units.formats);
-      const frame = {
-        scope: { tenant: alias, mode: 'live' },
-        by,
-        operation: UNITS.name,
-        warn,
-      } as const;
-      return auditedOn(core, frame, () =>
-        changeFormats(core, tenant, { changes, keepsOthers: true }),
+      const scope = { tenant: alias, mode: 'live' } as const;
+      return auditedOn(core, { scope, by, operation: UNITS.name, warn }, () =>
+        changeFormats(core, tenant, changedUnits(tenant.units.formats, changes)),
       );
     },
     columns: [
@@ -252,7 +247,7 @@ export const tenantOperations: readonly Operation[] = [
       const tenant = await tenantNamed(core, alias);
       return tenant instanceof NotDone
         ? tenant
-        : changeFormats(core, tenant, { changes, keepsOthers: false });
+        : changeFormats(core, tenant, changedUnits<UnitFormat>([], changes));
     },
     columns: [],
   }),

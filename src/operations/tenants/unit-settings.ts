@@ -3,19 +3,18 @@ import { isCurrency } from '../../domain/currencies.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import {
   CENTS,
-  UNITS_MAX,
+  CENTS_DIGITS,
   shownFormats,
   sortedByUnit,
   type UnitFormat,
 } from '../../domain/tenant/unit-settings.js';
 import type { MoneyFormat } from '../../domain/money.js';
 import { isUnit, trimmedUnit, unitKey } from '../../domain/units.js';
-import { digestOf } from '../../foundation/canonical-json.js';
 import { timeNow } from '../../foundation/world.js';
 import type { Core } from '../../stores/core.js';
 import type { Done } from '../audited.js';
-import { settingsRefused, type Outcome } from '../outcome.js';
-import { changedBefore, refusedSettings } from './tenant-settings.js';
+import type { Outcome } from '../outcome.js';
+import { refusedSettings } from './tenant-settings.js';
 
 /** The settings of a tenant's units, as operators name them. */
 
@@ -33,10 +32,6 @@ const unitIn = (text: string): string | undefined => {
   return unitKey(unit) === unitKey(CENTS) ? CENTS : unit;
 };
 
-const namesEachOnce = (changes: readonly { readonly unit: string }[]): boolean =>
-  new Set(changes.map(({ unit }) => unitKey(unit))).size === changes.length;
-const TWICE = 'names a unit twice';
-
 /** Words `unit=value`, or `unit=none`. @param form of such a word, for people. */
 const wordsPerUnit = <T>(form: string, valueIn: (text: string) => T | undefined) =>
   z
@@ -49,8 +44,10 @@ const wordsPerUnit = <T>(form: string, valueIn: (text: string) => T | undefined)
         return z.NEVER;
       }),
     )
-    .max(UNITS_MAX, `takes at most ${UNITS_MAX} units`)
-    .refine(namesEachOnce, TWICE);
+    .refine(
+      (changes) => new Set(changes.map(({ unit }) => unitKey(unit))).size === changes.length,
+      'names a unit twice',
+    );
 
 export const formatWords = wordsPerUnit(
   `unit=currency:digits with a currency of ISO 4217 and 0 to ${DIGITS_MAX} digits`,
@@ -70,28 +67,15 @@ export const grantLimitWords = wordsPerUnit('unit=n with a whole number', (text)
 
 /** All formats of a tenant, as `tenant units` shows them. */
 export const formatList = z
-  .array(
-    z
-      .strictObject({
-        unit: z
-          .string()
-          .refine((text) => unitIn(text) !== undefined, 'must be a unit of 1 to 64 characters')
-          .transform((text) => unitIn(text) ?? text),
-        currency: z.string().nullable(),
-        digits: z.int('must be a whole number').min(0).max(DIGITS_MAX),
-      })
-      .refine(
-        ({ unit, currency, digits }) =>
-          currency === null ? unit === CENTS && digits === 2 : isCurrency(currency),
-        'the currency must be one of ISO 4217; null only for CENTS, with 2 digits',
-      )
-      .transform(({ unit, currency, digits }): UnitChange<MoneyFormat> => ({
-        unit,
-        value: currency === null ? null : { currency, digits },
-      })),
+  .array(z.strictObject({ unit: z.string(), currency: z.string().nullable(), digits: z.int() }))
+  .transform((list) =>
+    list.map(({ unit, currency, digits }) =>
+      currency === null && digits === CENTS_DIGITS
+        ? `${unit}=none`
+        : `${unit}=${currency}:${digits}`,
+    ),
   )
-  .max(UNITS_MAX, `takes at most ${UNITS_MAX} units`)
-  .refine(namesEachOnce, TWICE);
+  .pipe(formatWords);
 
 /** The list with the changes, sorted by unit. */
 export function changedUnits<T extends { readonly unit: string }>(
@@ -105,35 +89,17 @@ export function changedUnits<T extends { readonly unit: string }>(
   ]);
 }
 
-/** Changes the formats of a tenant. @param keepsOthers formats that are not named stay. */
+/** Replaces the formats of a tenant. @returns those of the units that people see in one. */
 export async function changeFormats(
   core: Pick<Core, 'tenantCommands'>,
-  { alias, units: { formats: before } }: OpenTenant,
-  { changes, keepsOthers }: FormatChanges,
+  { alias }: OpenTenant,
+  formats: readonly UnitFormat[],
 ): Promise<Outcome<Done<ReturnType<typeof shownFormats>>>> {
-  const formats = changedUnits<UnitFormat>(keepsOthers ? before : [], changes);
-  if (formats.length > UNITS_MAX) return settingsRefused(`formats: up to ${UNITS_MAX} units`);
   const command = { type: 'ChangeUnitSettings', formats, now: timeNow() } as const;
-  const changed = await core.tenantCommands.execute(alias, command, (current) =>
-    Promise.resolve(
-      digestOf(current.units.formats) === digestOf(before)
-        ? undefined
-        : changedBefore('the formats'),
-    ),
-  );
+  const changed = await core.tenantCommands.execute(alias, command);
   if ('refused' in changed) return refusedSettings(changed);
-  const result = shownFormats(changed.units.formats);
-  const set = changes.map(({ unit, value }) => `${unit}=${value ? textOf(value) : 'none'}`);
-  return {
-    result,
-    parameters: { set: set.join(', ') },
-    completed: 'the formats of units are changed',
-  };
+  const words = formats.map(({ unit, currency, digits }) => `${unit}=${currency}:${digits}`);
+  const parameters = { formats: words.join(', ') };
+  const completed = 'the formats of units are changed';
+  return { result: shownFormats(changed.units.formats), parameters, completed };
 }
-
-export interface FormatChanges {
-  readonly changes: readonly UnitChange<MoneyFormat>[];
-  readonly keepsOthers: boolean;
-}
-
-const textOf = ({ currency, digits }: MoneyFormat): string => `${currency}:${digits}`;
