@@ -24,10 +24,12 @@ type AnswerOf<M> = {
 
 /** The base of an answer's class, whose name is that of the shape in /openapi.json. */
 export function answerOf<M extends Members>(members: M): Type<AnswerOf<M>> {
-  class Answer {}
+  class Answer {
+    declare protected readonly members?: M;
+  }
   for (const [name, { described: options }] of Object.entries(members))
     ApiProperty(options as ApiPropertyOptions)(Answer.prototype, name);
-  return Answer as Type<AnswerOf<M>>;
+  return Answer as unknown as Type<AnswerOf<M>>;
 }
 
 export const described = <T>(options: object): Member<T> => ({ described: options });

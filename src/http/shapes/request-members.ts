@@ -59,7 +59,7 @@ export function OneOf(
 export function NestedList(shape: Shape, noun: string, max: number): PropertyDecorator {
   const read = (one: unknown): unknown => (isPlainObject(one) ? readShape(shape, one) : one);
   return applyDecorators(
-    // Kept up to one more than the limit, to refuse the number before the rules of each are checked.
+    // One more than the limit is enough to refuse the number before each is checked.
     Member((value) => (Array.isArray(value) ? value.slice(0, max + 1).map(read) : value)),
     Must(
       'hold objects',
