@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 
 declare const TYPE: unique symbol;
 
@@ -28,7 +28,7 @@ export function answerOf<M extends Members>(members: M): Type<AnswerOf<M>> {
     declare protected readonly members?: M;
   }
   for (const [name, { described: options }] of Object.entries(members))
-    ApiProperty(options as ApiPropertyOptions)(Answer.prototype, name);
+    ApiProperty(options)(Answer.prototype, name);
   return Answer as unknown as Type<AnswerOf<M>>;
 }
 

@@ -24,7 +24,8 @@ const HELPERS = {
   ): Handlebars.SafeString => {
     const suffix = typeof unit === 'string' ? unit : '';
     const { money } = (data as { readonly root: { readonly money?: Money } }).root;
-    const text = money?.(String((hash as { readonly of?: unknown }).of ?? suffix));
+    const { of = suffix } = hash as { readonly of?: string };
+    const text = money?.(of);
     return text !== undefined && (typeof value === 'number' || typeof value === 'bigint')
       ? figureElement(name, value, '', text(value).replace('-', '−'))
       : figureElement(name, value, suffix);

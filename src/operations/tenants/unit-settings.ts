@@ -1,15 +1,15 @@
 import * as z from 'zod';
-import { isCurrency } from '../../domain/currencies.js';
+import { CURRENCIES, isCurrency } from '../../domain/currencies.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import {
   CENTS,
-  CENTS_DIGITS,
   shownFormats,
   sortedByUnit,
   type UnitFormat,
 } from '../../domain/tenant/unit-settings.js';
 import type { MoneyFormat } from '../../domain/money.js';
-import { isUnit, trimmedUnit, unitKey } from '../../domain/units.js';
+import { isUnit, trimmedUnit, UNIT_LENGTH_MAX, unitKey } from '../../domain/units.js';
+import { trimmedPattern } from '../../foundation/outside-text.js';
 import { timeNow } from '../../foundation/world.js';
 import type { Core } from '../../stores/core.js';
 import type { Done } from '../audited.js';
@@ -25,6 +25,7 @@ export interface UnitChange<T> {
 }
 
 const DIGITS_MAX = 4;
+const UNIT_RULE = `takes 1 to ${UNIT_LENGTH_MAX} characters without control characters`;
 
 const unitIn = (text: string): string | undefined => {
   const unit = trimmedUnit(text);
@@ -65,14 +66,25 @@ export const grantLimitWords = wordsPerUnit('unit=n with a whole number', (text)
     : undefined,
 );
 
-/** All formats of a tenant, as `tenant units` shows them. */
+/**
+ * All formats of a tenant, as `tenant units` shows them; without a currency a unit has none. Of a
+ * unit that is named twice the last one counts.
+ */
 export const formatList = z
-  .array(z.strictObject({ unit: z.string(), currency: z.string().nullable(), digits: z.int() }))
+  .array(
+    z.strictObject({
+      unit: z
+        .string()
+        .refine((unit) => unitIn(unit) !== undefined, UNIT_RULE)
+        .meta({ pattern: trimmedPattern(UNIT_LENGTH_MAX) }),
+      currency: z.enum(CURRENCIES, 'takes a currency of ISO 4217').nullable(),
+      digits: z.int().min(0).max(DIGITS_MAX),
+    }),
+  )
   .transform((list) =>
-    list.map(({ unit, currency, digits }) =>
-      currency === null && digits === CENTS_DIGITS
-        ? `${unit}=none`
-        : `${unit}=${currency}:${digits}`,
+    [...new Map(list.map((format) => [unitKey(trimmedUnit(format.unit)), format])).values()].map(
+      ({ unit, currency, digits }) =>
+        currency === null ? `${unit}=none` : `${unit}=${currency}:${digits}`,
     ),
   )
   .pipe(formatWords);
