@@ -21,7 +21,6 @@ import { timeOf } from '../ledger/ledger-selection.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
-import type { OperationContext } from '../registry/operation.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
 
 /** Operations on payment providers: each returns the document that `--json` prints. */
@@ -111,7 +110,9 @@ export async function disconnectPayments(
 }
 
 /** Stopped, it ends after a page; what was recorded until then stays. */
-interface SyncRequest extends Partial<Pick<OperationContext, 'signal' | 'onProgress'>> {
+interface SyncRequest {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (phase: string, done: number, total?: number) => void;
   /** ISO 8601; default 30 days ago. */
   readonly since?: string | undefined;
 }
