@@ -37,7 +37,7 @@ export const described = <T>(options: object): Member<T> => ({ described: option
 export const text = described<string>({ type: 'string' });
 export const integer = described<number>({ type: 'integer' });
 /** Epoch milliseconds. */
-export const time = integer;
+export const time = described<number>({ type: 'integer' });
 export const flag = described<boolean>({ type: Boolean });
 export const texts = described<readonly string[]>({ type: [String] });
 

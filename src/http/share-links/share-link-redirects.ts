@@ -36,8 +36,7 @@ export class ShareLinkRedirects {
       this.owners.find(scope, code),
       this.tenants.find(scope.tenant),
     ]);
-    if (!owner || !tenant || owner.referrer.blocked)
-      throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+    if (!owner || !tenant || owner.referrer.blocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     const target = new URL(
       programOf(tenant, owner.programId)?.landingPage ??
         new ShareLinks(this.publicUrl(), scope).page(owner.code),
