@@ -112,7 +112,7 @@ test('a sample goes to the endpoints of test mode that receive its type', async 
 
 test.each([
   ['an unknown type', ['nothing.happened'], /user\.created.*theme\.publish\.finished/],
-  ['live mode', ['user.created', '--mode', 'live'], /^--mode must be test/],
+  ['live mode', ['user.created', '--mode', 'live'], /--mode.*'live' is invalid.*choices are test/],
   ['no endpoint that receives it', ['user.created'], /^no enabled endpoint of test mode/],
   ['an unknown endpoint', ['user.created', '--endpoint', 'https://a.example/'], /^there is no/],
   ['another machine', ['user.created', '--forward-to', 'http://a.example/'], /must lead to/],
