@@ -10,7 +10,6 @@ import { OperationRuns } from '../http/operations/operation-runs.js';
 import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
-import { MODES } from '../domain/scope.js';
 import { shownMoney } from '../operations/ledger/shown-money.js';
 import { OperatorSessions } from '../operations/sessions/operator-sessions.js';
 import { RecordedRuns } from '../runs/recorded-runs.js';
@@ -143,16 +142,8 @@ function consoleGate(
 ): ConsoleGate {
   const sessions = new OperatorSessions(core.pool, operators, core.names);
   const context = { core, operationsPool: () => core.pool };
-  return new ConsoleGate(
-    operators,
-    sessions,
-    new RefusedVisits(core, logger),
-    ({ tenant, mode: named, accountId: account }) => {
-      const mode = MODES.find((one) => one === named);
-      return tenant === undefined || mode === undefined
-        ? undefined
-        : shownMoney(context, { tenant, mode }, account ? { account } : 'none');
-    },
+  return new ConsoleGate(operators, sessions, new RefusedVisits(core, logger), (scope, account) =>
+    shownMoney(context, scope, account === undefined ? 'none' : { account }),
   );
 }
 

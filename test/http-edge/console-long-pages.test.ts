@@ -45,7 +45,7 @@ function start(limits: Partial<HttpLimits>): Promise<SampleApp> {
     find: async () => ({ name: 'vic', operator }),
   };
   const noTenant = { record: async () => undefined, scopeOf: async () => undefined };
-  const gate = new ConsoleGate(NO_OPERATORS, sessions, noTenant);
+  const gate = new ConsoleGate(NO_OPERATORS, sessions, noTenant, async () => () => undefined);
   return startSampleApp(limits, [Pages], { console: gate });
 }
 

@@ -25,7 +25,7 @@ export interface ConsoleRequest {
   readonly visitor: Visitor | null;
   readonly contentType: string;
   /** How people see the amounts of the page; undefined: as numbers. */
-  readonly money: Money | undefined;
+  money?: Money;
   form: Form;
   /** Of the tenant whose page it is. */
   scope?: Scope;
@@ -44,13 +44,12 @@ declare module 'fastify' {
   }
 }
 
-/** What the address of a page names. */
-export type Place = Partial<Record<'tenant' | 'mode' | 'accountId', string>>;
-
-const placeOf = ({ params, query }: FastifyRequest): Place => {
+/** The account that the address of a page names, in its path or its query. */
+function accountIn({ params, query }: FastifyRequest): string | undefined {
+  const { accountId } = params as { readonly accountId?: string };
   const { account } = query as { readonly account?: unknown };
-  return { ...(typeof account === 'string' && { accountId: account }), ...(params as Place) };
-};
+  return accountId ?? (typeof account === 'string' && account !== '' ? account : undefined);
+}
 
 /** Who may enter the console: sessions, and forms that only its own pages can send. */
 export class ConsoleGate {
@@ -60,7 +59,7 @@ export class ConsoleGate {
     private readonly operators: CurrentOperators,
     private readonly sessions: Pick<OperatorSessions, 'begin' | 'find' | 'end'>,
     private readonly refused: Pick<RefusedVisits, 'record' | 'scopeOf'>,
-    private readonly moneyOf: (place: Place) => Promise<Money> | undefined = () => undefined,
+    private readonly moneyOf: (scope: Scope, account: string | undefined) => Promise<Money>,
   ) {}
 
   /**
@@ -73,8 +72,7 @@ export class ConsoleGate {
     // The one parser takes every content type.
     delete request.raw.headers['content-type'];
     const { session, visitor } = await this.visitOf(request);
-    const money = session === null ? undefined : await this.moneyOf(placeOf(request));
-    request.console = { session, visitor, contentType, money, form: Form.EMPTY };
+    request.console = { session, visitor, contentType, form: Form.EMPTY };
     if (visitor !== null) noteFacts(request, { actor: 'operator', actorId: visitor.name });
     if (session !== null) request.operator = session.operator;
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherOrigin(request);
@@ -106,6 +104,7 @@ export class ConsoleGate {
     const scope = await this.refused.scopeOf(request.params);
     if (scope === undefined) throw new ApiError('TENANT_NOT_FOUND');
     entered.scope = scope;
+    entered.money = await this.moneyOf(scope, accountIn(request));
   }
 
   private async readForm(
