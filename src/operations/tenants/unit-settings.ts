@@ -81,13 +81,13 @@ export const formatList = z
       digits: z.int().min(0).max(DIGITS_MAX),
     }),
   )
-  .transform((list) =>
-    [...new Map(list.map((format) => [unitKey(trimmedUnit(format.unit)), format])).values()].map(
-      ({ unit, currency, digits }) =>
-        currency === null ? `${unit}=none` : `${unit}=${currency}:${digits}`,
-    ),
-  )
-  .pipe(formatWords);
+  .transform((list): readonly UnitChange<MoneyFormat>[] => {
+    const changes = list.map(({ unit: name, currency, digits }) => {
+      const unit = unitIn(name) ?? name;
+      return { unit, value: currency === null ? null : { currency, digits } };
+    });
+    return [...new Map(changes.map((change) => [unitKey(change.unit), change])).values()];
+  });
 
 /** The list with the changes, sorted by unit. */
 export function changedUnits<T extends { readonly unit: string }>(
