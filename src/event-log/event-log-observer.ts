@@ -1,4 +1,4 @@
-/** What both adapters can be told. */
+/** Options of both adapters. */
 export interface EventLogOptions {
   /** An append returns within this time, or throws `EventLogUnavailable`. */
   readonly appendTimeoutMs?: number;

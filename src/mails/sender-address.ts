@@ -41,5 +41,5 @@ export function senderOf(
 export const hostOf = (publicUrl: string): string =>
   URL.canParse(publicUrl) ? new URL(publicUrl).hostname : 'localhost';
 
-/** The address that mails are from where nobody named one. */
+/** The sender of mails without MAIL_FROM. */
 export const defaultFrom = (publicUrl: string): string => `no-reply@${hostOf(publicUrl)}`;

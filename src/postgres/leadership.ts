@@ -143,7 +143,7 @@ export class AdvisoryLocks {
     }
   }
 
-  /** Releases all for good: closes the connection, so that no lock remains. */
+  /** Closes the connection, which releases all locks. */
   release(): void {
     this.isReleased = true;
     if (this.client) this.drop(this.client);

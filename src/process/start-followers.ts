@@ -186,7 +186,7 @@ function policiesOf(
   });
 }
 
-/** From reactions to the mail server: what is planned, and who sends it. */
+/** The planner of mails and their sender. */
 function mailsOf(
   { stores, address, metrics }: FollowersParts,
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,

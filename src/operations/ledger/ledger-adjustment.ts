@@ -88,7 +88,7 @@ export async function appendCorrection(
       position,
     },
     replayed,
-    /** As its event says; undefined: the event names nobody. */
+    /** From the event; undefined: an event without an approver. */
     approvedBy: adjustments[first]?.approvedBy,
   };
 }

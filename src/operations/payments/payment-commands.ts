@@ -109,7 +109,7 @@ export async function disconnectPayments(
   return { result, parameters: {}, completed: 'the payment provider is disconnected' };
 }
 
-/** Stopped, it ends after a page; what was recorded until then stays. */
+/** A stop takes effect after a page; records made until then stay. */
 interface SyncRequest {
   readonly signal?: AbortSignal;
   readonly onProgress?: (phase: string, done: number, total?: number) => void;

@@ -91,7 +91,7 @@ export async function showThemeHistory(
 const shownVersion = ({ version, at, meta, by, values, restores }: ThemeVersion) => ({
   version,
   created: new Date(at).toISOString(),
-  /** A member of staff; `<kind>:<id>` of a caller with a key; null: somebody who was forgotten. */
+  /** A member of staff; `<kind>:<id>` of a caller with a key; null: a forgotten person. */
   by: by === null ? shownActor(meta.actor) : by.value,
   /** Whether the locale has no values of its own in it. */
   removed: values === null,

@@ -9,7 +9,7 @@ import { boundTo, fetchRow, fetchRows, run, type Connection } from '../../postgr
  * the database's clock unless a parameter says otherwise.
  */
 
-/** In Postgres, for any number of processes. What is noted may be noted again. */
+/** In Postgres, for any number of processes. Notes may be repeated. */
 export const providerRows = (db: Connection) =>
   boundTo(db, {
     noteEvent,

@@ -56,7 +56,7 @@ export interface UnreadEvent extends EventPlace {
   readonly reason: string;
 }
 
-/** What a page of the log comes to, or a look at earlier events. */
+/** The rows that a page of the log changes, or a second look at earlier events. */
 export interface FollowedPage {
   /** Undefined: the checkpoint stays where it is. */
   readonly point?: TrailPoint;
@@ -65,7 +65,7 @@ export interface FollowedPage {
   readonly endpoints?: readonly EndpointChange[];
   readonly deliveries?: readonly NewDelivery[];
   readonly unread?: readonly UnreadEvent[];
-  /** The id of an event that was unread before: what it comes to replaces it. */
+  /** The id of an event that was unread before; its deliveries replace it. */
   readonly read?: string;
 }
 
