@@ -12,6 +12,9 @@ const OF_EVERY_PATH: ReadonlySet<number> = new Set([400, 404, 405, 413, 414, 431
 const OF_EVERY_OPERATION: ReadonlySet<number> = new Set([414, 431]);
 
 export class Oracle {
+  /** What operators wrote: a request that names no mode is about live, with any ledger's values. */
+  private readonly ofOperators = new Set<string>();
+
   constructor(
     private readonly validator: OpenApiValidator,
     private readonly values: readonly LedgerValues[],
@@ -21,6 +24,12 @@ export class Oracle {
 
   /** One line for each violation; empty: none. */
   violations(request: FuzzRequest, answer: FuzzAnswer): readonly string[] {
+    if (
+      request.target.startsWith('/operations/') &&
+      request.method !== 'GET' &&
+      answer.status < 300
+    )
+      for (const text of request.texts) this.ofOperators.add(text);
     return [
       ...this.failures(answer),
       ...disagreements(request, answer),
@@ -71,12 +80,14 @@ export class Oracle {
       .flatMap(({ ledger }) => [ledger.apiKey, ledger.signingSecret])
       .filter((secret) => text.includes(secret));
     const answered = [...(body === undefined ? [text] : textsIn(body)), headers.location ?? ''];
-    const leaked = answered.filter((value) =>
-      hidden.some(
-        ({ ledger: { mark }, shown }) =>
-          (holds(value, mark) && holds(without(value, said), mark)) ||
-          (shown.has(value) && !texts.has(value)),
-      ),
+    const leaked = answered.filter(
+      (value) =>
+        !this.ofOperators.has(value) &&
+        hidden.some(
+          ({ ledger: { mark }, shown }) =>
+            (holds(value, mark) && holds(without(value, said), mark)) ||
+            (shown.has(value) && !texts.has(value)),
+        ),
     );
     return [
       ...secrets.map(() => 'the answer holds a key'),
