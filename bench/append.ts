@@ -176,7 +176,7 @@ async function main(): Promise<void> {
   try {
     const server = await startEmbeddedPostgres({ dataDir });
     try {
-      await inScratchDatabase(server.url, measure);
+      await measure(server.url);
     } finally {
       await server.stop();
     }

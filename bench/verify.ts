@@ -35,7 +35,7 @@ const PATIENCE = { signal: new AbortController().signal, awayMsMax: 10_000 };
 async function fill(pool: Pool): Promise<void> {
   await pool.query(
     `insert into ledger.events (position, stream, revision, event_id, type, data, metadata, recorded_at, append_offset)
-     select n, 'referral-account-live.demo.' || md5((n / 50)::text), n % 50, gen_random_uuid(), 'CreditRedeemed',
+     select n, 'referral-account-live.demo.' || md5(((n - 1) / 50)::text), (n - 1) % 50, gen_random_uuid(), 'CreditRedeemed',
             json_build_object('v', 1, 'rewardId', gen_random_uuid(), 'person', gen_random_uuid(), 'rewardType', 'CREDIT', 'unit', 'CENTS',
                               'redemptionId', gen_random_uuid(), 'amount', n),
             json_build_object('v', 1, 'at', 1795000000000, 'tenant', 'demo', 'mode', 'live', '$correlationId', gen_random_uuid(),
@@ -44,6 +44,9 @@ async function fill(pool: Pool): Promise<void> {
             1795000000000 + n, 0
        from generate_series(1, $1::bigint) as n`,
     [EVENTS],
+  );
+  await pool.query(
+    'insert into ledger.streams (stream, revision) select stream, max(revision) from ledger.events group by stream',
   );
   await pool.query('update ledger.log_head set position = $1', [EVENTS]);
   await pool.query('vacuum analyze ledger.events');
@@ -86,7 +89,6 @@ const server = await startEmbeddedPostgres({ dataDir });
 try {
   await migrateToLatest(server.url);
   const pool = openPool({ url: server.url, max: 4, applicationName: 'bench' });
-  await fill(pool);
   const log = await PostgresEventLog.open({ url: server.url, readTimeoutMs: 60_000 });
   const names = new KeyedNames(Buffer.alloc(32, 1));
   const chainSigner = new ChainSigner(Buffer.alloc(32, 2));
@@ -96,6 +98,9 @@ try {
     chains: new ChainNames(names),
     signer: chainSigner,
   });
+  // The seals begin with the log: events without any are a log whose seals were removed.
+  await sealing.sealToHead();
+  await fill(pool);
   const verify = async (): Promise<number> => {
     const verified = await verifyLedger(
       { pool, log, names, chainSigner },
