@@ -3,7 +3,7 @@ import type { Position } from '../../event-log/event-log.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { inTransactionOf } from '../../postgres/transaction.js';
 import { schemaOf } from '../identifiers.js';
-import { decodePage } from '../page.js';
+import { decodePage, type Page } from '../page.js';
 import type { Projector } from '../projector.js';
 import { atOnePosition, Follower, Interrupted, type GenerationParts } from './catch-up.js';
 import { countDifferences, withSnapshot } from './generation-diff.js';
@@ -62,7 +62,8 @@ interface Build {
   readonly follower: Follower;
 }
 
-const PAGE = 2_000;
+/** Rows that several events of a page change are written once. */
+const PAGE = 5_000;
 
 /**
  * Builds a new generation of each of these beside the live ones, up to their position, and leaves
@@ -130,16 +131,27 @@ async function followTogether(
     positions.reduce((a, b) => (log.compare(a, b) <= 0 ? a : b));
   const after = least(builds.map(({ follower }) => follower.track.position));
   const until = least(builds.map(({ live }) => live.position));
-  let events = 0;
-  for await (const read of logPages(log, { after, upTo: until, limit: pageSize })) {
-    if (signal.aborted) throw new Interrupted();
-    const last = read.at(-1)?.position;
-    if (last === undefined) continue;
-    onProgress?.({ phase: 'reading', events: (events += read.length), last, until });
-    const page = await decodePage(read, decode);
-    if (!page) continue;
+  const apply = async (page: Page): Promise<void> => {
     for (const { follower } of builds) await follower.track.apply(page);
+  };
+  let events = 0;
+  // The next page is read and decoded here while Postgres writes this one.
+  let applying = Promise.resolve();
+  try {
+    for await (const read of logPages(log, { after, upTo: until, limit: pageSize })) {
+      const page = await decodePage(read, decode);
+      await applying;
+      if (signal.aborted) throw new Interrupted();
+      if (!page) continue;
+      onProgress?.({ phase: 'reading', events: (events += read.length), last: page.last, until });
+      applying = apply(page);
+      // Thrown by the `await` before the next page.
+      applying.catch(() => undefined);
+    }
+  } finally {
+    await Promise.allSettled([applying]);
   }
+  await applying;
 }
 
 async function finish(
