@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/stores/core.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { newId } from '../../src/foundation/world.js';
-import type { Difference } from '../../src/operations/ledger/replay/difference.js';
+import type { Difference } from '../../src/operations/ledger/replay/comparison.js';
 import { recordOperation } from '../../src/operations/audit.js';
 import { ownerOf } from '../../src/operations/ledger/replay/live-rows.js';
 import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
@@ -28,7 +28,7 @@ import { createStores, RunningService, type TestStores } from '../support/runnin
 
 const TENANT = 'acme';
 const SCOPE = { tenant: TENANT, mode: 'live' } as const;
-const EVERY_PART = { rowsMax: 1, pageSize: 5 };
+const ONE_BY_ONE = { accountsAtOnce: 1 };
 
 let stores: TestStores;
 let core: Core;
@@ -265,16 +265,16 @@ test.each(NAMED)('%s has a row that can be damaged', async (_, table) => {
 });
 
 test.each([
-  ['in one pass over the log', {}],
-  ['in several passes', EVERY_PART],
+  ['several accounts at a time', {}],
+  ['one account at a time', ONE_BY_ONE],
 ])('without a damage there is no difference, %s', async (_, options) => {
   const { events, differences } = await replayLedger(core, SCOPE, {}, options);
   expect({ differences, isRead: events > 10 }).toEqual({ differences: [], isRead: true });
 });
 
 test.each([
-  ['in one pass over the log', {}],
-  ['in several passes', EVERY_PART],
+  ['several accounts at a time', {}],
+  ['one account at a time', ONE_BY_ONE],
 ])('each changed column of each table is named, %s', async (_, options) => {
   const { damages, found } = await replayOf((of) => change(of, contents(of.table)), options);
   expect(named(found)).toEqual(withColumns(damages));

@@ -1,4 +1,4 @@
-import type { Difference } from '../../operations/ledger/replay/difference.js';
+import type { Difference } from '../../operations/ledger/replay/comparison.js';
 import { selectReplayed } from '../../operations/ledger/ledger-replay.js';
 import type { Replay } from '../../operations/ledger/replay/replay-run.js';
 import { NotDone } from '../../operations/outcome.js';

@@ -4,6 +4,7 @@ import type { Scope } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { pause } from '../../foundation/pause.js';
 import { liveCheckpoints } from '../../projecting/checkpoints.js';
+import { withSnapshot } from '../../projecting/generations/generation-diff.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { findAccount, type FoundAccount } from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
@@ -61,14 +62,13 @@ export async function replayLedger(
   const { selection, one, after } = replayed;
   if (selection.upTo !== undefined)
     await untilReadModelsReach(core, selection.upTo, options.signal);
-  const snapshot = await ReadModelSnapshot.open(core.pool);
-  if (snapshot instanceof NotDone) return snapshot;
-  try {
+  return withSnapshot(core.pool, async ({ client, take }) => {
+    await take();
+    const snapshot = await ReadModelSnapshot.of(client);
+    if (snapshot instanceof NotDone) return snapshot;
     const run = new ReplayRun(core, scope, selection, snapshot, options);
-    return await (one ? run.account(one) : run.everyAccount(after));
-  } finally {
-    await snapshot.close();
-  }
+    return one ? run.account(one.ref) : run.everyAccount(after);
+  });
 }
 
 /** Read models may lag behind the newest events; while a service runs, they soon catch up. */

@@ -1,7 +1,7 @@
 import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
 import type { Printer, ShownColumn } from '../registry/operation.js';
 import type { Reconciliation, ReconciliationDifference } from './ledger-reconciliation.js';
-import type { Difference } from './replay/difference.js';
+import type { Difference } from './replay/comparison.js';
 import {
   MOVEMENTS,
   signedMovement,

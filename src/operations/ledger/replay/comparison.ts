@@ -2,175 +2,144 @@ import type { AccountRef, Scope } from '../../../domain/scope.js';
 import { canonicalJson } from '../../../foundation/canonical-json.js';
 import type { ProjectionFold } from '../../../projecting/generations/log-fold.js';
 import type { Row } from '../../../projecting/projector.js';
-import { PRESENCE, rowName, type Finding } from './difference.js';
-import {
-  accountOf,
-  ownerOf,
-  type Place,
-  type ReadModelSnapshot,
-  type RowOwner,
-} from './live-rows.js';
+import { accountOf, ownerOf, type Place, type ReadModelSnapshot } from './live-rows.js';
 
-/** The accounts of a replay, and what is known of them. */
-export class ReplayedAccounts {
-  /** Those whose rows are folded now. */
-  readonly folded = new Set<AccountRef>();
+/** A value that differs between a read model and the ledger. */
+export interface Difference {
+  /** The client's id; `anonymous` when it is forgotten, `all` for rows that no account has. */
+  readonly account: string;
+  readonly readModel: string;
+  /** `<table>/<key>.<column>`; without a column: the row as a whole. */
+  readonly field: string;
+  readonly ledger: unknown;
+  readonly live: unknown;
+  /** The events that the ledger's value follows from. */
+  readonly eventIds: readonly string[];
+}
+
+/** Compares folded rows with the live ones of a snapshot, and removes them from the fold. */
+export class Comparison {
+  /** The accounts whose rows are in the folds, with the client's ids. */
+  readonly folded = new Map<AccountRef, string>();
   /** Those that were compared before. */
   readonly compared = new Set<AccountRef>();
   /** Those that cannot be compared: they changed since the selection, or lost a person. */
   readonly changed = new Set<AccountRef>();
-  readonly ofPersons = new Map<string, AccountRef>();
-  /** Rows that were compared, although their columns name other owners, tenants or modes. */
-  readonly misplaced = new Set<string>();
   /** People whose keys are destroyed, while read models do not know it yet. */
   readonly forgotten = new Set<unknown>();
+  private readonly ofPersons = new Map<string, AccountRef>();
+  /** Those of the folded accounts. */
+  private readonly persons = new Set<string>();
+  /** The events that wrote the rows of the folded accounts. */
+  private readonly eventIds = new Map<string, Set<string>>();
+  /** Rows that were compared, although their columns name other owners, tenants or modes. */
+  private readonly misplaced = new Set<string>();
 
-  has(account: AccountRef | undefined): boolean {
-    return account !== undefined && (this.folded.has(account) || this.compared.has(account));
-  }
-
-  /** The next ones are folded after them. */
-  areCompared(): void {
-    for (const account of this.folded) this.compared.add(account);
-    this.folded.clear();
-  }
-}
-
-export interface ComparedWith {
-  readonly snapshot: ReadModelSnapshot;
-  readonly scope: Scope;
-  readonly accounts: ReplayedAccounts;
-  /** Every row of the scope is compared, those of several accounts too. */
-  readonly isWhole: boolean;
-  /** Accounts were folded in several parts, each in the order of the log. */
-  readonly inParts: boolean;
-  readonly giveWay?: (() => Promise<void>) | undefined;
-}
-
-/**
- * Compares folded rows with live ones and lets go of them; sums over accounts stay in the fold
- * until all accounts are folded.
- */
-export async function* compareFold(
-  fold: ProjectionFold,
-  options: ComparedWith,
-): AsyncGenerator<Finding> {
-  const { projector, rows } = fold;
-  for (const table of projector.tables) {
-    const owner = ownerOf(table);
-    if (owner === undefined && !options.isWhole) continue;
-    const compared = new ComparedTable({ readModel: projector.name, table }, owner, options);
-    for await (const live of compared.liveRows()) {
-      for (const row of live) yield* compared.row(rows.take(table.name, row), row);
-      await options.giveWay?.();
-    }
-    const left = [...rows.rowsOf(table.name)];
-    yield* compared.withoutLiveRow(left);
-    for (const row of left) rows.take(table.name, row);
-  }
-}
-
-class ComparedTable {
   constructor(
-    private readonly place: Place,
-    private readonly owner: RowOwner | undefined,
-    private readonly options: ComparedWith,
+    private readonly snapshot: ReadModelSnapshot,
+    private readonly scope: Scope,
+    private readonly giveWay: (() => Promise<void>) | undefined,
   ) {}
 
-  liveRows(): AsyncIterable<readonly Row[]> {
-    const { snapshot, scope, accounts, isWhole } = this.options;
-    if (isWhole || this.owner === undefined) return snapshot.rowsOfScope(this.place, scope);
-    const persons = [...accounts.ofPersons].flatMap(([person, account]) =>
-      accounts.folded.has(account) ? [person] : [],
-    );
-    const names = this.owner.isPerson ? persons : [...accounts.folded];
-    return snapshot.rowsOfOwners(this.place, this.owner, names);
+  identified(person: string, account: AccountRef): void {
+    this.ofPersons.set(person, account);
+    this.persons.add(person);
   }
 
-  /** The row of the ledger has this key; undefined: there is none. */
-  row(ledger: Row | undefined, live: Row | undefined): Finding[] {
-    const { accounts } = this.options;
+  wrote(readModel: string, row: string, eventId: string): void {
+    const name = `${readModel} ${row}`;
+    this.eventIds.set(name, (this.eventIds.get(name) ?? new Set()).add(eventId));
+  }
+
+  /** The next accounts are folded after these. */
+  areCompared(): void {
+    for (const account of this.folded.keys()) this.compared.add(account);
+    this.folded.clear();
+    this.persons.clear();
+    this.eventIds.clear();
+  }
+
+  /** @param of of the folded accounts; or, at the end, of several accounts and of none. */
+  async *differences(
+    { projector, rows }: ProjectionFold,
+    of: 'accounts' | 'rest',
+  ): AsyncGenerator<Difference> {
+    for (const table of projector.tables) {
+      if (of === 'accounts' && ownerOf(table) === undefined) continue;
+      const place = { readModel: projector.name, table };
+      for await (const some of this.liveRows(place, of)) {
+        for (const live of some) yield* this.row(place, rows.take(table.name, live), live);
+        await this.giveWay?.();
+      }
+      const left = new Map([...rows.rowsOf(table.name)].map((row) => [nameOf(place, row), row]));
+      for (const row of left.values()) rows.take(table.name, row);
+      // The column that says whose they are may differ.
+      for await (const some of this.snapshot.rowsLike(place, [...left.values()]))
+        for (const live of some) {
+          const name = nameOf(place, live);
+          this.misplaced.add(`${place.readModel} ${name}`);
+          yield* this.row(place, left.get(name), live);
+          left.delete(name);
+        }
+      for (const row of left.values()) yield* this.row(place, row, undefined);
+    }
+  }
+
+  private liveRows(place: Place, of: 'accounts' | 'rest'): AsyncIterable<readonly Row[]> {
+    const owner = ownerOf(place.table);
+    if (of === 'rest' || owner === undefined) return this.snapshot.rowsOfScope(place, this.scope);
+    const names = owner.isPerson ? this.persons : this.folded.keys();
+    return this.snapshot.rowsOfOwners(place, owner, [...names]);
+  }
+
+  private row(place: Place, ledger: Row | undefined, live: Row | undefined): Difference[] {
+    const { folded, compared, changed, forgotten } = this;
+    const { readModel, table } = place;
     const row = ledger ?? live;
     if (!row) return [];
-    const account = this.owner && accountOf(row, this.owner, accounts.ofPersons);
-    const isOfEarlier =
-      !ledger &&
-      ((account !== undefined && accounts.compared.has(account)) ||
-        accounts.misplaced.has(this.placeOf(row)));
-    if (isOfEarlier || this.isUnsettled(account)) return [];
-    const found = ledger && live ? this.columns(ledger, live) : [presence(ledger, live)];
-    if (found.length === 0 || this.namesForgotten(ledger, live)) return [];
-    const { readModel } = this.place;
-    const isOfAccount = this.owner !== undefined;
-    const name = this.nameOf(row);
-    return found.map((values) => ({ account, isOfAccount, readModel, row: name, ...values }));
-  }
-
-  /** They are missing, or elsewhere: the column that says whose they are may differ. */
-  async *withoutLiveRow(rows: readonly Row[]): AsyncGenerator<Finding> {
-    const { snapshot, accounts } = this.options;
-    const left = new Map(rows.map((row) => [this.nameOf(row), row]));
-    for await (const live of snapshot.rowsLike(this.place, rows))
-      for (const row of live) {
-        accounts.misplaced.add(this.placeOf(row));
-        yield* this.row(left.get(this.nameOf(row)), row);
-        left.delete(this.nameOf(row));
-      }
-    for (const row of left.values()) yield* this.row(row, undefined);
-  }
-
-  private nameOf(row: Row): string {
-    const { name, primaryKey } = this.place.table;
-    // Sums are within the tenant and mode that are replayed.
-    const key = this.owner ? primaryKey : primaryKey.filter((column) => !SCOPE.has(column));
-    return rowName(
-      name,
-      key.map((column) => String(row[column])),
-    );
-  }
-
-  private placeOf(row: Row): string {
-    return `${this.place.readModel} ${this.nameOf(row)}`;
-  }
-
-  /** Sums have settled when all of their accounts have. */
-  private isUnsettled(account: AccountRef | undefined): boolean {
-    const { changed } = this.options.accounts;
-    if (this.owner === undefined) return changed.size > 0;
-    return account !== undefined && changed.has(account);
-  }
-
-  private namesForgotten(...rows: readonly (Row | undefined)[]): boolean {
-    const { forgotten } = this.options.accounts;
-    return forgotten.size > 0 && rows.some((row) => isAnyIn(forgotten, Object.values(row ?? {})));
-  }
-
-  private columns(ledger: Row, live: Row): readonly Values[] {
-    return Object.keys(this.place.table.columns)
-      .filter((column) => !this.isSame(ledger[column], live[column]))
-      .map((column) => ({ column, ledger: ledger[column] ?? null, live: live[column] ?? null }));
-  }
-
-  private isSame(ledger: unknown, live: unknown): boolean {
-    if (ledger === live || canonicalJson(ledger) === canonicalJson(live)) return true;
-    // Of several spellings of a unit a sum shows the first one in the log.
-    const { inParts } = this.options;
-    const spelledAlike = (one: unknown, other: unknown): boolean =>
-      typeof one === 'string' &&
-      typeof other === 'string' &&
-      one.toLowerCase() === other.toLowerCase();
-    return this.owner === undefined && inParts && spelledAlike(ledger, live);
+    const name = nameOf(place, row);
+    const key = `${readModel} ${name}`;
+    const owner = ownerOf(table);
+    const account = (owner && accountOf(row, owner, this.ofPersons)) ?? '';
+    if (!ledger && (compared.has(account) || this.misplaced.has(key))) return [];
+    // Sums have settled when all of their accounts have.
+    if (owner ? changed.has(account) : changed.size > 0) return [];
+    const values = [...Object.values(ledger ?? {}), ...Object.values(live ?? {})];
+    if (values.some((value) => forgotten.has(value))) return [];
+    const difference = (field: string, ofLedger: unknown, ofLive: unknown): Difference => ({
+      account: owner ? (folded.get(account) ?? 'unknown') : 'all',
+      readModel,
+      field,
+      ledger: ofLedger,
+      live: ofLive,
+      eventIds: [...(this.eventIds.get(key) ?? [])],
+    });
+    if (!ledger || !live) return [difference(name, ...presenceOf(ledger !== undefined))];
+    return Object.keys(table.columns)
+      .map((column) => [column, ledger[column] ?? null, live[column] ?? null] as const)
+      .filter(([column, a, b]) => !isSame(a, b, owner === undefined && column === 'unit'))
+      .map(([column, a, b]) => difference(`${name}.${column}`, a, b));
   }
 }
 
-const SCOPE: ReadonlySet<string> = new Set(['tenant', 'mode']);
+/** Of a row, or an event, that one side lacks. */
+export const presenceOf = (isInLedger: boolean): readonly [ledger: string, live: string] =>
+  isInLedger ? ['present', 'missing'] : ['missing', 'present'];
 
-const isAnyIn = (wanted: ReadonlySet<unknown>, values: readonly unknown[]): boolean =>
-  values.some((value) => wanted.has(value));
+/** @param isSpelled of several spellings a sum shows the one that was folded first. */
+const isSame = (ledger: unknown, live: unknown, isSpelled: boolean): boolean =>
+  canonicalJson(ledger) === canonicalJson(live) ||
+  (isSpelled && String(ledger).toLowerCase() === String(live).toLowerCase());
 
-type Values = Pick<Finding, 'column' | 'ledger' | 'live'>;
+export const rowName = (table: string, key: readonly string[]): string => [table, ...key].join('/');
 
-const presence = (ledger: Row | undefined, live: Row | undefined): Values => ({
-  ledger: ledger ? PRESENCE.present : PRESENCE.missing,
-  live: live ? PRESENCE.present : PRESENCE.missing,
-});
+/** Sums are within the tenant and mode that are replayed. */
+function nameOf({ table }: Place, row: Row): string {
+  const { name, primaryKey } = table;
+  const isNamed = (column: string): boolean => column !== 'tenant' && column !== 'mode';
+  const key = ownerOf(table) ? primaryKey : primaryKey.filter(isNamed);
+  return rowName(
+    name,
+    key.map((column) => String(row[column])),
+  );
+}

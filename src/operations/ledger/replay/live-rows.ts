@@ -1,9 +1,8 @@
-import type { Pool, PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
 import { accounts } from '../../../../projections/accounts/table.js';
 import type { AccountRef, Scope } from '../../../domain/scope.js';
 import { accountOfId } from '../../../privacy/keyed-names.js';
-import { beginSnapshot, endSnapshot } from '../../../postgres/transaction.js';
 import { liveCheckpoints, type Checkpoint } from '../../../projecting/checkpoints.js';
 import { countUnfinishedErasures } from '../../../projecting/following/erasure-pieces.js';
 import { placeOf } from '../../../projecting/generations/generations.js';
@@ -49,19 +48,6 @@ export interface Place {
   readonly table: ReadModelTable;
 }
 
-async function refusalOf(
-  client: PoolClient,
-  checkpoints: ReadonlyMap<string, Checkpoint>,
-): Promise<NotDone | undefined> {
-  if (accountProjectors.some(({ name }) => !checkpoints.has(name)))
-    return new NotDone({ code: 'NO_READ_MODELS' });
-  const { complete, shown } = await followedGenerations(client, accountProjectors);
-  if (!complete || !shown) return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
-  return (await countUnfinishedErasures(client, [...checkpoints.values()])) > 0
-    ? new NotDone({ code: 'ERASURES_BEING_CLEANED' })
-    : undefined;
-}
-
 /** Rows that are read in one statement. */
 const ROWS = 1_000;
 /** Closed with the last of its rows. */
@@ -74,23 +60,17 @@ export class ReadModelSnapshot {
     readonly checkpoints: ReadonlyMap<string, Checkpoint>,
   ) {}
 
-  /** Refuses while read models cannot be compared. */
-  static async open(pool: Pool): Promise<Outcome<ReadModelSnapshot>> {
-    const client = await pool.connect();
-    try {
-      await beginSnapshot(client);
-      const live = await liveCheckpoints(client, accountProjectors);
-      const checkpoints = new Map(live.map((checkpoint) => [checkpoint.projection, checkpoint]));
-      const refused = await refusalOf(client, checkpoints);
-      if (refused !== undefined) {
-        client.release(true);
-        return refused;
-      }
-      return new ReadModelSnapshot(client, checkpoints);
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
+  /** @param client in a transaction that sees one moment. */
+  static async of(client: PoolClient): Promise<Outcome<ReadModelSnapshot>> {
+    const live = await liveCheckpoints(client, accountProjectors);
+    const checkpoints = new Map(live.map((checkpoint) => [checkpoint.projection, checkpoint]));
+    if (accountProjectors.some(({ name }) => !checkpoints.has(name)))
+      return new NotDone({ code: 'NO_READ_MODELS' });
+    const { complete, shown } = await followedGenerations(client, accountProjectors);
+    if (!complete || !shown) return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
+    return (await countUnfinishedErasures(client, live)) > 0
+      ? new NotDone({ code: 'ERASURES_BEING_CLEANED' })
+      : new ReadModelSnapshot(client, checkpoints);
   }
 
   /** All rows of a tenant and mode, few at a time. */
@@ -150,10 +130,6 @@ export class ReadModelSnapshot {
     return Number(rows[0]?.count ?? 0);
   }
 
-  close(): Promise<void> {
-    return endSnapshot(this.client);
-  }
-
   private async found(query: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     const { rows } = await this.client.query<{ readonly row: Row }>(query, [...values]);
     return rows.map(({ row }) => row);
@@ -164,6 +140,6 @@ export class ReadModelSnapshot {
   }
 }
 
-function* inChunks<T>(items: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < items.length; at += ROWS) yield items.slice(at, at + ROWS);
+export function* inChunks<T>(items: readonly T[], size = ROWS): Generator<readonly T[]> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }

@@ -1,20 +1,17 @@
 import type { Core } from '../../../stores/core.js';
 import type { AccountRef, Scope } from '../../../domain/scope.js';
-import type { EventLog, Position, RecordedEvent } from '../../../event-log/event-log.js';
+import type { Position, RecordedEvent } from '../../../event-log/event-log.js';
+import { logPages } from '../../../event-log/event-pages.js';
 import { UnreadableEvent } from '../../../event-log/event-schemas.js';
 import { decodeForProjectors } from '../../../projecting/decode-events.js';
-import { knownTypesOf } from '../../../projecting/generations/catch-up.js';
-import { foldLog, ProjectionFold } from '../../../projecting/generations/log-fold.js';
-import { forgottenBy, type DecodeEvents } from '../../../projecting/projector.js';
+import { ProjectionFold } from '../../../projecting/generations/log-fold.js';
+import { ERASURES, forgottenBy, type LedgerEvent } from '../../../projecting/projector.js';
 import { NotDone, type Outcome } from '../../outcome.js';
-import type { FoundAccount } from '../ledger-entries.js';
+import { ACCOUNTS_AT_ONCE, pagesOf } from '../ledger-entries.js';
 import type { Selection } from '../ledger-selection.js';
-import { AccountLog, isErasure } from './account-log.js';
-import { compareFold, ReplayedAccounts, type ComparedWith } from './comparison.js';
-import { eventName, PRESENCE, type Difference, type Finding } from './difference.js';
-import { explain } from './explanation.js';
+import { Comparison, presenceOf, rowName, type Difference } from './comparison.js';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
-import { type ReadModelSnapshot } from './live-rows.js';
+import { inChunks, ownerOf, type ReadModelSnapshot } from './live-rows.js';
 
 export type Replay = ReturnType<ReplayRun['result']>;
 
@@ -23,29 +20,31 @@ export interface ReplayOptions {
   readonly onProgress?: (accounts: number, total: number) => void;
   /** Waits between pages of events and rows as long as others come first. */
   readonly giveWay?: () => Promise<void>;
-  /** Rows in memory; further accounts wait for another pass. Default half a million. */
-  readonly rowsMax?: number;
-  readonly pageSize?: number;
+  /** Accounts whose rows are in memory. */
+  readonly accountsAtOnce?: number;
 }
 
-const KNOWN_TYPES = knownTypesOf({ projectors: accountProjectors });
-const ROWS_MAX = 500_000;
 const PAGE = 500;
+const ERASURE_TYPES: ReadonlySet<string> = new Set(ERASURES);
 
-/** A replay of one snapshot of the read models. */
+/** A replay of one snapshot of the read models: a few accounts at a time. */
 export class ReplayRun {
-  private readonly differences: Difference[] = [];
-  private readonly accounts = new ReplayedAccounts();
+  private readonly found: Difference[] = [];
+  private readonly comparison: Comparison;
   private readonly folds: readonly ProjectionFold[];
   /** The positions of the read models, oldest first, each once. */
   private readonly positions: readonly (Position | undefined)[];
   /** The end of what is folded. */
   private readonly bound: Position | undefined;
   private readonly prefix: string;
-  private readonly log: EventLog;
-  private readonly late: RecordedEvent[] = [];
+  /** The erasures in a stream, of the accounts that referred others. */
+  private readonly erasures = new Map<string, Promise<readonly RecordedEvent[]>>();
+  /** Up to here erasures that read models may not have applied are noted. */
+  private noted: Position | undefined;
   private events = 0;
   private newest: Position | undefined;
+  /** The event that is folded. */
+  private eventId = '';
 
   constructor(
     private readonly core: Pick<Core, 'log' | 'codec' | 'names'>,
@@ -55,202 +54,200 @@ export class ReplayRun {
     private readonly options: ReplayOptions,
   ) {
     const { log, names } = core;
-    this.log = log;
     const checkpoints = [...snapshot.checkpoints.values()].map(({ position }) => position);
     const reached = [...new Set(checkpoints)].filter((position) => position !== undefined);
     const inOrder = reached.sort((a, b) => log.compare(a, b));
     // A sort would leave a read model that has not begun at the end, as the newest.
     this.positions = checkpoints.includes(undefined) ? [undefined, ...inOrder] : inOrder;
+    this.noted = this.positions[0];
     const newest = inOrder.at(-1);
     this.bound = log.compare(selection.upTo, newest) > 0 ? selection.upTo : newest;
     this.prefix = names.accountStream(scope, '');
-    this.folds = accountProjectors.map(
-      (projector) =>
-        new ProjectionFold(projector, snapshot.checkpoints.get(projector.name)?.position),
-    );
+    this.comparison = new Comparison(snapshot, scope, options.giveWay);
+    this.folds = accountProjectors.map((projector) => {
+      const owned = new Set(projector.tables.filter(ownerOf).map(({ name }) => name));
+      const until = snapshot.checkpoints.get(projector.name)?.position;
+      return new ProjectionFold(projector, until, (table, key) => {
+        if (owned.has(table))
+          this.comparison.wrote(projector.name, rowName(table, key), this.eventId);
+      });
+    });
   }
 
-  async account({ ref, stream }: FoundAccount): Promise<Replay> {
-    this.accounts.folded.add(ref);
-    await this.fold(new AccountLog(this.core, this.scope, stream), undefined, () => false);
-    await this.compare({ isWhole: false, inParts: false });
+  async account(account: AccountRef): Promise<Replay> {
+    for (const event of await this.replay([account])) this.reach(event);
     return this.result();
   }
 
-  /** In one pass over the log, or in several: each for the accounts opened in a part of it. */
   async everyAccount(resumeFrom: Position | undefined): Promise<Outcome<Replay>> {
-    const { folded, compared } = this.accounts;
-    const { onProgress, signal, rowsMax = ROWS_MAX } = this.options;
+    const { onProgress, signal, accountsAtOnce = ACCOUNTS_AT_ONCE } = this.options;
+    const { compared } = this.comparison;
     const total = await this.snapshot.accountsOf(this.scope);
-    const { names } = this.core;
-    const others = [names.exportStream(this.scope, ''), names.operationsStreams(this.scope)];
-    for (let from = resumeFrom; ;) {
-      const { held } = this;
-      let next: Position | undefined;
-      const readAll: EventLog['readAll'] = async (after, limit) => {
-        if (this.held - held > rowsMax) next ??= after;
-        const page = await this.log.readAll(after, limit);
-        if (next === undefined) this.admit(page);
-        onProgress?.(compared.size + folded.size, Math.max(total, compared.size + folded.size));
-        return page;
-      };
-      const isFirst = from === undefined;
-      await this.fold(
-        { readAll },
-        from,
-        (stream) => isFirst && others.some((beginning) => stream.startsWith(beginning)),
-      );
+    let from = resumeFrom;
+    for await (const some of pagesOf(this.firstEvents(resumeFrom), accountsAtOnce)) {
+      await this.replay(some.map(({ stream }) => stream.slice(this.prefix.length)));
       if (signal?.aborted) return this.stopped(from);
-      const isWhole = next === undefined && resumeFrom === undefined;
-      await this.compare({ isWhole, inParts: compared.size > 0 });
-      if (next === undefined) return this.result();
-      from = next;
+      this.comparison.areCompared();
+      from = some.at(-1)?.position;
+      onProgress?.(compared.size, Math.max(total, compared.size));
+    }
+    if (signal?.aborted) return this.stopped(from);
+    if (resumeFrom === undefined) await this.compare('rest');
+    return this.result();
+  }
+
+  /** Those of the accounts; the events of no account are folded on the way. */
+  private async *firstEvents(after: Position | undefined): AsyncGenerator<RecordedEvent> {
+    const { core, scope, prefix, bound, options } = this;
+    const { log, names } = core;
+    const others = [names.exportStream(scope, ''), names.operationsStreams(scope)];
+    for await (const page of logPages(log, { after, upTo: bound, limit: PAGE })) {
+      for (const event of page) this.reach(event);
+      if (after === undefined)
+        await this.fold(page.filter(({ stream }) => others.some((one) => stream.startsWith(one))));
+      await options.giveWay?.();
+      if (options.signal?.aborted) return;
+      yield* page.filter(({ stream, revision }) => revision === 0n && stream.startsWith(prefix));
     }
   }
 
-  /** Number of rows in memory. */
-  private get held(): number {
-    return this.folds.reduce((sum, { rows }) => sum + rows.size, 0);
+  private reach({ position, recordedAt }: RecordedEvent): void {
+    const isInTime = recordedAt <= (this.selection.until ?? Infinity);
+    if (isInTime && this.core.log.compare(position, this.newest) > 0) this.newest = position;
   }
 
-  private admit(page: readonly RecordedEvent[]): void {
-    for (const { stream, revision, position } of page)
-      if (
-        revision === 0n &&
-        stream.startsWith(this.prefix) &&
-        this.log.compare(position, this.bound) <= 0
-      )
-        this.accounts.folded.add(stream.slice(this.prefix.length));
-  }
-
-  /** Folds the events of the admitted accounts, of further streams, and all erasures. */
-  private async fold(
-    source: Pick<EventLog, 'readAll'>,
-    from: Position | undefined,
-    isOther: (stream: string) => boolean,
-  ): Promise<void> {
-    const { log, folds } = this;
-    const { giveWay, signal = new AbortController().signal, pageSize = PAGE } = this.options;
-    let read = from;
-    const readAll = async (after: Position | undefined): Promise<readonly RecordedEvent[]> => {
-      await giveWay?.();
-      if (signal.aborted) return [];
-      const page = await source.readAll(after, pageSize);
-      for (const event of page) this.note(event);
-      read = page.at(-1)?.position ?? read;
-      return page;
-    };
-    for (const fold of folds) fold.position = from;
-    await foldLog({
-      log: { readAll, compare: (a, b) => log.compare(a, b) },
-      decode: this.decode,
-      folds,
-      knownTypes: KNOWN_TYPES,
-      signal,
-      pageSize,
-      wants: (event) => {
-        const account = this.accountOf(event.stream);
-        if (account === undefined) return isOther(event.stream);
-        return this.accounts.folded.has(account) || isErasure(event);
-      },
-    });
-    // Read models may not have applied an erasure whose keys are destroyed already.
-    const head = await log.head();
-    while (log.compare(read, head) < 0 && !signal.aborted)
-      if ((await readAll(read)).length === 0) break;
-  }
-
-  private readonly decode: DecodeEvents = async (recorded) => {
-    const decoded = await decodeForProjectors(this.core.codec)(recorded);
-    for (const result of decoded) {
-      if ('undecodable' in result)
-        throw new UnreadableEvent(`revision ${result.revision} of a stream: ${result.undecodable}`);
-      if (result.event.type === 'UserIdentified')
-        this.accounts.ofPersons.set(result.event.person, result.accountRef);
-    }
-    return decoded;
-  };
-
-  private note(event: RecordedEvent): void {
-    const { log, accounts, positions } = this;
-    const { upTo, until } = this.selection;
-    const { position, recordedAt } = event;
-    const account = this.accountOf(event.stream);
-    if (account !== undefined && isErasure(event) && log.compare(position, positions[0]) > 0)
-      this.late.push(event);
-    if (log.compare(position, this.bound) > 0) return;
-    const isInTime = recordedAt <= (until ?? Infinity);
-    if (isInTime && log.compare(position, this.newest) > 0) this.newest = position;
-    if (account === undefined || !accounts.folded.has(account)) return;
-    const isSelected = upTo === undefined ? isInTime : log.compare(position, upTo) <= 0;
-    if (isSelected) this.events += 1;
-    const isApplied = (at: Position | undefined): boolean => log.compare(position, at) <= 0;
-    const isPast = upTo !== undefined || until !== undefined;
-    if (isPast && positions.some((at) => isApplied(at) !== isSelected))
-      accounts.changed.add(account);
-  }
-
-  private accountOf(stream: string): AccountRef | undefined {
-    return stream.startsWith(this.prefix) ? stream.slice(this.prefix.length) : undefined;
-  }
-
-  private async compare(part: Pick<ComparedWith, 'isWhole' | 'inParts'>): Promise<void> {
-    const { core, scope, snapshot, accounts, decode } = this;
+  /** Folds the accounts and compares them. @returns their events, and further ones. */
+  private async replay(accounts: readonly AccountRef[]): Promise<readonly RecordedEvent[]> {
+    const { core, prefix, comparison } = this;
+    for (const account of accounts) comparison.folded.set(account, 'anonymous');
+    const streams = accounts.map((account) => `${prefix}${account}`);
+    const own = (await Promise.all(streams.map((stream) => this.eventsOf(stream)))).flat();
+    for (const event of own) this.count(event);
+    const starts = await this.decode(own.filter(({ type }) => type === 'ReferralStarted'));
+    const referrers = new Set(
+      starts.flatMap(({ event }) =>
+        event.type === 'ReferralStarted' ? [`${prefix}${event.referrer.account}`] : [],
+      ),
+    );
+    for (const stream of streams) referrers.delete(stream);
+    const erasures = await Promise.all([...referrers].map((stream) => this.erasuresIn(stream)));
+    const events = [...own, ...erasures.flat()].sort((a, b) =>
+      core.log.compare(a.position, b.position),
+    );
+    await this.fold(events);
     await this.noteForgotten();
-    const { giveWay } = this.options;
-    const findings: Finding[] = [];
-    for (const fold of this.folds) {
-      findings.push(...this.parkedBy(fold));
-      const rows = compareFold(fold, { snapshot, scope, accounts, giveWay, ...part });
-      for await (const finding of rows) findings.push(finding);
+    await this.compare('accounts');
+    return events;
+  }
+
+  private async eventsOf(stream: string): Promise<RecordedEvent[]> {
+    const events: RecordedEvent[] = [];
+    for await (const event of this.core.log.readStream(stream)) {
+      if (this.core.log.compare(event.position, this.bound) > 0) break;
+      events.push(event);
     }
-    const explained = { core, scope, snapshot, decode };
-    const isKnown = (account: AccountRef): boolean => accounts.has(account);
-    for await (const difference of explain(findings, isKnown, explained))
-      this.differences.push(difference);
-    accounts.areCompared();
+    return events;
+  }
+
+  /** They change rows of the accounts that the account referred. */
+  private erasuresIn(stream: string): Promise<readonly RecordedEvent[]> {
+    const erasures =
+      this.erasures.get(stream) ??
+      this.eventsOf(stream).then((events) => events.filter(({ type }) => ERASURE_TYPES.has(type)));
+    this.erasures.set(stream, erasures);
+    return erasures;
+  }
+
+  private count({ position, recordedAt, stream }: RecordedEvent): void {
+    const { positions } = this;
+    const { log } = this.core;
+    const { upTo, until = Infinity } = this.selection;
+    const isSelected = upTo === undefined ? recordedAt <= until : log.compare(position, upTo) <= 0;
+    if (isSelected) this.events += 1;
+    const isPast = upTo !== undefined || until < Infinity;
+    if (isPast && positions.some((at) => log.compare(position, at) <= 0 !== isSelected))
+      this.comparison.changed.add(stream.slice(this.prefix.length));
+  }
+
+  /** In the order of the log. */
+  private async fold(recorded: readonly RecordedEvent[]): Promise<void> {
+    const { comparison, core } = this;
+    for (const some of inChunks(recorded, PAGE)) {
+      for (const event of await this.decode(some)) {
+        const { event: happened, accountRef, position } = event;
+        if (happened.type === 'AccountOpened' && happened.accountId.value !== null)
+          comparison.folded.set(accountRef, happened.accountId.value);
+        if (happened.type === 'UserIdentified') comparison.identified(happened.person, accountRef);
+        this.eventId = event.eventId;
+        for (const fold of this.folds)
+          if (core.log.compare(position, fold.until) <= 0) this.apply(fold, event);
+      }
+      await this.options.giveWay?.();
+    }
+  }
+
+  private apply(fold: ProjectionFold, event: LedgerEvent): void {
+    const parkedBefore = fold.parked.length;
+    fold.apply(event);
+    const account = this.comparison.folded.get(event.accountRef);
+    if (fold.parked.length === parkedBefore || account === undefined) return;
+    // It contradicts the rows: the read model has stopped there.
+    const [ledger, live] = presenceOf(true);
+    const field = rowName('events', [String(event.revision)]);
+    const { eventId } = event;
+    const readModel = fold.projector.name;
+    this.found.push({ account, readModel, field, ledger, live, eventIds: [eventId] });
+  }
+
+  private async decode(recorded: readonly RecordedEvent[]): Promise<readonly LedgerEvent[]> {
+    return (await decodeForProjectors(this.core.codec)(recorded)).map((result) => {
+      if ('event' in result) return result;
+      throw new UnreadableEvent(`revision ${result.revision} of a stream: ${result.undecodable}`);
+    });
   }
 
   /** Rows of people whose keys are destroyed cannot be folded as read models still have them. */
   private async noteForgotten(): Promise<void> {
-    for (const result of await this.decode(this.late.splice(0))) {
-      const erasure = 'event' in result ? forgottenBy(result) : undefined;
-      if (!erasure) continue;
-      this.accounts.changed.add(erasure.accountRef);
-      for (const person of erasure.persons) this.accounts.forgotten.add(person);
+    const { core, comparison, noted: after } = this;
+    const upTo = await core.log.head();
+    for await (const page of logPages(core.log, { after, upTo, limit: PAGE })) {
+      const late = page.filter(
+        ({ type, stream }) => ERASURE_TYPES.has(type) && stream.startsWith(this.prefix),
+      );
+      for (const erasure of (await this.decode(late)).map(forgottenBy)) {
+        if (!erasure) continue;
+        comparison.changed.add(erasure.accountRef);
+        for (const person of erasure.persons) comparison.forgotten.add(person);
+      }
+      this.noted = page.at(-1)?.position;
     }
   }
 
-  /** Events that contradict the rows: the read model has stopped there. */
-  private parkedBy({ projector, parked }: ProjectionFold): Finding[] {
-    return parked.flatMap(({ stream, revision }): Finding[] => {
-      const account = this.accountOf(stream);
-      if (account === undefined || !this.accounts.folded.has(account)) return [];
-      const row = eventName(revision);
-      const { present: ledger, missing: live } = PRESENCE;
-      return [{ account, isOfAccount: true, readModel: projector.name, row, ledger, live }];
-    });
+  private async compare(of: 'accounts' | 'rest'): Promise<void> {
+    for (const fold of this.folds)
+      for await (const difference of this.comparison.differences(fold, of))
+        this.found.push(difference);
   }
 
   private stopped(resumeFrom: Position | undefined): NotDone {
-    const accounts = this.accounts.compared.size;
-    const differences = this.differences.length;
+    const accounts = this.comparison.compared.size;
+    const differences = this.found.length;
     return new NotDone({ code: 'REPLAY_STOPPED', differences, accounts, resumeFrom });
   }
 
   result() {
-    const { events, differences, accounts } = this;
+    const { compared, folded, changed } = this.comparison;
     const { asked, until } = this.selection;
     const reached = until === undefined ? this.positions[0] : this.newest;
-    const notCompared = [...accounts.changed].filter((account) => accounts.has(account)).length;
+    const isRead = (account: AccountRef): boolean => compared.has(account) || folded.has(account);
     return {
       /** The end of the folded part of the log; null: the log is empty. */
       position: asked ?? reached ?? null,
       /** Number of folded account events. */
-      events,
+      events: this.events,
       /** Accounts of an earlier selection that changed since: folded, and compared with nothing. */
-      notCompared,
-      differences: differences as readonly Difference[],
+      notCompared: [...changed].filter(isRead).length,
+      differences: this.found as readonly Difference[],
     };
   }
 }
