@@ -7,7 +7,7 @@ import type { Scope } from '../src/domain/scope.js';
 import type { CommandMeta } from '../src/event-log/envelope.js';
 import { newId } from '../src/foundation/world.js';
 import { statementOfAccount } from '../src/operations/ledger/ledger-statement.js';
-import type { NotDone } from '../src/operations/outcome.js';
+import { NotDone } from '../src/operations/outcome.js';
 import { closedPeriods } from '../src/operations/ledger/ledger-periods.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SimulatedService } from './service.js';
@@ -86,8 +86,9 @@ export class MonthEnd {
     await inProcess(owner, async () => {
       for (const accountId of accounts) {
         const asked = { accountId, from, to };
-        const found = await statementOfAccount({ log, codec, names }, scope, asked, world.now());
-        statements.set(accountId, found);
+        const now = world.now();
+        const found = await statementOfAccount({ log, codec, names }, scope, asked, { now });
+        statements.set(accountId, found instanceof NotDone ? found : found.result);
       }
     });
     return statements;

@@ -1,4 +1,4 @@
-import { LaterEntries } from '../../src/operations/ledger/entries-after-end.js';
+import { LaterEntries } from '../../src/operations/ledger/later-entries.js';
 
 const NOW = 1_000;
 const later = (end: number, times: readonly number[]): number => {

@@ -1,5 +1,4 @@
-import { statementCsv } from '../../src/operations/ledger/statement-csv.js';
-import { tenantStatementCsv } from '../../src/operations/ledger/tenant-statement.js';
+import { statementCsv, tenantStatementCsv } from '../../src/operations/ledger/ledger-tables.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import { done } from '../support/operations.js';
 

@@ -504,7 +504,7 @@ test('a day without a time is the whole day', async () => {
   );
   const closing = async (options: Pick<SelectionOptions, 'from' | 'to' | 'asOf'>) => {
     const asked = { accountId, ...options };
-    const { units } = await statementOfAccount(core, scopeOf(tenant), asked, now);
+    const { units } = await statementOfAccount(core, scopeOf(tenant), asked, { now });
     return units.map(({ opening, closing: end, lines }) => [opening, lines.length, end]);
   };
   expect(await closing({ from: today, to: today })).toEqual([[0, 1, 40]]);
@@ -520,7 +520,7 @@ test('a day without a time is the whole day', async () => {
     core,
     scopeOf(tenant),
     { accountId, to: today },
-    tomorrow,
+    { now: tomorrow },
   );
   expect(units.map((unit) => unit.closing)).toEqual([40]);
 });
@@ -537,8 +537,8 @@ test('an entry ahead of the clock on the present day is in no statement up to to
   await everythingProjected(core);
   const to = new Date(first).toISOString().slice(0, 10);
   const closings = async (now: number) => {
-    const ofAccount = await statementOfAccount(core, scope, { accountId, to }, now);
-    const ofTenant = done(await statementOfTenant(core, scope, { to }, now));
+    const ofAccount = await statementOfAccount(core, scope, { accountId, to }, { now });
+    const ofTenant = done(await statementOfTenant(core, scope, { to }, now)).result;
     return [ofAccount, ofTenant].map(({ units }) =>
       Object.fromEntries(units.map(({ unit, closing }) => [unit, closing])),
     );

@@ -45,7 +45,9 @@ export const ledgerDigest = insisting(digest.ledgerDigest);
 export const exportLedger = insisting(ledgerExport.exportLedger);
 export const reconcileLedger = insisting(reconciliation.reconcileLedger);
 export const replayLedger = insisting(replay.replayLedger);
-export const statementOfAccount = insisting(statement.statementOfAccount);
+export const statementOfAccount = async (
+  ...asked: Parameters<typeof statement.statementOfAccount>
+) => done(await statement.statementOfAccount(...asked)).result;
 export const verifyLedger = insisting(verification.verifyLedger);
 export const acknowledgeLoss = insisting(loss.acknowledgeLoss);
 export const copyLog = insisting(logCopy.copyLog);

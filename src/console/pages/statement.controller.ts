@@ -2,17 +2,13 @@ import type { Readable } from 'node:stream';
 import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
 import type { Scope } from '../../domain/scope.js';
 import {
-  tenantStatementCsv,
-  tenantStatementOnRecord,
+  statementOfTenant,
   type TenantStatement,
 } from '../../operations/ledger/tenant-statement.js';
 import { statementView, tenantStatementView } from '../view/tenant-statement-view.js';
-import { statementCsv } from '../../operations/ledger/statement-csv.js';
+import { statementCsv, tenantStatementCsv } from '../../operations/ledger/ledger-tables.js';
 import { entriesAfterDay, laterText } from '../../operations/ledger/later-entries.js';
-import {
-  statementOnRecord,
-  type StatementRequest,
-} from '../../operations/ledger/ledger-statement.js';
+import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import {
   fileSent,
@@ -90,10 +86,9 @@ export class ConsoleStatementController {
     const { format, ...asked } = queried(call.query, 'format', ...ASKED);
     if (format !== 'csv')
       return longPageSent(call, { of: 'statement' }, async (accepted) => {
-        let later = 0;
-        const noteLater = (entries: number): void => void (later = entries);
-        const found = await this.found(call, { ...asked, accepted, noteLater });
-        return this.shown(call, found, later);
+        const noted = { accepted, later: 0 };
+        const found = await this.found(call, asked, noted);
+        return this.shown(call, found, noted.later);
       });
     const found = await this.found(call, asked);
     if (found instanceof NotDone) return this.shown(call, found);
@@ -122,30 +117,25 @@ export class ConsoleStatementController {
     });
   }
 
+  /** @param noted takes the number of entries that count after the end. */
   private async found(
     call: TenantCall,
-    {
-      account: accountId,
-      accepted,
-      noteLater,
-      ...selection
-    }: Asked & Pick<StatementRequest, 'accepted' | 'noteLater'>,
+    { account: accountId, ...selection }: Asked,
+    noted?: { readonly accepted: () => void; later: number },
   ): Promise<Outcome<Statement | TenantStatement>> {
     if (accountId !== '')
-      return this.pages.recorded(call, 'ledger statement', (core) =>
-        statementOnRecord(core, call.scope, {
-          accountId,
-          accepted,
-          noteLater,
-          ...filledIn(selection),
-        }),
-      );
+      return this.pages.recorded(call, 'ledger statement', async (core) => {
+        const request = { accountId, ...filledIn(selection) };
+        const done = await statementOfAccount(core, call.scope, request, noted);
+        if (noted && !(done instanceof NotDone)) noted.later = done.later;
+        return done;
+      });
     const { position, asOf, ...period } = selection;
     if (position !== '' || asOf !== '') return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
     return this.pages.recorded(call, 'ledger tenant-statement', async (core) => {
-      const done = await tenantStatementOnRecord(core, call.scope, filledIn(period));
-      if (noteLater !== undefined && !(done instanceof NotDone))
-        noteLater(await entriesAfterDay(core, call.scope, done.result.to));
+      const done = await statementOfTenant(core, call.scope, filledIn(period));
+      if (noted && !(done instanceof NotDone))
+        noted.later = await entriesAfterDay(core, call.scope, done.result.to);
       return done;
     });
   }

@@ -13,7 +13,7 @@ import type { Decoded } from '../../event-log/codec.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { LaterEntries } from '../ledger/entries-after-end.js';
+import { LaterEntries } from '../ledger/later-entries.js';
 import {
   actorShown,
   clockOf,

@@ -30,6 +30,6 @@ export async function isKnownUnit(
     if (value !== undefined && 'unit' in value && unitKey(value.unit ?? '') === key) return true;
   const statement = await statementOfTenant(core, scope, { unit });
   if (!(statement instanceof NotDone))
-    return statement.units.length > 0 || statement.tooLarge.length > 0;
+    return statement.result.units.length > 0 || statement.result.tooLarge.length > 0;
   return statement.because.code === 'STATEMENT_TOO_LONG' ? true : statement;
 }

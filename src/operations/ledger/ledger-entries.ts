@@ -1,79 +1,18 @@
 import { POSTED_TYPES, type Entry, type PostedEvent } from '../../bookkeeping/postings.js';
-import { upToLastWithin } from '../../bookkeeping/period-postings.js';
-import type { PaidReward } from '../../bookkeeping/statement.js';
 import type { Core } from '../../stores/core.js';
-import type { AccountEvent, AccountEventOf } from '../../domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { Decoded, EventCodec } from '../../event-log/codec.js';
 import { shownActor, shownName } from '../../event-log/envelope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
-import { logPages, pages } from '../../event-log/event-pages.js';
+import { logPages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { LaterEntries } from './entries-after-end.js';
 import type { Selection } from './ledger-selection.js';
 
 export type LogReads = Pick<Core, 'log' | 'codec'>;
 
-/**
- * The events of an account's stream that a selection includes.
- * @throws {UnreadableEvent} for an event that cannot be read: figures of an incomplete stream would
- * be wrong.
- */
-export async function readAccountEntries(
-  { log, codec }: LogReads,
-  stream: string,
-  selection: Selection,
-  now: number,
-) {
-  let accountId: string | null = null;
-  let newest: RecordedEvent | undefined;
-  const entries: Entry[] = [];
-  const paid: PaidReward[] = [];
-  const { upTo, until = Infinity } = selection;
-  const later = new LaterEntries(until, now);
-  const isSelected = ({ recordedAt }: RecordedEvent): boolean => recordedAt <= until;
-  for await (const page of pages(selectedEvents(log, stream, { upTo, until: undefined }))) {
-    newest = page.findLast(isSelected) ?? newest;
-    for (const event of page) later.add(event, POSTED.has(event.type));
-    for (const decoded of await decodeTypes(codec, page, ENTRY_TYPES)) {
-      const { event, recorded } = decoded;
-      if (POSTED.has(event.type)) entries.push(entryOf(decoded));
-      if (!isSelected(recorded)) continue;
-      if (event.type === 'AccountOpened') accountId = event.accountId.value;
-      if (event.type === 'RewardPushed') paid.push(paidOf(event));
-    }
-  }
-  return {
-    /** The client's id; null: forgotten, or the account does not exist. */
-    accountId,
-    /**
-     * The events that postings are made of, in the order of the log, up to the last selected one.
-     * Those that count after the end are among them: others may rest on them.
-     */
-    entries: upToLastWithin(entries, until),
-    /** Number of the events that one expects among them and that count after the end. */
-    later: later.count,
-    /** Rewards that the payment provider has paid. */
-    paid,
-    /** The newest selected event of any type; undefined: none is selected. */
-    newest,
-  };
-}
-
 /** The types of the events that postings are made of. */
 export const POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);
-
-const ENTRY_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
-  ...POSTED_TYPES,
-  'AccountOpened',
-]);
-
-const paidOf = ({ rewardId, at, reference }: AccountEventOf<'RewardPushed'>): PaidReward => ({
-  rewardId,
-  paidAt: new Date(at).toISOString(),
-  externalReference: reference.value,
-});
 
 export const decodeTypes = (
   codec: EventCodec,

@@ -1,4 +1,5 @@
 import type { EventLog, Position } from '../../event-log/event-log.js';
+import { instant } from '../../foundation/instant.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { positionOfOrigin } from './origin-positions.js';
 
@@ -58,7 +59,7 @@ async function positionIn(log: EventLog, position: Position): Promise<Outcome<Po
   return own;
 }
 
-const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /** Epoch milliseconds of a past time as typed; undefined: none was. */
 export function timeOf(
@@ -67,14 +68,9 @@ export function timeOf(
   now: number,
 ): Outcome<number | undefined> {
   if (text === undefined) return undefined;
-  const match = ISO.exec(text);
   // A date without a time is its first moment; a time without a zone is UTC.
-  const time =
-    match === null
-      ? NaN
-      : Date.parse(text.includes('T') && match[1] === undefined ? `${text}Z` : text);
-  if (Number.isNaN(time) || !isDayOfCalendar(text.slice(0, 10)))
-    return new NotDone({ code: 'TIME_MALFORMED', argument });
+  const time = ISO.test(text) ? instant(text) : null;
+  if (time === null) return new NotDone({ code: 'TIME_MALFORMED', argument });
   if (time > now) return new NotDone({ code: 'TIME_IN_FUTURE', argument });
   return time;
 }
@@ -99,13 +95,8 @@ function endOf(
 export const DAY = /^\d{4}-\d{2}-\d{2}$/;
 export const DAY_MS = 86_400_000;
 
-/** False for the 31st of February, which a parser takes for the 3rd of March. */
-const isDayOfCalendar = (day: string): boolean =>
-  new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
-
 /** The first and last moment of a month in UTC, in epoch milliseconds. */
-export interface Period {
-  readonly name: string;
+interface Period {
   readonly from: number;
   readonly to: number;
 }
@@ -114,7 +105,6 @@ export function parsePeriod(name: string): Outcome<Period> {
   const [, year = '', month = ''] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(name) ?? [];
   if (year === '') return new NotDone({ code: 'PERIOD_MALFORMED' });
   return {
-    name,
     from: Date.UTC(Number(year), Number(month) - 1),
     to: Date.UTC(Number(year), Number(month)) - 1,
   };

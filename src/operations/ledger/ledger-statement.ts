@@ -1,56 +1,94 @@
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
-import { statementOf, type Statement } from '../../bookkeeping/statement.js';
+import { upToLastWithin } from '../../bookkeeping/period-postings.js';
+import type { Entry } from '../../bookkeeping/postings.js';
+import { statementOf, type PaidReward } from '../../bookkeeping/statement.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
+import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { NotDone, type Outcome } from '../outcome.js';
-import { clockOf, findAccount, readAccountEntries } from './ledger-entries.js';
-import { select, type SelectionOptions } from './ledger-selection.js';
+import { NotDone } from '../outcome.js';
+import {
+  clockOf,
+  decodeTypes,
+  entryOf,
+  findAccount,
+  POSTED,
+  selectedEvents,
+  type LogReads,
+} from './ledger-entries.js';
+import { LaterEntries } from './later-entries.js';
+import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 
 export interface StatementRequest extends SelectionOptions {
   readonly accountId: string;
   readonly unit?: string;
-  /** Called when the request is not refused any more: the account is read from here on. */
-  readonly accepted?: (() => void) | undefined;
-  /** Called with the number of entries that count after the end of the statement. */
-  readonly noteLater?: ((entries: number) => void) | undefined;
 }
 
-/** `ledger statement`. */
+/**
+ * `ledger statement` of an account, with what its audit event contains.
+ * @param accepted called when the request is not refused any more: the account is read from here on.
+ */
 export async function statementOfAccount(
-  core: Pick<Core, 'log' | 'codec' | 'names'>,
+  core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
-  { accountId, unit, accepted, noteLater, ...options }: StatementRequest,
-  now = Date.now(),
-): Promise<Outcome<Statement>> {
+  { accountId, unit, ...options }: StatementRequest,
+  { now = Date.now(), accepted }: { readonly now?: number; readonly accepted?: () => void } = {},
+) {
   const selection = await select(core.log, options, now);
   if (selection instanceof NotDone) return selection;
   const account = await findAccount(core, scope, accountId);
   if (account instanceof NotDone) return account;
   accepted?.();
-  const { entries, later, paid, newest } = await readAccountEntries(
-    core,
-    account.stream,
-    selection,
-    now,
-  );
-  noteLater?.(later);
+  const { newest, later, ...read } = await readAccount(core, account.stream, selection, now);
   const position = selection.asked ?? (newest && firstPosition(newest)) ?? null;
   const clock = clockOf(selection, newest, now);
   const { from, until } = selection;
-  const asked = { account: accountId, position, entries, paid, from, until, clock, unit };
-  return statementOf(asked, () => turnOfOthers());
+  const asked = { account: accountId, position, ...read, from, until, clock, unit };
+  const result = await statementOf(asked, () => turnOfOthers());
+  const parameters = { account: account.ref, unit, ...options };
+  return { result, parameters, digest: result.digest, later };
 }
 
-/** As `statementOfAccount`, with what its audit event contains. */
-export async function statementOnRecord(
-  core: Pick<Core, 'log' | 'codec' | 'names'>,
-  scope: Scope,
-  request: StatementRequest,
+/**
+ * The events of an account's stream that a selection includes.
+ * @throws {UnreadableEvent} for an event that cannot be read: figures of an incomplete stream would
+ * be wrong.
+ */
+async function readAccount(
+  { log, codec }: LogReads,
+  stream: string,
+  { upTo, until = Infinity }: Selection,
+  now: number,
 ) {
-  const result = await statementOfAccount(core, scope, request);
-  if (result instanceof NotDone) return result;
-  const { accountId, accepted: _, noteLater: __, ...selection } = request;
-  const account = core.names.accountRef(scope, accountId);
-  return { result, parameters: { account, ...selection }, digest: result.digest };
+  const entries: Entry[] = [];
+  const paid: PaidReward[] = [];
+  const later = new LaterEntries(until, now);
+  let newest;
+  for await (const page of pages(selectedEvents(log, stream, { upTo, until: undefined }))) {
+    newest = page.findLast(({ recordedAt }) => recordedAt <= until) ?? newest;
+    for (const event of page) later.add(event, POSTED.has(event.type));
+    for (const decoded of await decodeTypes(codec, page, POSTED)) {
+      const { event, recorded } = decoded;
+      entries.push(entryOf(decoded));
+      if (event.type === 'RewardPushed' && recorded.recordedAt <= until)
+        paid.push({
+          rewardId: event.rewardId,
+          paidAt: new Date(event.at).toISOString(),
+          externalReference: event.reference.value,
+        });
+    }
+  }
+  return {
+    /**
+     * The events that postings are made of, in the order of the log, up to the last selected one.
+     * Those that count after the end are among them: others may rest on them.
+     */
+    entries: upToLastWithin(entries, until),
+    /** Number of the events that one expects among them and that count after the end. */
+    later: later.count,
+    /** Rewards that the payment provider has paid. */
+    paid,
+    /** The newest selected event of any type; undefined: none is selected. */
+    newest,
+  };
 }

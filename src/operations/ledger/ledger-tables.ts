@@ -1,24 +1,33 @@
 import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
+import { csvLines, oneLine } from '../../exports/files/csv-lines.js';
 import type { Printer, ShownColumn } from '../registry/operation.js';
 import type { Reconciliation, ReconciliationDifference } from './ledger-reconciliation.js';
 import type { Difference } from './replay/comparison.js';
 import {
+  each,
   MOVEMENTS,
   signedMovement,
+  type Movement,
   type TenantStatement,
   type TenantStatementLine,
 } from './tenant-statement.js';
 
-/** The ledger's figures as tables for people. */
+/** The ledger's figures as tables for people, and as CSV files. */
 
-type Line = Partial<Omit<StatementLine, 'type'>> & { readonly type: string };
+type Shown = Partial<Omit<StatementLine, 'type'>> & { readonly type: string };
 
-function correctionText({ reason, proposedBy, approvedBy }: Line): string | undefined {
+function correctionText({ reason, proposedBy, approvedBy }: Shown): string | undefined {
   if (proposedBy === undefined) return undefined;
   const named = (name: string | null | undefined): string => name ?? 'a forgotten person';
   const people = `proposed by ${named(proposedBy)}, approved by ${named(approvedBy)}`;
   return `${reason ?? 'a forgotten reason'} (${people})`;
 }
+
+const withEnds = ({ opening, closing, lines }: Statement['units'][number]): readonly Shown[] => [
+  { type: 'opening', balance: opening },
+  ...lines,
+  { type: 'closing', balance: closing },
+];
 
 /** @param only the requested unit; without it all of them. */
 export function printStatement(
@@ -28,8 +37,10 @@ export function printStatement(
 ): void {
   line(`account ${account}, position ${position ?? 'none'}`);
   if (units.length === 0) line(noCredit(only));
-  for (const { unit, opening, closing, lines } of units)
-    table<Line>(
+  for (const of of units) {
+    const { unit, closing: balance, lines } = of;
+    const amount = lines.reduce((sum, one) => sum + one.amount, 0);
+    table<Shown>(
       [
         [unit, 'type'],
         ['recorded', 'recordedAt'],
@@ -41,18 +52,10 @@ export function printStatement(
         ['event', 'eventId'],
         ['correction', correctionText],
       ],
-      [
-        { type: 'opening', balance: opening },
-        ...lines,
-        { type: 'closing', balance: closing },
-        {
-          type: 'total',
-          amount: lines.reduce((sum, { amount }) => sum + amount, 0),
-          balance: closing,
-        },
-      ],
+      [...withEnds(of), { type: 'total', amount, balance }],
       { unit, account },
     );
+  }
   if (rewards.length > 0)
     table(
       [
@@ -65,22 +68,45 @@ export function printStatement(
   line(`digest ${digest}`);
 }
 
-type DayLine = TenantStatementLine | { readonly day: string; readonly balance: number };
+const CELLS = [
+  ...(['eventId', 'position', 'recordedAt', 'effectiveAt', 'type', 'actor'] as const),
+  ...(['rewardId', 'amount', 'balance'] as const),
+] as const;
 
-const MOVEMENT_COLUMNS = MOVEMENTS.map((movement): ShownColumn<DayLine> => [
-  movement,
-  (line) => ('issued' in line ? signedMovement(line, movement) : undefined),
-  'amount',
-]);
-
-const totalOf = (lines: readonly TenantStatementLine[], balance: number): TenantStatementLine =>
-  lines.reduce(
-    (total, line) => ({
-      ...total,
-      ...Object.fromEntries(MOVEMENTS.map((one) => [one, total[one] + line[one]])),
-    }),
-    { day: 'total', issued: 0, redeemed: 0, expired: 0, cancelled: 0, restored: 0, balance },
+/** RFC 4180, with a header; cells are written as in exports. */
+export const statementCsv = ({ units }: Pick<Statement, 'units'>): string =>
+  csvLines(
+    [
+      ['unit', ...CELLS],
+      ...units.flatMap((of) =>
+        withEnds(of).map((line) =>
+          [of.unit, ...CELLS.map((name) => line[name] ?? '')].map((cell) =>
+            typeof cell === 'string' ? oneLine(cell) : cell,
+          ),
+        ),
+      ),
+    ],
+    '\r\n',
   );
+
+type DayLine = TenantStatementLine | { readonly day: string; readonly balance: number };
+type DayUnit = TenantStatement['units'][number];
+
+const daysWithEnds = ({ opening, closing, lines, due }: DayUnit): readonly DayLine[] => [
+  { day: 'opening', balance: opening },
+  ...lines,
+  ...(due === 0 ? [] : [{ day: 'due', balance: closing }]),
+  { day: 'closing', balance: closing },
+];
+
+const movedOn = (line: DayLine, movement: Movement): number | undefined =>
+  'issued' in line ? signedMovement(line, movement) : undefined;
+
+const totalOf = ({ lines, closing: balance }: DayUnit): TenantStatementLine => ({
+  day: 'total',
+  ...each((movement) => lines.reduce((sum, line) => sum + line[movement], 0)),
+  balance,
+});
 
 export function printTenantStatement(
   { tenant, from, to, units, tooLarge, digest }: TenantStatement,
@@ -89,21 +115,39 @@ export function printTenantStatement(
 ): void {
   line(`${tenant}, ${from ?? 'since the first event'} to ${to}`);
   if (units.length === 0) line(noCredit(only));
-  for (const { unit, opening, closing, lines, due } of units)
+  for (const of of units)
     table<DayLine>(
-      [[unit, 'day'], ...MOVEMENT_COLUMNS, ['balance', 'balance', 'amount']],
       [
-        { day: 'opening', balance: opening },
-        ...lines,
-        ...(due === 0 ? [] : [{ day: 'due', balance: closing }]),
-        { day: 'closing', balance: closing },
-        totalOf(lines, closing),
+        [of.unit, 'day'],
+        ...MOVEMENTS.map((movement): ShownColumn<DayLine> => [
+          movement,
+          (moved) => movedOn(moved, movement),
+          'amount',
+        ]),
+        ['balance', 'balance', 'amount'],
       ],
-      { unit },
+      [...daysWithEnds(of), totalOf(of)],
+      { unit: of.unit },
     );
   if (tooLarge.length > 0) note(`sums beyond 2^53, not shown: ${tooLarge.join(', ')}`);
   line(`digest ${digest}`);
 }
+
+export const tenantStatementCsv = ({ units }: Pick<TenantStatement, 'units'>): string =>
+  csvLines(
+    [
+      ['unit', 'day', ...MOVEMENTS, 'balance'],
+      ...units.flatMap((of) =>
+        daysWithEnds(of).map((line) => [
+          of.unit,
+          line.day,
+          ...MOVEMENTS.map((movement) => movedOn(line, movement) ?? ''),
+          line.balance,
+        ]),
+      ),
+    ],
+    '\r\n',
+  );
 
 const noCredit = (only: string | undefined): string =>
   only === undefined ? 'no credit' : `no credit in ${only}; without --unit all units are shown`;

@@ -16,16 +16,16 @@ import type { SelectionOptions } from './ledger-selection.js';
 import { balancesCsv, ledgerBalances } from './ledger-balances.js';
 import { chainToExport, exportLedger } from './ledger-export.js';
 import { changePeriodOnRecord } from './ledger-periods.js';
-import { statementOnRecord } from './ledger-statement.js';
-import { printStatement, printTenantStatement } from './ledger-tables.js';
+import { statementOfAccount } from './ledger-statement.js';
+import {
+  printStatement,
+  printTenantStatement,
+  statementCsv,
+  tenantStatementCsv,
+} from './ledger-tables.js';
 import { entriesAfterDay, entriesAfterPeriod, laterText } from './later-entries.js';
 import { shownMoney } from './shown-money.js';
-import { statementCsv } from './statement-csv.js';
-import {
-  tenantStatementCsv,
-  tenantStatementOnRecord,
-  type TenantStatement,
-} from './tenant-statement.js';
+import { statementOfTenant, type TenantStatement } from './tenant-statement.js';
 
 /** A note next to the figures; requests over HTTP have none. */
 export async function noteLater(
@@ -60,7 +60,7 @@ async function statementByDays(
 ): Promise<Outcome<Done<TenantStatement>>> {
   if ((moment ?? position) !== undefined) return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
   const { core, scope } = context;
-  const done = await tenantStatementOnRecord(core, scope, days);
+  const done = await statementOfTenant(core, scope, days);
   if (!(done instanceof NotDone))
     await noteLater(context, 'statement', () => entriesAfterDay(core, scope, done.result.to));
   return done;
@@ -109,11 +109,9 @@ const statement = recordedOperation({
     if (days instanceof NotDone) return days;
     const selection = { ...typed, ...days };
     if (accountId === undefined) return statementByDays(context, selection);
-    let later = 0;
-    const counted = { noteLater: (entries: number) => void (later = entries) };
-    const request = { accountId, ...selection, ...counted };
-    const done = await statementOnRecord(context.core, context.scope, request);
-    await noteLater(context, 'statement', () => Promise.resolve(later));
+    const done = await statementOfAccount(context.core, context.scope, { accountId, ...selection });
+    if (!(done instanceof NotDone))
+      await noteLater(context, 'statement', () => Promise.resolve(done.later));
     return done;
   },
   money: (context, scope, document) =>

@@ -6,7 +6,6 @@ import {
 } from '../../../projections/daily-figures/queries.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
-import { csvLines } from '../../exports/files/csv-lines.js';
 import type { RollForward } from '../../bookkeeping/roll-forward.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
@@ -27,13 +26,13 @@ export interface TenantStatementRequest {
  * The available credit of all accounts of a tenant and mode, by days in UTC. A movement belongs to
  * the day on which it took effect. Amounts are integers in the unit.
  */
-export type TenantStatement = DocumentOf<typeof statementOfTenant>;
+export type TenantStatement = DocumentOf<typeof statementOfTenant>['result'];
 type TenantStatementUnit = ReturnType<typeof unitOf>;
 /** `balance`: at the end of the day. */
 export type TenantStatementLine = TenantStatementUnit['lines'][number];
 
 export const MOVEMENTS = ['issued', 'redeemed', 'expired', 'cancelled', 'restored'] as const;
-type Movement = (typeof MOVEMENTS)[number];
+export type Movement = (typeof MOVEMENTS)[number];
 
 const REDUCES: ReadonlySet<Movement> = new Set(['redeemed', 'expired', 'cancelled']);
 
@@ -46,8 +45,8 @@ const LINES_MAX = 10_000;
 type StatementCore = Pick<Core, 'pool' | 'log' | 'codec' | 'names'>;
 
 /**
- * `ledger tenant-statement`, from the read model `daily-figures`, so its cost does not
- * grow with the ledger.
+ * `ledger tenant-statement`, from the read model `daily-figures`, so its cost does not grow with the
+ * ledger; with what its audit event contains.
  */
 export async function statementOfTenant(
   core: StatementCore,
@@ -87,18 +86,8 @@ export async function statementOfTenant(
     /** Units with a sum beyond 2^53, which JSON cannot represent exactly; not in `units`. */
     tooLarge: upToNow.filter((one) => !isExact(one)).map((one) => one.unit),
   };
-  return { ...document, digest: digestOf(document) };
-}
-
-/** As `statementOfTenant`, with what its audit event contains. */
-export async function tenantStatementOnRecord(
-  core: StatementCore,
-  scope: Scope,
-  request: TenantStatementRequest,
-) {
-  const result = await statementOfTenant(core, scope, request);
-  if (result instanceof NotDone) return result;
-  return { result, parameters: { ...request }, digest: result.digest };
+  const digest = digestOf(document);
+  return { result: { ...document, digest }, parameters: { from, to, unit }, digest };
 }
 
 function periodOf(
@@ -139,7 +128,7 @@ function without(
 }
 
 /** A figure for each movement. */
-const each = <T>(figure: (movement: Movement) => T) =>
+export const each = <T>(figure: (movement: Movement) => T) =>
   Object.fromEntries(MOVEMENTS.map((one) => [one, figure(one)])) as Record<Movement, T>;
 
 const grownBy = ({ issued, redeemed, expired, cancelled, restored }: MovementsOfDay): bigint =>
@@ -173,21 +162,4 @@ function unitOf({ unit, opening, days, due }: CreditOfDays) {
     /** What dates of this period change that no event records yet. Part of the closing. */
     due: Number(due),
   };
-}
-
-/** A row for the opening and the closing of each unit, and one for each day between them. */
-export function tenantStatementCsv({ units }: TenantStatement): string {
-  const none = MOVEMENTS.map(() => '');
-  const rows = units.flatMap(({ unit, opening, closing, lines, due }) => [
-    [unit, 'opening', ...none, opening],
-    ...lines.map((line) => [
-      unit,
-      line.day,
-      ...MOVEMENTS.map((movement) => signedMovement(line, movement)),
-      line.balance,
-    ]),
-    ...(due === 0 ? [] : [[unit, 'due', ...none, closing]]),
-    [unit, 'closing', ...none, closing],
-  ]);
-  return csvLines([['unit', 'day', ...MOVEMENTS, 'balance'], ...rows], '\r\n');
 }
