@@ -1,10 +1,5 @@
 import { eventRewardId } from '../../command-handling/event-reward-id.js';
-import type {
-  AccountEvent,
-  AccountEventOf,
-  Party,
-  PersonId,
-} from '../../domain/account/account.events.js';
+import type { AccountEvent, Party, PersonId } from '../../domain/account/account.events.js';
 import {
   REFERRED_RULE,
   REFERRER_RULE,
@@ -13,10 +8,8 @@ import {
 } from '../../domain/program.js';
 
 /** A reward that an event has earned and that was neither granted nor withheld. */
-export interface RewardMissing {
-  /**
-   * `conversion`: earned by a referral. `event-reward`: earned by an event of the referred user.
-   */
+interface RewardMissing {
+  /** `conversion`: earned by a referral; the other one by an event of the referred user. */
   readonly kind: 'conversion' | 'event-reward';
   /**
    * The account that the reward belongs to; the account of the earning event when the owner's ids
@@ -53,8 +46,6 @@ export const OWED_REWARD_TYPES = [
   'ErasureRequested',
 ] as const satisfies readonly AccountEvent['type'][];
 
-type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>;
-
 /**
  * Compares the earned rewards with those that were granted or withheld. An earning event and its
  * reward may belong to two accounts, read in either order: matched pairs are dropped, so memory
@@ -74,7 +65,8 @@ export class OwedRewards {
       read.add(fact);
     }
     for (const [key, owed] of read.owed) if (!this.settled.delete(key)) this.owed.set(key, owed);
-    for (const key of read.settledElsewhere()) if (!this.owed.delete(key)) this.settled.add(key);
+    for (const key of read.settled)
+      if (!this.owed.delete(key) && !key.startsWith('referred ')) this.settled.add(key);
   }
 
   /**
@@ -90,122 +82,74 @@ export class OwedRewards {
   }
 }
 
+const RULES = { referred: REFERRED_RULE, referrer: REFERRER_RULE } as const;
+const SOURCES = { referred: 'REFERRED', referrer: 'FRIEND_SIGNUP' } as const;
+const SIDES = ['referred', 'referrer'] as const;
+
+const ofSide = (side: (typeof SIDES)[number], referralId: string): string =>
+  `${side} reward of ${referralId}`;
+
 /**
  * The events of one account. A side of a referral earns once, whichever event earned it; a reward
  * earned by an event is identified by the reward's id.
  */
 class AccountRead {
   readonly owed = new Map<string, Owed>();
-  private readonly settled = new Set<string>();
+  /** Another account's event may have earned them, unless they are of the referred side. */
+  readonly settled = new Set<string>();
   /** The rewards that the referred side has earned, approved or not. */
-  private readonly earned = new Map<
-    string,
-    { readonly terms: GrantTerms; readonly person: PersonId }
-  >();
+  private readonly earned = new Map<string, GrantTerms>();
   /** The referred person of each referral, which only its first event names. */
   private readonly referred = new Map<string, PersonId>();
 
   constructor(private readonly account: string) {}
 
   add(fact: AccountFact): void {
-    const { event } = fact;
+    const { event, byPolicy } = fact;
     switch (event.type) {
       case 'RewardGranted': {
-        const { source } = event;
-        const sides = { referred: source === 'REFERRED', referrer: source === 'FRIEND_SIGNUP' };
-        return this.settle(fact, event, { ...sides, reward: source === 'EVENT' });
+        const { source, referralId, rewardId } = event;
+        const sides = SIDES.filter((side) => source === SOURCES[side]);
+        return this.settle(sides, referralId, source === 'EVENT' && byPolicy ? rewardId : null);
       }
       case 'RewardWithheld': {
-        const { rule } = event;
+        const { rule, referralId, rewardId } = event;
         // Events from before rules had names may belong to either side.
-        const isOf = (side: string): boolean => rule === null || rule === side;
-        const sides = { referred: isOf(REFERRED_RULE), referrer: isOf(REFERRER_RULE) };
-        return this.settle(fact, event, { ...sides, reward: event.referralId === null });
+        const sides = SIDES.filter((side) => rule === null || rule === RULES[side]);
+        return this.settle(sides, referralId, referralId === null && byPolicy ? rewardId : null);
       }
-      case 'ReferrerRewardEarnedByEvent':
-        return this.earnedByEvent(fact, event);
+      case 'ReferrerRewardEarnedByEvent': {
+        const { userEventId, programId, rule, terms, referrer } = event;
+        const key = eventRewardId(referrer.account, userEventId, programId, rule);
+        const of = `${rule} reward of event ${userEventId}`;
+        return this.owe(key, fact, { kind: 'event-reward', of, terms, to: referrer });
+      }
       case 'ReferralStarted':
       case 'ReferralConverted':
-      case 'ReferralModerated':
-        this.referrerSide(fact, event);
-        return this.referredSide(fact, event);
+      case 'ReferralModerated': {
+        const { referralId, referrer, referrerReward } = event;
+        if (event.type === 'ReferralStarted') this.referred.set(referralId, event.referred.person);
+        if (event.type !== 'ReferralModerated' && event.referredReward)
+          this.earned.set(referralId, event.referredReward);
+        const side = (name: (typeof SIDES)[number], terms: GrantTerms | null, to: Owner): void => {
+          const of = ofSide(name, referralId);
+          // Denied or undecided: a reward earned before is not granted for the time being.
+          if (event[`${name}Status`] !== 'APPROVED') this.owed.delete(of);
+          else if (terms) this.owe(of, fact, { kind: 'conversion', of, terms, to });
+        };
+        side('referrer', referrerReward, referrer);
+        const person = this.referred.get(referralId) ?? '';
+        return side('referred', this.earned.get(referralId) ?? null, { person });
+      }
       default:
         return;
     }
   }
 
-  /** Rewards granted or withheld here that another account's event may have earned. */
-  settledElsewhere(): readonly string[] {
-    return [...this.settled].filter((key) => !key.startsWith('referred '));
-  }
-
-  private referrerSide(
-    fact: AccountFact,
-    { referralId, referrer, referrerStatus, referrerReward }: Earning,
-  ): void {
-    const key = `referrer ${referralId}`;
-    // Denied or undecided: a reward earned before is not granted for the time being.
-    if (referrerStatus !== 'APPROVED') this.owed.delete(key);
-    else if (referrerReward)
-      this.owe(key, fact, {
-        kind: 'conversion',
-        of: `referrer reward of ${referralId}`,
-        terms: referrerReward,
-        to: referrer,
-      });
-  }
-
-  private referredSide(fact: AccountFact, event: Earning): void {
-    const { referralId, referredStatus } = event;
-    const key = `referred ${referralId}`;
-    if (event.type === 'ReferralStarted') this.referred.set(referralId, event.referred.person);
-    if (event.type !== 'ReferralModerated' && event.referredReward)
-      this.earned.set(referralId, {
-        terms: event.referredReward,
-        person: this.referred.get(referralId) ?? '',
-      });
-    const earned = this.earned.get(referralId);
-    if (referredStatus !== 'APPROVED') this.owed.delete(key);
-    else if (earned)
-      this.owe(key, fact, {
-        kind: 'conversion',
-        of: `referred reward of ${referralId}`,
-        terms: earned.terms,
-        to: { person: earned.person },
-      });
-  }
-
-  private earnedByEvent(
-    fact: AccountFact,
-    {
-      userEventId,
-      programId,
-      rule,
-      terms,
-      referrer,
-    }: AccountEventOf<'ReferrerRewardEarnedByEvent'>,
-  ): void {
-    this.owe(`reward ${eventRewardId(referrer.account, userEventId, programId, rule)}`, fact, {
-      kind: 'event-reward',
-      of: `${rule} reward of event ${userEventId}`,
-      terms,
-      to: referrer,
-    });
-  }
-
-  private owe(
-    key: string,
-    { eventId, recordedAt }: AccountFact,
-    earned: {
-      kind: Owed['kind'];
-      of: string;
-      terms: GrantTerms;
-      to: Pick<Party, 'person'> & Partial<Party>;
-    },
-  ): void {
+  private owe(key: string, { eventId, recordedAt }: AccountFact, earned: Earned): void {
     if (this.settled.has(key) || this.owed.has(key)) return;
-    const { kind, of, to } = earned;
-    const { value } = earned.terms;
+    const { kind, of, to, terms } = earned;
+    const { value } = terms;
     const amount = value.type === 'CREDIT' ? value.assignedCredit : null;
     const account = to.ids?.value?.accountId ?? this.account;
     const what = `${of}: ${promised(value)}`;
@@ -214,20 +158,24 @@ class AccountRead {
   }
 
   private settle(
-    { byPolicy }: AccountFact,
-    { referralId, rewardId }: AccountEventOf<'RewardGranted' | 'RewardWithheld'>,
-    of: Readonly<Record<'referred' | 'referrer' | 'reward', boolean>>,
+    sides: readonly (typeof SIDES)[number][],
+    referralId: string | null,
+    rewardId: string | null,
   ): void {
-    const keys = [
-      of.referred && referralId !== null && `referred ${referralId}`,
-      of.referrer && referralId !== null && `referrer ${referralId}`,
-      of.reward && byPolicy && rewardId !== null && `reward ${rewardId}`,
-    ];
-    for (const key of keys.filter((each) => each !== false)) {
+    const ofReferral = referralId === null ? [] : sides.map((side) => ofSide(side, referralId));
+    for (const key of rewardId === null ? ofReferral : [...ofReferral, rewardId]) {
       this.settled.add(key);
       this.owed.delete(key);
     }
   }
+}
+
+type Owner = Pick<Party, 'person'> & Partial<Party>;
+
+interface Earned extends Pick<Owed, 'kind'> {
+  readonly of: string;
+  readonly terms: GrantTerms;
+  readonly to: Owner;
 }
 
 function promised(value: PromisedValue): string {
