@@ -2,8 +2,11 @@
 import { ProposalCommandEnvelope } from '../../src/command-handling/commands.js';
 import { PROPOSAL_LIFE_MS } from '../../src/domain/proposal/proposal.decider.js';
 import type { Scope } from '../../src/domain/scope.js';
-import { approveOnRecord, listProposals } from '../../src/operations/ledger/ledger-proposals.js';
-import { proposalNameOf } from '../../src/operations/ledger/proposal-id.js';
+import {
+  approveOnRecord,
+  listProposals,
+  proposalNameOf,
+} from '../../src/operations/ledger/ledger-proposals.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { type Answer } from '../support/api-client.js';

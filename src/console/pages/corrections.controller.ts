@@ -6,9 +6,9 @@ import {
 } from '../../operations/ledger/correction.operations.js';
 import {
   listProposals,
+  proposalNameOf,
   type ShownProposal as Proposal,
 } from '../../operations/ledger/ledger-proposals.js';
-import { proposalNameOf } from '../../operations/ledger/proposal-id.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { pause } from '../../foundation/pause.js';
 import { ApiError } from '../../http/edge/api-error.js';

@@ -26,10 +26,10 @@ import {
   listProposals,
   PROPOSAL_STATES,
   proposalIdsFrom,
+  proposalNameOf,
   proposeOnRecord,
   type ApprovalRequest,
 } from './ledger-proposals.js';
-import { proposalNameOf } from './proposal-id.js';
 
 /** Of a correction, adjusted in one step or proposed. */
 const CORRECTION = {

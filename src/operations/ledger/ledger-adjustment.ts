@@ -1,4 +1,5 @@
 import { AccountCommandEnvelope } from '../../command-handling/commands.js';
+import type { Refusal } from '../../domain/refusal.js';
 import type { Core } from '../../stores/core.js';
 import { memberOfStaff, personNamed, type StaffMeta } from '../audit.js';
 import { onceIfKeyed, type KeyedBy } from '../operator-keys.js';
@@ -59,6 +60,15 @@ export function parametersOf(
   return { account, user, unit, amount, repeated: isRepeated || undefined };
 }
 
+/** Why a correction was not made, or not proposed. */
+export const notAdjusted = (
+  { refused, details = [] }: { readonly refused: Refusal; readonly details?: readonly string[] },
+  { accountId, userId }: Pick<AdjustmentRequest, 'accountId' | 'userId'>,
+): NotDone =>
+  refused === 'IDEMPOTENCY_KEY_REUSED'
+    ? new NotDone({ code: refused })
+    : new NotDone({ code: 'NOT_ADJUSTED', refused, details, accountId, userId });
+
 /**
  * A correction, of this call or an earlier one.
  * @param named how clients name the account and the user, for the text of a refusal.
@@ -69,12 +79,7 @@ export async function appendCorrection(
   named: Pick<AdjustmentRequest, 'accountId' | 'userId'>,
 ) {
   const outcome = await commands.execute(command);
-  if (outcome.kind === 'refused') {
-    const { refused, details } = outcome;
-    return refused === 'IDEMPOTENCY_KEY_REUSED'
-      ? new NotDone({ code: refused })
-      : new NotDone({ code: 'NOT_ADJUSTED', refused, details, ...named });
-  }
+  if (outcome.kind === 'refused') return notAdjusted(outcome, named);
   const { events, eventIds, position, replayed } = outcome;
   // What is due is settled in the same append, maybe with a redemption of its own; only the
   // correction's events carry an adjustment.

@@ -19,16 +19,43 @@ import { tryLock } from '../../postgres/locks.js';
 import { personNamed, staffSays, type StaffMeta } from '../audit.js';
 import { onceIfKeyed, type KeyedBy } from '../operator-keys.js';
 import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
-import { appendCorrection, parametersOf, type AdjustmentRequest } from './ledger-adjustment.js';
-import { decodeTypes } from './ledger-entries.js';
+import {
+  appendCorrection,
+  notAdjusted,
+  parametersOf,
+  type AdjustmentRequest,
+} from './ledger-adjustment.js';
+import { decodeTypes, pagesOf } from './ledger-entries.js';
 import { DAY_MS } from './ledger-selection.js';
-import { proposalIdOf, type ProposalName } from './proposal-id.js';
 
 /**
  * Corrections in two steps by two operators, of which the second one appends it, rejects it, or the
  * first one withdraws it.
  */
-export type ProposalRequest = Omit<AdjustmentRequest, 'approvedBy'>;
+type ProposalRequest = Omit<AdjustmentRequest, 'approvedBy'>;
+
+/** Where a proposal is recorded. */
+export interface ProposalName {
+  readonly scope: Scope;
+  /** `YYYY-MM-DD`, in UTC. */
+  readonly day: string;
+  /** 32 hex digits. */
+  readonly proposalId: string;
+}
+
+/** `acme.live.20261123.9f…`: names tenant and mode, so that an approval needs the id alone. */
+export const proposalIdOf = ({ scope, day, proposalId }: ProposalName): string =>
+  [scope.tenant, scope.mode, day.replaceAll('-', ''), proposalId].join('.');
+
+const FORM = /^([a-z0-9_-]{1,64})\.(live|test)\.(\d{4})(\d{2})(\d{2})\.([0-9a-f]{32})$/;
+
+/** Undefined: no id of a proposal. */
+export function proposalNameOf(id: string): ProposalName | undefined {
+  const [, tenant = '', mode, year = '', month = '', date = '', proposalId = ''] =
+    FORM.exec(id) ?? [];
+  if (mode !== 'live' && mode !== 'test') return undefined;
+  return { scope: { tenant, mode }, day: `${year}-${month}-${date}`, proposalId };
+}
 
 type Parts = Pick<Core, 'commands' | 'names'>;
 
@@ -55,12 +82,7 @@ async function propose({ commands }: Parts, correction: ProposalRequest, meta: S
   const outcome = await commands.execute(
     new ProposalCommandEnvelope(meta, { ...correction, by: actor.name }),
   );
-  if ('refused' in outcome) {
-    const { refused, details = [] } = outcome;
-    if (refused === 'IDEMPOTENCY_KEY_REUSED') return new NotDone({ code: refused });
-    const { accountId, userId } = correction;
-    return new NotDone({ code: 'NOT_ADJUSTED', refused, details, accountId, userId });
-  }
+  if ('refused' in outcome) return notAdjusted(outcome, correction);
   const { proposal, day, replayed } = outcome;
   const id = proposalIdOf({ scope, day, proposalId: proposal.proposalId });
   return { done: { id, expiresAt: expiryOf(proposal) }, replayed };
@@ -211,10 +233,10 @@ export async function listProposals(
 ) {
   const shown: ShownProposal[] = [];
   const days = state === 'waiting' ? proposalDays(now) : await allDays(core, now);
-  for await (const some of newestProposals(core, scope, days)) {
-    if (shown.length >= limit) break;
+  for await (const some of pagesOf(newestProposals(core, scope, days), LOADS_AT_ONCE)) {
     const each = await Promise.all(some.map((one) => shownProposal(core, one, now)));
     shown.push(...each.filter((one) => state === undefined || one.state === state));
+    if (shown.length >= limit) break;
   }
   return shown.slice(0, limit);
 }
@@ -228,21 +250,18 @@ async function allDays({ log }: Pick<Core, 'log'>, now: number): Promise<readonl
   );
 }
 
-/** Those of the days, a few at a time. */
 async function* newestProposals(
   { names, streams }: Pick<Core, 'names' | 'streams'>,
   scope: Scope,
   days: readonly string[],
-): AsyncIterable<readonly NamedProposal[]> {
+): AsyncIterable<NamedProposal> {
   for (const day of days) {
     const { state } = await streams.proposals.load(names.proposalsStream(scope, day));
-    const ofDay = [...state.proposals.values()].reverse();
-    for (let from = 0; from < ofDay.length; from += LOADS_AT_ONCE)
-      yield ofDay.slice(from, from + LOADS_AT_ONCE).map((proposal) => ({
-        name: { scope, day, proposalId: proposal.proposalId },
-        proposal,
-        ended: state.ended.get(proposal.proposalId),
-      }));
+    for (const proposal of [...state.proposals.values()].reverse()) {
+      const { proposalId } = proposal;
+      const name = { scope, day, proposalId };
+      yield { name, proposal, ended: state.ended.get(proposalId) };
+    }
   }
 }
 
@@ -252,17 +271,16 @@ export async function proposalIdsFrom(
   prefix: string,
 ): Promise<readonly string[]> {
   const days = await allDays(core, Date.now());
-  const mayBegin = (head: string): boolean => head.startsWith(prefix) || prefix.startsWith(head);
   const ids: string[] = [];
   for (const { alias: tenant } of await core.tenantCommands.list())
-    for (const mode of MODES)
-      if (mayBegin(`${tenant}.${mode}.`)) {
-        const some = days.filter((day) =>
-          mayBegin(`${tenant}.${mode}.${day.replaceAll('-', '')}.`),
-        );
-        for await (const named of newestProposals(core, { tenant, mode }, some))
-          ids.push(...named.map(({ name }) => proposalIdOf(name)));
-      }
+    for (const mode of MODES) {
+      const scope = { tenant, mode };
+      const some = days.filter((day) => {
+        const head = proposalIdOf({ scope, day, proposalId: '' });
+        return head.startsWith(prefix) || prefix.startsWith(head);
+      });
+      for await (const { name } of newestProposals(core, scope, some)) ids.push(proposalIdOf(name));
+    }
   return ids.filter((id) => id.startsWith(prefix));
 }
 
@@ -277,7 +295,7 @@ async function shownProposal(core: ListCore, named: NamedProposal, now: number) 
     amount,
     reason: reason.value,
     proposedBy: by.value,
-    proposedAt: new Date(at).toISOString(),
+    proposedAt: iso(at),
     expiresAt: expiryOf(proposal),
     ...(await endOf(core, named, now)),
   };
@@ -286,26 +304,18 @@ async function shownProposal(core: ListCore, named: NamedProposal, now: number) 
 const stateOf = ({ type }: ProposalEnded): ProposalState =>
   type === 'CorrectionRejected' ? 'rejected' : 'withdrawn';
 
-interface End {
-  readonly state: ProposalState;
-  readonly endedBy: string | null;
-  readonly endedAt: string | null;
-  readonly endReason: string | null;
-}
-
 /** A proposal whose user is forgotten has lapsed: there is nothing to correct. */
-async function endOf(
-  core: ListCore,
-  { name, proposal, ended }: NamedProposal,
-  now: number,
-): Promise<End> {
-  if (ended !== undefined)
-    return {
-      state: stateOf(ended),
-      endedBy: ended.by.value,
-      endedAt: new Date(ended.at).toISOString(),
-      endReason: ended.type === 'CorrectionRejected' ? ended.reason.value : null,
-    };
+async function endOf(core: ListCore, { name, proposal, ended }: NamedProposal, now: number) {
+  const end = (
+    state: ProposalState,
+    endedBy: string | null = null,
+    endedAt: number | null = null,
+    endReason: string | null = null,
+  ) => ({ state, endedBy, endedAt: endedAt === null ? null : iso(endedAt), endReason });
+  if (ended !== undefined) {
+    const reason = ended.type === 'CorrectionRejected' ? ended.reason.value : null;
+    return end(stateOf(ended), ended.by.value, ended.at, reason);
+  }
   const { account, person } = proposal;
   const stream = core.names.accountStream(name.scope, account);
   const { state, handled } = await core.streams.accounts.load(stream);
@@ -315,11 +325,9 @@ async function endOf(
     isOver || handled.find(approving) !== undefined
       ? await approvalIn(core, stream, approving.commandId)
       : undefined;
-  const none = { endedBy: null, endedAt: null, endReason: null };
-  if (approval !== undefined) return { state: 'approved', ...approval, endReason: null };
-  if (isOver) return { ...none, state: 'lapsed', endedAt: expiryOf(proposal) };
-  const isThere = state.status !== 'absent' && state.users.has(person);
-  return { ...none, state: isThere ? 'waiting' : 'lapsed' };
+  if (approval !== undefined) return end('approved', approval.approvedBy.value, approval.at);
+  if (isOver) return end('lapsed', null, proposal.at + PROPOSAL_LIFE_MS);
+  return end(state.status !== 'absent' && state.users.has(person) ? 'waiting' : 'lapsed');
 }
 
 const CORRECTIONS: ReadonlySet<string> = new Set([
@@ -333,19 +341,16 @@ async function approvalIn(
   { log, codec }: Pick<Core, 'log' | 'codec'>,
   stream: string,
   commandId: string,
-): Promise<Pick<End, 'endedBy' | 'endedAt'> | undefined> {
+) {
   for await (const page of pages(log.readStream(stream)))
     for (const { event, envelope } of await decodeTypes(codec, page, CORRECTIONS))
-      if (envelope.commandId === commandId && 'adjustment' in event)
-        return {
-          endedBy: event.adjustment?.approvedBy.value ?? null,
-          endedAt: new Date(event.at).toISOString(),
-        };
+      if (envelope.commandId === commandId && 'adjustment' in event && event.adjustment)
+        return { approvedBy: event.adjustment.approvedBy, at: event.at };
   return undefined;
 }
 
-const expiryOf = ({ at }: CorrectionProposed): string =>
-  new Date(at + PROPOSAL_LIFE_MS).toISOString();
+const iso = (at: number): string => new Date(at).toISOString();
+const expiryOf = ({ at }: CorrectionProposed): string => iso(at + PROPOSAL_LIFE_MS);
 
 /** The same for every approver: the account's stream takes the correction once. */
 function approvalOf({ names }: Pick<Core, 'names'>, name: ProposalName) {
