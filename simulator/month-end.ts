@@ -85,7 +85,7 @@ export class MonthEnd {
     const statements = new Map<string, Statement | NotDone>();
     await inProcess(owner, async () => {
       for (const accountId of accounts) {
-        const asked = { accountId, from, to };
+        const asked = { account: accountId, from, to };
         const now = world.now();
         const found = await statementOfAccount({ log, codec, names }, scope, asked, { now });
         statements.set(accountId, found instanceof NotDone ? found : found.result);

@@ -69,12 +69,7 @@ class Ledger {
   }
 
   statement(asked: { readonly position?: Position; readonly from?: string; readonly to?: string }) {
-    return statementOfAccount(
-      this.core,
-      SCOPE,
-      { accountId: 'acme', ...asked },
-      { now: this.time },
-    );
+    return statementOfAccount(this.core, SCOPE, { account: 'acme', ...asked }, { now: this.time });
   }
 
   private async append(events: readonly AccountEvent[]): Promise<void> {

@@ -87,7 +87,7 @@ const creditOf = async (
   tenant: TestTenant,
   { accountId }: { readonly accountId: string },
 ): Promise<Record<string, number>> =>
-  closings((await statementOfAccount(core, scopeOf(tenant), { accountId })).units);
+  closings((await statementOfAccount(core, scopeOf(tenant), { account: accountId })).units);
 
 const operationsOf = (tenant: TestTenant) => recordedOperations(core, scopeOf(tenant));
 
@@ -105,9 +105,7 @@ describe('a replay', () => {
     await core.pool.query(`update ${table} set available_credit = 9999 where account_ref = $1`, [
       ref,
     ]);
-    expect((await replayLedger(core, scopeOf(tenant), { accountId: other })).differences).toEqual(
-      [],
-    );
+    expect((await replayLedger(core, scopeOf(tenant), { account: other })).differences).toEqual([]);
     // Asked for a time when that account was not there yet, it is folded and not compared.
     const early = new Date(Date.now() - 3_600_000).toISOString();
     expect(await cli('ledger', 'replay', tenant.alias, '--as-of', early)).toMatchObject({
@@ -139,7 +137,7 @@ describe('a replay', () => {
     const first = (await core.log.readStream(stream)[Symbol.asyncIterator]().next()).value as
       { position: string } | undefined;
     const whole = await replayLedger(core, scopeOf(tenant), {});
-    const alone = await replayLedger(core, scopeOf(tenant), { accountId: referrer });
+    const alone = await replayLedger(core, scopeOf(tenant), { account: referrer });
     const rest = await replayLedger(core, scopeOf(tenant), { resumeFrom: first?.position ?? '' });
     expect(rest.events).toBe(whole.events - alone.events);
   });
@@ -241,7 +239,7 @@ describe('an adjustment', () => {
     expect(body).toMatchObject([
       { rewardSource: 'MANUAL', type: 'CREDIT', assignedCredit: 500, redeemedCredit: 200 },
     ]);
-    const { units } = await statementOfAccount(core, scope, { accountId: owner.accountId });
+    const { units } = await statementOfAccount(core, scope, { account: owner.accountId });
     expect(
       units[0]?.lines.map(({ eventId, actor, amount }) => ({ eventId, actor, amount })),
     ).toEqual([
@@ -311,7 +309,7 @@ describe('an adjustment', () => {
     });
     await dead.stop();
     const again = await cli(...wordsOf(tenant, owner, '+25', 'one'));
-    const { units } = await statementOfAccount(core, scope, { accountId: owner.accountId });
+    const { units } = await statementOfAccount(core, scope, { account: owner.accountId });
     const effects = units.flatMap(({ lines }) =>
       lines.map(({ eventId, position }) => ({ eventId, position })),
     );
@@ -519,7 +517,7 @@ test('a day without a time is the whole day', async () => {
   const { units } = await statementOfAccount(
     core,
     scopeOf(tenant),
-    { accountId, to: today },
+    { account: accountId, to: today },
     { now: tomorrow },
   );
   expect(units.map((unit) => unit.closing)).toEqual([40]);
@@ -537,7 +535,7 @@ test('an entry ahead of the clock on the present day is in no statement up to to
   await everythingProjected(core);
   const to = new Date(first).toISOString().slice(0, 10);
   const closings = async (now: number) => {
-    const ofAccount = await statementOfAccount(core, scope, { accountId, to }, { now });
+    const ofAccount = await statementOfAccount(core, scope, { account: accountId, to }, { now });
     const ofTenant = done(await statementOfTenant(core, scope, { to }, now)).result;
     return [ofAccount, ofTenant].map(({ units }) =>
       Object.fromEntries(units.map(({ unit, closing }) => [unit, closing])),

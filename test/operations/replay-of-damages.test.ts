@@ -335,7 +335,7 @@ test('people whose keys are destroyed before the read models know are not compar
   await core.commands.execute(
     new AccountCommandEnvelope(meta, account, { type: 'ForgetAccount', doNotTrack: false }),
   );
-  for (const request of [{}, { accountId: 'ann' }, { accountId: 'bob' }]) {
+  for (const request of [{}, { account: 'ann' }, { account: 'bob' }]) {
     const { differences } = await replayLedger(core, SCOPE, request);
     expect(differences).toEqual([]);
   }

@@ -4,6 +4,7 @@ import {
   type ProjectionOperator,
 } from '../../src/operations/projections/projection-operator.js';
 import { operatorMeta, type StaffMeta } from '../../src/operations/audit.js';
+import type { Done } from '../../src/operations/audited.js';
 import * as adjustment from '../../src/operations/ledger/ledger-adjustment.js';
 import * as digest from '../../src/operations/ledger/ledger-digest.js';
 import * as ledgerExport from '../../src/operations/ledger/ledger-export.js';
@@ -38,16 +39,19 @@ export const insisting =
   async (...asked: A): Promise<T> =>
     done(await operation(...asked));
 
-export const adjustLedger = async (...asked: Parameters<typeof adjustment.adjustOnRecord>) =>
-  (await adjustOnRecord(...asked)).result;
+/** Without what the audit event contains. */
+const resultOf =
+  <A extends unknown[], T>(operation: (...asked: A) => Promise<Outcome<Done<T>>>) =>
+  async (...asked: A): Promise<T> =>
+    done(await operation(...asked)).result;
+
+export const adjustLedger = resultOf(adjustment.adjustOnRecord);
 export const adjustOnRecord = insisting(adjustment.adjustOnRecord);
 export const ledgerDigest = insisting(digest.ledgerDigest);
 export const exportLedger = insisting(ledgerExport.exportLedger);
-export const reconcileLedger = insisting(reconciliation.reconcileLedger);
-export const replayLedger = insisting(replay.replayLedger);
-export const statementOfAccount = async (
-  ...asked: Parameters<typeof statement.statementOfAccount>
-) => done(await statement.statementOfAccount(...asked)).result;
+export const reconcileLedger = resultOf(reconciliation.reconcileLedger);
+export const replayLedger = resultOf(replay.replayLedger);
+export const statementOfAccount = resultOf(statement.statementOfAccount);
 export const verifyLedger = insisting(verification.verifyLedger);
 export const acknowledgeLoss = insisting(loss.acknowledgeLoss);
 export const copyLog = insisting(logCopy.copyLog);

@@ -84,9 +84,7 @@ export class ConsoleReplayController {
   @FormFor('finance')
   async start(@TenantCall() call: TenantCall): Promise<string> {
     const asked = given(call, ...ASKED);
-    const { account: accountId, ...options } = filledIn(asked);
-    const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
-    const replayed = await selectReplayed(this.pages.core, call.scope, request);
+    const replayed = await selectReplayed(this.pages.core, call.scope, filledIn(asked));
     if (replayed instanceof NotDone) return this.shown(call, faultsOf(replayed));
     const run = await this.pages.startedRun(call, replay, { ...call.scope, ...filledIn(asked) });
     return redirected(call, `${call.tenantPath}/replay${queryOf({ run, ...asked })}`);

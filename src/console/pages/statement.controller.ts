@@ -120,12 +120,12 @@ export class ConsoleStatementController {
   /** @param noted takes the number of entries that count after the end. */
   private async found(
     call: TenantCall,
-    { account: accountId, ...selection }: Asked,
+    { account, ...selection }: Asked,
     noted?: { readonly accepted: () => void; later: number },
   ): Promise<Outcome<Statement | TenantStatement>> {
-    if (accountId !== '')
+    if (account !== '')
       return this.pages.recorded(call, 'ledger statement', async (core) => {
-        const request = { accountId, ...filledIn(selection) };
+        const request = { account, ...filledIn(selection) };
         const done = await statementOfAccount(core, call.scope, request, noted);
         if (noted && !(done instanceof NotDone)) noted.later = done.later;
         return done;

@@ -4,11 +4,11 @@ import { csvLines } from '../../exports/files/csv-lines.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
 import { NotDone, type DocumentOf } from '../outcome.js';
-import type { LogReads } from './ledger-entries.js';
-import { everyAccount, postAccount, type ReconciliationOptions } from './ledger-reconciliation.js';
+import type { LogReads, Work } from './ledger-entries.js';
+import { everyAccount, postAccount } from './ledger-reconciliation.js';
 import { select } from './ledger-selection.js';
 
-type LedgerBalances = DocumentOf<typeof ledgerBalances>;
+type LedgerBalances = DocumentOf<typeof ledgerBalances>['result'];
 
 const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
   ...POSTED_TYPES,
@@ -23,15 +23,21 @@ export async function ledgerBalances(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
   { asOf }: { readonly asOf?: string | undefined },
-  options: ReconciliationOptions = {},
+  work: Work,
 ) {
-  const { signal, now = Date.now() } = options;
+  const now = Date.now();
   const selection = await select(core.log, { asOf }, now);
   if (selection instanceof NotDone) return selection;
   const { until = Infinity } = selection;
   const span = { from: -Infinity, to: until, clock: Math.min(until, now) };
   const balances = [];
-  for await (const { accountId, decoded } of everyAccount(core, scope, READ_TYPES, options)) {
+  const accounts = everyAccount(
+    core,
+    scope,
+    { types: READ_TYPES, phase: 'reading accounts' },
+    work,
+  );
+  for await (const { accountId, decoded } of accounts) {
     if (accountId === null) continue;
     const { postings, available, scheduled } = postAccount(decoded, span);
     for (const unitKey of postings.unitsOfThePresent())
@@ -43,8 +49,9 @@ export async function ledgerBalances(
         pending: scheduled.get(unitKey) ?? 0,
       });
   }
-  if (signal?.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
-  return balances.sort((a, b) => order(a.account, b.account) || order(a.unit, b.unit));
+  if (work.signal?.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
+  balances.sort((a, b) => order(a.account, b.account) || order(a.unit, b.unit));
+  return { result: balances, parameters: { asOf } };
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

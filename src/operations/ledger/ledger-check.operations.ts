@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { breakInWords } from '../../chain/chain-break.js';
 import { asDigestDocument, DIGEST_DOCUMENT } from '../../chain/digest-document.js';
 import { publicKeyIn, verifyExport, type ExportVerification } from '../../chain/exported-chain.js';
-import { digestOf } from '../../foundation/canonical-json.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { given, help, mode, month, reason, tenant, text, time } from '../registry/members.js';
@@ -58,21 +57,12 @@ export const replay = recordedOperation({
     'ledger replay acme --mode test --json > drift.json',
     'ledger replay acme --account 42 --as-of 2026-01-31',
   ],
-  record: async ({ core, scope, signal, giveWay, onProgress, note }, request) => {
-    const { account: accountId, asOf, position, resumeFrom } = request;
-    const selection = { asOf, position, resumeFrom };
-    const asked = { ...selection, accountId };
-    const result = await replayLedger(core, scope, asked, {
-      signal,
-      giveWay,
-      onProgress: (accounts, total) => onProgress('replaying', accounts, total),
-    });
-    if (result instanceof NotDone) return result;
-    const { notCompared: left } = result;
+  record: async ({ core, scope, note, ...work }, request) => {
+    const done = await replayLedger(core, scope, request, work);
+    const left = done instanceof NotDone ? 0 : done.result.notCompared;
     const accounts = left === 1 ? '1 account has' : `${left} accounts have`;
     if (left > 0) note(`${accounts} changed since then: folded, not compared`);
-    const account = accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
-    return { result, parameters: { account, ...selection } };
+    return done;
   },
   print: ({ differences, events, position, notCompared }, { table, line }) => {
     const agree =
@@ -117,25 +107,20 @@ export const reconcile = recordedOperation({
     'ledger reconcile acme --against balances.csv',
   ],
   record: async (context, { period, against, balances = against }) => {
-    const { core, scope, signal, giveWay, onProgress, note, by } = context;
+    const { core, scope, note, by } = context;
     const source = by.channel === 'cli' ? '--against' : 'against';
     const file = balances === undefined ? undefined : await parseBalances(balances, source);
     if (file instanceof NotDone) return file;
-    const asked = { period, against: file };
-    const result = await reconcileLedger(core, scope, asked, {
-      signal,
-      giveWay,
-      onProgress: (accounts) => onProgress('reconciling', accounts),
-    });
-    if (result instanceof NotDone) return result;
+    const done = await reconcileLedger(core, scope, { period, against: file }, context);
+    if (done instanceof NotDone) return done;
     if (period !== undefined)
       await noteLater(context, 'month', () => entriesAfterPeriod(core, scope, period));
-    const overdue = result.units.reduce((sum, unit) => sum + unit.overdue, 0);
+    const overdue = done.result.units.reduce((sum, unit) => sum + unit.overdue, 0);
     if (overdue > 0)
       note(
         `${overdue} dates passed more than an hour ago and are not recorded yet: check that the jobs run`,
       );
-    return { result, parameters: { period, against: file && digestOf(file.text) } };
+    return done;
   },
   print: printReconciliation,
   ending: ({ differences }) =>

@@ -7,9 +7,13 @@ import type { EventLog, Position, RecordedEvent } from '../../event-log/event-lo
 import { logPages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { NotDone, type Outcome } from '../outcome.js';
+import type { OperationContext } from '../registry/operation.js';
 import type { Selection } from './ledger-selection.js';
 
 export type LogReads = Pick<Core, 'log' | 'codec'>;
+
+/** Long work: it reports its progress, lets requests come first and can be stopped. */
+export type Work = Partial<Pick<OperationContext, 'signal' | 'giveWay' | 'onProgress'>>;
 
 /** The types of the events that postings are made of. */
 export const POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);

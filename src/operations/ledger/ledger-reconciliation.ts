@@ -10,6 +10,7 @@ import type { Core } from '../../stores/core.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
+import { digestOf } from '../../foundation/canonical-json.js';
 import { CLOCK_AHEAD_MS_MAX } from '../../event-log/clock.js';
 import { pages } from '../../event-log/event-pages.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -22,15 +23,10 @@ import {
   pagesOf,
   POSTED,
   type LogReads,
+  type Work,
 } from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
 import { OWED_REWARD_TYPES, OwedRewards, type AccountFact } from './owed-rewards.js';
-
-export interface ReconciliationRequest {
-  /** `YYYY-MM`; undefined: everything up to now. */
-  readonly period?: string;
-  readonly against?: BalanceFile;
-}
 
 export type Reconciliation = ReturnType<ReconciliationRun['result']>;
 
@@ -56,28 +52,33 @@ const OVERDUE_MS = 3_600_000;
 
 type Span = Pick<PeriodSpan, 'from' | 'to'>;
 
-export interface ReconciliationOptions {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (accounts: number) => void;
-  /** Waits between accounts as long as others come first. */
-  readonly giveWay?: () => Promise<void>;
+export interface ReconciliationWork extends Work {
   /** Epoch milliseconds. */
   readonly now?: number;
 }
 
-/** `ledger reconcile`. Reads every account once. @throws {UnreadableEvent} */
+/**
+ * `ledger reconcile`, with what its audit event contains. Reads every account once.
+ * @param request of everything up to now, or of a month, `YYYY-MM`.
+ * @throws {UnreadableEvent}
+ */
 export async function reconcileLedger(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
-  { period, against }: ReconciliationRequest,
-  options: ReconciliationOptions = {},
-): Promise<Outcome<Reconciliation>> {
-  const { signal, now = Date.now() } = options;
+  { period, against }: { readonly period?: string; readonly against?: BalanceFile },
+  work: ReconciliationWork = {},
+) {
+  const { signal, now = Date.now() } = work;
   const span = spanOf(period, now);
   if (span instanceof NotDone) return span;
   const run = new ReconciliationRun(span, now, against);
-  for await (const account of everyAccount(core, scope, READ_TYPES, options)) run.add(account);
-  return signal?.aborted ? new NotDone({ code: 'RECONCILIATION_STOPPED' }) : run.result();
+  const accounts = everyAccount(core, scope, { types: READ_TYPES, phase: 'reconciling' }, work);
+  for await (const account of accounts) run.add(account);
+  if (signal?.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
+  return {
+    result: run.result(),
+    parameters: { period, against: against && digestOf(against.text) },
+  };
 }
 
 /** An account and its events of some types. */
@@ -87,8 +88,8 @@ type AccountHistory = Awaited<ReturnType<typeof readAccount>>;
 export async function* everyAccount(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
-  types: ReadonlySet<string>,
-  { onProgress, giveWay, signal }: ReconciliationOptions,
+  { types, phase }: { readonly types: ReadonlySet<string>; readonly phase: string },
+  { onProgress, giveWay, signal }: Work,
 ): AsyncIterable<AccountHistory> {
   const { log, names } = core;
   const upTo = await log.head();
@@ -96,7 +97,7 @@ export async function* everyAccount(
   const firstEvents = accountsInLog(log, names.accountStream(scope, ''), { upTo });
   for await (const some of pagesOf(firstEvents, ACCOUNTS_AT_ONCE)) {
     yield* await Promise.all(some.map(({ stream }) => readAccount(core, stream, types)));
-    onProgress?.((accounts += some.length));
+    onProgress?.(phase, (accounts += some.length));
     await giveWay?.();
     if (signal?.aborted) return;
   }
@@ -116,7 +117,11 @@ const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
   'AccountOpened',
 ]);
 
-async function readAccount({ log, codec }: LogReads, stream: string, types: ReadonlySet<string>) {
+export async function readAccount(
+  { log, codec }: LogReads,
+  stream: string,
+  types: ReadonlySet<string>,
+) {
   const decoded: Decoded[] = [];
   for await (const page of pages(log.readStream(stream)))
     decoded.push(...(await decodeTypes(codec, page, types)));

@@ -10,10 +10,10 @@ import { findAccount, type FoundAccount } from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { ReadModelSnapshot } from './replay/live-rows.js';
-import { ReplayRun, type Replay, type ReplayOptions } from './replay/replay-run.js';
+import { ReplayRun, type ReplayWork } from './replay/replay-run.js';
 
 export interface ReplayRequest extends Pick<SelectionOptions, 'asOf' | 'position'> {
-  readonly accountId?: string;
+  readonly account?: string;
   /** The end of an earlier run: the accounts up to it are skipped. */
   readonly resumeFrom?: Position;
 }
@@ -35,13 +35,13 @@ interface Replayed {
 export async function selectReplayed(
   core: Pick<ReplayCore, 'log' | 'names'>,
   scope: Scope,
-  { accountId, asOf, position, resumeFrom }: ReplayRequest,
+  { account, asOf, position, resumeFrom }: ReplayRequest,
 ): Promise<Outcome<Replayed>> {
   const selection = await select(core.log, { asOf, position });
   if (selection instanceof NotDone) return selection;
   const from = await select(core.log, { position: resumeFrom });
   if (from instanceof NotDone) return from;
-  const one = accountId === undefined ? undefined : await findAccount(core, scope, accountId);
+  const one = account === undefined ? undefined : await findAccount(core, scope, account);
   return one instanceof NotDone ? one : { selection, one, after: from.upTo };
 }
 
@@ -49,25 +49,27 @@ export async function selectReplayed(
  * `ledger replay`: folds the log with the projectors and compares every row with those of the live
  * read models, all read from one snapshot. A read model is compared at its own position; for an
  * earlier selection, an account is compared when nothing happened to it since, and otherwise only
- * folded. Writes nothing. @throws {UnreadableEvent}
+ * folded. Writes nothing. Returned with what its audit event contains. @throws {UnreadableEvent}
  */
 export async function replayLedger(
   core: ReplayCore,
   scope: Scope,
   request: ReplayRequest,
-  options: ReplayOptions = {},
-): Promise<Outcome<Replay>> {
+  work: ReplayWork = {},
+) {
   const replayed = await selectReplayed(core, scope, request);
   if (replayed instanceof NotDone) return replayed;
   const { selection, one, after } = replayed;
-  if (selection.upTo !== undefined)
-    await untilReadModelsReach(core, selection.upTo, options.signal);
+  if (selection.upTo !== undefined) await untilReadModelsReach(core, selection.upTo, work.signal);
   return withSnapshot(core.pool, async ({ client, take }) => {
     await take();
     const snapshot = await ReadModelSnapshot.of(client);
     if (snapshot instanceof NotDone) return snapshot;
-    const run = new ReplayRun(core, scope, selection, snapshot, options);
-    return one ? run.account(one.ref) : run.everyAccount(after);
+    const run = new ReplayRun(core, scope, selection, snapshot, work);
+    const result = one ? await run.account(one.ref) : await run.everyAccount(after);
+    if (result instanceof NotDone) return result;
+    const { asOf, position, resumeFrom } = request;
+    return { result, parameters: { account: one?.ref, asOf, position, resumeFrom } };
   });
 }
 

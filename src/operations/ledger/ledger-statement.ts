@@ -20,7 +20,7 @@ import { LaterEntries } from './later-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 
 export interface StatementRequest extends SelectionOptions {
-  readonly accountId: string;
+  readonly account: string;
   readonly unit?: string;
 }
 
@@ -31,21 +31,21 @@ export interface StatementRequest extends SelectionOptions {
 export async function statementOfAccount(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
-  { accountId, unit, ...options }: StatementRequest,
+  { account, unit, ...options }: StatementRequest,
   { now = Date.now(), accepted }: { readonly now?: number; readonly accepted?: () => void } = {},
 ) {
   const selection = await select(core.log, options, now);
   if (selection instanceof NotDone) return selection;
-  const account = await findAccount(core, scope, accountId);
-  if (account instanceof NotDone) return account;
+  const found = await findAccount(core, scope, account);
+  if (found instanceof NotDone) return found;
   accepted?.();
-  const { newest, later, ...read } = await readAccount(core, account.stream, selection, now);
+  const { newest, later, ...read } = await readAccount(core, found.stream, selection, now);
   const position = selection.asked ?? (newest && firstPosition(newest)) ?? null;
   const clock = clockOf(selection, newest, now);
   const { from, until } = selection;
-  const asked = { account: accountId, position, ...read, from, until, clock, unit };
+  const asked = { account, position, ...read, from, until, clock, unit };
   const result = await statementOf(asked, () => turnOfOthers());
-  const parameters = { account: account.ref, unit, ...options };
+  const parameters = { account: found.ref, unit, ...options };
   return { result, parameters, digest: result.digest, later };
 }
 

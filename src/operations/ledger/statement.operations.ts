@@ -103,13 +103,13 @@ const statement = recordedOperation({
   ],
   record: async (
     context,
-    { account: accountId, tenant: _, mode: __, month: name, ...typed },
+    { account, tenant: _, mode: __, month: name, ...typed },
   ): Promise<Outcome<Done<Statement | TenantStatement>>> => {
     const days = name === undefined ? {} : daysOf(name);
     if (days instanceof NotDone) return days;
     const selection = { ...typed, ...days };
-    if (accountId === undefined) return statementByDays(context, selection);
-    const done = await statementOfAccount(context.core, context.scope, { accountId, ...selection });
+    if (account === undefined) return statementByDays(context, selection);
+    const done = await statementOfAccount(context.core, context.scope, { account, ...selection });
     if (!(done instanceof NotDone))
       await noteLater(context, 'statement', () => Promise.resolve(done.later));
     return done;
@@ -152,15 +152,7 @@ const balances = recordedOperation({
     'ledger balances acme --as-of 2026-01-31',
     'ledger balances acme --format csv > balances.csv',
   ],
-  record: async ({ core, scope, signal, giveWay, onProgress }, { asOf: moment }) => {
-    const result = await ledgerBalances(
-      core,
-      scope,
-      { asOf: moment },
-      { signal, giveWay, onProgress: (accounts) => onProgress('reading accounts', accounts) },
-    );
-    return result instanceof NotDone ? result : { result, parameters: { asOf: moment } };
-  },
+  record: ({ core, scope, ...work }, request) => ledgerBalances(core, scope, request, work),
   columns: [
     'account',
     'unit',

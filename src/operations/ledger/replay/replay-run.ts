@@ -7,7 +7,7 @@ import { decodeForProjectors } from '../../../projecting/decode-events.js';
 import { ProjectionFold } from '../../../projecting/generations/log-fold.js';
 import { ERASURES, forgottenBy, type LedgerEvent } from '../../../projecting/projector.js';
 import { NotDone, type Outcome } from '../../outcome.js';
-import { ACCOUNTS_AT_ONCE, pagesOf } from '../ledger-entries.js';
+import { ACCOUNTS_AT_ONCE, pagesOf, type Work } from '../ledger-entries.js';
 import type { Selection } from '../ledger-selection.js';
 import { Comparison, presenceOf, rowName, type Difference } from './comparison.js';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
@@ -15,11 +15,7 @@ import { inChunks, ownerOf, type ReadModelSnapshot } from './live-rows.js';
 
 export type Replay = ReturnType<ReplayRun['result']>;
 
-export interface ReplayOptions {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (accounts: number, total: number) => void;
-  /** Waits between pages of events and rows as long as others come first. */
-  readonly giveWay?: () => Promise<void>;
+export interface ReplayWork extends Work {
   /** Accounts whose rows are in memory. */
   readonly accountsAtOnce?: number;
 }
@@ -51,7 +47,7 @@ export class ReplayRun {
     private readonly scope: Scope,
     private readonly selection: Selection,
     private readonly snapshot: ReadModelSnapshot,
-    private readonly options: ReplayOptions,
+    private readonly work: ReplayWork,
   ) {
     const { log, names } = core;
     const checkpoints = [...snapshot.checkpoints.values()].map(({ position }) => position);
@@ -63,7 +59,7 @@ export class ReplayRun {
     const newest = inOrder.at(-1);
     this.bound = log.compare(selection.upTo, newest) > 0 ? selection.upTo : newest;
     this.prefix = names.accountStream(scope, '');
-    this.comparison = new Comparison(snapshot, scope, options.giveWay);
+    this.comparison = new Comparison(snapshot, scope, work.giveWay);
     this.folds = accountProjectors.map((projector) => {
       const owned = new Set(projector.tables.filter(ownerOf).map(({ name }) => name));
       const until = snapshot.checkpoints.get(projector.name)?.position;
@@ -80,7 +76,7 @@ export class ReplayRun {
   }
 
   async everyAccount(resumeFrom: Position | undefined): Promise<Outcome<Replay>> {
-    const { onProgress, signal, accountsAtOnce = ACCOUNTS_AT_ONCE } = this.options;
+    const { onProgress, signal, accountsAtOnce = ACCOUNTS_AT_ONCE } = this.work;
     const { compared } = this.comparison;
     const total = await this.snapshot.accountsOf(this.scope);
     let from = resumeFrom;
@@ -89,7 +85,7 @@ export class ReplayRun {
       if (signal?.aborted) return this.stopped(from);
       this.comparison.areCompared();
       from = some.at(-1)?.position;
-      onProgress?.(compared.size, Math.max(total, compared.size));
+      onProgress?.('replaying', compared.size, Math.max(total, compared.size));
     }
     if (signal?.aborted) return this.stopped(from);
     if (resumeFrom === undefined) await this.compare('rest');
@@ -98,15 +94,15 @@ export class ReplayRun {
 
   /** Those of the accounts; the events of no account are folded on the way. */
   private async *firstEvents(after: Position | undefined): AsyncGenerator<RecordedEvent> {
-    const { core, scope, prefix, bound, options } = this;
+    const { core, scope, prefix, bound, work } = this;
     const { log, names } = core;
     const others = [names.exportStream(scope, ''), names.operationsStreams(scope)];
     for await (const page of logPages(log, { after, upTo: bound, limit: PAGE })) {
       for (const event of page) this.reach(event);
       if (after === undefined)
         await this.fold(page.filter(({ stream }) => others.some((one) => stream.startsWith(one))));
-      await options.giveWay?.();
-      if (options.signal?.aborted) return;
+      await work.giveWay?.();
+      if (work.signal?.aborted) return;
       yield* page.filter(({ stream, revision }) => revision === 0n && stream.startsWith(prefix));
     }
   }
@@ -182,7 +178,7 @@ export class ReplayRun {
         for (const fold of this.folds)
           if (core.log.compare(position, fold.until) <= 0) this.apply(fold, event);
       }
-      await this.options.giveWay?.();
+      await this.work.giveWay?.();
     }
   }
 
