@@ -1,15 +1,27 @@
 import { ChainNames } from '../../chain/chain-names.js';
 import { ChainSealing } from '../../chain/chain-sealing.js';
-import { sealsIn, sealText } from '../../chain/chain-seals.js';
+import { sealsIn, sealText, type SealStores } from '../../chain/chain-seals.js';
 import { digestText, type DigestDocument } from '../../chain/digest-document.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
-export interface DigestOptions {
-  readonly scope: Scope;
-  readonly sign: boolean;
-  readonly signal?: AbortSignal;
+/** What is read and sealed; without `seals`, in the database of the log. */
+export type SealedLog = Pick<Core, 'log' | 'names' | 'chainSigner'> &
+  ({ readonly pool: Core['pool'] } | { readonly seals: SealStores });
+
+/** The chains of a log, sealed up to its head. @throws {EventLogUnavailable} */
+export async function sealedToHead(core: SealedLog, options: SealingOptions) {
+  const { log, names, chainSigner: signer } = core;
+  const stores = 'seals' in core ? core.seals : sealsIn(core.pool);
+  const chains = new ChainNames(names);
+  const sealing = new ChainSealing({ seals: stores, log, chains, signer });
+  const { checkpoint, stopped } = await sealing.sealToHead(options);
+  return { chains, checkpoint, stopped, seals: stores(await log.id()) };
+}
+
+interface SealingOptions {
+  readonly signal?: AbortSignal | undefined;
   /** How many events of the log are sealed. */
   readonly onProgress?: (events: number) => void;
 }
@@ -19,15 +31,11 @@ export interface DigestOptions {
  * same log gives the same document, byte for byte. @throws {EventLogUnavailable}
  */
 export async function ledgerDigest(
-  core: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
-  options: DigestOptions,
+  core: SealedLog,
+  { scope, sign, ...sealing }: SealingOptions & { readonly scope: Scope; readonly sign: boolean },
 ): Promise<Outcome<DigestDocument>> {
-  const { pool, log, names, chainSigner: signer } = core;
-  const { scope, sign, signal, onProgress } = options;
-  const chains = new ChainNames(names);
-  const sealing = new ChainSealing({ seals: sealsIn(pool), log, chains, signer });
-  await sealing.sealToHead({ ...(signal && { signal }), ...(onProgress && { onProgress }) });
-  const seals = sealsIn(pool)(await log.id());
+  const { chainSigner: signer } = core;
+  const { chains, seals } = await sealedToHead(core, sealing);
   const [seal] = await seals.newest([chains.of(scope)]);
   if (seal === undefined) return new NotDone({ code: 'CHAIN_EMPTY', scope });
   if (!signer.isSigned(sealText(seals.logId, seal), seal.signature))

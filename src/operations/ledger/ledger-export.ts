@@ -1,7 +1,4 @@
 import { createHash } from 'node:crypto';
-import { ChainNames } from '../../chain/chain-names.js';
-import { ChainSealing } from '../../chain/chain-sealing.js';
-import { sealsIn } from '../../chain/chain-seals.js';
 import { ExportedChain } from '../../chain/exported-chain.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
@@ -12,6 +9,7 @@ import { logPages } from '../../event-log/event-pages.js';
 import { CURRENT_VERSIONS } from '../../event-log/event-schemas.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { NotDone, type DocumentOf } from '../outcome.js';
+import { sealedToHead, type SealedLog } from './ledger-digest.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 
 /** The tenant's secrets are not part of its ledger, not even encrypted. */
@@ -72,16 +70,18 @@ export async function exportLedger(
 
 /** The chain of a scope, sealed up to the head of the log, for `ledger export --chain`. */
 export async function chainToExport(
-  { pool, log, names, chainSigner: signer }: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
+  core: SealedLog,
   scope: Scope,
   signal: AbortSignal,
 ): Promise<ExportedChain> {
-  const chains = new ChainNames(names);
-  await new ChainSealing({ seals: sealsIn(pool), log, chains, signer }).sealToHead({ signal });
-  const logId = await log.id();
-  const seals = sealsIn(pool)(logId).all(chains.of(scope));
-  const isMember = chains.membership(scope);
-  return ExportedChain.begin({ isMember, seals, signer, scope, logId });
+  const { chains, seals } = await sealedToHead(core, { signal });
+  return ExportedChain.begin({
+    isMember: chains.membership(scope),
+    seals: seals.all(chains.of(scope)),
+    signer: core.chainSigner,
+    scope,
+    logId: seals.logId,
+  });
 }
 
 const PAGE = 500;

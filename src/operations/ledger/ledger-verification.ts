@@ -1,14 +1,6 @@
 import type { BreakReason, ChainBreak } from '../../chain/chain-break.js';
 import { CHAIN_START, nextLink, type ChainLink } from '../../chain/chain-link.js';
-import { ChainNames } from '../../chain/chain-names.js';
-import { ChainSealing } from '../../chain/chain-sealing.js';
-import {
-  sealsIn,
-  sealText,
-  type SealStore,
-  type SealStores,
-  type StoredSeal,
-} from '../../chain/chain-seals.js';
+import { sealText, type SealStore, type StoredSeal } from '../../chain/chain-seals.js';
 import type { ChainSigner } from '../../chain/chain-signer.js';
 import { isAuthentic, type DigestDocument } from '../../chain/digest-document.js';
 import {
@@ -20,39 +12,26 @@ import {
   type SealingStop,
 } from '../../chain/log-seal.js';
 import { firstMissing } from '../../chain/sealed-tail.js';
-import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { LogReader, Stopped, unlessStopped, type Patience } from '../log/log-reader.js';
 import type { Outcome } from '../outcome.js';
 import { findBreak, type SearchedChain } from './chain-break-search.js';
-
-export type VerifyPhase = 'sealing' | 'verifying';
+import { sealedToHead, type SealedLog } from './ledger-digest.js';
 
 export interface VerificationOptions extends Patience {
   readonly scope: Scope;
   /** An earlier output of `ledger digest` for the same tenant and mode. */
   readonly outside?: DigestDocument | undefined;
   /** `events` of the whole log; `total` is unknown while sealing. */
-  readonly onProgress?: (phase: VerifyPhase, events: number, total: number | undefined) => void;
+  readonly onProgress?: (phase: string, events: number, total?: number) => void;
   /** Waits between pages of the log as long as others come first. */
   readonly giveWay?: () => Promise<void>;
 }
 
 /** The result of a verification; the JSON of `ledger verify`. */
-export interface Verification extends Scope {
-  readonly ok: boolean;
-  readonly log: string;
-  /** Number of recomputed events of the chain. */
-  readonly events: number;
-  /** The position of the last recomputed event; null: the chain is empty. */
-  readonly position: Position | null;
-  /** The recomputed digest, in hex: equal to that of `ledger digest` when the chain is intact. */
-  readonly digest: string;
-  readonly seals: number;
-  readonly firstBroken: ChainBreak | null;
-}
+export type Verification = Awaited<ReturnType<typeof verifyChain>>;
 
 /**
  * Seals what is not sealed yet, then recomputes the chain of one tenant and mode from the first
@@ -60,85 +39,77 @@ export interface Verification extends Scope {
  * first break. Memory: two pages of the log. @throws {EventLogUnavailable}
  */
 export const verifyLedger = (
-  { pool, ...core }: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
-  options: VerificationOptions,
-): Promise<Outcome<Verification>> =>
-  unlessStopped('VERIFICATION_STOPPED', verifyChain({ ...core, seals: sealsIn(pool) }, options));
-
-/** What a verification reads. */
-export interface SealedLog extends Pick<Core, 'log' | 'names' | 'chainSigner'> {
-  readonly seals: SealStores;
-}
-
-/** As `verifyLedger`. @throws {Stopped} */
-// eslint-disable-next-line max-lines-per-function -- one pass over the log, from start to end
-export async function verifyChain(
   core: SealedLog,
   options: VerificationOptions,
-): Promise<Verification> {
-  const { log, names, chainSigner: signer } = core;
+): Promise<Outcome<Verification>> =>
+  unlessStopped('VERIFICATION_STOPPED', verifyChain(core, options));
+
+/** As `verifyLedger`. @throws {Stopped} */
+export async function verifyChain(core: SealedLog, options: VerificationOptions) {
+  const { log, chainSigner: signer } = core;
   const { scope, outside, signal, onProgress } = options;
-  const chains = new ChainNames(names);
-  const seals = core.seals(await log.id());
-  const sealing = new ChainSealing({ seals: core.seals, log, chains, signer });
-  const { checkpoint, stopped } = await sealing.sealToHead({
+  const { chains, seals, checkpoint, stopped } = await sealedToHead(core, {
     signal,
-    onProgress: (events) => onProgress?.('sealing', events, undefined),
+    onProgress: (events) => onProgress?.('sealing', events),
   });
   if (signal.aborted) throw new Stopped();
-  const logSeal = await seals.logSeal();
-  const isLogSealAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
-  const sealedUpTo =
-    isLogSealAuthentic && log.compare(logSeal.position ?? undefined, checkpoint.position) > 0
-      ? logSeal.position
-      : undefined;
-  const upTo = sealedUpTo ?? checkpoint.position ?? null;
-  const whole = new WholeLogCheck(isLogSealAuthentic ? logSeal : undefined);
+  const logSeal = await authenticLogSeal(seals, signer);
+  const isFurther = logSeal && log.compare(logSeal.position ?? undefined, checkpoint.position) > 0;
+  const upTo = (isFurther ? logSeal.position : checkpoint.position) ?? null;
+  const whole = new WholeLogCheck(logSeal);
   // A digest whose signature is wrong proves nothing about the log.
-  const isOutsideAuthentic = outside === undefined || isAuthentic(outside, signer);
+  const isForged = outside !== undefined && !isAuthentic(outside, signer);
   const isOwn = chains.membership(scope);
   const searched = { log, seals, chain: chains.of(scope), isOwn, upTo, patience: options };
-  const check = new ChainCheck(searched, signer, isOutsideAuthentic ? outside : undefined);
+  const check = new ChainCheck(searched, signer, isForged ? undefined : outside);
   await check.advance();
   const reader = new LogReader(log, options, upTo);
   for await (const page of reader.pages()) {
     for (const event of page) {
       whole.add(event);
       if (isOwn(event.stream) && check.add(event)) await check.compare();
-      if (check.isBroken) break;
+      if (check.firstBroken) break;
     }
     if (signal.aborted) throw new Stopped();
     onProgress?.('verifying', reader.count + page.length, checkpoint.events);
     await options.giveWay?.();
-    if (check.isBroken) break;
+    if (check.firstBroken) break;
   }
-  if (!check.isBroken) await check.end();
-  const { link, seals: compared } = check;
+  if (!check.firstBroken) await check.end();
+  const { link, seals: compared, isOnlyUnsealed } = check;
   const { events, position, digest } = link;
-  const isForged = !isOutsideAuthentic && !check.isBroken;
-  const ofChain = isForged
-    ? ({ position: outside.position, eventId: null, reason: 'digest-signature' } as const)
-    : check.firstBroken;
+  const ofChain: ChainBreak | null =
+    isForged && !check.firstBroken
+      ? { position: outside.position, eventId: null, reason: 'digest-signature' }
+      : check.firstBroken;
   // Removing the newest seals leaves events without a seal: the check of the whole log is more
   // specific then.
-  const ofLog =
-    ofChain === null || check.isOnlyUnsealed || stopped === 'lost'
-      ? await whole.end({ log, seals, stopped })
-      : null;
-  const isOfLog =
-    ofLog !== null &&
-    (ofChain === null || check.isOnlyUnsealed || isAtOrBefore(log, ofLog, ofChain));
+  const isSpecific = ofChain === null || isOnlyUnsealed;
+  const ofLog = isSpecific || stopped === 'lost' ? await whole.end({ log, seals, stopped }) : null;
+  const isOfLog = ofLog !== null && (isSpecific || isAtOrBefore(log, ofLog, ofChain));
   const firstBroken = isOfLog ? ofLog : ofChain;
   return {
     ok: firstBroken === null,
     ...scope,
     log: seals.logId,
+    /** Number of recomputed events of the chain. */
     events,
+    /** The position of the last recomputed event; null: the chain is empty. */
     position,
+    /** The recomputed digest, in hex: equal to that of `ledger digest` when the chain is intact. */
     digest,
     seals: compared,
     firstBroken,
   };
+}
+
+/** The seal of the whole log; undefined: this installation signed none. */
+export async function authenticLogSeal(
+  seals: SealStore,
+  signer: ChainSigner,
+): Promise<LogSeal | undefined> {
+  const seal = await seals.logSeal();
+  return seal && isLogSealed(signer, seals.logId, seal) ? seal : undefined;
 }
 
 const isAtOrBefore = (log: EventLog, a: ChainBreak, b: ChainBreak): boolean =>
@@ -160,7 +131,15 @@ class WholeLogCheck {
   }
 
   /** Called at the end of the log. Null: the log is as it was sealed. */
-  async end({ log, seals, stopped }: WholeLog): Promise<ChainBreak | null> {
+  async end({
+    log,
+    seals,
+    stopped,
+  }: {
+    readonly log: EventLog;
+    readonly seals: SealStore;
+    readonly stopped: SealingStop | null;
+  }): Promise<ChainBreak | null> {
     const contradicted = (await log.contradiction?.()) ?? null;
     if (this.isMet && stopped === null && contradicted === null) return null;
     const missing = await firstMissing(log, seals, this.seal);
@@ -170,12 +149,6 @@ class WholeLogCheck {
     if (stopped !== null) return { position, eventId: null, reason: stopped };
     return { position, eventId: null, reason: 'changed' };
   }
-}
-
-interface WholeLog {
-  readonly log: EventLog;
-  readonly seals: SealStore;
-  readonly stopped: SealingStop | null;
 }
 
 /** Recomputes one chain and compares it with its seals. */
@@ -201,10 +174,6 @@ class ChainCheck {
     private readonly outside: DigestDocument | undefined,
   ) {
     this.stored = searched.seals.all(searched.chain);
-  }
-
-  get isBroken(): boolean {
-    return this.firstBroken !== null;
   }
 
   /** True when a seal or the outside digest has to be compared after this event. */

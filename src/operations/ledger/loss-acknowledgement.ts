@@ -1,11 +1,7 @@
 import { sql } from 'kysely';
 import type { PoolClient } from 'pg';
-import { ChainNames } from '../../chain/chain-names.js';
-import { ChainSealing } from '../../chain/chain-sealing.js';
-import { ChainSeals, sealsIn } from '../../chain/chain-seals.js';
-import type { ChainSigner } from '../../chain/chain-signer.js';
+import { ChainSeals } from '../../chain/chain-seals.js';
 import {
-  isLogSealed,
   LOG_START,
   nextLogLink,
   sealLog,
@@ -19,8 +15,10 @@ import type { Position } from '../../event-log/event-log.js';
 import { fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { recordEverywhere, shownStaff, type Staff } from '../audit.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
 import { LogReader, type Patience } from '../log/log-reader.js';
+import { sealedToHead } from './ledger-digest.js';
+import { authenticLogSeal } from './ledger-verification.js';
 
 export interface AcknowledgementOptions extends Patience {
   readonly reason: string;
@@ -29,26 +27,7 @@ export interface AcknowledgementOptions extends Patience {
 }
 
 /** The signed record; the JSON of `ledger acknowledge-loss`. */
-export interface LossAcknowledgement {
-  readonly log: string;
-  /** The newest event that was sealed or seen before; null: unknown. */
-  readonly from: Position | null;
-  /** The newest sealed event that is still at its position; null: none is. */
-  readonly to: Position | null;
-  readonly reason: string;
-  readonly acknowledgedAt: string;
-  /** The seals of lost events, with their contents. */
-  readonly seals: readonly LostSeal[];
-  /** Ed25519 over `acknowledgementText`, in base64. */
-  readonly signature: string;
-}
-
-interface LostSeal {
-  readonly chain: string;
-  readonly events: number;
-  readonly position: Position;
-  readonly digest: string;
-}
+export type LossAcknowledgement = DocumentOf<typeof acknowledge>;
 
 /** The signed text. Its first line distinguishes it from every other text that the key signs. */
 export const acknowledgementText = ({
@@ -70,6 +49,8 @@ export const acknowledgementText = ({
     '',
   ].join('\n');
 
+type LossCore = Pick<Core, 'pool' | 'log' | 'chainSigner' | 'names'>;
+
 /**
  * Records, signed, that the log lost its end and that this is known: seals of lost events are moved
  * from the chains into the record, the log is sealed anew up to its present end, and sealing
@@ -78,72 +59,81 @@ export const acknowledgementText = ({
  * @throws {Stopped} {EventLogUnavailable}
  */
 export async function acknowledgeLoss(
-  core: Pick<Core, 'pool' | 'log' | 'chainSigner' | 'names'>,
+  core: LossCore,
   options: AcknowledgementOptions,
   onAcknowledged: (acknowledged: LossAcknowledgement) => Promise<void>,
 ): Promise<Outcome<LossAcknowledgement>> {
-  const { pool, log, names, chainSigner: signer } = core;
   // Seals what can be sealed first: unsealed events would be taken for lost ones.
-  const chains = new ChainNames(names);
-  const sealing = new ChainSealing({ seals: sealsIn(pool), log, chains, signer });
-  const { stopped } = await sealing.sealToHead({ signal: options.signal });
-  const acknowledged = await inTransaction(pool, async (client) => {
-    // A process that seals at the same time finds the checkpoint moved.
-    const open = await fetchRow(
-      client,
-      tables
-        .selectFrom('ledger.log_losses')
-        .select('from_position as from')
-        .where('log_id', '=', await core.log.id())
-        .where('acknowledged_at', 'is', null)
-        .forUpdate(),
-    );
-    return acknowledge(client, core, options, { open, stopped });
-  });
+  const { stopped } = await sealedToHead(core, { signal: options.signal });
+  const acknowledged = await inTransaction(core.pool, (client) =>
+    acknowledge(client, core, options, stopped),
+  );
   if (!(acknowledged instanceof NotDone)) await onAcknowledged(acknowledged);
   return acknowledged;
 }
 
 async function acknowledge(
   client: PoolClient,
-  { pool, log, chainSigner: signer }: Pick<Core, 'pool' | 'log' | 'chainSigner'>,
+  { pool, log, chainSigner: signer }: LossCore,
   { reason, by, ...patience }: AcknowledgementOptions,
-  {
-    open,
-    stopped,
-  }: {
-    readonly open: { readonly from: string | null } | undefined;
-    readonly stopped: SealingStop | null;
-  },
-): Promise<Outcome<LossAcknowledgement>> {
+  stopped: SealingStop | null,
+) {
   const seals = new ChainSeals(pool, await log.id());
-  const logSeal = await seals.logSeal();
-  const isAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
-  const { newestIntact, firstMissing } = await sealedTail(
-    log,
-    seals,
-    isAuthentic ? logSeal : undefined,
+  const { logId } = seals;
+  // A process that seals at the same time finds the checkpoint moved.
+  const open = await fetchRow(
+    client,
+    tables
+      .selectFrom('ledger.log_losses')
+      .select(['id', 'from_position as from'])
+      .where('log_id', '=', logId)
+      .where('acknowledged_at', 'is', null)
+      .forUpdate(),
   );
   if (open === undefined && stopped === null) return new NotDone({ code: 'NOTHING_LOST' });
+  const logSeal = await authenticLogSeal(seals, signer);
+  const { newestIntact, firstMissing } = await sealedTail(log, seals, logSeal);
   const isLost = (position: Position): boolean =>
     firstMissing !== undefined && log.compare(position, newestIntact?.position) > 0;
-  const { lost, left } = await dropSeals(client, seals, isLost);
-  const newest = left.reduce<Position | null>(
-    (a, { position }) => (a === null || log.compare(position, a) > 0 ? position : a),
-    null,
-  );
-  const link = await linkAt(log, newest, patience);
-  await setCheckpoint(client, seals, link, signer);
+  const { lost, left } = await dropSeals(client, logId, isLost);
+  const newest = left
+    .map(({ position }) => position)
+    .reduce<Position | undefined>((a, b) => (log.compare(b, a) > 0 ? b : a), undefined);
+  let link = LOG_START;
+  for await (const page of new LogReader(log, patience, newest ?? null).pages())
+    link = page.reduce(nextLogLink, link);
+  await setCheckpoint(client, logId, link);
+  await writeLogSeal(client, logId, sealLog(signer, logId, link));
   const unsigned = {
-    log: seals.logId,
-    from: open?.from ?? (isAuthentic ? logSeal.position : null),
+    log: logId,
+    /** The newest event that was sealed or seen before; null: unknown. */
+    from: open?.from ?? logSeal?.position ?? null,
+    /** The newest sealed event that is still at its position; null: none is. */
     to: newestIntact?.position ?? null,
     reason,
     acknowledgedAt: new Date().toISOString(),
+    /** The seals of lost events, with their contents. */
     seals: lost,
   };
-  const acknowledgement = { ...unsigned, signature: signer.sign(acknowledgementText(unsigned)) };
-  await record(client, acknowledgement, shownStaff(by));
+  /** Ed25519 over `acknowledgementText`, in base64. */
+  const signature = signer.sign(acknowledgementText(unsigned));
+  const acknowledgement = { ...unsigned, signature };
+  const row = {
+    to_position: unsigned.to,
+    acknowledged_at: unsigned.acknowledgedAt,
+    acknowledged_by: shownStaff(by),
+    reason,
+    acknowledgement: JSON.stringify(acknowledgement),
+    signature,
+  };
+  await run(
+    client,
+    open === undefined
+      ? tables
+          .insertInto('ledger.log_losses')
+          .values({ log_id: logId, from_position: unsigned.from, ...row })
+      : tables.updateTable('ledger.log_losses').set(row).where('id', '=', open.id),
+  );
   return acknowledgement;
 }
 
@@ -153,7 +143,7 @@ async function acknowledge(
  */
 async function dropSeals(
   client: PoolClient,
-  { logId }: ChainSeals,
+  logId: string,
   isLost: (position: Position) => boolean,
 ) {
   const rows = await fetchRows(
@@ -164,11 +154,9 @@ async function dropSeals(
       .where('log_id', '=', logId)
       .orderBy('sealed_at', 'desc'),
   );
-  const since = rows
-    .filter(({ position }) => isLost(position))
-    .reduce<Date | undefined>((a, { at }) => (a === undefined || at < a ? at : a), undefined);
-  if (since === undefined) return { lost: [], left: rows };
-  const dropped = rows.filter(({ at }) => at >= since);
+  const since = rows.findLast(({ position }) => isLost(position))?.at;
+  const isDropped = ({ at }: { readonly at: Date }): boolean => since !== undefined && at >= since;
+  const dropped = rows.filter(isDropped);
   const [chains, lengths] = [dropped.map(({ chain }) => chain), dropped.map((row) => row.events)];
   // Raw SQL: the builder has no `unnest` of two lists.
   await run(
@@ -183,29 +171,15 @@ async function dropSeals(
     position,
     digest: digest.toString('hex'),
   }));
-  return { lost, left: rows.filter(({ at }) => at < since) };
+  return { lost, left: rows.filter((row) => !isDropped(row)) };
 }
 
-/** The link of the whole log up to this position. */
-async function linkAt(
-  log: Core['log'],
-  upTo: Position | null,
-  patience: Patience,
-): Promise<LogLink> {
-  let link = LOG_START;
-  for await (const page of new LogReader(log, patience, upTo).pages())
-    link = page.reduce(nextLogLink, link);
-  return link;
-}
-
-async function setCheckpoint(
+function setCheckpoint(
   client: PoolClient,
-  { logId }: ChainSeals,
-  link: LogLink,
-  signer: ChainSigner,
-): Promise<void> {
-  const { position, events } = link;
-  await run(
+  logId: string,
+  { position, events }: LogLink,
+): Promise<number> {
+  return run(
     client,
     tables
       .insertInto('ledger.chain_checkpoints')
@@ -218,39 +192,6 @@ async function setCheckpoint(
           updated_at: now,
         })),
       ),
-  );
-  await writeLogSeal(client, logId, sealLog(signer, logId, link));
-}
-
-async function record(
-  client: PoolClient,
-  acknowledgement: LossAcknowledgement,
-  by: string,
-): Promise<void> {
-  const { log, from, to, reason, acknowledgedAt, signature } = acknowledgement;
-  await run(
-    client,
-    tables
-      .insertInto('ledger.log_losses')
-      .values({ log_id: log, from_position: from, to_position: to })
-      .onConflict((conflict) =>
-        conflict.column('log_id').where('acknowledged_at', 'is', null).doNothing(),
-      ),
-  );
-  await run(
-    client,
-    tables
-      .updateTable('ledger.log_losses')
-      .set({
-        to_position: to,
-        acknowledged_at: acknowledgedAt,
-        acknowledged_by: by,
-        reason,
-        acknowledgement: JSON.stringify(acknowledgement),
-        signature,
-      })
-      .where('log_id', '=', log)
-      .where('acknowledged_at', 'is', null),
   );
 }
 
