@@ -1,8 +1,9 @@
 import type { AccountEvent, Party } from '../../src/domain/account/account.events.js';
+import type { Decoded } from '../../src/event-log/codec.js';
 import { eventRewardId } from '../../src/command-handling/event-reward-id.js';
 import { personal } from '../../src/domain/personal.js';
 import type { RewardTerms } from '../../src/domain/program.js';
-import { OwedRewards, type AccountFact } from '../../src/operations/ledger/owed-rewards.js';
+import { OwedRewards } from '../../src/operations/ledger/owed-rewards.js';
 
 const terms: RewardTerms = {
   value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 700, currency: null },
@@ -109,13 +110,15 @@ const erased: AccountEvent = {
 };
 const eventReward = eventRewardId('ann-ref', 'e', 'p', 'per-order');
 
-const facts = (...events: readonly AccountEvent[]): AccountFact[] =>
-  events.map((event, index) => ({
-    event,
-    eventId: `event ${index}`,
-    recordedAt: 1,
-    byPolicy: true,
-  }));
+const facts = (...events: readonly AccountEvent[]): Decoded[] =>
+  events.map(
+    (event, index) =>
+      ({
+        event,
+        envelope: { actor: { kind: 'policy' } },
+        recorded: { id: `event ${index}`, recordedAt: 1 },
+      }) as Decoded,
+  );
 
 /** What is missing, whichever account is read first. */
 function missing(ofBob: readonly AccountEvent[], ofAnn: readonly AccountEvent[] = []) {

@@ -16,16 +16,13 @@ interface Balance {
 
 const HEAD = 'account,unit,balance';
 /** Columns of a `REWARD_BALANCE` export, of which the rows of `CREDIT` count. */
-const EXPORTED = { account: 'accountid', unit: 'unit', balance: 'amount', type: 'type' } as const;
+const EXPORTED = ['accountid', 'unit', 'amount', 'type'] as const;
 /** What is parsed between two turns of other work: about a millisecond. */
 const PIECE_BYTES = 4_096;
 /** Decimal digits of an amount in the currency of a unit. */
 const digitsOf = (unitKey: string): number => (unitKey === 'cents' ? 2 : 0);
 
-interface Row {
-  readonly account: string;
-  readonly unit: string;
-  readonly balance: string;
+interface Row extends Record<'account' | 'unit' | 'balance', string> {
   readonly line: number;
 }
 
@@ -37,47 +34,38 @@ interface Row {
  */
 export async function parseBalances(text: string, source: string): Promise<Outcome<BalanceFile>> {
   const rows: Row[] = [];
-  let columns: ReturnType<typeof columnsOf>;
+  let head: readonly string[] | undefined;
+  let isExport = false;
   try {
     for await (const { record, info } of recordsOf(text)) {
-      if (record.length === 1 && record[0] === '') continue;
       const { lines: line } = info;
-      if (columns === undefined) {
-        columns = columnsOf(record);
-        if (columns === undefined) break;
+      if (record.length === 1 && record[0] === '') continue;
+      if (head === undefined) {
+        const names = record.map((name) => name.trim().toLowerCase());
+        isExport = EXPORTED.every((name) => names.includes(name));
+        if (!isExport && names.join() !== HEAD) break;
+        head = names;
         continue;
       }
-      if (record.length !== columns.count)
+      if (record.length !== head.length)
         return new NotDone({ code: 'BALANCE_MALFORMED', source, line });
-      if (columns.type !== undefined && record[columns.type] !== 'CREDIT') continue;
-      const [account = '', unit = '', balance = ''] = [
-        record[columns.account],
-        record[columns.unit],
-        record[columns.balance],
-      ];
-      rows.push({ account: unescaped(account), unit: unescaped(unit), balance, line });
+      const cells = new Map(head.map((name, place) => [name, record[place] ?? '']));
+      const cell = (name: string): string => unescaped(cells.get(name) ?? '');
+      if (!isExport || cells.get('type') === 'CREDIT')
+        rows.push({
+          account: cell(isExport ? 'accountid' : 'account'),
+          unit: cell('unit'),
+          balance: cells.get(isExport ? 'amount' : 'balance') ?? '',
+          line,
+        });
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     return new NotDone({ code: 'BALANCES_NOT_CSV', source, line: Number(error['lines']) });
   }
-  if (columns === undefined)
-    return new NotDone({ code: 'BALANCES_WITHOUT_HEAD', source, head: HEAD });
-  const accounts = added(rows, columns.type !== undefined, source);
+  if (head === undefined) return new NotDone({ code: 'BALANCES_WITHOUT_HEAD', source, head: HEAD });
+  const accounts = added(rows, isExport, source);
   return accounts instanceof NotDone ? accounts : { accounts, text };
-}
-
-/** Places of the columns; `type`: of an export, whose balances are in the unit and add up. */
-function columnsOf(head: readonly string[]) {
-  const names = head.map((name) => name.trim().toLowerCase());
-  const count = names.length;
-  if (names.join() === HEAD) return { account: 0, unit: 1, balance: 2, type: undefined, count };
-  const place = (name: keyof typeof EXPORTED): number => names.indexOf(EXPORTED[name]);
-  const [account, unit, balance] = [place('account'), place('unit'), place('balance')];
-  const type = place('type');
-  return Math.min(account, unit, balance, type) < 0
-    ? undefined
-    : { account, unit, balance, type, count };
 }
 
 /** Without the apostrophe that CSV files put before what a spreadsheet would run. */
@@ -104,7 +92,7 @@ function added(
     const before = units.get(key);
     if (before !== undefined && !isExport)
       return new NotDone({ code: 'BALANCE_REPEATED', source, line });
-    const sum = { unit: before?.unit ?? unit, balance: (before?.balance ?? 0) + balance };
+    const sum = { unit, ...before, balance: (before?.balance ?? 0) + balance };
     accounts.set(account, units.set(key, sum));
   }
   return accounts;

@@ -1,5 +1,3 @@
-import type { AccountEvent } from '../../domain/account/account.events.js';
-import { POSTED_TYPES } from '../../bookkeeping/postings.js';
 import { csvLines } from '../../exports/files/csv-lines.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
@@ -9,11 +7,6 @@ import { everyAccount, postAccount } from './ledger-reconciliation.js';
 import { select } from './ledger-selection.js';
 
 type LedgerBalances = DocumentOf<typeof ledgerBalances>['result'];
-
-const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
-  ...POSTED_TYPES,
-  'AccountOpened',
-]);
 
 /**
  * `ledger balances`: the accounts and units that `ledger reconcile` compares with a file, by
@@ -31,13 +24,7 @@ export async function ledgerBalances(
   const { until = Infinity } = selection;
   const span = { from: -Infinity, to: until, clock: Math.min(until, now) };
   const balances = [];
-  const accounts = everyAccount(
-    core,
-    scope,
-    { types: READ_TYPES, phase: 'reading accounts' },
-    work,
-  );
-  for await (const { accountId, decoded } of accounts) {
+  for await (const { accountId, decoded } of everyAccount(core, scope, 'reading accounts', work)) {
     if (accountId === null) continue;
     const { postings, available, scheduled } = postAccount(decoded, span);
     for (const unitKey of postings.unitsOfThePresent())

@@ -1,8 +1,4 @@
-import {
-  PeriodPostings,
-  upToLastWithin,
-  type Span as PeriodSpan,
-} from '../../bookkeeping/period-postings.js';
+import { PeriodPostings, upToLastWithin, type Span } from '../../bookkeeping/period-postings.js';
 import { POSTED_TYPES, type Posting } from '../../bookkeeping/postings.js';
 import { faultsOf, RollForwardSums } from '../../bookkeeping/roll-forward.js';
 import { effectOn } from '../../bookkeeping/statement.js';
@@ -13,7 +9,7 @@ import type { Decoded } from '../../event-log/codec.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { CLOCK_AHEAD_MS_MAX } from '../../event-log/clock.js';
 import { pages } from '../../event-log/event-pages.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
 import type { BalanceFile } from './balance-file.js';
 import {
   ACCOUNTS_AT_ONCE,
@@ -26,9 +22,9 @@ import {
   type Work,
 } from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
-import { OWED_REWARD_TYPES, OwedRewards, type AccountFact } from './owed-rewards.js';
+import { OWED_REWARD_TYPES, OwedRewards } from './owed-rewards.js';
 
-export type Reconciliation = ReturnType<ReconciliationRun['result']>;
+export type Reconciliation = DocumentOf<typeof reconcileLedger>['result'];
 
 /**
  * `balance`: the file has another balance, or one side lacks the account (null). `conversion`,
@@ -46,57 +42,81 @@ export interface ReconciliationDifference {
   readonly eventIds: readonly string[];
 }
 
+type Found = Pick<ReconciliationDifference, 'kind'> & Partial<ReconciliationDifference>;
+
+const difference = ({ kind, ...found }: Found): ReconciliationDifference => {
+  const none = { account: null, unit: null, ledger: null, against: null, eventIds: [] };
+  return { kind, ...none, ...found };
+};
+
 /** Policies and jobs may be this late without a difference. */
 const GRACE_MS = 60_000;
 const OVERDUE_MS = 3_600_000;
 
-type Span = Pick<PeriodSpan, 'from' | 'to'>;
-
-export interface ReconciliationWork extends Work {
-  /** Epoch milliseconds. */
-  readonly now?: number;
-}
-
 /**
  * `ledger reconcile`, with what its audit event contains. Reads every account once.
  * @param request of everything up to now, or of a month, `YYYY-MM`.
+ * @param work `now` in epoch milliseconds.
  * @throws {UnreadableEvent}
  */
 export async function reconcileLedger(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
   { period, against }: { readonly period?: string; readonly against?: BalanceFile },
-  work: ReconciliationWork = {},
+  work: Work & { readonly now?: number } = {},
 ) {
   const { signal, now = Date.now() } = work;
   const span = spanOf(period, now);
   if (span instanceof NotDone) return span;
-  const run = new ReconciliationRun(span, now, against);
-  const accounts = everyAccount(core, scope, { types: READ_TYPES, phase: 'reconciling' }, work);
-  for await (const account of accounts) run.add(account);
+  const clock = Math.min(span.to, now);
+  const sums = new RollForwardSums();
+  const owed = new OwedRewards();
+  const found: Found[] = [];
+  const notSeen = new Map(against?.accounts);
+  for await (const { accountId, decoded } of everyAccount(core, scope, 'reconciling', work)) {
+    owed.add(accountId ?? 'anonymous', decoded);
+    const posted = postAccount(decoded, { ...span, clock }, (posting, unit, isWithin) =>
+      sums.addPosting(posting, unit, isWithin),
+    );
+    const { postings } = posted;
+    for (const { unitKey } of postings.overdue(clock - OVERDUE_MS))
+      sums.addOverdue(unitKey, postings.units.get(unitKey) ?? unitKey);
+    if (against === undefined || accountId === null) continue;
+    found.push(...untied(accountId, posted, against.accounts.get(accountId)));
+    notSeen.delete(accountId);
+  }
   if (signal?.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
+  for (const [account, inFile] of notSeen)
+    for (const { unit, balance } of inFile.values())
+      if (balance !== 0) found.push({ kind: 'balance', account, unit, against: balance });
+  for (const missing of owed.missing(now - GRACE_MS, now + CLOCK_AHEAD_MS_MAX)) {
+    const { kind, account, what: unit, amount: ledger, eventId } = missing;
+    found.push({ kind, account, unit, ledger, eventIds: [eventId] });
+  }
+  const { units, tooLarge } = sums.result();
+  found.push(...tooLarge.map((unit) => ({ kind: 'too-large', unit })));
+  for (const figures of units)
+    found.push(...faultsOf(figures).map((fault) => ({ ...fault, unit: figures.unit })));
+  const differences = found.map(difference);
   return {
-    result: run.result(),
+    result: { ok: differences.length === 0, units, differences },
     parameters: { period, against: against && digestOf(against.text) },
   };
 }
-
-/** An account and its events of some types. */
-type AccountHistory = Awaited<ReturnType<typeof readAccount>>;
 
 /** The accounts of a tenant and mode, in the order of the log; fewer when it is stopped. */
 export async function* everyAccount(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
-  { types, phase }: { readonly types: ReadonlySet<string>; readonly phase: string },
+  phase: string,
   { onProgress, giveWay, signal }: Work,
-): AsyncIterable<AccountHistory> {
+) {
   const { log, names } = core;
   const upTo = await log.head();
   let accounts = 0;
   const firstEvents = accountsInLog(log, names.accountStream(scope, ''), { upTo });
   for await (const some of pagesOf(firstEvents, ACCOUNTS_AT_ONCE)) {
-    yield* await Promise.all(some.map(({ stream }) => readAccount(core, stream, types)));
+    yield* await Promise.all(some.map(({ stream }) => readAccount(core, stream)));
     onProgress?.(phase, (accounts += some.length));
     await giveWay?.();
     if (signal?.aborted) return;
@@ -104,7 +124,7 @@ export async function* everyAccount(
 }
 
 /** @param name `YYYY-MM`, in UTC; undefined: everything. @param now epoch milliseconds. */
-export function spanOf(name: string | undefined, now: number): Outcome<Span> {
+export function spanOf(name: string | undefined, now: number): Outcome<Pick<Span, 'from' | 'to'>> {
   if (name === undefined) return { from: -Infinity, to: Infinity };
   const period = parsePeriod(name);
   if (period instanceof NotDone) return period;
@@ -117,14 +137,11 @@ const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
   'AccountOpened',
 ]);
 
-export async function readAccount(
-  { log, codec }: LogReads,
-  stream: string,
-  types: ReadonlySet<string>,
-) {
+/** What is reconciled of an account. */
+export async function readAccount({ log, codec }: LogReads, stream: string) {
   const decoded: Decoded[] = [];
   for await (const page of pages(log.readStream(stream)))
-    decoded.push(...(await decodeTypes(codec, page, types)));
+    decoded.push(...(await decodeTypes(codec, page, READ_TYPES)));
   const opened = decoded.findLast(({ event }) => event.type === 'AccountOpened')?.event;
   return {
     /** The client's id; null: forgotten. */
@@ -133,17 +150,10 @@ export async function readAccount(
   };
 }
 
-const factOf = ({ event, envelope, recorded }: Decoded): AccountFact => ({
-  event: event as AccountEvent,
-  eventId: recorded.id,
-  recordedAt: recorded.recordedAt,
-  byPolicy: envelope.actor.kind === 'policy',
-});
-
 /** The account's state at the end of the span. */
 export function postAccount(
   decoded: readonly Decoded[],
-  span: PeriodSpan,
+  span: Span,
   take?: (posting: Posting, unit: string, isWithin: boolean) => void,
 ) {
   // The credit at the end of the span and that of later, by unit in lower case.
@@ -165,77 +175,16 @@ export function postAccount(
   return { postings, available, scheduled };
 }
 
-class ReconciliationRun {
-  private readonly sums = new RollForwardSums();
-  private readonly owed = new OwedRewards();
-  private readonly differences: ReconciliationDifference[] = [];
-  private readonly notSeen: Set<string>;
-
-  constructor(
-    private readonly span: Span,
-    private readonly now: number,
-    private readonly against: BalanceFile | undefined,
-  ) {
-    this.notSeen = new Set(against?.accounts.keys());
-  }
-
-  add({ accountId, decoded }: AccountHistory): void {
-    this.owed.add(accountId ?? 'anonymous', decoded.map(factOf));
-    const posted = this.post(decoded);
-    if (accountId !== null) this.tieOut(accountId, posted);
-  }
-
-  result() {
-    for (const account of this.notSeen)
-      for (const { unit, balance } of this.against?.accounts.get(account)?.values() ?? [])
-        if (balance !== 0) this.differ({ kind: 'balance', account, unit, against: balance });
-    const missing = this.owed.missing(this.now - GRACE_MS, this.now + CLOCK_AHEAD_MS_MAX);
-    for (const { kind, account, what: unit, amount: ledger, eventId } of missing)
-      this.differ({ kind, account, unit, ledger, eventIds: [eventId] });
-    const { units, tooLarge } = this.sums.result();
-    for (const unit of tooLarge) this.differ({ kind: 'too-large', unit });
-    for (const figures of units)
-      for (const fault of faultsOf(figures)) this.differ({ ...fault, unit: figures.unit });
-    const { differences } = this;
-    return { ok: differences.length === 0, units, differences };
-  }
-
-  /** The account's state at the end of the span. */
-  private post(decoded: readonly Decoded[]) {
-    const clock = Math.min(this.span.to, this.now);
-    const posted = postAccount(decoded, { ...this.span, clock }, (posting, unit, isWithin) =>
-      this.sums.addPosting(posting, unit, isWithin),
-    );
-    const { postings } = posted;
-    for (const { unitKey } of postings.overdue(clock - OVERDUE_MS))
-      this.sums.addOverdue(unitKey, postings.units.get(unitKey) ?? unitKey);
-    return posted;
-  }
-
-  private tieOut(account: string, { postings, available }: ReturnType<typeof postAccount>): void {
-    if (this.against === undefined) return;
-    const inFile = this.against.accounts.get(account);
-    this.notSeen.delete(account);
-    const present = postings.unitsOfThePresent();
-    for (const unitKey of new Set([...present, ...(inFile?.keys() ?? [])])) {
-      const ledger = available.get(unitKey) ?? 0;
-      const said = inFile?.get(unitKey);
-      if ((said?.balance ?? 0) !== ledger)
-        this.differ({
-          kind: 'balance',
-          account,
-          unit: postings.units.get(unitKey) ?? said?.unit ?? unitKey,
-          ledger,
-          against: said?.balance ?? null,
-        });
-    }
-  }
-
-  private differ({
-    kind,
-    ...found
-  }: Pick<ReconciliationDifference, 'kind'> & Partial<ReconciliationDifference>): void {
-    const none = { account: null, unit: null, ledger: null, against: null, eventIds: [] };
-    this.differences.push({ kind, ...none, ...found });
-  }
-}
+/** The units of an account whose balance in the file is another one. */
+const untied = (
+  account: string,
+  { postings, available }: ReturnType<typeof postAccount>,
+  inFile: ReadonlyMap<string, { readonly unit: string; readonly balance: number }> = new Map(),
+): readonly Found[] =>
+  [...new Set([...postings.unitsOfThePresent(), ...inFile.keys()])].flatMap((unitKey) => {
+    const ledger = available.get(unitKey) ?? 0;
+    const said = inFile.get(unitKey);
+    const unit = postings.units.get(unitKey) ?? said?.unit ?? unitKey;
+    const against = said?.balance ?? null;
+    return (against ?? 0) === ledger ? [] : [{ kind: 'balance', account, unit, ledger, against }];
+  });

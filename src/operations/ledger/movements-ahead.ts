@@ -22,7 +22,7 @@ export async function movementsAhead(
       streams.add(stream);
   const sums = new RollForwardSums();
   for (const stream of streams) {
-    const { decoded } = await readAccount(core, stream, POSTED);
+    const { decoded } = await readAccount(core, stream);
     postAccount(decoded, { from: now + 1, to: end, clock: now }, (posting, unit, isAhead) => {
       if (isAhead) sums.addPosting(posting, unit, true);
     });

@@ -1,3 +1,4 @@
+import type { Decoded } from '../../event-log/codec.js';
 import { eventRewardId } from '../../command-handling/event-reward-id.js';
 import type { AccountEvent, Party, PersonId } from '../../domain/account/account.events.js';
 import {
@@ -24,15 +25,6 @@ interface RewardMissing {
   readonly eventId: string;
 }
 
-/** An event of an account, with where it comes from. */
-export interface AccountFact {
-  readonly event: AccountEvent;
-  readonly eventId: string;
-  readonly recordedAt: number;
-  /** A policy wrote it in reaction to an event of another account. */
-  readonly byPolicy: boolean;
-}
-
 type Owed = RewardMissing & { readonly person: PersonId; readonly recordedAt: number };
 
 /** The types that `OwedRewards` reads. */
@@ -57,12 +49,12 @@ export class OwedRewards {
   private readonly forgotten = new Set<PersonId>();
 
   /** All events of one account, in order. @param account the client's id. */
-  add(account: string, facts: readonly AccountFact[]): void {
+  add(account: string, events: readonly Decoded[]): void {
     const read = new AccountRead(account);
-    for (const fact of facts) {
-      if (fact.event.type === 'ErasureRequested')
-        for (const person of fact.event.persons) this.forgotten.add(person);
-      read.add(fact);
+    for (const decoded of events) {
+      if (decoded.event.type === 'ErasureRequested')
+        for (const person of decoded.event.persons) this.forgotten.add(person);
+      read.add(decoded);
     }
     for (const [key, owed] of read.owed) if (!this.settled.delete(key)) this.owed.set(key, owed);
     for (const key of read.settled)
@@ -104,8 +96,9 @@ class AccountRead {
 
   constructor(private readonly account: string) {}
 
-  add(fact: AccountFact): void {
-    const { event, byPolicy } = fact;
+  add({ event, envelope, recorded }: Decoded): void {
+    // In reaction to an event of another account.
+    const byPolicy = envelope.actor.kind === 'policy';
     switch (event.type) {
       case 'RewardGranted': {
         const { source, referralId, rewardId } = event;
@@ -122,7 +115,7 @@ class AccountRead {
         const { userEventId, programId, rule, terms, referrer } = event;
         const key = eventRewardId(referrer.account, userEventId, programId, rule);
         const of = `${rule} reward of event ${userEventId}`;
-        return this.owe(key, fact, { kind: 'event-reward', of, terms, to: referrer });
+        return this.owe(key, recorded, { kind: 'event-reward', of, terms, to: referrer });
       }
       case 'ReferralStarted':
       case 'ReferralConverted':
@@ -135,7 +128,7 @@ class AccountRead {
           const of = ofSide(name, referralId);
           // Denied or undecided: a reward earned before is not granted for the time being.
           if (event[`${name}Status`] !== 'APPROVED') this.owed.delete(of);
-          else if (terms) this.owe(of, fact, { kind: 'conversion', of, terms, to });
+          else if (terms) this.owe(of, recorded, { kind: 'conversion', of, terms, to });
         };
         side('referrer', referrerReward, referrer);
         const person = this.referred.get(referralId) ?? '';
@@ -146,7 +139,7 @@ class AccountRead {
     }
   }
 
-  private owe(key: string, { eventId, recordedAt }: AccountFact, earned: Earned): void {
+  private owe(key: string, { id: eventId, recordedAt }: Decoded['recorded'], earned: Earned): void {
     if (this.settled.has(key) || this.owed.has(key)) return;
     const { kind, of, to, terms } = earned;
     const { value } = terms;
