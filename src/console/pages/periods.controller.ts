@@ -1,4 +1,4 @@
-import { entriesAfterPeriod, laterText } from '../../operations/ledger/later-entries.js';
+import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { closedPeriods, type ClosedPeriod } from '../../operations/ledger/ledger-periods.js';
 import { close, reopen } from '../../operations/ledger/statement.operations.js';
 import { NotDone } from '../../operations/outcome.js';
@@ -74,7 +74,7 @@ export class ConsolePeriodsController {
       return this.shown(call, faultsOf(outcome, isClosing ? {} : { period: comment }));
     const page = `${call.tenantPath}/periods`;
     if (!isClosing) return redirected(call, page, 'reopened');
-    const later = await entriesAfterPeriod(this.pages.core, call.scope, given.period);
+    const later = await entriesAfter(this.pages.core, call.scope, given.period);
     return redirected(call, later === 0 ? page : `${page}?later=${later}`, 'closed');
   }
 

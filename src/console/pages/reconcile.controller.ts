@@ -1,6 +1,6 @@
 import { parseBalances } from '../../operations/ledger/balance-file.js';
 import { timeNow } from '../../foundation/world.js';
-import { entriesAfterPeriod, laterText } from '../../operations/ledger/later-entries.js';
+import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { spanOf, type Reconciliation } from '../../operations/ledger/ledger-reconciliation.js';
 import { NotDone } from '../../operations/outcome.js';
 import { reconcile } from '../../operations/ledger/ledger-check.operations.js';
@@ -84,7 +84,7 @@ export class ConsoleReconcileController {
     const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const result = resultOf<KeptReconciliation>('ledger reconcile');
     const later =
-      result && month !== '' ? await entriesAfterPeriod(this.pages.core, call.scope, month) : 0;
+      result && month !== '' ? await entriesAfter(this.pages.core, call.scope, month) : 0;
     return pageSent(call, { of: 'reconcile', faults, ...refresh }, content, {
       asked: { month },
       ...values,

@@ -7,7 +7,7 @@ import {
 } from '../../operations/ledger/tenant-statement.js';
 import { statementView, tenantStatementView } from '../view/tenant-statement-view.js';
 import { statementCsv, tenantStatementCsv } from '../../operations/ledger/ledger-tables.js';
-import { entriesAfterDay, laterText } from '../../operations/ledger/later-entries.js';
+import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import {
@@ -135,7 +135,7 @@ export class ConsoleStatementController {
     return this.pages.recorded(call, 'ledger tenant-statement', async (core) => {
       const done = await statementOfTenant(core, call.scope, filledIn(period));
       if (noted && !(done instanceof NotDone))
-        noted.later = await entriesAfterDay(core, call.scope, done.result.to);
+        noted.later = await entriesAfter(core, call.scope, done.result.to);
       return done;
     });
   }

@@ -1,11 +1,15 @@
+import { RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
+import { logPages } from '../../event-log/event-pages.js';
 import { timeNow } from '../../foundation/world.js';
 import { fetchRow, tables } from '../../postgres/statements.js';
-import { POSTED } from './ledger-entries.js';
 import { NotDone } from '../outcome.js';
-import { DAY_MS, parsePeriod } from './ledger-selection.js';
+import type { ScopedContext } from '../registry/operation.js';
+import { POSTED } from './ledger-entries.js';
+import { postAccount, readAccount } from './ledger-reconciliation.js';
+import { DAY, DAY_MS, parsePeriod } from './ledger-selection.js';
 
 const PAGE = 5_000;
 
@@ -38,56 +42,78 @@ export class LaterEntries {
   }
 }
 
-type AheadReads = Pick<Core, 'pool' | 'log'>;
+type AheadReads = Pick<Core, 'pool' | 'log' | 'names'>;
 
 /**
  * Every entry of the log; none without an accepted clock and with a newest entry that is not ahead.
  * Nothing is decoded.
+ * @returns as well whether the entry moves credit in this tenant and mode.
  */
-export async function* entriesIfAhead(
-  { pool, log }: AheadReads,
+async function* entriesIfAhead(
+  { pool, log, names }: AheadReads,
+  scope: Scope,
   now: number,
-): AsyncIterable<RecordedEvent> {
+): AsyncGenerator<readonly [RecordedEvent, counts: boolean]> {
   const accepted = tables.selectFrom('ledger.clock_acceptances').select('log_id').limit(1);
   const { head, recordedAt = 0 } = await log.check();
   if (recordedAt <= now && (await fetchRow(pool, accepted)) === undefined) return;
-  for (let page = await log.readAll(undefined, PAGE); page.length > 0;) {
-    yield* page;
-    const at = page.at(-1)?.position;
-    if (log.compare(at, head) >= 0) return;
-    page = await log.readAll(at, PAGE);
-  }
+  const prefix = names.accountStream(scope, '');
+  for await (const page of logPages(log, { upTo: head, limit: PAGE }))
+    for (const event of page)
+      yield [event, POSTED.has(event.type) && event.stream.startsWith(prefix)];
 }
 
-/** `LaterEntries` of a tenant and mode. @param end epoch milliseconds. */
-export async function entriesAfter(
-  core: AheadReads & Pick<Core, 'names'>,
-  scope: Scope,
-  end: number,
-): Promise<number> {
+/**
+ * `LaterEntries` of a tenant and mode.
+ * @param span a month, `YYYY-MM`, or all days up to one, `YYYY-MM-DD`, in UTC; today: up to now.
+ */
+export async function entriesAfter(core: AheadReads, scope: Scope, span: string): Promise<number> {
   const now = timeNow();
-  const prefix = core.names.accountStream(scope, '');
-  const later = new LaterEntries(end, now);
-  for await (const event of entriesIfAhead(core, now))
-    later.add(event, POSTED.has(event.type) && event.stream.startsWith(prefix));
+  const end = DAY.test(span)
+    ? { to: Math.min(Date.parse(span) + DAY_MS - 1, now) }
+    : parsePeriod(span);
+  if (end instanceof NotDone) return 0;
+  const later = new LaterEntries(end.to, now);
+  for await (const [event, counts] of entriesIfAhead(core, scope, now)) later.add(event, counts);
   return later.count;
 }
 
-/** @param day `YYYY-MM-DD`, in UTC; today: up to now. */
-export const entriesAfterDay = (
-  core: AheadReads & Pick<Core, 'names'>,
+/**
+ * What entries ahead of the clock moved on the present day, by unit. The read models have days, not
+ * times: a statement up to now takes these movements out of them.
+ * @param span in epoch milliseconds; the end is that of the day that has `now`.
+ */
+export async function movementsAhead(
+  core: AheadReads & Pick<Core, 'codec'>,
   scope: Scope,
-  day: string,
-): Promise<number> => entriesAfter(core, scope, Math.min(Date.parse(day) + DAY_MS - 1, timeNow()));
+  { now, end }: { readonly now: number; readonly end: number },
+): Promise<readonly RollForward[]> {
+  const streams = new Set<string>();
+  for await (const [{ stream, recordedAt }, counts] of entriesIfAhead(core, scope, now))
+    if (counts && recordedAt > now && recordedAt <= end) streams.add(stream);
+  const sums = new RollForwardSums();
+  for (const stream of streams) {
+    const { decoded } = await readAccount(core, stream);
+    postAccount(decoded, { from: now + 1, to: end, clock: now }, (posting, unit, isAhead) => {
+      if (isAhead) sums.addPosting(posting, unit, true);
+    });
+  }
+  return sums.result().units;
+}
 
-/** @param period `YYYY-MM`, in UTC. */
-export async function entriesAfterPeriod(
-  core: AheadReads & Pick<Core, 'names'>,
-  scope: Scope,
-  period: string,
-): Promise<number> {
-  const parsed = parsePeriod(period);
-  return parsed instanceof NotDone ? 0 : entriesAfter(core, scope, parsed.to);
+/**
+ * A note next to the figures of the command line; requests over HTTP have none.
+ * @param later the number of entries, or what they count after.
+ */
+export async function noteLater(
+  { by, note, core, scope }: ScopedContext,
+  figures: 'statement' | 'month',
+  later: number | string,
+): Promise<void> {
+  if (by.channel !== 'cli') return;
+  const entries = typeof later === 'number' ? later : await entriesAfter(core, scope, later);
+  const line = laterText(entries, figures);
+  if (line !== undefined) note(line);
 }
 
 /** A note for people; undefined: nothing to note. It is in no document and in no digest. */

@@ -13,14 +13,13 @@ import {
   post,
 } from '../registry/operation.js';
 import { parseBalances } from './balance-file.js';
-import { entriesAfterPeriod } from './later-entries.js';
+import { noteLater } from './later-entries.js';
 import { ledgerDigest } from './ledger-digest.js';
 import { reconcileLedger } from './ledger-reconciliation.js';
 import { replayLedger } from './ledger-replay.js';
 import { printReconciliation, REPLAY_DIFFERENCES } from './ledger-tables.js';
 import { verifyLedger, type Verification } from './ledger-verification.js';
 import { acknowledgeLoss, auditLoss } from './loss-acknowledgement.js';
-import { noteLater } from './statement.operations.js';
 
 /** How long an unreachable log is retried; the operation can be run again. */
 const AWAY_MS_MAX = 60_000;
@@ -113,8 +112,7 @@ export const reconcile = recordedOperation({
     if (file instanceof NotDone) return file;
     const done = await reconcileLedger(core, scope, { period, against: file }, context);
     if (done instanceof NotDone) return done;
-    if (period !== undefined)
-      await noteLater(context, 'month', () => entriesAfterPeriod(core, scope, period));
+    if (period !== undefined) await noteLater(context, 'month', period);
     const overdue = done.result.units.reduce((sum, unit) => sum + unit.overdue, 0);
     if (overdue > 0)
       note(

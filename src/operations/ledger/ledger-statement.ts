@@ -19,11 +19,6 @@ import {
 import { LaterEntries } from './later-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 
-export interface StatementRequest extends SelectionOptions {
-  readonly account: string;
-  readonly unit?: string;
-}
-
 /**
  * `ledger statement` of an account, with what its audit event contains.
  * @param accepted called when the request is not refused any more: the account is read from here on.
@@ -31,9 +26,10 @@ export interface StatementRequest extends SelectionOptions {
 export async function statementOfAccount(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
-  { account, unit, ...options }: StatementRequest,
+  request: SelectionOptions & { readonly account: string; readonly unit?: string },
   { now = Date.now(), accepted }: { readonly now?: number; readonly accepted?: () => void } = {},
 ) {
+  const { account, unit, ...options } = request;
   const selection = await select(core.log, options, now);
   if (selection instanceof NotDone) return selection;
   const found = await findAccount(core, scope, account);

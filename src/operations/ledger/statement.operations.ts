@@ -23,20 +23,9 @@ import {
   statementCsv,
   tenantStatementCsv,
 } from './ledger-tables.js';
-import { entriesAfterDay, entriesAfterPeriod, laterText } from './later-entries.js';
+import { noteLater } from './later-entries.js';
 import { shownMoney } from './shown-money.js';
 import { statementOfTenant, type TenantStatement } from './tenant-statement.js';
-
-/** A note next to the figures; requests over HTTP have none. */
-export async function noteLater(
-  { by, note }: ScopedContext,
-  figures: 'statement' | 'month',
-  countEntries: () => Promise<number>,
-): Promise<void> {
-  if (by.channel !== 'cli') return;
-  const line = laterText(await countEntries(), figures);
-  if (line !== undefined) note(line);
-}
 
 const from = time.optional();
 const to = time.optional();
@@ -61,8 +50,7 @@ async function statementByDays(
   if ((moment ?? position) !== undefined) return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
   const { core, scope } = context;
   const done = await statementOfTenant(core, scope, days);
-  if (!(done instanceof NotDone))
-    await noteLater(context, 'statement', () => entriesAfterDay(core, scope, done.result.to));
+  if (!(done instanceof NotDone)) await noteLater(context, 'statement', done.result.to);
   return done;
 }
 
@@ -110,8 +98,7 @@ const statement = recordedOperation({
     const selection = { ...typed, ...days };
     if (account === undefined) return statementByDays(context, selection);
     const done = await statementOfAccount(context.core, context.scope, { account, ...selection });
-    if (!(done instanceof NotDone))
-      await noteLater(context, 'statement', () => Promise.resolve(done.later));
+    if (!(done instanceof NotDone)) await noteLater(context, 'statement', done.later);
     return done;
   },
   money: (context, scope, document) =>
@@ -173,11 +160,11 @@ const changePeriod = (name: 'close' | 'reopen', summary: string, example: string
     route: post(`ledger/{tenant}/${name}`),
     examples: [example],
     record: async (context, request) => {
-      const { core, scope, meta } = context;
+      const { core, meta } = context;
       const type = name === 'close' ? 'ClosePeriod' : 'ReopenPeriod';
       const done = await changePeriodOnRecord(core, meta, type, request);
       if (!(done instanceof NotDone) && name === 'close')
-        await noteLater(context, 'month', () => entriesAfterPeriod(core, scope, request.period));
+        await noteLater(context, 'month', request.period);
       return done;
     },
     said: ({ period: changed, status }) => `${changed} is ${status}`,

@@ -10,17 +10,10 @@ import type { RollForward } from '../../bookkeeping/roll-forward.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
 import { LiveGenerations } from '../../projecting/generations/live-generations.js';
-import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { NotDone, type DocumentOf } from '../outcome.js';
 import { unlessRebuilt } from '../rebuilt-read-models.js';
-import { DAY, DAY_MS, timeOf } from './ledger-selection.js';
-import { movementsAhead } from './movements-ahead.js';
-
-/** As typed; `from` and `to` are days, `YYYY-MM-DD`, inclusive. */
-export interface TenantStatementRequest {
-  readonly from?: string;
-  readonly to?: string;
-  readonly unit?: string;
-}
+import { movementsAhead } from './later-entries.js';
+import { DAY, DAY_MS, select } from './ledger-selection.js';
 
 /**
  * The available credit of all accounts of a tenant and mode, by days in UTC. A movement belongs to
@@ -42,21 +35,24 @@ export const signedMovement = (line: Readonly<Record<Movement, number>>, movemen
 
 const LINES_MAX = 10_000;
 
-type StatementCore = Pick<Core, 'pool' | 'log' | 'codec' | 'names'>;
-
 /**
  * `ledger tenant-statement`, from the read model `daily-figures`, so its cost does not grow with the
  * ledger; with what its audit event contains.
+ * @param days of both ends, `YYYY-MM-DD`, inclusive.
  */
 export async function statementOfTenant(
-  core: StatementCore,
+  core: Pick<Core, 'pool' | 'log' | 'codec' | 'names'>,
   scope: Scope,
-  { from, to, unit }: TenantStatementRequest,
+  { from, to, unit }: { readonly from?: string; readonly to?: string; readonly unit?: string },
   now = Date.now(),
 ) {
   const today = new Date(now).toISOString().slice(0, 10);
-  const period = periodOf(from, to ?? today, now);
-  if (period instanceof NotDone) return period;
+  for (const [argument, day] of Object.entries({ from, to }))
+    if (day !== undefined && !DAY.test(day))
+      return new NotDone({ code: 'DAY_MALFORMED', argument });
+  const selection = await select(core.log, { from, to: to ?? today }, now);
+  if (selection instanceof NotDone) return selection;
+  const end = Date.parse(to ?? today) + DAY_MS - 1;
   const { pool } = core;
   const reads = new LiveReads<never>(
     pool,
@@ -67,13 +63,12 @@ export async function statementOfTenant(
     from: from ?? '',
     to: to ?? today,
     unitKey: unit?.toLowerCase(),
-    clock: Math.min(now, period.end),
+    clock: Math.min(now, end),
     rowsMax: LINES_MAX,
   });
   const found = await unlessRebuilt(days);
   if (found instanceof NotDone) return found;
   if (found === undefined) return new NotDone({ code: 'STATEMENT_TOO_LONG', lines: LINES_MAX });
-  const { end } = period;
   const ahead = end > now ? await movementsAhead(core, scope, { now, end }) : [];
   const upToNow = found.flatMap((one) => without(one, today, ahead));
   const exact = upToNow.filter(isExact);
@@ -88,25 +83,6 @@ export async function statementOfTenant(
   };
   const digest = digestOf(document);
   return { result: { ...document, digest }, parameters: { from, to, unit }, digest };
-}
-
-function periodOf(
-  from: string | undefined,
-  to: string,
-  now: number,
-): Outcome<{ readonly end: number }> {
-  for (const [argument, day] of [
-    ['from', from],
-    ['to', to],
-  ] as const) {
-    if (day !== undefined && !DAY.test(day))
-      return new NotDone({ code: 'DAY_MALFORMED', argument });
-    const time = timeOf(argument, day, now);
-    if (time instanceof NotDone) return time;
-  }
-  if (from !== undefined && from > to)
-    return new NotDone({ code: 'TIMES_REVERSED', argument: 'from', after: 'to' });
-  return { end: Date.parse(to) + DAY_MS - 1 };
 }
 
 /** Without what entries ahead of the clock moved today; none: the unit has nothing else. */
