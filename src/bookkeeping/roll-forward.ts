@@ -5,37 +5,7 @@ import { effectOn } from './statement.js';
  * All accounts' credit in one unit over a period: opening + issued − redeemed − expired − cancelled
  * + restored = closing. Only available credit: scheduled credit is issued on its date.
  */
-export interface RollForward {
-  /** In the first account's spelling. */
-  readonly unit: string;
-  readonly opening: number;
-  readonly issued: number;
-  readonly redeemed: number;
-  readonly expired: number;
-  /** Includes the credit of people who were forgotten. */
-  readonly cancelled: number;
-  readonly restored: number;
-  readonly closing: number;
-  /** Scheduled at the end of the period; in no other figure here. */
-  readonly scheduled: number;
-  /** Since the first event of the ledger. */
-  readonly trialBalance: readonly TrialBalanceLine[];
-  readonly debits: number;
-  readonly credits: number;
-  /**
-   * Dates within the period that the log recorded more than an hour late. The figures follow the
-   * dates.
-   */
-  readonly recordedLate: number;
-  /** Dates of more than an hour ago that no event records. The figures include them. */
-  readonly overdue: number;
-}
-
-export interface TrialBalanceLine {
-  readonly ledgerAccount: LedgerAccount;
-  readonly debit: number;
-  readonly credit: number;
-}
+export type RollForward = ReturnType<typeof rollForward>;
 
 const LATE_MS = 3_600_000;
 
@@ -52,31 +22,10 @@ const FROM: Readonly<Record<LedgerAccount, Movement>> = {
   forfeited: 'cancelled',
 };
 const TO: Readonly<Record<LedgerAccount, Movement>> = { ...FROM, cancelled: 'cancelled' };
-const ADDS: Readonly<Record<Movement, boolean>> = {
-  issued: true,
-  restored: true,
-  redeemed: false,
-  expired: false,
-  cancelled: false,
-};
-
-/** What a posting did to available credit; undefined: nothing. */
-export function movementOf(
-  posting: Posting,
-): { readonly movement: Movement; readonly amount: number } | undefined {
-  const effect = effectOn('available', posting);
-  return effect === 0 ? undefined : movedBy(posting, effect);
-}
-
-function movedBy(
-  { debit, credit }: Posting,
-  effect: number,
-): { readonly movement: Movement; readonly amount: number } {
-  const movement = effect > 0 ? FROM[debit] : TO[credit];
-  return { movement, amount: ADDS[movement] ? effect : -effect };
-}
+const ADDS: ReadonlySet<Movement> = new Set(['issued', 'restored']);
 
 interface UnitSums {
+  /** In the first account's spelling. */
   readonly unit: string;
   opening: bigint;
   readonly moved: Record<Movement, bigint>;
@@ -95,19 +44,20 @@ export class RollForwardSums {
 
   /** @param inPeriod whether the posting is within the period; otherwise it is before it. */
   addPosting(posting: Posting, spelled: string, inPeriod: boolean): void {
-    const sums = this.of(posting.unitKey, spelled);
+    const { debit, credit, unitKey } = posting;
+    const sums = this.of(unitKey, spelled);
     const amount = BigInt(posting.amount);
-    sums.debit[posting.debit] += amount;
-    sums.credit[posting.credit] += amount;
-    const effect = effectOn('available', posting);
+    sums.debit[debit] += amount;
+    sums.credit[credit] += amount;
+    const effect = BigInt(effectOn('available', posting));
     if (!inPeriod) {
-      sums.opening += BigInt(effect);
+      sums.opening += effect;
       return;
     }
     if (isLate(posting)) sums.recordedLate += 1;
-    if (effect === 0) return;
-    const { movement, amount: moved } = movedBy(posting, effect);
-    sums.moved[movement] += BigInt(moved);
+    if (effect === 0n) return;
+    const movement = effect > 0n ? FROM[debit] : TO[credit];
+    sums.moved[movement] += ADDS.has(movement) ? effect : -effect;
   }
 
   addOverdue(unitKey: string, spelled: string): void {
@@ -124,9 +74,7 @@ export class RollForwardSums {
   }
 
   private of(unitKey: string, spelled: string): UnitSums {
-    const known = this.units.get(unitKey);
-    if (known) return known;
-    const sums: UnitSums = {
+    const sums = this.units.get(unitKey) ?? {
       unit: spelled,
       opening: 0n,
       debit: zeros(),
@@ -158,36 +106,34 @@ const total = (sums: Readonly<Record<LedgerAccount, bigint>>): bigint =>
 const isExact = ({ debit, credit }: UnitSums): boolean =>
   [total(debit), total(credit)].every((sum) => sum <= BigInt(Number.MAX_SAFE_INTEGER));
 
-function rollForward({
+const rollForward = ({ unit, opening, moved, debit, credit, recordedLate, overdue }: UnitSums) => ({
   unit,
-  opening,
-  moved,
-  debit,
-  credit,
+  opening: Number(opening),
+  issued: Number(moved.issued),
+  redeemed: Number(moved.redeemed),
+  expired: Number(moved.expired),
+  /** Includes the credit of people who were forgotten. */
+  cancelled: Number(moved.cancelled),
+  restored: Number(moved.restored),
+  closing: Number(credit.available - debit.available),
+  /** Scheduled at the end of the period; in no other figure here. */
+  scheduled: Number(credit.scheduled - debit.scheduled),
+  /** Since the first event of the ledger. */
+  trialBalance: LEDGER_ACCOUNTS.map((ledgerAccount) => ({
+    ledgerAccount,
+    debit: Number(debit[ledgerAccount]),
+    credit: Number(credit[ledgerAccount]),
+  })),
+  debits: Number(total(debit)),
+  credits: Number(total(credit)),
+  /**
+   * Dates within the period that the log recorded more than an hour late. The figures follow the
+   * dates.
+   */
   recordedLate,
+  /** Dates of more than an hour ago that no event records. The figures include them. */
   overdue,
-}: UnitSums): RollForward {
-  return {
-    unit,
-    opening: Number(opening),
-    issued: Number(moved.issued),
-    redeemed: Number(moved.redeemed),
-    expired: Number(moved.expired),
-    cancelled: Number(moved.cancelled),
-    restored: Number(moved.restored),
-    closing: Number(credit.available - debit.available),
-    scheduled: Number(credit.scheduled - debit.scheduled),
-    trialBalance: LEDGER_ACCOUNTS.map((ledgerAccount) => ({
-      ledgerAccount,
-      debit: Number(debit[ledgerAccount]),
-      credit: Number(credit[ledgerAccount]),
-    })),
-    debits: Number(total(debit)),
-    credits: Number(total(credit)),
-    recordedLate,
-    overdue,
-  };
-}
+});
 
 /** The contradictions between the figures; empty: none. */
 export function faultsOf(

@@ -6,10 +6,10 @@ import { lagAfter } from '../../event-log/lag.js';
 import { projectionStatus } from '../../projecting/following/projection-status.js';
 import { waitingAndDead } from '../../webhooks/deliveries/shown-deliveries.js';
 
-/** How far the work behind the ledger of a tenant and mode is. Times are ISO 8601. */
-export type BackgroundWork = Awaited<ReturnType<typeof backgroundWork>>;
-
-/** @throws when the database or the log is unavailable. */
+/**
+ * How far the work behind the ledger of a tenant and mode is. Times are ISO 8601.
+ * @throws when the database or the log is unavailable.
+ */
 export async function backgroundWork(
   { pool, log }: Pick<Core, 'pool' | 'log'>,
   scope: Scope,
