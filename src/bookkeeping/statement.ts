@@ -1,56 +1,22 @@
 import type { Position } from '../event-log/event-log.js';
 import { digestOf } from '../foundation/canonical-json.js';
 import { PeriodPostings } from './period-postings.js';
-import { type Entry, type LedgerAccount, type Posting, type PostingType } from './postings.js';
+import type { Entry, LedgerAccount, Posting } from './postings.js';
 
 /**
  * An account's credit in each unit and its movements. Times are ISO 8601; amounts are integers in
- * the unit.
+ * the unit. A text is null when it is forgotten.
  */
-export interface Statement {
-  readonly account: string;
-  /** The newest position included; null: the log has no event of the account. */
-  readonly position: Position | null;
-  readonly units: readonly StatementUnit[];
-  /** What the payment provider has paid, oldest first. Absent: nothing. */
-  readonly rewards?: readonly PaidReward[];
-  /** SHA-256 of the rest of the document in canonical JSON, hex. */
-  readonly digest: string;
-}
+export type Statement = Awaited<ReturnType<typeof statementOf>>;
+
+export type StatementLine = ReturnType<typeof lineOf>;
 
 /** A reward that the payment provider has paid. */
 export interface PaidReward {
   readonly rewardId: string;
   readonly paidAt: string;
-  /** Its id of the payment or the discount; null: forgotten. */
+  /** Its id of the payment or the discount. */
   readonly externalReference: string | null;
-}
-
-/**
- * `opening` and `closing` are the available credit: assigned less redeemed of available rewards.
- */
-export interface StatementUnit {
-  readonly unit: string;
-  readonly opening: number;
-  readonly closing: number;
-  readonly lines: readonly StatementLine[];
-}
-
-export interface StatementLine {
-  readonly eventId: string;
-  readonly position: Position;
-  readonly recordedAt: string;
-  readonly effectiveAt: string;
-  readonly type: PostingType;
-  readonly actor: string;
-  readonly rewardId: string;
-  /** The change of the balance; 0 for scheduled credit. */
-  readonly amount: number;
-  readonly balance: number;
-  /** Of a correction; null: forgotten. */
-  readonly reason?: string | null;
-  readonly proposedBy?: string | null;
-  readonly approvedBy?: string | null;
 }
 
 export interface StatementOf {
@@ -76,7 +42,7 @@ export interface StatementOf {
 export async function statementOf(
   { account, position, entries, paid = [], from, until, clock, unit }: StatementOf,
   turn: () => Promise<void> = async () => undefined,
-): Promise<Statement> {
+) {
   const wanted = unit?.toLowerCase();
   const opening = new Map<string, number>();
   const within: Posting[] = [];
@@ -94,17 +60,33 @@ export async function statementOf(
     await turn();
   }
   period.end();
-  const { postings } = period;
-  const shown = new StatementLines(opening);
-  for (const some of inParts(within)) {
-    for (const posting of some) shown.add(posting);
+  const lines = new Map<string, StatementLine[]>();
+  const balances = new Map(opening);
+  for (const some of inParts(within.filter(isShown))) {
+    for (const posting of some) {
+      const { unitKey } = posting;
+      const amount = effectOn('available', posting);
+      const balance = (balances.get(unitKey) ?? 0) + amount;
+      balances.set(unitKey, balance);
+      const ofUnit = lines.get(unitKey) ?? [];
+      ofUnit.push(lineOf(posting, amount, balance));
+      lines.set(unitKey, ofUnit);
+    }
     await turn();
   }
-  const units = [...postings.units]
+  const units = [...period.postings.units]
     .filter(([key]) => wanted === undefined || key === wanted)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, spelled]) => shown.unit(key, spelled));
+    .map(([key, spelled]) => ({
+      unit: spelled,
+      /** Available credit, as the closing: assigned less redeemed of available rewards. */
+      opening: opening.get(key) ?? 0,
+      closing: balances.get(key) ?? 0,
+      lines: lines.get(key) ?? [],
+    }));
+  /** `rewards` has what the payment provider has paid, oldest first; absent: nothing. */
   const document = { account, position, units, ...(paid.length > 0 && { rewards: paid }) };
+  /** SHA-256 of the rest of the document in canonical JSON, hex. */
   return { ...document, digest: digestOf(document) };
 }
 
@@ -115,40 +97,9 @@ function* inParts<T>(entries: readonly T[]): Iterable<readonly T[]> {
     yield entries.slice(at, at + ENTRIES_IN_A_TURN);
 }
 
-/** Lines of each unit, each with the balance behind it. */
-class StatementLines {
-  private readonly lines = new Map<string, StatementLine[]>();
-  private readonly balances: Map<string, number>;
-
-  /** @param opening the balances before the first line, by unit in lower case. */
-  constructor(private readonly opening: ReadonlyMap<string, number>) {
-    this.balances = new Map(opening);
-  }
-
-  add(posting: Posting): void {
-    if (!isShown(posting)) return;
-    const { unitKey: key } = posting;
-    const amount = effectOn('available', posting);
-    const balance = (this.balances.get(key) ?? 0) + amount;
-    this.balances.set(key, balance);
-    const line = lineOf(posting, amount, balance);
-    const lines = this.lines.get(key);
-    if (lines === undefined) this.lines.set(key, [line]);
-    else lines.push(line);
-  }
-
-  unit(key: string, spelled: string): StatementUnit {
-    const lines = this.lines.get(key) ?? [];
-    const [opening, closing] = [this.opening.get(key) ?? 0, this.balances.get(key) ?? 0];
-    return { unit: spelled, opening, closing, lines };
-  }
-}
-
 /** Moves between the other ledger accounts do not concern the account's owner. */
-const isShown = ({ debit, credit }: Posting): boolean => isOwners(debit) || isOwners(credit);
-
-const isOwners = (account: LedgerAccount): boolean =>
-  account === 'available' || account === 'scheduled';
+const isShown = ({ debit, credit }: Posting): boolean =>
+  [debit, credit].some((account) => account === 'available' || account === 'scheduled');
 
 export function effectOn(account: LedgerAccount, { debit, credit, amount }: Posting): number {
   if (credit === account) return amount;
@@ -159,7 +110,7 @@ function lineOf(
   { entry, effectiveAt, type, rewardId, byClock, adjustment }: Posting,
   amount: number,
   balance: number,
-): StatementLine {
+) {
   const { eventId, position, recordedAt } = entry;
   const recorded = iso(recordedAt);
   return {
@@ -170,6 +121,7 @@ function lineOf(
     type,
     actor: byClock ? 'system:clock' : entry.actor,
     rewardId,
+    /** The change of the balance; 0 for scheduled credit. */
     amount,
     balance,
     ...(adjustment && {
