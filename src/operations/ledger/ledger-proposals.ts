@@ -140,15 +140,12 @@ export const approveOnRecord = (
     return { result: done, parameters, completed: 'the correction stands' };
   });
 
-interface EndRequest extends Omit<ApprovalRequest, 'onReplayed'> {
-  /** Why it is rejected; undefined: its proposer withdraws it. */
-  readonly reason?: string;
-}
-
-/** Rejects or withdraws a proposal that waits, with its audit event. */
+/**
+ * Rejects a proposal that waits, for a reason, or withdraws it without one, with its audit event.
+ */
 export const endOnRecord = (
-  core: ProposalCore & Pick<Core, 'log' | 'codec'>,
-  { name, meta, now, reason }: EndRequest,
+  core: ProposalCore & ListCore,
+  { name, meta, now, reason }: ApprovalRequest & { readonly reason?: string },
 ) =>
   onlyEndOf(core, name, async (proposal) => {
     const { proposalId, day } = name;
@@ -183,21 +180,13 @@ async function onlyEndOf<T>(
 ): Promise<Outcome<T>> {
   for (;;) {
     const outcome = await tryLock(core.pool, 'end a proposal', async () => {
-      const found = await proposalNamed(core, name);
+      const ofDay = await proposalsOf(core, name.scope, name.day);
+      const found = ofDay.find(({ proposal }) => proposal.proposalId === name.proposalId);
       return found === undefined ? new NotDone({ code: 'PROPOSAL_NOT_FOUND' }) : work(found);
     });
     if (outcome !== 'locked') return outcome;
     await pause(20);
   }
-}
-
-async function proposalNamed(
-  { names, streams }: Pick<Core, 'names' | 'streams'>,
-  name: ProposalName,
-): Promise<NamedProposal | undefined> {
-  const { state } = await streams.proposals.load(names.proposalsStream(name.scope, name.day));
-  const proposal = state.proposals.get(name.proposalId);
-  return proposal && { name, proposal, ended: state.ended.get(name.proposalId) };
 }
 
 export const PROPOSAL_STATES = ['waiting', 'approved', 'rejected', 'withdrawn', 'lapsed'] as const;
@@ -215,21 +204,20 @@ interface NamedProposal {
   readonly ended: ProposalEnded | undefined;
 }
 
-interface ProposalSelection {
-  /** Undefined: of all states. */
-  readonly state?: ProposalState | undefined;
-  readonly limit: number;
-  /** Epoch milliseconds. */
-  readonly now: number;
-}
-
 type ListCore = Pick<Core, 'names' | 'streams' | 'log' | 'codec'>;
 
-/** Proposals, newest first. Accounts are loaded until there are `limit` of them. */
+/**
+ * Proposals, newest first. Accounts are loaded until there are `limit` of them.
+ * @param selection without a state those of all; `now` in epoch milliseconds.
+ */
 export async function listProposals(
   core: ListCore,
   scope: Scope,
-  { state, limit, now }: ProposalSelection,
+  {
+    state,
+    limit,
+    now,
+  }: { readonly state?: ProposalState | undefined; readonly limit: number; readonly now: number },
 ) {
   const shown: ShownProposal[] = [];
   const days = state === 'waiting' ? proposalDays(now) : await allDays(core, now);
@@ -250,19 +238,25 @@ async function allDays({ log }: Pick<Core, 'log'>, now: number): Promise<readonl
   );
 }
 
-async function* newestProposals(
+/** The newest first. */
+async function proposalsOf(
   { names, streams }: Pick<Core, 'names' | 'streams'>,
+  scope: Scope,
+  day: string,
+): Promise<readonly NamedProposal[]> {
+  const { state } = await streams.proposals.load(names.proposalsStream(scope, day));
+  return [...state.proposals.values()].reverse().map((proposal) => {
+    const { proposalId } = proposal;
+    return { name: { scope, day, proposalId }, proposal, ended: state.ended.get(proposalId) };
+  });
+}
+
+async function* newestProposals(
+  core: Pick<Core, 'names' | 'streams'>,
   scope: Scope,
   days: readonly string[],
 ): AsyncIterable<NamedProposal> {
-  for (const day of days) {
-    const { state } = await streams.proposals.load(names.proposalsStream(scope, day));
-    for (const proposal of [...state.proposals.values()].reverse()) {
-      const { proposalId } = proposal;
-      const name = { scope, day, proposalId };
-      yield { name, proposal, ended: state.ended.get(proposalId) };
-    }
-  }
+  for (const day of days) yield* await proposalsOf(core, scope, day);
 }
 
 /** The ids of proposals, in the whole log, that begin with a text. */
