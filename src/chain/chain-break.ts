@@ -1,5 +1,4 @@
 import type { Position } from '../event-log/event-log.js';
-import type { SealedEvents } from './chain-seals.js';
 
 /**
  * The kind of the first break of a chain.
@@ -34,66 +33,6 @@ export interface ChainBreak {
   /** Null: unknown. */
   readonly eventId: string | null;
   readonly reason: BreakReason;
-}
-
-/** An event as read from the log. */
-export interface FoundEvent {
-  readonly id: string;
-  readonly position: Position;
-  readonly mark: string;
-}
-
-/** The first place where the log differs from the seals. */
-export interface Divergence {
-  /** Undefined: the sealed events end here. */
-  readonly sealed: { readonly id: string; readonly position: Position } | undefined;
-  /** Undefined: the events of the log end here. */
-  readonly found: FoundEvent | undefined;
-}
-
-/** Compares both from the same seal on. Undefined: no difference. */
-export function divergence(
-  sealed: SealedEvents,
-  found: readonly FoundEvent[],
-): Divergence | undefined {
-  const count = Math.max(sealed.ids.length, found.length);
-  for (let index = 0; index < count; index++) {
-    const [id, position] = [sealed.ids[index], sealed.positions[index]];
-    const event = found[index];
-    if (id === undefined || position === undefined) return { sealed: undefined, found: event };
-    if (event?.mark !== sealed.marks[index] || event?.id !== id)
-      return { sealed: { id, position }, found: event };
-  }
-  return undefined;
-}
-
-export interface Elsewhere {
-  /** The sealed event is further on in the log. */
-  readonly isSealedFound: boolean;
-  /** The event in its place is sealed elsewhere. */
-  readonly isFoundSealed: boolean;
-}
-
-/** The kind of a divergence, once both events were searched for. */
-export function breakOf(
-  { sealed, found }: Divergence,
-  { isSealedFound, isFoundSealed }: Elsewhere,
-): ChainBreak {
-  if (sealed === undefined)
-    return { position: found?.position ?? null, eventId: found?.id ?? null, reason: 'inserted' };
-  const expected = { position: sealed.position, eventId: sealed.id };
-  if (found === undefined) return { ...expected, reason: 'removed' };
-  if (found.id === sealed.id) return { ...expected, reason: 'changed' };
-  if (isSealedFound) {
-    return isFoundSealed
-      ? { ...expected, reason: 'reordered' }
-      : { position: found.position, eventId: found.id, reason: 'inserted' };
-  }
-  // Another event in the same place: the change includes the id.
-  return {
-    ...expected,
-    reason: !isFoundSealed && found.position === sealed.position ? 'changed' : 'removed',
-  };
 }
 
 const WHAT: Readonly<Record<Exclude<BreakReason, 'digest-signature'>, string>> = {

@@ -1,12 +1,4 @@
-import {
-  breakOf,
-  divergence,
-  type BreakReason,
-  type ChainBreak,
-  type Divergence,
-  type Elsewhere,
-  type FoundEvent,
-} from '../../chain/chain-break.js';
+import type { BreakReason, ChainBreak } from '../../chain/chain-break.js';
 import { markOf, nextLink, type ChainLink } from '../../chain/chain-link.js';
 import type { SealStore, StoredSeal } from '../../chain/chain-seals.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
@@ -35,42 +27,40 @@ export async function findBreak(
   seal: StoredSeal,
   otherwise: BreakReason,
 ): Promise<ChainBreak> {
-  const sealed = await searched.seals.eventsUnder(seal);
-  const found = await foundUnder(searched, since, seal);
-  const diverged = divergence(sealed, found);
-  if (diverged === undefined) return { position: seal.position, eventId: null, reason: otherwise };
-  return breakOf(diverged, await elsewhere(searched, since.position, diverged));
+  const { ids, positions, marks } = await searched.seals.eventsUnder(seal);
+  const events = await foundUnder(searched, since, seal);
+  const places = Array.from({ length: Math.max(ids.length, events.length) }, (_, place) => place);
+  const first = places.find(
+    (place) => events[place]?.mark !== marks[place] || events[place]?.id !== ids[place],
+  );
+  if (first === undefined) return { position: seal.position, eventId: null, reason: otherwise };
+  const [eventId, position, found] = [ids[first], positions[first], events[first]];
+  const inserted = { position: found?.position ?? null, eventId: found?.id ?? null };
+  if (eventId === undefined || position === undefined) return { ...inserted, reason: 'inserted' };
+  const sealed = { position, eventId };
+  if (found === undefined) return { ...sealed, reason: 'removed' };
+  if (found.id === eventId) return { ...sealed, reason: 'changed' };
+  const isFoundSealed = await searched.seals.isSealed(searched.chain, found.id);
+  for await (const { id } of ownEvents(searched, since.position)) {
+    if (id !== eventId) continue;
+    return isFoundSealed ? { ...sealed, reason: 'reordered' } : { ...inserted, reason: 'inserted' };
+  }
+  // Another event in the same place: the change includes the id.
+  const isInPlace = !isFoundSealed && found.position === position;
+  return { ...sealed, reason: isInPlace ? 'changed' : 'removed' };
 }
 
 /** The events that the seal lists, as the log has them now. */
-async function foundUnder(
-  searched: SearchedChain,
-  since: ChainLink,
-  { events, count }: StoredSeal,
-): Promise<readonly FoundEvent[]> {
-  const found: FoundEvent[] = [];
+async function foundUnder(searched: SearchedChain, since: ChainLink, seal: StoredSeal) {
+  const found = [];
   let link = since;
   for await (const event of ownEvents(searched, since.position)) {
     link = nextLink(link, event);
-    if (link.events > events - count)
-      found.push({ id: event.id, position: event.position, mark: markOf(link) });
-    if (link.events >= events) break;
+    const { id, position } = event;
+    if (link.events > seal.events - seal.count) found.push({ id, position, mark: markOf(link) });
+    if (link.events >= seal.events) break;
   }
   return found;
-}
-
-async function elsewhere(
-  searched: SearchedChain,
-  from: Position | null,
-  { sealed, found }: Divergence,
-): Promise<Elsewhere> {
-  const isFoundSealed =
-    found !== undefined && (await searched.seals.isSealed(searched.chain, found.id));
-  if (sealed === undefined || found === undefined || found.id === sealed.id)
-    return { isSealedFound: false, isFoundSealed };
-  for await (const { id } of ownEvents(searched, from))
-    if (id === sealed.id) return { isSealedFound: true, isFoundSealed };
-  return { isSealedFound: false, isFoundSealed };
 }
 
 async function* ownEvents(
