@@ -1,7 +1,7 @@
 import { createPublicKey, hash, verify, type KeyObject } from 'node:crypto';
 import * as z from 'zod';
-import type { Scope } from '../domain/scope.js';
-import type { Position, RecordedEvent } from '../event-log/event-log.js';
+import { MODES, type Scope } from '../domain/scope.js';
+import type { RecordedEvent } from '../event-log/event-log.js';
 import type { ChainBreak, BreakReason } from './chain-break.js';
 import { CHAIN_START, nextLink, type ChainLink } from './chain-link.js';
 import { sealText, type ChainSeal } from './chain-seals.js';
@@ -22,16 +22,29 @@ const SUFFIX = /^(.*),"content":"([0-9a-f]{64})"\}\}$/s;
 
 const contentOf = (before: string, line: string): string => hash('sha256', before + line, 'hex');
 
-interface ExportEnd extends Scope {
-  readonly log: string;
-  readonly events: number;
-  readonly digest: string;
-  readonly places: string;
-  /** Of the line before. */
-  readonly before: string;
-}
+const DIGESTS = { digest: z.string(), places: z.string() };
 
-const endText = ({ log, tenant, mode, events, digest, places, before }: ExportEnd): string =>
+const END = z.object({
+  tenant: z.string(),
+  mode: z.enum(MODES),
+  log: z.string(),
+  events: z.int(),
+  /** The content of the line before. */
+  before: z.string(),
+  signature: z.string(),
+  ...DIGESTS,
+});
+type ExportEnd = z.output<typeof END>;
+
+const endText = ({
+  log,
+  tenant,
+  mode,
+  events,
+  digest,
+  places,
+  before,
+}: Omit<ExportEnd, 'signature'>): string =>
   ['referral-ledger export 1', log, tenant, mode, events, digest, places, before, ''].join('\n');
 
 export interface ChainOfExport {
@@ -121,7 +134,6 @@ export class ExportedChain {
   }
 }
 
-const DIGESTS = { digest: z.string(), places: z.string() };
 const LINE = z.union([
   z.object({
     eventId: z.string(),
@@ -144,34 +156,9 @@ const LINE = z.union([
       ...DIGESTS,
     }),
   }),
-  z.object({
-    end: z.object({
-      tenant: z.string(),
-      mode: z.enum(['live', 'test']),
-      log: z.string(),
-      events: z.int(),
-      before: z.string(),
-      signature: z.string(),
-      ...DIGESTS,
-    }),
-  }),
+  z.object({ end: END }),
 ]);
 type Line = z.output<typeof LINE>;
-
-/** The result of the verification of an export. */
-export interface ExportVerification {
-  readonly ok: boolean;
-  /** Null: the end of the export is missing. */
-  readonly tenant: string | null;
-  readonly mode: string | null;
-  readonly log: string | null;
-  /** Number of recomputed events. */
-  readonly events: number;
-  readonly position: Position | null;
-  readonly digest: string;
-  readonly seals: number;
-  readonly firstBroken: ChainBreak | null;
-}
 
 /** PEM, DER in base64, or a signed digest with its `publicKey`; undefined: no Ed25519 key. */
 export function publicKeyIn(text: string): KeyObject | undefined {
@@ -194,7 +181,7 @@ class ExportCheck {
   link: ChainLink = CHAIN_START;
   events = 0;
   seals = 0;
-  end: Extract<Line, { end: unknown }>['end'] | undefined;
+  end: ExportEnd | undefined;
   private content = '';
   /** Seals name the log that the end names. */
   private readonly unchecked: ChainSeal[] = [];
@@ -258,10 +245,7 @@ class ExportCheck {
     return isSame ? null : { position: seal.position, eventId: null, reason: 'changed' };
   }
 
-  private addEnd(
-    end: ExportEnd & { readonly signature: string },
-    before: string,
-  ): ChainBreak | null {
+  private addEnd(end: ExportEnd, before: string): ChainBreak | null {
     this.end = end;
     const { events, digest, places } = this.link;
     const isSame = end.digest === digest && end.places === places && end.events === events;
@@ -287,7 +271,7 @@ function jsonOf(text: string): unknown {
 }
 
 /** Stops at the first break. */
-export function verifyExport(lines: Iterable<string>, key: KeyObject): ExportVerification {
+export function verifyExport(lines: Iterable<string>, key: KeyObject) {
   const check = new ExportCheck(key);
   let firstBroken: ChainBreak | null = null;
   for (const line of lines) {
@@ -299,9 +283,11 @@ export function verifyExport(lines: Iterable<string>, key: KeyObject): ExportVer
   const { end, link, events, seals } = check;
   return {
     ok: firstBroken === null,
+    /** Null: the end of the export is missing. */
     tenant: end?.tenant ?? null,
     mode: end?.mode ?? null,
     log: end?.log ?? null,
+    /** Number of recomputed events. */
     events,
     position: link.position,
     digest: link.digest,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { breakInWords } from '../../chain/chain-break.js';
 import { asDigestDocument, DIGEST_DOCUMENT } from '../../chain/digest-document.js';
-import { publicKeyIn, verifyExport, type ExportVerification } from '../../chain/exported-chain.js';
+import { publicKeyIn, verifyExport } from '../../chain/exported-chain.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { given, help, mode, month, reason, tenant, text, time } from '../registry/members.js';
@@ -207,7 +207,10 @@ export const verify = serviceOperation({
     'ledger verify acme --digest digest.json',
     'ledger verify --export acme.jsonl --public-key digest.json',
   ],
-  run: async (context, request): Promise<Outcome<Verification | ExportVerification>> => {
+  run: async (
+    context,
+    request,
+  ): Promise<Outcome<Verification | ReturnType<typeof verifyExport>>> => {
     const key = publicKeyIn(request.publicKey ?? '');
     if (request.exported !== undefined && key !== undefined)
       return verifyExport(request.exported.split('\n'), key);

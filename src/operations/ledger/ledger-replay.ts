@@ -61,9 +61,9 @@ export async function replayLedger(
   if (replayed instanceof NotDone) return replayed;
   const { selection, one, after } = replayed;
   if (selection.upTo !== undefined) await untilReadModelsReach(core, selection.upTo, work.signal);
-  return withSnapshot(core.pool, async ({ client, take }) => {
-    await take();
-    const snapshot = await ReadModelSnapshot.of(client);
+  return withSnapshot(core.pool, async (moment) => {
+    await moment.take();
+    const snapshot = await ReadModelSnapshot.of(moment.client);
     if (snapshot instanceof NotDone) return snapshot;
     const run = new ReplayRun(core, scope, selection, snapshot, work);
     const result = one ? await run.account(one.ref) : await run.everyAccount(after);
