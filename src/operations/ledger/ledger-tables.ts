@@ -99,6 +99,11 @@ const daysWithEnds = ({ opening, closing, lines, due }: DayUnit): readonly DayLi
   { day: 'closing', balance: closing },
 ];
 
+const movementColumns = <Row>(
+  amountOf: (row: Row, movement: Movement) => number | undefined,
+): readonly ShownColumn<Row>[] =>
+  MOVEMENTS.map((movement) => [movement, (row) => amountOf(row, movement), 'amount']);
+
 const movedOn = (line: DayLine, movement: Movement): number | undefined =>
   'issued' in line ? signedMovement(line, movement) : undefined;
 
@@ -117,15 +122,7 @@ export function printTenantStatement(
   if (units.length === 0) line(noCredit(only));
   for (const of of units)
     table<DayLine>(
-      [
-        [of.unit, 'day'],
-        ...MOVEMENTS.map((movement): ShownColumn<DayLine> => [
-          movement,
-          (moved) => movedOn(moved, movement),
-          'amount',
-        ]),
-        ['balance', 'balance', 'amount'],
-      ],
+      [[of.unit, 'day'], ...movementColumns<DayLine>(movedOn), ['balance', 'balance', 'amount']],
       [...daysWithEnds(of), totalOf(of)],
       { unit: of.unit },
     );
@@ -157,11 +154,7 @@ type RolledForward = Reconciliation['units'][number];
 const ROLL_FORWARD: readonly ShownColumn<RolledForward>[] = [
   'unit',
   ['opening', 'opening', 'amount'],
-  ...MOVEMENTS.map((movement): ShownColumn<RolledForward> => [
-    movement,
-    (unit) => signedMovement(unit, movement),
-    'amount',
-  ]),
+  ...movementColumns<RolledForward>(signedMovement),
   ...(['closing', 'scheduled', 'debits', 'credits'] as const).map(
     (sum): ShownColumn<RolledForward> => [sum, sum, 'amount'],
   ),

@@ -2,7 +2,6 @@ import { accountProjectors } from '../../../projections/account-projectors.js';
 import {
   DailyFigureQueries,
   type CreditOfDays,
-  type MovementsOfDay,
 } from '../../../projections/daily-figures/queries.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
@@ -107,9 +106,6 @@ function without(
 export const each = <T>(figure: (movement: Movement) => T) =>
   Object.fromEntries(MOVEMENTS.map((one) => [one, figure(one)])) as Record<Movement, T>;
 
-const grownBy = ({ issued, redeemed, expired, cancelled, restored }: MovementsOfDay): bigint =>
-  issued - redeemed - expired - cancelled + restored;
-
 /** No figure of a statement is larger than the sum of all amounts. */
 function isExact({ opening, days, due }: CreditOfDays): boolean {
   const size = (amount: bigint): bigint => (amount < 0n ? -amount : amount);
@@ -122,12 +118,9 @@ function isExact({ opening, days, due }: CreditOfDays): boolean {
 function unitOf({ unit, opening, days, due }: CreditOfDays) {
   let balance = opening;
   const lines = days.map((day) => {
-    balance += grownBy(day);
-    return {
-      day: day.day,
-      ...each((movement) => Number(day[movement])),
-      balance: Number(balance),
-    };
+    const movements = each((movement) => Number(day[movement]));
+    for (const movement of MOVEMENTS) balance += BigInt(signedMovement(movements, movement));
+    return { day: day.day, ...movements, balance: Number(balance) };
   });
   return {
     unit,
