@@ -14,8 +14,6 @@ interface Verifying {
   readonly inProcess: <T>(owner: Owner, work: () => Promise<T>) => Promise<T>;
 }
 
-const AWAY_MS_MAX = 60_000;
-
 /**
  * The chain verifies, unless the log lost what was sealed; and where somebody has changed an event
  * in the store, the verification names that event. The last of all checks: the log is changed then.
@@ -49,5 +47,5 @@ function verified({ services, scope, inProcess }: Verifying): Promise<Verificati
   const { log, names, seals, owner } = service;
   const core = { log, names, seals, chainSigner: SEALS_SIGNER };
   const { signal } = new AbortController();
-  return inProcess(owner, () => verifyChain(core, { scope, signal, awayMsMax: AWAY_MS_MAX }));
+  return inProcess(owner, () => verifyChain(core, { scope, signal }));
 }

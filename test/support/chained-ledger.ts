@@ -103,7 +103,6 @@ export class ChainedLedger {
       scope,
       outside,
       signal: new AbortController().signal,
-      awayMsMax: 10_000,
     });
   }
 
@@ -116,11 +115,9 @@ export class ChainedLedger {
     const options = {
       reason: 'a fail-over',
       by: { name: 'test', channel: 'cli' } as const,
-      warn: () => undefined,
       signal: new AbortController().signal,
-      awayMsMax: 10_000,
     };
-    return acknowledgeLoss(this, options, () => Promise.resolve());
+    return acknowledgeLoss(this, options);
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { breakInWords } from '../../chain/chain-break.js';
 import { asDigestDocument, DIGEST_DOCUMENT } from '../../chain/digest-document.js';
 import { publicKeyIn, verifyExport } from '../../chain/exported-chain.js';
+import { recordEverywhere } from '../audit.js';
 import { auditedOn } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { given, help, mode, month, reason, tenant, text, time } from '../registry/members.js';
@@ -19,10 +20,7 @@ import { reconcileLedger } from './ledger-reconciliation.js';
 import { replayLedger } from './ledger-replay.js';
 import { printReconciliation, REPLAY_DIFFERENCES } from './ledger-tables.js';
 import { verifyLedger, type Verification } from './ledger-verification.js';
-import { acknowledgeLoss, auditLoss } from './loss-acknowledgement.js';
-
-/** How long an unreachable log is retried; the operation can be run again. */
-const AWAY_MS_MAX = 60_000;
+import { acknowledgeLoss } from './loss-acknowledgement.js';
 
 const differencesFound = (differences: readonly unknown[], where = ''): string =>
   `${differences.length} ${differences.length === 1 ? 'difference' : 'differences'}${where}`;
@@ -136,12 +134,8 @@ export const digest = recordedOperation({
   route: post('ledger/{tenant}/digest'),
   examples: ['ledger digest acme --sign --json > digest.json'],
   record: async ({ core, scope, signal, onProgress }, { sign }) => {
-    const result = await ledgerDigest(core, {
-      scope,
-      sign,
-      signal,
-      onProgress: (events) => onProgress('sealing', events),
-    });
+    const sealing = { signal, onProgress: (events: number) => onProgress('sealing', events) };
+    const result = await ledgerDigest(core, { scope, sign, ...sealing });
     if (result instanceof NotDone) return result;
     if (signal.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
     return { result, parameters: { sign } };
@@ -221,8 +215,7 @@ export const verify = serviceOperation({
     if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
       return new NotDone({ code: 'DIGEST_OF_OTHERS', tenant: outside.tenant, mode: outside.mode });
     return auditedOn(core, { scope, by, operation: 'ledger verify', warn }, async () => {
-      const options = { scope, outside, signal, giveWay, awayMsMax: AWAY_MS_MAX, onProgress };
-      const result = await verifyLedger(core, options);
+      const result = await verifyLedger(core, { scope, outside, signal, giveWay, onProgress });
       if (result instanceof NotDone) return result;
       const parameters = { digest: outside?.digest };
       return { result, parameters, completed: 'the chain was verified' };
@@ -246,9 +239,15 @@ const acknowledge = serviceOperation({
   roles: [],
   isRecorded: true,
   examples: ['ledger acknowledge-loss --reason "restored from the backup"'],
-  run: ({ core, by, warn, signal }, { reason: why }) => {
-    const options = { reason: why, by, warn, signal, awayMsMax: AWAY_MS_MAX };
-    return acknowledgeLoss(core, options, (loss) => auditLoss(core, loss, options));
+  run: async ({ core, by, warn, signal }, { reason: why }) => {
+    const result = await acknowledgeLoss(core, { reason: why, by, signal });
+    if (result instanceof NotDone) return result;
+    // Each tenant may have lost events. The reason is free text and may name a person: it is stored
+    // in the acknowledgement only, whose digest is in the event.
+    const parameters = { from: result.from ?? 'unknown', to: result.to ?? 'none' };
+    const done = { operation: 'ledger acknowledge-loss', by, parameters, result };
+    await recordEverywhere(core, done, { completed: 'the loss was acknowledged', warn });
+    return result;
   },
   print: ({ from, to, seals }, { line, note }) => {
     line(

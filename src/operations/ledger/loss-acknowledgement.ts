@@ -14,17 +14,11 @@ import type { Core } from '../../stores/core.js';
 import type { Position } from '../../event-log/event-log.js';
 import { fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
-import { recordEverywhere, shownStaff, type Staff } from '../audit.js';
+import { shownStaff, type Staff } from '../audit.js';
 import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
 import { LogReader, type Patience } from '../log/log-reader.js';
 import { sealedToHead } from './ledger-digest.js';
 import { authenticLogSeal } from './ledger-verification.js';
-
-export interface AcknowledgementOptions extends Patience {
-  readonly reason: string;
-  readonly by: Staff;
-  readonly warn: (line: string) => void;
-}
 
 /** The signed record; the JSON of `ledger acknowledge-loss`. */
 export type LossAcknowledgement = DocumentOf<typeof acknowledge>;
@@ -55,27 +49,21 @@ type LossCore = Pick<Core, 'pool' | 'log' | 'chainSigner' | 'names'>;
  * Records, signed, that the log lost its end and that this is known: seals of lost events are moved
  * from the chains into the record, the log is sealed anew up to its present end, and sealing
  * continues from there. A later loss is detected like this one.
- * @param onAcknowledged appends the audit events, once the acknowledgement is committed.
  * @throws {Stopped} {EventLogUnavailable}
  */
 export async function acknowledgeLoss(
   core: LossCore,
-  options: AcknowledgementOptions,
-  onAcknowledged: (acknowledged: LossAcknowledgement) => Promise<void>,
+  options: Patience & { readonly reason: string; readonly by: Staff },
 ): Promise<Outcome<LossAcknowledgement>> {
   // Seals what can be sealed first: unsealed events would be taken for lost ones.
   const { stopped } = await sealedToHead(core, { signal: options.signal });
-  const acknowledged = await inTransaction(core.pool, (client) =>
-    acknowledge(client, core, options, stopped),
-  );
-  if (!(acknowledged instanceof NotDone)) await onAcknowledged(acknowledged);
-  return acknowledged;
+  return inTransaction(core.pool, (client) => acknowledge(client, core, options, stopped));
 }
 
 async function acknowledge(
   client: PoolClient,
   { pool, log, chainSigner: signer }: LossCore,
-  { reason, by, ...patience }: AcknowledgementOptions,
+  { reason, by, ...patience }: Parameters<typeof acknowledgeLoss>[1],
   stopped: SealingStop | null,
 ) {
   const seals = new ChainSeals(pool, await log.id());
@@ -192,21 +180,5 @@ function setCheckpoint(
           updated_at: now,
         })),
       ),
-  );
-}
-
-/** Recorded for every tenant, in both modes: each of them may have lost events. */
-export async function auditLoss(
-  core: Pick<Core, 'commands' | 'names' | 'tenantCommands'>,
-  result: LossAcknowledgement,
-  { by, warn }: Pick<AcknowledgementOptions, 'by' | 'warn'>,
-): Promise<void> {
-  // The reason is free text and may name a person: it is stored in the acknowledgement only, whose
-  // digest is in the event.
-  const parameters = { from: result.from ?? 'unknown', to: result.to ?? 'none' };
-  await recordEverywhere(
-    core,
-    { operation: 'ledger acknowledge-loss', by, parameters, result },
-    { completed: 'the loss was acknowledged', warn },
   );
 }

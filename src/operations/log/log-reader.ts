@@ -29,8 +29,8 @@ export async function unlessStopped<T>(
 
 export interface Patience {
   readonly signal: AbortSignal;
-  /** How long an unreachable log is retried. */
-  readonly awayMsMax: number;
+  /** How long an unreachable log is retried; default: a minute, and the work can be run again. */
+  readonly awayMsMax?: number;
 }
 
 const RETRY = { first: 50, max: 2_000 };
@@ -40,7 +40,7 @@ const RETRY = { first: 50, max: 2_000 };
  * stays unreachable for too long.
  */
 export async function patiently<T>(
-  { signal, awayMsMax }: Patience,
+  { signal, awayMsMax = 60_000 }: Patience,
   work: () => Promise<T>,
 ): Promise<T> {
   const startedAt = performance.now();
