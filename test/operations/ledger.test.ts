@@ -501,7 +501,7 @@ test('a day without a time is the whole day', async () => {
     new Date(time).toISOString().slice(0, 10),
   );
   const closing = async (options: Pick<SelectionOptions, 'from' | 'to' | 'asOf'>) => {
-    const asked = { accountId, ...options };
+    const asked = { account: accountId, ...options };
     const { units } = await statementOfAccount(core, scopeOf(tenant), asked, { now });
     return units.map(({ opening, closing: end, lines }) => [opening, lines.length, end]);
   };

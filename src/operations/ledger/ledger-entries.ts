@@ -86,17 +86,12 @@ export async function* pagesOf<T>(items: AsyncIterable<T>, size: number): AsyncI
   if (page.length > 0) yield page;
 }
 
-export interface FoundAccount {
-  readonly ref: AccountRef;
-  readonly stream: string;
-}
-
 /** The account that the operator names: any client id with a stream. */
 export async function findAccount(
   { log, names }: Pick<Core, 'log' | 'names'>,
   scope: Scope,
   accountId: string,
-): Promise<Outcome<FoundAccount>> {
+): Promise<Outcome<{ readonly ref: AccountRef; readonly stream: string }>> {
   const ref = names.accountRef(scope, accountId);
   const stream = names.accountStream(scope, ref);
   for await (const _ of log.readStream(stream, { limit: 1 })) return { ref, stream };

@@ -3,11 +3,11 @@ import { isServiceRunning } from '../../stores/followed-log.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { pause } from '../../foundation/pause.js';
-import { liveCheckpoints } from '../../projecting/checkpoints.js';
+import { readModelsReachHead } from '../../projecting/following/read-models-reach-head.js';
 import { withSnapshot } from '../../projecting/generations/generation-diff.js';
-import { NotDone, type Outcome } from '../outcome.js';
-import { findAccount, type FoundAccount } from './ledger-entries.js';
-import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
+import { NotDone } from '../outcome.js';
+import { findAccount } from './ledger-entries.js';
+import { select, type SelectionOptions } from './ledger-selection.js';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { ReadModelSnapshot } from './replay/live-rows.js';
 import { ReplayRun, type ReplayWork } from './replay/replay-run.js';
@@ -22,27 +22,20 @@ type ReplayCore = Pick<Core, 'log' | 'codec' | 'names' | 'pool'>;
 
 const CATCH_UP_MS_MAX = 10_000;
 
-/** What a replay is of. */
-interface Replayed {
-  readonly selection: Selection;
-  /** Undefined: every account. */
-  readonly one: FoundAccount | undefined;
-  /** Accounts behind it; undefined: from the first one on. */
-  readonly after: Position | undefined;
-}
-
 /** Refused for what a replay would be refused for before it reads anything. */
 export async function selectReplayed(
   core: Pick<ReplayCore, 'log' | 'names'>,
   scope: Scope,
   { account, asOf, position, resumeFrom }: ReplayRequest,
-): Promise<Outcome<Replayed>> {
+) {
   const selection = await select(core.log, { asOf, position });
   if (selection instanceof NotDone) return selection;
   const from = await select(core.log, { position: resumeFrom });
   if (from instanceof NotDone) return from;
   const one = account === undefined ? undefined : await findAccount(core, scope, account);
-  return one instanceof NotDone ? one : { selection, one, after: from.upTo };
+  if (one instanceof NotDone) return one;
+  /** Without `one` every account, with `after` those opened after it. */
+  return { selection, one, after: from.upTo };
 }
 
 /**
@@ -77,18 +70,13 @@ export async function replayLedger(
 async function untilReadModelsReach(
   { log, pool }: ReplayCore,
   position: Position,
-  signal = new AbortController().signal,
+  signal?: AbortSignal,
 ): Promise<void> {
   const end = performance.now() + CATCH_UP_MS_MAX;
-  const isThere = async (): Promise<boolean> =>
-    (await liveCheckpoints(pool, accountProjectors)).every(
-      (checkpoint) => log.compare(checkpoint.position, position) >= 0,
-    );
-  while (
-    !(await isThere()) &&
-    (await isServiceRunning(pool)) &&
-    performance.now() < end &&
-    !signal.aborted
-  )
+  const upTo = { head: () => Promise.resolve(position), compare: log.compare.bind(log) };
+  const isThere = await readModelsReachHead(pool, upTo, accountProjectors);
+  while (!(await isThere()) && (await isServiceRunning(pool))) {
+    if (performance.now() > end || signal?.aborted) return;
     await pause(50, signal);
+  }
 }
