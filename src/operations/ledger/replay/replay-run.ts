@@ -21,6 +21,7 @@ export interface ReplayWork extends Work {
 }
 
 const PAGE = 500;
+const ACCOUNTS = 100;
 const ERASURE_TYPES: ReadonlySet<string> = new Set(ERASURES);
 
 /** A replay of one snapshot of the read models: a few accounts at a time. */
@@ -34,7 +35,7 @@ export class ReplayRun {
   private readonly bound: Position | undefined;
   private readonly prefix: string;
   /** The erasures in a stream, of the accounts that referred others. */
-  private readonly erasures = new Map<string, Promise<readonly RecordedEvent[]>>();
+  private readonly erasures = new Map<string, readonly RecordedEvent[]>();
   /** Up to here erasures that read models may not have applied are noted. */
   private noted: Position | undefined;
   private events = 0;
@@ -76,7 +77,7 @@ export class ReplayRun {
   }
 
   async everyAccount(resumeFrom: Position | undefined): Promise<Outcome<Replay>> {
-    const { onProgress, signal, accountsAtOnce = ACCOUNTS_AT_ONCE } = this.work;
+    const { onProgress, signal, accountsAtOnce = ACCOUNTS } = this.work;
     const { compared } = this.comparison;
     const total = await this.snapshot.accountsOf(this.scope);
     let from = resumeFrom;
@@ -117,7 +118,9 @@ export class ReplayRun {
     const { core, prefix, comparison } = this;
     for (const account of accounts) comparison.folded.set(account, 'anonymous');
     const streams = accounts.map((account) => `${prefix}${account}`);
-    const own = (await Promise.all(streams.map((stream) => this.eventsOf(stream)))).flat();
+    let own: RecordedEvent[] = [];
+    for (const some of inChunks(streams, ACCOUNTS_AT_ONCE))
+      own = own.concat(...(await Promise.all(some.map((stream) => this.eventsOf(stream)))));
     for (const event of own) this.count(event);
     const starts = await this.decode(own.filter(({ type }) => type === 'ReferralStarted'));
     const referrers = new Set(
@@ -126,10 +129,9 @@ export class ReplayRun {
       ),
     );
     for (const stream of streams) referrers.delete(stream);
-    const erasures = await Promise.all([...referrers].map((stream) => this.erasuresIn(stream)));
-    const events = [...own, ...erasures.flat()].sort((a, b) =>
-      core.log.compare(a.position, b.position),
-    );
+    const events = [...own];
+    for (const stream of referrers) events.push(...(await this.erasuresIn(stream)));
+    events.sort((a, b) => core.log.compare(a.position, b.position));
     await this.fold(events);
     await this.noteForgotten();
     await this.compare('accounts');
@@ -146,10 +148,10 @@ export class ReplayRun {
   }
 
   /** They change rows of the accounts that the account referred. */
-  private erasuresIn(stream: string): Promise<readonly RecordedEvent[]> {
+  private async erasuresIn(stream: string): Promise<readonly RecordedEvent[]> {
     const erasures =
       this.erasures.get(stream) ??
-      this.eventsOf(stream).then((events) => events.filter(({ type }) => ERASURE_TYPES.has(type)));
+      (await this.eventsOf(stream)).filter(({ type }) => ERASURE_TYPES.has(type));
     this.erasures.set(stream, erasures);
     return erasures;
   }
