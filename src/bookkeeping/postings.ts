@@ -237,7 +237,7 @@ export class AccountPostings {
     entry: Entry,
     event: AccountEventOf<'AccountCreditRedeemed'>,
   ): readonly Posting[] {
-    const { at, adjustment } = event;
+    const { at } = event;
     let open = event.amount;
     return this.spendable(event).flatMap((reward) => {
       if (open <= 0) return [];
@@ -247,7 +247,7 @@ export class AccountPostings {
       open -= left;
       const target = this.targetOf(reward);
       const cause = { type: 'redeemed', entry, effectiveAt: at, byClock: false } as const;
-      return [...became, ...transfers(reward, target, { ...cause, adjustment })];
+      return [...became, ...transfers(reward, target, cause)];
     });
   }
 
@@ -352,9 +352,7 @@ function isSpendable(reward: CreditReward, at: number): boolean {
   return reward.assigned > reward.redeemed && isDue && !hasExpired;
 }
 
-type Cause = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'> & {
-  readonly adjustment?: Adjustment | undefined;
-};
+type Cause = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'>;
 
 /** Of a reward: its whole cost is the programme's, whatever account the credit is in. */
 const amountsOf = (assigned: number): Amounts => ({
@@ -371,9 +369,7 @@ const amountsOf = (assigned: number): Amounts => ({
 function transfers(reward: CreditReward, target: Amounts, cause: Cause): Posting[] {
   const { type, entry, effectiveAt, byClock } = cause;
   const { posted, rewardId, unitKey: key } = reward;
-  const adjustment =
-    cause.adjustment ??
-    (byClock || !('adjustment' in entry.event) ? undefined : entry.event.adjustment);
+  const adjustment = byClock || !('adjustment' in entry.event) ? undefined : entry.event.adjustment;
   const moved = LEDGER_ACCOUNTS.map((account) => posted[account] - target[account]);
   const postings: Posting[] = [];
   for (;;) {
