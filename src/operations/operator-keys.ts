@@ -19,18 +19,20 @@ export interface KeyedBy {
 }
 
 /** The result of keyed work, of this call or an earlier one. */
-export interface Keyed<T> {
+interface Keyed<T> {
   readonly done: T;
   readonly replayed: boolean;
 }
 
-interface KeyedOperation extends KeyedBy {
+interface KeyedOperation {
   /** The operator's key is found again by the operator's name, in every channel. */
   readonly meta: StaffMeta;
   /** As it is called: `ledger adjust`. */
   readonly operation: string;
   /** The request that the key must always come with, without the operator's name. */
   readonly asked: object;
+  /** Undefined: the work is done whenever it is called. */
+  readonly keyed: KeyedBy | undefined;
 }
 
 /** The status of a kept answer: the work was done, or refused. */
@@ -43,25 +45,29 @@ const REFUSED = 400;
  * stored with the events, so after a crash the log answers with the recorded effect.
  * @throws {DatabaseUnavailable} when a refusal cannot be kept.
  */
-export async function onceByKey<T>(
+export async function onceIfKeyed<T>(
   names: KeyedNames,
   operation: KeyedOperation,
   work: (meta: StaffMeta) => Promise<Outcome<Keyed<T>>>,
-): Promise<Outcome<T>> {
-  const { answers, onReplayed } = operation;
-  const request = keyedRequest(names, operation);
+): Promise<Outcome<Keyed<T>>> {
+  const { keyed, meta } = operation;
+  if (keyed === undefined) return work(meta);
+  const { answers, onReplayed } = keyed;
+  const request = keyedRequest(names, operation, keyed.key);
   const claimed = await answers.claim(request);
   if ('refused' in claimed) return new NotDone({ code: claimed.refused });
   if ('answer' in claimed) {
     onReplayed?.();
-    return again<T>(claimed.answer);
+    const done = again<T>(claimed.answer);
+    return done instanceof NotDone ? done : { done, replayed: true };
   }
   const { key, fingerprint } = request;
-  const meta = { ...operation.meta, ...claimed, idempotency: { key, fingerprint } };
-  const outcome = await work(meta).catch((error: unknown) => {
-    answers.abandon(request);
-    throw error;
-  });
+  const outcome = await work({ ...meta, ...claimed, idempotency: { key, fingerprint } }).catch(
+    (error: unknown) => {
+      answers.abandon(request);
+      throw error;
+    },
+  );
   if (outcome instanceof NotDone) {
     await keepRefusal(answers, request, outcome);
     return outcome;
@@ -69,7 +75,7 @@ export async function onceByKey<T>(
   // The effect is in the log, which answers the next time even if keeping the answer fails.
   await isKept(answers, request, { status: DONE, body: outcome.done, position: null });
   if (outcome.replayed) onReplayed?.();
-  return outcome.done;
+  return outcome;
 }
 
 /**
@@ -88,25 +94,10 @@ async function keepRefusal(
     throw new DatabaseUnavailable('The service is not available at the moment');
 }
 
-/** As `onceByKey`; without a key, whenever it is called. */
-export async function onceIfKeyed<T>(
-  names: KeyedNames,
-  { keyed, ...operation }: Omit<KeyedOperation, keyof KeyedBy> & { keyed: KeyedBy | undefined },
-  work: (meta: StaffMeta) => Promise<Outcome<Keyed<T>>>,
-): Promise<Outcome<Keyed<T>>> {
-  if (keyed === undefined) return work(operation.meta);
-  let replayed = false;
-  const onReplayed = (): void => {
-    replayed = true;
-    keyed.onReplayed?.();
-  };
-  const done = await onceByKey(names, { ...operation, ...keyed, onReplayed }, work);
-  return done instanceof NotDone ? done : { done, replayed };
-}
-
 function keyedRequest(
   names: KeyedNames,
-  { meta: { scope, actor }, operation, asked, key }: KeyedOperation,
+  { meta: { scope, actor }, operation, asked }: KeyedOperation,
+  key: string,
 ): KeyedRequest {
   return {
     scope,

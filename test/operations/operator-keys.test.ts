@@ -5,7 +5,7 @@ import {
   type AdjustmentRequest,
 } from '../../src/operations/ledger/ledger-adjustment.js';
 import { proposeOnRecord } from '../../src/operations/ledger/ledger-proposals.js';
-import { onceByKey, type KeyedBy } from '../../src/operations/operator-keys.js';
+import { onceIfKeyed, type KeyedBy } from '../../src/operations/operator-keys.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { metaBy } from '../support/operations.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
@@ -80,7 +80,7 @@ test('a request that was refused is refused again with the same code', async () 
     drop: () => Promise.resolve(),
     abandon: () => undefined,
   };
-  const keyed = { key: 'ticket', answers, meta: meta(), asked: {} };
+  const keyed = { key: 'ticket', answers };
   const refused = new NotDone({
     code: 'NOT_ADJUSTED',
     refused: 'ACCOUNT_NOT_FOUND',
@@ -88,8 +88,8 @@ test('a request that was refused is refused again with the same code', async () 
     accountId: 'a',
     userId: 'u',
   });
-  const operation = { ...keyed, operation: 'ledger adjust' };
-  const asked = () => onceByKey(core.names, operation, () => Promise.resolve(refused)).then(done);
+  const operation = { meta: meta(), operation: 'ledger adjust', asked: {}, keyed };
+  const asked = () => onceIfKeyed(core.names, operation, () => Promise.resolve(refused)).then(done);
   for (const _ of ['the first time', 'again'])
     await expect(asked()).rejects.toMatchObject({ code: 'ACCOUNT_NOT_FOUND' });
 });
