@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { MODES, type Scope } from '../domain/scope.js';
-import type { Position } from '../event-log/event-log.js';
+import { MODES } from '../domain/scope.js';
 import type { ChainSigner } from './chain-signer.js';
 
 const HEX_DIGEST = z.string().regex(/^[0-9a-f]{64}$/);
@@ -8,31 +7,23 @@ const HEX_DIGEST = z.string().regex(/^[0-9a-f]{64}$/);
 export const DIGEST_DOCUMENT = z.object({
   tenant: z.string().min(1).max(64),
   mode: z.enum(MODES),
+  /** The identity of the log. */
   log: z.string().min(1).max(100),
+  /** Of the newest event of the chain. */
   position: z.string().min(1).max(100),
+  /** Number of events in the chain. */
   events: z.int().min(1),
+  /** Both in hex, as chain-link.ts computes them. */
   digest: HEX_DIGEST,
   places: HEX_DIGEST,
+  /** Ed25519 over `digestText`, in base64. */
   signature: z.string().max(200).optional(),
+  /** DER (SubjectPublicKeyInfo) in base64. */
   publicKey: z.string().max(200).optional(),
 });
 
 /** The state of a chain at some time, to be kept elsewhere. */
-export interface DigestDocument extends Scope {
-  /** The identity of the log. */
-  readonly log: string;
-  /** Of the newest event of the chain. */
-  readonly position: Position;
-  /** Number of events in the chain. */
-  readonly events: number;
-  /** Both in hex, as chain-link.ts computes them. */
-  readonly digest: string;
-  readonly places: string;
-  /** Ed25519 over `digestText`, in base64. */
-  readonly signature?: string | undefined;
-  /** The public key: DER (SubjectPublicKeyInfo) in base64. */
-  readonly publicKey?: string | undefined;
-}
+export type DigestDocument = Readonly<z.output<typeof DIGEST_DOCUMENT>>;
 
 /**
  * The signed text of a digest document. Its first line separates it from other texts that the key
@@ -52,10 +43,8 @@ export const digestText = ({
   );
 
 /** Undefined: not a digest document. */
-export function asDigestDocument(value: unknown): DigestDocument | undefined {
-  const { success, data } = DIGEST_DOCUMENT.safeParse(value);
-  return success ? data : undefined;
-}
+export const asDigestDocument = (value: unknown): DigestDocument | undefined =>
+  DIGEST_DOCUMENT.safeParse(value).data;
 
 /** False: this installation did not sign it, or the document was changed. */
 export function isAuthentic(document: DigestDocument, signer: ChainSigner): boolean {

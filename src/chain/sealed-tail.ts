@@ -3,8 +3,9 @@ import type { SealStore } from './chain-seals.js';
 import type { LogSeal } from './log-seal.js';
 
 /** The newest sealed event that is still at its place in the log, and the one after it. */
-export interface SealedTail {
+interface SealedTail {
   readonly newestIntact: SeenEvent | undefined;
+  /** Undefined: the newest sealed event is intact. */
   readonly firstMissing: SeenEvent | undefined;
 }
 
@@ -32,13 +33,4 @@ export async function sealedTail(
     }
   }
   return { newestIntact: undefined, firstMissing };
-}
-
-/** The first sealed event after the last intact one; undefined: the newest one is intact. */
-export async function firstMissing(
-  log: EventLog,
-  seals: SealStore,
-  logSeal: LogSeal | undefined,
-): Promise<SeenEvent | undefined> {
-  return (await sealedTail(log, seals, logSeal)).firstMissing;
 }

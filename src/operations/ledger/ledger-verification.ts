@@ -11,7 +11,7 @@ import {
   type LogSeal,
   type SealingStop,
 } from '../../chain/log-seal.js';
-import { firstMissing } from '../../chain/sealed-tail.js';
+import { sealedTail } from '../../chain/sealed-tail.js';
 import type { Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
@@ -142,9 +142,9 @@ class WholeLogCheck {
   }): Promise<ChainBreak | null> {
     const contradicted = (await log.contradiction?.()) ?? null;
     if (this.isMet && stopped === null && contradicted === null) return null;
-    const missing = await firstMissing(log, seals, this.seal);
-    if (missing !== undefined)
-      return { ...missing, reason: stopped === 'lost' ? 'lost' : 'removed' };
+    const { firstMissing } = await sealedTail(log, seals, this.seal);
+    if (firstMissing !== undefined)
+      return { ...firstMissing, reason: stopped === 'lost' ? 'lost' : 'removed' };
     const position = contradicted ?? this.seal?.position ?? this.link.position;
     if (stopped !== null) return { position, eventId: null, reason: stopped };
     return { position, eventId: null, reason: 'changed' };
