@@ -224,42 +224,10 @@ export class ChainSeals {
     seals: readonly (ChainSeal & SealedEvents)[],
   ): Promise<boolean> {
     return inTransaction(this.pool, async (client) => {
-      const { position, events } = after;
-      const isMoved = await this.moveCheckpoint(client, before, {
-        position: position ?? undefined,
-        events,
-      });
-      if (isMoved) await writeLogSeal(client, this.logId, after);
+      const isMoved = await moveCheckpoint(client, this.logId, after, before.version);
       if (isMoved && seals.length > 0) await this.insert(client, seals);
       return isMoved;
     });
-  }
-
-  private async moveCheckpoint(
-    client: PoolClient,
-    { version }: ChainCheckpoint,
-    { position, events }: Pick<ChainCheckpoint, 'position' | 'events'>,
-  ): Promise<boolean> {
-    await run(
-      client,
-      tables
-        .insertInto('ledger.chain_checkpoints')
-        .values({ log_id: this.logId })
-        .onConflict((conflict) => conflict.doNothing()),
-    );
-    const moved = await run(
-      client,
-      tables
-        .updateTable('ledger.chain_checkpoints')
-        .set((eb) => ({
-          position: position ?? null,
-          events,
-          version: eb('version', '+', 1n),
-          updated_at: now,
-        }))
-        .where((eb) => eb.and({ log_id: this.logId, version })),
-    );
-    return moved === 1;
   }
 
   private async insert(
@@ -276,6 +244,34 @@ export class ChainSeals {
       [this.logId, JSON.stringify(rows)],
     );
   }
+}
+
+/**
+ * Moves the checkpoint, with the seal of the whole log. False: it is not at this version any more.
+ */
+export async function moveCheckpoint(
+  client: PoolClient,
+  logId: string,
+  after: LogSeal,
+  version?: bigint,
+): Promise<boolean> {
+  const { position, events } = after;
+  await run(
+    client,
+    tables
+      .insertInto('ledger.chain_checkpoints')
+      .values({ log_id: logId })
+      .onConflict((conflict) => conflict.doNothing()),
+  );
+  const moved = await run(
+    client,
+    tables
+      .updateTable('ledger.chain_checkpoints')
+      .set((eb) => ({ position, events, version: eb('version', '+', 1n), updated_at: now }))
+      .where((eb) => eb.and({ log_id: logId, ...(version !== undefined && { version }) })),
+  );
+  if (moved === 1) await writeLogSeal(client, logId, after);
+  return moved === 1;
 }
 
 const idsOf = (eventIds: Expression<readonly string[]>) =>

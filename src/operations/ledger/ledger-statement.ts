@@ -4,6 +4,7 @@ import type { Entry } from '../../bookkeeping/postings.js';
 import { statementOf, type PaidReward } from '../../bookkeeping/statement.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
+import type { RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { NotDone } from '../outcome.js';
@@ -59,7 +60,7 @@ async function readAccount(
   const entries: Entry[] = [];
   const paid: PaidReward[] = [];
   const later = new LaterEntries(until, now);
-  let newest;
+  let newest: RecordedEvent | undefined;
   for await (const page of pages(selectedEvents(log, stream, { upTo, until: undefined }))) {
     newest = page.findLast(({ recordedAt }) => recordedAt <= until) ?? newest;
     for (const event of page) later.add(event, POSTED.has(event.type));

@@ -1,27 +1,32 @@
 import { sql } from 'kysely';
 import type { PoolClient } from 'pg';
-import { ChainSeals } from '../../chain/chain-seals.js';
-import {
-  LOG_START,
-  nextLogLink,
-  sealLog,
-  writeLogSeal,
-  type LogLink,
-  type SealingStop,
-} from '../../chain/log-seal.js';
+import { ChainSeals, moveCheckpoint } from '../../chain/chain-seals.js';
+import { LOG_START, nextLogLink, sealLog, type SealingStop } from '../../chain/log-seal.js';
 import { sealedTail } from '../../chain/sealed-tail.js';
 import type { Core } from '../../stores/core.js';
 import type { Position } from '../../event-log/event-log.js';
-import { fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
+import { fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { shownStaff, type Staff } from '../audit.js';
-import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { NotDone, type Outcome } from '../outcome.js';
 import { LogReader, type Patience } from '../log/log-reader.js';
 import { sealedToHead } from './ledger-digest.js';
 import { authenticLogSeal } from './ledger-verification.js';
 
 /** The signed record; the JSON of `ledger acknowledge-loss`. */
-export type LossAcknowledgement = DocumentOf<typeof acknowledge>;
+export interface LossAcknowledgement {
+  readonly log: string;
+  /** The newest event that was sealed or seen before; null: unknown. */
+  readonly from: Position | null;
+  /** The newest sealed event that is still at its position; null: none is. */
+  readonly to: Position | null;
+  readonly reason: string;
+  readonly acknowledgedAt: string;
+  /** The seals of lost events, with their contents. */
+  readonly seals: Awaited<ReturnType<typeof dropSeals>>['lost'];
+  /** Ed25519 over `acknowledgementText`, in base64. */
+  readonly signature: string;
+}
 
 /** The signed text. Its first line distinguishes it from every other text that the key signs. */
 export const acknowledgementText = ({
@@ -65,7 +70,7 @@ async function acknowledge(
   { pool, log, chainSigner: signer }: LossCore,
   { reason, by, ...patience }: Parameters<typeof acknowledgeLoss>[1],
   stopped: SealingStop | null,
-) {
+): Promise<Outcome<LossAcknowledgement>> {
   const seals = new ChainSeals(pool, await log.id());
   const { logId } = seals;
   // A process that seals at the same time finds the checkpoint moved.
@@ -90,20 +95,15 @@ async function acknowledge(
   let link = LOG_START;
   for await (const page of new LogReader(log, patience, newest ?? null).pages())
     link = page.reduce(nextLogLink, link);
-  await setCheckpoint(client, logId, link);
-  await writeLogSeal(client, logId, sealLog(signer, logId, link));
+  await moveCheckpoint(client, logId, sealLog(signer, logId, link));
   const unsigned = {
     log: logId,
-    /** The newest event that was sealed or seen before; null: unknown. */
     from: open?.from ?? logSeal?.position ?? null,
-    /** The newest sealed event that is still at its position; null: none is. */
     to: newestIntact?.position ?? null,
     reason,
     acknowledgedAt: new Date().toISOString(),
-    /** The seals of lost events, with their contents. */
     seals: lost,
   };
-  /** Ed25519 over `acknowledgementText`, in base64. */
   const signature = signer.sign(acknowledgementText(unsigned));
   const acknowledgement = { ...unsigned, signature };
   const row = {
@@ -160,25 +160,4 @@ async function dropSeals(
     digest: digest.toString('hex'),
   }));
   return { lost, left: rows.filter((row) => !isDropped(row)) };
-}
-
-function setCheckpoint(
-  client: PoolClient,
-  logId: string,
-  { position, events }: LogLink,
-): Promise<number> {
-  return run(
-    client,
-    tables
-      .insertInto('ledger.chain_checkpoints')
-      .values({ log_id: logId, position, events, version: 1n })
-      .onConflict((conflict) =>
-        conflict.column('log_id').doUpdateSet((eb) => ({
-          position,
-          events,
-          version: eb('ledger.chain_checkpoints.version', '+', 1n),
-          updated_at: now,
-        })),
-      ),
-  );
 }
