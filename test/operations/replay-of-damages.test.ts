@@ -28,7 +28,7 @@ import { createStores, RunningService, type TestStores } from '../support/runnin
 
 const TENANT = 'acme';
 const SCOPE = { tenant: TENANT, mode: 'live' } as const;
-const ONE_BY_ONE = { accountsAtOnce: 1 };
+const ONE_BY_ONE = { accountsInMemory: 1 };
 
 let stores: TestStores;
 let core: Core;

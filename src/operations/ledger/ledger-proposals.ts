@@ -29,12 +29,9 @@ import { decodeTypes, pagesOf } from './ledger-entries.js';
 import { DAY_MS } from './ledger-selection.js';
 
 /**
- * Corrections in two steps by two operators, of which the second one appends it, rejects it, or the
- * first one withdraws it.
+ * Where a proposal is recorded: a correction in two steps by two operators, of which the second one
+ * appends it, rejects it, or the first one withdraws it.
  */
-type ProposalRequest = Omit<AdjustmentRequest, 'approvedBy'>;
-
-/** Where a proposal is recorded. */
 export interface ProposalName {
   readonly scope: Scope;
   /** `YYYY-MM-DD`, in UTC. */
@@ -57,35 +54,26 @@ export function proposalNameOf(id: string): ProposalName | undefined {
   return { scope: { tenant, mode }, day: `${year}-${month}-${date}`, proposalId };
 }
 
-type Parts = Pick<Core, 'commands' | 'names'>;
-
 /** Records a proposal with its audit event; the same key again is the same proposal. */
 export async function proposeOnRecord(
-  core: Parts,
+  core: Pick<Core, 'commands' | 'names'>,
   meta: StaffMeta,
-  request: ProposalRequest,
+  request: Omit<AdjustmentRequest, 'approvedBy'>,
   keyed?: KeyedBy,
 ) {
   const once = { meta, operation: 'ledger propose', asked: request, keyed };
-  const proposed = await onceIfKeyed(core.names, once, (keyedMeta) =>
-    propose(core, request, keyedMeta),
-  );
+  const proposed = await onceIfKeyed(core.names, once, async (keyedMeta) => {
+    const correction = { ...request, by: keyedMeta.actor.name };
+    const outcome = await core.commands.execute(new ProposalCommandEnvelope(keyedMeta, correction));
+    if ('refused' in outcome) return notAdjusted(outcome, request);
+    const { proposal, day, replayed } = outcome;
+    const id = proposalIdOf({ scope: meta.scope, day, proposalId: proposal.proposalId });
+    return { done: { id, expiresAt: expiryOf(proposal) }, replayed };
+  });
   if (proposed instanceof NotDone) return proposed;
   const { done: result, replayed } = proposed;
-  const correction = parametersOf(core, meta, request, replayed);
-  const parameters = { proposal: result.id, ...correction };
+  const parameters = { proposal: result.id, ...parametersOf(core, meta, request, replayed) };
   return { result, parameters, completed: `the proposal ${result.id} stands` };
-}
-
-async function propose({ commands }: Parts, correction: ProposalRequest, meta: StaffMeta) {
-  const { scope, actor } = meta;
-  const outcome = await commands.execute(
-    new ProposalCommandEnvelope(meta, { ...correction, by: actor.name }),
-  );
-  if ('refused' in outcome) return notAdjusted(outcome, correction);
-  const { proposal, day, replayed } = outcome;
-  const id = proposalIdOf({ scope, day, proposalId: proposal.proposalId });
-  return { done: { id, expiresAt: expiryOf(proposal) }, replayed };
 }
 
 export interface ApprovalRequest {

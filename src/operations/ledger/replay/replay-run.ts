@@ -17,7 +17,7 @@ export type Replay = ReturnType<ReplayRun['result']>;
 
 export interface ReplayWork extends Work {
   /** Accounts whose rows are in memory. */
-  readonly accountsAtOnce?: number;
+  readonly accountsInMemory?: number;
 }
 
 const PAGE = 500;
@@ -77,11 +77,11 @@ export class ReplayRun {
   }
 
   async everyAccount(resumeFrom: Position | undefined): Promise<Outcome<Replay>> {
-    const { onProgress, signal, accountsAtOnce = ACCOUNTS } = this.work;
+    const { onProgress, signal, accountsInMemory = ACCOUNTS } = this.work;
     const { compared } = this.comparison;
     const total = await this.snapshot.accountsOf(this.scope);
     let from = resumeFrom;
-    for await (const some of pagesOf(this.firstEvents(resumeFrom), accountsAtOnce)) {
+    for await (const some of pagesOf(this.firstEvents(resumeFrom), accountsInMemory)) {
       await this.replay(some.map(({ stream }) => stream.slice(this.prefix.length)));
       if (signal?.aborted) return this.stopped(from);
       this.comparison.areCompared();
