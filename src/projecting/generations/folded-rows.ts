@@ -35,7 +35,6 @@ export class FoldedRows implements Rows {
   /** The rows that the lookups of the current event found. */
   private foundKeys = new Map<string, Set<string>>();
   private undo: Undo[] = [];
-  private count = 0;
 
   constructor(
     tables: readonly ReadModelTable[],
@@ -44,20 +43,6 @@ export class FoldedRows implements Rows {
     this.tables = new Map(
       tables.map((table) => [table.name, { table, rows: new Map(), indexes: new Map() }]),
     );
-  }
-
-  /** Number of rows in all tables. */
-  get size(): number {
-    return this.count;
-  }
-
-  /** Lets go of all rows. */
-  clear(): void {
-    for (const { rows, indexes } of this.tables.values()) {
-      rows.clear();
-      indexes.clear();
-    }
-    this.count = 0;
   }
 
   rowsOf(table: string): IterableIterator<Row> {
@@ -145,7 +130,6 @@ export class FoldedRows implements Rows {
     const before = rows.get(key);
     if (row) rows.set(key, row);
     else rows.delete(key);
-    this.count += (row ? 1 : 0) - (before ? 1 : 0);
     for (const [column, index] of indexes) {
       if (before?.[column] === row?.[column]) continue;
       if (before) index.get(before[column])?.delete(key);

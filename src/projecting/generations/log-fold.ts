@@ -75,7 +75,6 @@ export interface FoldOptions {
   readonly signal: AbortSignal;
   /** Events that need not be decoded; default: all are decoded. */
   readonly wants?: (event: RecordedEvent) => boolean;
-  readonly pageSize?: number;
   /** Called before each event that one of them takes. */
   readonly onEvent?: (event: LedgerEvent) => void;
   /** Called after each page with the number of events read since the last call. */
@@ -92,7 +91,7 @@ const PAGE = 2_000;
  * @throws the log's errors while it is unavailable.
  */
 export async function foldLog(options: FoldOptions): Promise<void> {
-  const { log, folds, signal, pageSize = PAGE } = options;
+  const { log, folds, signal } = options;
   const unfinished = (): ProjectionFold[] =>
     folds.filter(({ position, until }) => log.compare(position, until) < 0);
   const [first, ...others] = unfinished();
@@ -101,11 +100,11 @@ export async function foldLog(options: FoldOptions): Promise<void> {
     (least, { position }) => (log.compare(position, least) < 0 ? position : least),
     first.position,
   );
-  for (let page = await log.readAll(start, pageSize); ;) {
+  for (let page = await log.readAll(start, PAGE); ;) {
     const last = page.at(-1)?.position;
     if (last === undefined) return;
     const ends = folds.every(({ until }) => log.compare(until, last) <= 0);
-    const next = ends ? undefined : log.readAll(last, pageSize);
+    const next = ends ? undefined : log.readAll(last, PAGE);
     // Its error is thrown where it is awaited; until then it needs a handler.
     next?.catch(() => undefined);
     await foldPage(page, unfinished(), options);
