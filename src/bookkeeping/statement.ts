@@ -1,4 +1,5 @@
 import type { Position } from '../event-log/event-log.js';
+import { inChunks } from '../foundation/in-chunks.js';
 import { digestOf } from '../foundation/canonical-json.js';
 import { PeriodPostings } from './period-postings.js';
 import type { Entry, LedgerAccount, Posting } from './postings.js';
@@ -55,14 +56,14 @@ export async function statementOf(
       else if (wanted === undefined || unitKey === wanted) within.push(posting);
     }
   });
-  for (const some of inParts(entries)) {
+  for (const some of inChunks(entries, ENTRIES_IN_A_TURN)) {
     for (const entry of some) period.post(entry);
     await turn();
   }
   period.end();
   const lines = new Map<string, StatementLine[]>();
   const balances = new Map(opening);
-  for (const some of inParts(within.filter(isShown))) {
+  for (const some of inChunks(within.filter(isShown), ENTRIES_IN_A_TURN)) {
     for (const posting of some) {
       const { unitKey } = posting;
       const amount = effectOn('available', posting);
@@ -91,11 +92,6 @@ export async function statementOf(
 }
 
 const ENTRIES_IN_A_TURN = 250;
-
-function* inParts<T>(entries: readonly T[]): Iterable<readonly T[]> {
-  for (let at = 0; at < entries.length; at += ENTRIES_IN_A_TURN)
-    yield entries.slice(at, at + ENTRIES_IN_A_TURN);
-}
 
 /** Moves between the other ledger accounts do not concern the account's owner. */
 const isShown = ({ debit, credit }: Posting): boolean =>

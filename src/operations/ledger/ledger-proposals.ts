@@ -4,7 +4,7 @@ import {
   EndProposalEnvelope,
   ProposalCommandEnvelope,
 } from '../../command-handling/commands.js';
-import { proposalDays } from '../../command-handling/proposal-days.js';
+import { daysSince, proposalDays } from '../../command-handling/proposal-days.js';
 import type { Core } from '../../stores/core.js';
 import type { Personal } from '../../domain/personal.js';
 import {
@@ -26,7 +26,6 @@ import {
   type AdjustmentRequest,
 } from './ledger-adjustment.js';
 import { decodeTypes, pagesOf } from './ledger-entries.js';
-import { DAY_MS } from './ledger-selection.js';
 
 /**
  * Where a proposal is recorded: a correction in two steps by two operators, of which the second one
@@ -217,13 +216,9 @@ export async function listProposals(
   return shown.slice(0, limit);
 }
 
-/** The days of the log (`YYYY-MM-DD`, UTC), newest first. */
 async function allDays({ log }: Pick<Core, 'log'>, now: number): Promise<readonly string[]> {
   const [first] = await log.readAll(undefined, 1);
-  const count = Math.floor(now / DAY_MS) - Math.floor((first?.recordedAt ?? now) / DAY_MS) + 1;
-  return Array.from({ length: Math.max(1, count) }, (_, back) =>
-    new Date(now - back * DAY_MS).toISOString().slice(0, 10),
-  );
+  return daysSince(first?.recordedAt ?? now, now);
 }
 
 /** The newest first. */

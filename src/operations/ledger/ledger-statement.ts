@@ -22,7 +22,7 @@ import { select, type Selection, type SelectionOptions } from './ledger-selectio
 
 /**
  * `ledger statement` of an account, with what its audit event contains.
- * @param accepted called when the request is not refused any more: the account is read from here on.
+ * @param accepted called when the request is not refused any more: the account is read then.
  */
 export async function statementOfAccount(
   core: LogReads & Pick<Core, 'names'>,

@@ -35,8 +35,8 @@ export const signedMovement = (line: Readonly<Record<Movement, number>>, movemen
 const LINES_MAX = 10_000;
 
 /**
- * `ledger tenant-statement`, from the read model `daily-figures`, so its cost does not grow with the
- * ledger; with what its audit event contains.
+ * `ledger tenant-statement`, from the read model `daily-figures`, so its cost does not grow with
+ * the ledger; with what its audit event contains.
  * @param days of both ends, `YYYY-MM-DD`, inclusive.
  */
 export async function statementOfTenant(

@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
 import { accounts } from '../../../../projections/accounts/table.js';
 import type { AccountRef, Scope } from '../../../domain/scope.js';
+import { inChunks } from '../../../foundation/in-chunks.js';
 import { accountOfId } from '../../../privacy/keyed-names.js';
 import { liveCheckpoints, type Checkpoint } from '../../../projecting/checkpoints.js';
 import { countUnfinishedErasures } from '../../../projecting/following/erasure-pieces.js';
@@ -102,7 +103,7 @@ export class ReadModelSnapshot {
     const condition = isWithin
       ? `${named} >= o.name and ${named} < o.name || 'g'`
       : `${named} = o.name`;
-    for (const some of inChunks(names))
+    for (const some of inChunks(names, ROWS))
       yield this.found(
         `select to_json(t) as "row" from unnest($1::text[]) as o (name) join ${this.nameOf(place)} t on ${condition}`,
         [some],
@@ -114,7 +115,7 @@ export class ReadModelSnapshot {
     const { primaryKey } = place.table;
     const parameters = primaryKey.map((_, index) => `$${index + 1}::text[]`).join(', ');
     const names = primaryKey.map(quoted).join(', ');
-    for (const some of inChunks(like))
+    for (const some of inChunks(like, ROWS))
       yield this.found(
         `select to_json(t) as "row" from ${this.nameOf(place)} t join unnest(${parameters}) as k (${names}) using (${names})`,
         primaryKey.map((column) => some.map((row) => String(row[column]))),
@@ -138,8 +139,4 @@ export class ReadModelSnapshot {
   private nameOf({ readModel, table }: Place): string {
     return placeOf(schemaOf(readModel, this.checkpoints.get(readModel)?.generation ?? 0), table);
   }
-}
-
-export function* inChunks<T>(items: readonly T[], size = ROWS): Generator<readonly T[]> {
-  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }

@@ -3,6 +3,7 @@ import type { AccountRef, Scope } from '../../../domain/scope.js';
 import type { Position, RecordedEvent } from '../../../event-log/event-log.js';
 import { logPages } from '../../../event-log/event-pages.js';
 import { UnreadableEvent } from '../../../event-log/event-schemas.js';
+import { inChunks } from '../../../foundation/in-chunks.js';
 import { decodeForProjectors } from '../../../projecting/decode-events.js';
 import { ProjectionFold } from '../../../projecting/generations/log-fold.js';
 import { ERASURES, forgottenBy, type LedgerEvent } from '../../../projecting/projector.js';
@@ -11,7 +12,7 @@ import { ACCOUNTS_AT_ONCE, pagesOf, type Work } from '../ledger-entries.js';
 import type { Selection } from '../ledger-selection.js';
 import { Comparison, presenceOf, rowName, type Difference } from './comparison.js';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
-import { inChunks, ownerOf, type ReadModelSnapshot } from './live-rows.js';
+import { ownerOf, type ReadModelSnapshot } from './live-rows.js';
 
 export type Replay = ReturnType<ReplayRun['result']>;
 

@@ -1,0 +1,4 @@
+/** The items in order, so many at a time. */
+export function* inChunks<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
+}
