@@ -33,7 +33,7 @@ const restrictedImports = {
     {
       name: '@nestjs/schedule',
       message:
-        'A timer in a process loses what it holds. Use a job (docs/adr/0008-jobs-on-graphile-worker.md).',
+        'A timer in a process loses what it holds. Use a job (docs/adr/0120-one-table-queues-all-work.md).',
     },
     { name: 'typeorm', message: 'SQL goes through Kysely or pg.' },
     {

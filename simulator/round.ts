@@ -297,11 +297,9 @@ class Round {
 
   /** Until policies and jobs have had nothing to do for a while. */
   private async quiet(): Promise<void> {
-    const { log, policies, jobs, readModels, webhooks, payments } = this.shared;
+    const { log, policies, work, readModels, webhooks } = this.shared;
     let since = this.world.elapsed();
     let { head } = log;
-    const due = (): number =>
-      [...jobs.values()].filter(({ runAt }) => runAt <= this.world.now()).length;
     const reached = (): bigint => log.positions.number(policies.checkpoint?.position ?? undefined);
     const areRowsReady = (): boolean =>
       log.positions.number(webhooks.checkpoint?.position ?? undefined) === log.head &&
@@ -315,8 +313,7 @@ class Round {
         reached() < head ||
         !areRowsReady() ||
         policies.rows.length > 0 ||
-        due() > 0 ||
-        payments.due > 0
+        work.due().length > 0
       ) {
         since = this.world.elapsed();
         ({ head } = log);
@@ -326,10 +323,10 @@ class Round {
     await this.world.runUntil(isQuiet, TURNS_TO_REST).catch((error: unknown) => {
       const [parked] = policies.rows;
       throw new Error(
-        `the world does not come to rest: policies at ${reached()} of ${log.head}, ${due()} jobs due (${String(jobs.failed)}), ` +
+        `the world does not come to rest: policies at ${reached()} of ${log.head}, ${work.due().length} items due (${work.due().join()}), ` +
           `rows at ${readModels.followed.map(({ position, erasures, lastError }) => `${position ?? ''} ${erasures.length} ${lastError ?? ''}`).join(', ')}, ` +
           `webhooks at ${webhooks.checkpoint?.position ?? ''}, ` +
-          `${payments.due} accounts and walks of the provider due, ${policies.rows.length} reactions parked (${parked?.parked.policy ?? ''} ${parked?.parked.reason ?? ''}), ` +
+          `${policies.rows.length} reactions parked (${parked?.parked.policy ?? ''} ${parked?.parked.reason ?? ''}), ` +
           `${this.services.map(({ follower }) => `${follower.leads('policies') ? 'leader' : 'standby'} ${follower.problemOf('policies') ?? ''}`).join(', ')}; waiting ${this.world.waiting}`,
         { cause: error },
       );

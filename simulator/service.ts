@@ -13,6 +13,7 @@ import {
 import { RememberedStreams } from '../src/command-handling/stream-cache.js';
 import { forgetSubjects, openStreams, type Streams } from '../src/command-handling/streams.js';
 import { isOutage, isStoreAway } from '../src/stores/core.js';
+import { Jobs } from '../src/work-queue/jobs.js';
 import { LogWatch } from '../src/stores/log-watch.js';
 import type { Scope } from '../src/domain/scope.js';
 import type { SubjectId } from '../src/domain/personal.js';
@@ -49,13 +50,9 @@ import { SimulatedAnswerRows, SimulatedAnswerTable } from './simulated-answers.j
 import { SimulatedEventLog } from './simulated-event-log.js';
 import { KnownNames } from './known-names.js';
 import { Outages } from './outages.js';
-import { JobTable, SimulatedJobs } from './simulated-jobs.js';
+import { simulatedWork, WorkTable } from './simulated-work.js';
 import { settleSimulatedLoss } from './simulated-loss.js';
-import {
-  simulatedPaymentWork,
-  simulatedProviderRows,
-  SimulatedPaymentTable,
-} from './simulated-payments.js';
+import { simulatedProviderRows, SimulatedPaymentTable } from './simulated-payments.js';
 import { SimulatedProvider, type SimulatedProviderAccount } from './simulated-provider.js';
 import { SimulatedKeyRows, type SimulatedVault } from './simulated-keys.js';
 import {
@@ -94,7 +91,7 @@ export class SharedStores {
   readonly vault: SimulatedVault = new Map();
   readonly answers: SimulatedAnswerTable;
   readonly policies: SimulatedPolicyTable;
-  readonly jobs = new JobTable();
+  readonly work: WorkTable;
   readonly readModels = new SimulatedReadModels(accountProjectors);
   readonly webhooks: SimulatedWebhookTable;
   readonly seals = new SimulatedSealTable();
@@ -107,9 +104,10 @@ export class SharedStores {
     this.log = new SimulatedStore(logId, clock);
     this.seals.begin(logId, SEALS_SIGNER);
     this.answers = new SimulatedAnswerTable(clock);
+    this.work = new WorkTable(world, this.answers.present);
     this.policies = new SimulatedPolicyTable(clock);
     this.webhooks = new SimulatedWebhookTable(clock);
-    this.payments = new SimulatedPaymentTable(clock, this.answers.present);
+    this.payments = new SimulatedPaymentTable(clock, this.work);
   }
 }
 
@@ -168,7 +166,7 @@ export class SimulatedService {
   private readonly watch: LogWatch;
   private readonly decode: ReadingOptions['decode'];
   private readonly keys: WrappedKeys;
-  private readonly jobs: SimulatedJobs;
+  private readonly jobs: Jobs;
   private wasFrozen = false;
 
   constructor(
@@ -198,7 +196,13 @@ export class SimulatedService {
       ...this.announcements(line),
     });
     this.commands = openCommandBus(this.handling);
-    this.jobs = new SimulatedJobs(shared.jobs, line);
+    this.jobs = new Jobs({
+      store: simulatedWork(shared.work, line),
+      presence: { id },
+      handlers: this.jobHandlers(),
+      regular: {},
+      isUnavailable: isStoreAway,
+    });
     this.locks = new SimulatedLocks(shared.policies, line, owner);
     const settle = (noticed?: SeenEvent): Promise<void> =>
       line.write('database', storesAway, () => settleSimulatedLoss(shared, noticed));
@@ -270,7 +274,7 @@ export class SimulatedService {
     if (account === undefined) return undefined;
     const { commands, streams, names, keys } = this;
     const { tenants } = this.handling;
-    const work = simulatedPaymentWork(this.shared.payments, line, id);
+    const work = simulatedWork(this.shared.work, line);
     const rows = simulatedProviderRows(this.shared.payments, line);
     const sealer = new FixedSealer(CONNECTIONS_KEY);
     const connections = new PaymentConnections({ commands, tenants, sealer, keys, names });
@@ -285,9 +289,10 @@ export class SimulatedService {
       events: new PaymentEvents({ record, streams, names, connections, provider }),
       plans: new RewardPayments({ work, tenants, streams }),
       notes: new PaymentNotes(rows, names),
-      pusher: new RewardPusher({ ...common, work, commands }),
+      pusher: new RewardPusher({ ...common, work, presence: { id }, commands }),
       syncs: new DailySyncs({
         ...common,
+        work,
         rows,
         presence: { id },
         record,
@@ -387,10 +392,10 @@ export class SimulatedService {
       this.policies.start();
       this.follower.start();
       const { payments } = this;
-      if (payments !== undefined) payments.plans.onAsked = () => payments.pusher.loop.look();
-      payments?.syncs.loop.start();
-      payments?.pusher.loop.start();
-      this.jobs.start(world, this.jobHandlers(), isStoreAway);
+      if (payments !== undefined) payments.plans.onAsked = () => payments.pusher.worker.loop.look();
+      payments?.syncs.worker.loop.start();
+      payments?.pusher.worker.loop.start();
+      void this.jobs.start();
     });
   }
 

@@ -1,8 +1,9 @@
 import type { TrailPoint } from '../src/following/trail.js';
 import type { Position, SeenEvent } from '../src/event-log/event-log.js';
 import { repeatingJob } from '../src/policies/repeat-jobs.js';
+import { addJob } from '../src/work-queue/jobs.js';
 import type { SimulatedAnswerTable } from './simulated-answers.js';
-import type { JobTable } from './simulated-jobs.js';
+import type { WorkTable } from './simulated-work.js';
 import type { SimulatedPolicyTable } from './simulated-policy-stores.js';
 import type { SimulatedReadModels } from './simulated-read-models.js';
 import type { SimulatedSealTable } from './simulated-seals.js';
@@ -14,7 +15,7 @@ export interface Referring {
   readonly log: SimulatedStore;
   readonly policies: SimulatedPolicyTable;
   readonly answers: SimulatedAnswerTable;
-  readonly jobs: JobTable;
+  readonly work: WorkTable;
   readonly readModels: SimulatedReadModels;
   readonly webhooks: SimulatedWebhookTable;
   readonly seals: SimulatedSealTable;
@@ -47,7 +48,7 @@ export function settleSimulatedLoss(of: Referring, noticed: SeenEvent | undefine
     log.holds({ position: at, eventId }),
   );
   policies.parkRetriedAgain((event) => log.holds(event));
-  of.jobs.add(repeatingJob());
+  void addJob({ add: (...added) => Promise.resolve(of.work.add(...added)) }, repeatingJob());
   of.answers.forgetBehind(standing);
 }
 

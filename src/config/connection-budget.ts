@@ -10,7 +10,7 @@ export interface ConnectionBudget {
    * the sealer.
    */
   readonly background: number;
-  /** One listens for new jobs, two work, one records outcomes. */
+  /** Two jobs work, others claim and record. */
   readonly jobs: number;
   /** Readers of a log in Postgres. */
   readonly logReaders: number;

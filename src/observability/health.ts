@@ -306,7 +306,7 @@ const sending = ({ loop }: { readonly loop: WorkLoop }) => {
 };
 
 async function mailHealth(mails: RunningMails): Promise<HealthCheck> {
-  const sender = sending(mails.sender);
+  const sender = sending(mails.sender.worker);
   const waiting = await mails.waiting().catch(() => undefined);
   const isSent = waiting !== undefined && waiting.unsentSeconds < STILL_SECONDS_DEGRADED;
   return { ok: sender.lastError === null && isSent, ...sender, ...waiting };
@@ -315,7 +315,7 @@ async function mailHealth(mails: RunningMails): Promise<HealthCheck> {
 /** What the provider refuses or does not answer is in the figures: it is no fault of ours. */
 async function paymentsHealth(payments: PaymentsWork): Promise<HealthCheck> {
   const { pusher, syncs } = payments;
-  const [pushing, walking] = [pusher.loop.status(), syncs.loop.status()];
+  const [pushing, walking] = [pusher.worker.loop.status(), syncs.worker.loop.status()];
   const lastError = pushing.lastError ?? walking.lastError;
   const stillSeconds = Math.max(pushing.stillSeconds, walking.stillSeconds);
   const read = await payments.figures().catch(() => undefined);

@@ -5,7 +5,7 @@ import type { PoolUse } from '../event-log/event-log-observer.js';
 import type { ExportFigures } from '../exports/storage/export-file-rows.js';
 import { timeNow } from '../foundation/world.js';
 import type { WorkLoop } from '../foundation/work-loop.js';
-import type { QueueDepth } from '../work-queue/queue-depth.js';
+import type { WorkFigures } from '../work-queue/work-items.js';
 import type { RunningFollowers } from './health.js';
 import { observersIn, type Observers } from './observers.js';
 
@@ -49,7 +49,7 @@ export class Metrics {
     this.watch(() => readFollowers(running, log), FOLLOWER_GAUGES);
   }
 
-  watchQueue(read: () => Promise<QueueDepth>): void {
+  watchQueue(read: () => Promise<WorkFigures>): void {
     this.watch(read, QUEUE_GAUGES);
   }
 
@@ -117,7 +117,7 @@ const POOL_GAUGES: readonly ShownGauge<ReadonlyMap<PoolName, PoolUse>>[] = [
   },
 ];
 
-const QUEUE_GAUGES: readonly ShownGauge<QueueDepth>[] = [
+const QUEUE_GAUGES: readonly ShownGauge<WorkFigures>[] = [
   {
     name: 'ledger_jobs',
     help: 'Jobs of all processes, counted up to 10 000: due, running, given-up',
@@ -334,7 +334,7 @@ const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
   {
     name: 'ledger_mail_sender_still_seconds',
     help: 'How long this process could not read which mails are due, or make them',
-    set: stillOf(({ mails }) => mails?.sender),
+    set: stillOf(({ mails }) => mails?.sender.worker),
   },
   {
     name: 'ledger_mails_waiting',
@@ -354,12 +354,12 @@ const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
   {
     name: 'ledger_payment_pusher_still_seconds',
     help: 'How long this process could not read which rewards the payment provider is to pay',
-    set: stillOf(({ payments }) => payments.pusher),
+    set: stillOf(({ payments }) => payments.pusher.worker),
   },
   {
     name: 'ledger_payment_syncs_still_seconds',
     help: 'How long this process could not read which daily walks are due, or record their facts',
-    set: stillOf(({ payments }) => payments.syncs),
+    set: stillOf(({ payments }) => payments.syncs.worker),
   },
   {
     name: 'ledger_payment_events_waiting',

@@ -3,7 +3,8 @@ import type { Pool } from 'pg';
 import { WAITS_MS } from '../domain/customer/customer.state.js';
 import { timeNow } from '../foundation/world.js';
 import { fetchRow, fetchRows, type Connection } from '../postgres/statements.js';
-import { WAITS_FOR } from './outgoing/payment-work.js';
+import { WALKS } from './incoming/payment-rows.js';
+import { PAYMENTS, WAITS_FOR } from './outgoing/payment-work.js';
 
 /** For the health page and the metrics: of all processes. Counts have a bound. */
 export interface PaymentFigures {
@@ -57,12 +58,13 @@ export async function figuresInTables(db: Connection): Promise<InTables> {
     db,
     sql<InTables>`
       with to_pay as materialized (
-        select waiting_since from ledger.payment_work work
-        where waiting_since <= now() and reason is distinct from ${WAITS_FOR.subscription}
+        select waiting_since from ledger.work_items work
+        where kind = ${PAYMENTS} and waiting_since <= now()
+          and reason is distinct from ${WAITS_FOR.subscription}
           and not exists (
-            select from ledger.payment_work other
-            where other.tenant = work.tenant and other.mode = work.mode
-              and other.reason = ${WAITS_FOR.connection})
+            select from ledger.work_items other
+            where other.kind = ${PAYMENTS} and other.tenant = work.tenant
+              and other.lane = work.lane and other.reason = ${WAITS_FOR.connection})
       )
       select (
           select count(*)::integer from (
@@ -73,8 +75,7 @@ export async function figuresInTables(db: Connection): Promise<InTables> {
         (select least(count(*), ${COUNTED_MAX})::integer from to_pay) as "waitingPushes",
         (select ${seconds(sql`min(waiting_since)`)} from to_pay) as "oldestWaitingPushSeconds",
         (
-          select ${seconds(sql`min(coalesce(sync_late_since, sync_due_at))`)}
-          from ledger.payment_tenants where sync_due_at is not null
+          select ${seconds(sql`min(waiting_since)`)} from ledger.work_items where kind = ${WALKS}
         ) as "lateSyncSeconds"`,
   );
   return (

@@ -1,7 +1,7 @@
 import type { EventLog } from '../event-log/event-log.js';
 import { logPages } from '../event-log/event-pages.js';
 import { timeNow } from '../foundation/world.js';
-import type { Job } from '../work-queue/add-job.js';
+import type { Job } from '../work-queue/jobs.js';
 import { POLICIES } from './policies.js';
 import type { PlansPayments } from '../reacting/reactions.js';
 import { meetEvents, type ReadingOptions } from '../reacting/reading-events.js';

@@ -14,8 +14,6 @@ export interface PoolOptions {
   readonly applicationName: string;
   /** A statement that runs longer is cut off by the server. Default: no limit. */
   readonly statementTimeoutMs?: number;
-  /** True leaves `bigint` as text, as pg returns it: for libraries that expect that. */
-  readonly bigintAsText?: boolean;
 }
 
 /** How long a caller waits for a connection, a new one or a free one of the pool. */
@@ -34,17 +32,11 @@ export class DatabaseUnavailable extends Error {
 }
 
 /**
- * A pool of connections. `bigint` columns (and counts) arrive as `BigInt`, in these pools only. An
+ * A pool of connections. `bigint` columns (and counts) arrive as `BigInt`. An
  * idle connection that breaks is dropped silently; the next caller has a new one, or an error for
  * which `isUnavailable` holds.
  */
-export function openPool({
-  url,
-  max,
-  applicationName,
-  statementTimeoutMs,
-  bigintAsText = false,
-}: PoolOptions): pg.Pool {
+export function openPool({ url, max, applicationName, statementTimeoutMs }: PoolOptions): pg.Pool {
   const currentUrl = typeof url === 'string' ? () => url : url;
   class Connection extends pg.Client {
     constructor(config: pg.ClientConfig = {}) {
@@ -62,7 +54,7 @@ export function openPool({
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     client_encoding: 'UTF8',
-    ...(bigintAsText ? {} : { types: { getTypeParser } }),
+    types: { getTypeParser },
     ...(statementTimeoutMs === undefined
       ? {}
       : {

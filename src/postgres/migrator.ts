@@ -44,6 +44,7 @@ import * as keepCheckpointsOfHandlers from '../../migrations/0098_keep_checkpoin
 import * as storeThemes from '../../migrations/0099_store_themes.js';
 import * as skipParkedEvents from '../../migrations/0100_skip_parked_events.js';
 import * as parkAnnouncements from '../../migrations/0101_park_announcements.js';
+import * as queueWork from '../../migrations/0103_queue_work.js';
 import * as parkStreams from '../../migrations/0102_park_streams_by_their_first_event.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
@@ -107,6 +108,7 @@ export const MIGRATIONS: Migrations = {
   '0100_skip_parked_events': skipParkedEvents,
   '0101_park_announcements': parkAnnouncements,
   '0102_park_streams_by_their_first_event': parkStreams,
+  '0103_queue_work': queueWork,
 };
 
 /** The names of the migrations of this release. */

@@ -20,7 +20,8 @@ import { createMetricsRegistry } from '../http/health/metrics.js';
 import { PostgresAnswerRows } from '../idempotency/answer-rows.js';
 import { KeptAnswers } from '../idempotency/kept-answers.js';
 import type { PolicyRunner } from '../reacting/policy-runner.js';
-import { queueDepth } from '../work-queue/queue-depth.js';
+import { JOBS } from '../work-queue/jobs.js';
+import { workFigures } from '../work-queue/work-items.js';
 import type { Follower } from '../following/follower.js';
 import type { Page } from '../projecting/page.js';
 import { connectionBudget } from '../config/connection-budget.js';
@@ -102,7 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const parts = { ...read, ...shown, payments, visits };
     const application = await startApplication(parts, options, onStop);
     metrics.watchFollowers(running, core.log);
-    if (config.roles.has('worker')) metrics.watchQueue(() => queueDepth(background));
+    if (config.roles.has('worker')) metrics.watchQueue(() => workFigures(background, JOBS));
     await configureApplication(application, parts, options);
     const leads = (name: string): boolean => followers.follower.leads(name);
     const unreadable = { core, pool: operationsPool, projectors: accountProjectors, leads, logger };
@@ -180,7 +181,7 @@ function startExports(
   onStop: OnStop,
 ): void {
   const { core, background, presence } = stores;
-  const { loop } = exportJobsOn(core, {
+  const { worker } = exportJobsOn(core, {
     pool: core.pool,
     snapshots: operationsPool,
     atOnce: EXPORTS_AT_ONCE,
@@ -193,8 +194,8 @@ function startExports(
     isBusy,
   });
   if (config.roles.has('worker')) {
-    loop.start();
+    worker.loop.start();
     metrics.watchExports(() => exportFigures(background));
   }
-  onStop(() => loop.stop());
+  onStop(() => worker.stop());
 }

@@ -25,9 +25,9 @@ import { UnsubscribedAddresses } from '../mails/unsubscribed-addresses.js';
 import { Unsubscribing } from '../mails/unsubscribing.js';
 import { PaymentNotes } from '../payments/incoming/payment-notes.js';
 import { providerRows } from '../payments/incoming/payment-rows.js';
-import { workAsks } from '../payments/outgoing/payment-work.js';
 import { RewardPayments } from '../payments/outgoing/reward-payments.js';
 import { Jobs } from '../work-queue/jobs.js';
+import { workStore } from '../work-queue/work-items.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../reacting/policy-runner.js';
 import { postgresPolicyStores } from '../reacting/policy-stores.js';
@@ -69,10 +69,7 @@ export type Followers = ReturnType<typeof makeFollowers>;
 
 export function openJobsPool({ databaseUrl: url }: Core, { config }: ServiceOptions): Pool {
   const max = connectionBudget(config).jobs;
-  const jobsPool = openPool({ url, max, applicationName: 'ledger-jobs', bigintAsText: true });
-  // The queue's library types its listeners differently, although the pool's connections have them.
-  jobsPool.on('connect', (client) => client.on('error', () => undefined));
-  return jobsPool;
+  return openPool({ url, max, applicationName: 'ledger-jobs' });
 }
 
 interface FollowersParts {
@@ -92,10 +89,10 @@ export function makeFollowers(parts: FollowersParts, { config, logger }: Service
   const { core, background: pool } = parts.stores;
   const { log, codec } = core;
   const { generations } = parts.watched;
-  const jobs = jobsOf(parts, { logger });
-  const mails = mailsOf(parts, { config, logger });
+  const jobs = jobsOf(parts);
+  const mails = mailsOf(parts, { config });
   const { tenants, streams } = core;
-  const payments = new RewardPayments({ work: workAsks(pool), tenants, streams });
+  const payments = new RewardPayments({ work: workStore(pool), tenants, streams });
   const sealing = new ChainSealing({
     seals: sealsIn(pool),
     log,
@@ -189,7 +186,7 @@ function policiesOf(
 /** The planner of mails and their sender. */
 function mailsOf(
   { stores, address, metrics }: FollowersParts,
-  { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
+  { config }: Pick<ServiceOptions, 'config'>,
 ) {
   if (config.smtp === undefined) return undefined;
   const { core, background: pool, presence } = stores;
@@ -199,7 +196,6 @@ function mailsOf(
     pool,
     tenants,
     presence,
-    logger,
     smtp: new SmtpSender(config.smtp),
     compose: mimeOf,
     mails: new AddressedMails({
@@ -217,32 +213,31 @@ function mailsOf(
     }),
     onOutcome: metrics.observe.mails,
   });
-  const plans = new MailPlans({ pool, tenants, onPlanned: () => sender.loop.look() });
+  const plans = new MailPlans({ pool, tenants, onPlanned: () => sender.worker.loop.look() });
   return { plans, sender, waiting: () => waitingMails(pool) };
 }
 
-function jobsOf(
-  { stores, jobsPool, rateLimits, metrics }: FollowersParts,
-  { logger }: Pick<ServiceOptions, 'logger'>,
-): Jobs {
+function jobsOf({ stores, jobsPool, rateLimits, metrics }: FollowersParts): Jobs {
   const { commands, moderations, erasures, pool, log, keys, codec, keyring, masterKey } =
     stores.core;
   const { tenants, streams, themeChanges } = stores.core;
-  const payments = new RewardPayments({ work: workAsks(pool), tenants, streams });
+  const payments = new RewardPayments({ work: workStore(pool), tenants, streams });
   const readModels = new ScrubbedGenerations({
     pool,
     log,
     readModels: accountProjectors,
     otherProcesses: (db) => countOtherReleases(db, accountProjectors),
   });
-  const jobs: Jobs = new Jobs(jobsPool, stores.presence, {
-    handlers: {
-      ...jobHandlers({
-        commands,
-        moderations,
-        erasures,
-        repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs, payments }, since),
-      }),
+  const jobs: Jobs = new Jobs({
+    store: workStore(jobsPool),
+    presence: stores.presence,
+    handlers: jobHandlers({
+      commands,
+      moderations,
+      erasures,
+      repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs, payments }, since),
+    }),
+    regular: {
       'purge-idempotency-keys': async () =>
         (await purgeAnswers(pool)) + (await purgeRuns(pool)) + (await rateLimits.purge()),
       'scrub-erased': () => scrubIfNeeded(jobsPool, { readModels }),
@@ -254,7 +249,6 @@ function jobsOf(
       },
     },
     isUnavailable: isStoreAway,
-    logger,
     observe: metrics.observe.jobs,
   });
   return jobs;
@@ -267,10 +261,7 @@ export async function prepareFollowers(
   { config: { roles } }: ServiceOptions,
   onStop: OnStop,
 ): Promise<void> {
-  if (roles.has('worker')) {
-    await jobs.prepare();
-    jobs.start();
-  }
+  if (roles.has('worker')) await jobs.start();
   onStop(() => jobs.stop());
   // Before the jobs, which reactions add.
   onStop(() => follower.stop());
@@ -280,7 +271,7 @@ export async function prepareFollowers(
   onStop(() => policies.stop());
   onStop(() => webhooks.post.close());
   onStop(() => webhooks.sender.stop());
-  onStop(() => mails?.sender.loop.stop());
+  onStop(() => mails?.sender.worker.stop());
 }
 
 /** Starts them once the log is known to be the database's own. */
@@ -296,7 +287,7 @@ export function startFollowing(
     if (!roles.has('worker')) return;
     policies.start();
     webhooks.sender.loop.start();
-    mails?.sender.loop.start();
+    mails?.sender.worker.loop.start();
   });
   onStop(() => waiting.abort());
 }

@@ -5,7 +5,7 @@ import { DailySyncs } from '../payments/incoming/daily-syncs.js';
 import { PaymentEvents, recorderOf } from '../payments/incoming/payment-events.js';
 import { providerRows } from '../payments/incoming/payment-rows.js';
 import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
-import { PostgresPaymentWork } from '../payments/outgoing/payment-work.js';
+import { workStore } from '../work-queue/work-items.js';
 import type { RewardPayments } from '../payments/outgoing/reward-payments.js';
 import { RewardPusher } from '../payments/outgoing/reward-pusher.js';
 import { paymentFigures, type PaymentFigures } from '../payments/payment-figures.js';
@@ -59,7 +59,9 @@ export function makePaymentsWork(
 ): PaymentsWork {
   const { tenants, payments: connections, streams, names } = core;
   const rows = providerRows(pool);
+  const work = workStore(pool);
   const syncs = new DailySyncs({
+    work,
     rows,
     tenants,
     connections,
@@ -81,7 +83,8 @@ export function makePaymentsWork(
   });
   const { commands } = core;
   const pusher = new RewardPusher({
-    work: new PostgresPaymentWork(pool, presence),
+    work,
+    presence,
     tenants,
     connections,
     streams,
@@ -105,9 +108,9 @@ export function startPaymentsWork(
   { config }: Pick<ServiceOptions, 'config'>,
   onStop: OnStop,
 ): void {
-  plans.onAsked = () => pusher.loop.look();
-  for (const { loop } of [syncs, pusher]) {
-    if (config.roles.has('worker')) loop.start();
-    onStop(() => loop.stop());
+  plans.onAsked = () => pusher.worker.loop.look();
+  for (const { worker } of [syncs, pusher]) {
+    if (config.roles.has('worker')) worker.loop.start();
+    onStop(() => worker.stop());
   }
 }

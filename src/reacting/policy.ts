@@ -4,7 +4,7 @@ import type { DomainEvent } from '../domain/events.js';
 import type { AccountRef, Mode } from '../domain/scope.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 import type { MailType } from '../themes/theme-instance.js';
-import type { Job } from '../work-queue/add-job.js';
+import type { Job } from '../work-queue/jobs.js';
 
 /** What is kept of payment providers beside the log. */
 export type ProviderNote =

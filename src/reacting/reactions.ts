@@ -9,8 +9,7 @@ import { MODES, type Scope } from '../domain/scope.js';
 import { timeNow } from '../foundation/world.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 import { ReactionRefused } from './describe-failure.js';
-import type { Job } from '../work-queue/add-job.js';
-import type { JobHandler, Jobs } from '../work-queue/jobs.js';
+import type { Job, JobHandler, Jobs } from '../work-queue/jobs.js';
 import type { CarryOut, ProviderNote, Reaction, WaitingForAccount } from './policy.js';
 import { isInUse } from '../domain/reservation/reservation.decider.js';
 

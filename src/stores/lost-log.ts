@@ -4,7 +4,8 @@ import type { EventLog, Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness } from '../event-log/witness.js';
 import type { TrailPoint } from '../following/trail.js';
 import type { Logger } from '../foundation/logger.js';
-import { addJob, hasQueue } from '../work-queue/add-job.js';
+import { addJob } from '../work-queue/jobs.js';
+import { workStore } from '../work-queue/work-items.js';
 import {
   loadCheckpoint,
   placeCheckpoint,
@@ -104,7 +105,7 @@ async function settle(
   if (marks.webhooks) await putWebhooksBack(client, log, marks.webhooks);
   await dropParked(client, log);
   // What jobs appended is in no reaction's trail.
-  if (await hasQueue(client)) await addJob(client, repeatingJob());
+  await addJob(workStore(client), repeatingJob());
   // Claims without an owner: the same request runs again, and finds the rest of its effect by its
   // command.
   const kept = standing === undefined ? -1n : log.order(standing);

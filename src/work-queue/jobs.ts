@@ -1,218 +1,190 @@
-import { EventEmitter } from 'node:events';
-import {
-  Logger as WorkerLogger,
-  run,
-  runMigrations,
-  type Runner,
-  type Task,
-  type TaskList,
-  type WorkerEvents,
-} from 'graphile-worker';
-import type { Pool } from 'pg';
-import { errorName } from '../foundation/describe-error.js';
+import { errorNameAndCode } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
-import type { Logger } from '../foundation/logger.js';
 import { atMost } from '../foundation/in-time.js';
-import { backOffMs, pause } from '../foundation/pause.js';
 import { inSpan } from '../foundation/tracing.js';
-import { elapsed } from '../foundation/world.js';
-import type { ProcessPresence } from '../postgres/process-presence.js';
-import { addJob, type Job } from './add-job.js';
-import { QueuePool } from './queue-pool.js';
-import { StrandedJobs, workerName } from './stranded-jobs.js';
+import { elapsed, timeNow } from '../foundation/world.js';
+import type { ClaimedWork, WorkOutcome, WorkPayload, WorkStore } from './work-items.js';
+import { Worker, type WorkerParts } from './worker.js';
 
-/** Scheduled jobs, stored in Postgres (graphile-worker), so that none is lost with a process. */
+/** Scheduled jobs: items of the queue, so that none is lost with a process. */
 
-/** @param payload empty for a recurring job. */
-export type JobHandler = (payload: Readonly<Record<string, string>>) => Promise<unknown>;
+/** A job that runs once. */
+export interface Job {
+  readonly task: 'settle-reward' | 'finish-moderation' | 'finish-erasure' | 'repeat-lost-jobs';
+  readonly payload: WorkPayload;
+  /** Epoch milliseconds. */
+  readonly runAt: number;
+  /** Jobs of one key replace each other. */
+  readonly key: string;
+}
+
+export const JOBS = 'job';
+
+/** Adds a job, or replaces the one with the same key. */
+export const addJob = (
+  store: Pick<WorkStore, 'add'>,
+  { task, payload, runAt, key }: Job,
+): Promise<void> =>
+  store.add(
+    [
+      {
+        kind: JOBS,
+        id: key,
+        tenant: payload['tenant'] ?? '',
+        dueAt: runAt,
+        payload: { ...payload, task },
+      },
+    ],
+    'replacement',
+  );
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Recurring jobs, in UTC. Erasures are checked every hour, so that the check at the start is short.
+ * Recurring jobs: how often, and how long after midnight UTC. Erasures are checked every hour, so
+ * that the check at the start is short.
  */
 const REGULAR = {
-  'purge-idempotency-keys': '17 3 * * *',
-  'scrub-erased': '41 3 * * *',
-  'check-erasures': '29 * * * *',
-  'finish-key-rotation': '* * * * *',
-  'record-themes': '* * * * *',
+  'purge-idempotency-keys': { everyMs: DAY_MS, afterMs: 3 * HOUR_MS + 17 * MINUTE_MS },
+  'scrub-erased': { everyMs: DAY_MS, afterMs: 3 * HOUR_MS + 41 * MINUTE_MS },
+  'check-erasures': { everyMs: HOUR_MS, afterMs: 29 * MINUTE_MS },
+  'finish-key-rotation': { everyMs: MINUTE_MS, afterMs: 0 },
+  'record-themes': { everyMs: MINUTE_MS, afterMs: 0 },
 } as const;
 
+type RegularTask = keyof typeof REGULAR;
+
+/** A time that was missed by more, such as of a night without a process, is left out. */
+const MISSED_MS = 10 * MINUTE_MS;
+
 const AT_ONCE = 2;
-const POLL_MS = 1_000;
-/** Longer jobs are interrupted at the end of the process, and run again in the next one. */
+/** A process that is frozen leaves its jobs to others after it. */
+const LEASE_MS = 4 * HOUR_MS;
 const STOP_WITHIN_MS = 5_000;
-const UNLOCK_EVERY_MS = 2_500;
-/** Retry delay of a job while a store is unavailable. */
-const AGAIN = { first: 200, max: 5_000 } as const;
-/** A statement that times out may do so every time: it must not block the other jobs. */
+const ATTEMPTS_MAX = 25;
+/** A statement that times out may do so every time: it counts as a failure. */
 const STATEMENT_TIMEOUT = '57014';
+
+/** Retry delay of a job that failed: up to six hours, so that the last try is four days later. */
+const retryInMs = (attempts: number): number => Math.exp(Math.min(attempts, 10)) * 1_000;
+
+/** @param payload empty for a recurring job. */
+export type JobHandler = (payload: WorkPayload) => Promise<unknown>;
 
 /** Hears of every run of a job, for metrics. */
 export interface JobsObserver {
-  /** `given-up`: the job failed as often as it may. A run through an outage is one run. */
+  /** `given-up`: the job failed as often as it may. A run that an outage ended is none. */
   ran(task: string, ms: number, outcome: 'done' | 'failed' | 'given-up'): void;
 }
 
-export interface JobsOptions {
-  readonly handlers: Readonly<Record<Job['task'] | keyof typeof REGULAR, JobHandler>>;
-  /** An error of an unavailable store: the job keeps its lock and waits. */
+export interface JobsParts extends Pick<WorkerParts, 'store' | 'presence'> {
+  readonly handlers: Readonly<Record<Job['task'], JobHandler>>;
+  readonly regular: Readonly<Partial<Record<RegularTask, JobHandler>>>;
+  /** An error of an unavailable store: the job waits, without a failure. */
   readonly isUnavailable: (error: unknown) => boolean;
-  readonly logger: Pick<Logger, 'warn'>;
   readonly observe?: JobsObserver;
 }
 
 export class Jobs {
-  private readonly stopping = new AbortController();
-  private readonly queue: QueuePool;
-  private readonly stranded: StrandedJobs;
-  private running: Promise<unknown> | undefined;
-  private runner: Runner | undefined;
+  private readonly worker: Worker;
+  private readonly handlers: ReadonlyMap<string, JobHandler>;
 
-  constructor(
-    private readonly pool: Pool,
-    private readonly presence: Pick<ProcessPresence, 'id'>,
-    private readonly options: JobsOptions,
-  ) {
-    this.queue = new QueuePool(pool, options.logger);
-    this.stranded = new StrandedJobs(pool, presence.id, (ids) => this.queue.strandedAmong(ids));
-  }
-
-  /** Creates the queue's tables if they are missing. */
-  async prepare(): Promise<void> {
-    await runMigrations({ pgPool: this.pool, logger: silent });
+  constructor(private readonly parts: JobsParts) {
+    this.handlers = new Map(Object.entries({ ...parts.handlers, ...parts.regular }));
+    const { store, presence } = parts;
+    this.worker = new Worker({
+      store,
+      presence,
+      // A message may quote values, and the queue stores it with the job.
+      describe: errorNameAndCode,
+      kind: {
+        name: JOBS,
+        atOnce: AT_ONCE,
+        ofTenant: AT_ONCE,
+        leaseMs: LEASE_MS,
+        perform: (item) => this.perform(item),
+      },
+    });
   }
 
   /** Adds a job, or replaces the one with the same key. */
   async add(job: Job): Promise<void> {
-    await addJob(this.pool, job);
+    await addJob(this.parts.store, job);
+    if (job.runAt <= timeNow()) this.worker.loop.look();
   }
 
-  /** Works in the background and continues through every outage until `stop`. */
-  start(): void {
-    this.running ??= Promise.all([this.work(), this.unlockStranded()]);
+  /** Enters the recurring jobs, and works in the background until `stop`. */
+  async start(): Promise<void> {
+    const tasks = Object.keys(this.parts.regular);
+    if (tasks.length > 0) await this.enter(tasks);
+    this.worker.loop.start();
   }
 
-  /** Lets running jobs finish within the time limit. The queue is silent after that. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    const stopped = Promise.all([this.runner?.stop().catch(() => undefined), this.running]);
-    await atMost(STOP_WITHIN_MS, stopped);
-    this.queue.close();
-  }
-
-  private async work(): Promise<void> {
-    for (let failures = 0; !this.stopping.signal.aborted; failures++) {
-      try {
-        this.runner = await run({
-          pgPool: this.queue.pool,
-          taskList: this.tasks(),
-          crontab: Object.entries(REGULAR)
-            .map(([task, when]) => `${when} ${task}`)
-            .join('\n'),
-          concurrency: AT_ONCE,
-          pollInterval: POLL_MS,
-          noHandleSignals: true,
-          logger: silent,
-          events: this.events(),
-        });
-        if (this.stopping.signal.aborted) await this.runner.stop();
-        await this.runner.promise;
-      } catch (error) {
-        this.options.logger.warn({ error: errorName(error) }, 'jobs are interrupted, trying again');
-      }
-      await pause(backOffMs(failures, { first: 200, max: 5_000 }), this.stopping.signal);
-    }
-  }
-
-  private events(): WorkerEvents {
-    const events: WorkerEvents = new EventEmitter();
-    // Before any job is fetched: a dead worker is recognised by the name in its locks.
-    events.on('pool:create', ({ workerPool }) => (workerPool.id = workerName(this.presence.id)));
-    // The queue's pool never lets a fetch fail. A statement from the library's start-up may have
-    // failed, and the library would keep that error.
-    events.on('worker:getJob:error', () => void this.runner?.stop().catch(() => undefined));
-    return events;
-  }
-
-  private async unlockStranded(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
-      // The database is unavailable: the next round tries again.
-      await this.stranded.unlock().catch(() => undefined);
-      await pause(UNLOCK_EVERY_MS, this.stopping.signal);
-    }
-  }
-
-  /**
-   * While a store is unavailable a job keeps its lock and continues soon after: released, its delay
-   * would grow with the outage.
-   * @throws {JobFailed}
-   */
-  private async carryOut(work: () => Promise<unknown>): Promise<void> {
-    for (let failures = 0; ; failures++) {
-      try {
-        await work();
-        return;
-      } catch (error) {
-        const waits =
-          this.options.isUnavailable(error) &&
-          errorCode(error) !== STATEMENT_TIMEOUT &&
-          !this.stopping.signal.aborted;
-        if (!waits) throw new JobFailed(error);
-      }
-      await pause(backOffMs(failures, AGAIN), this.stopping.signal);
-    }
-  }
-
-  private tasks(): TaskList {
-    const tasks = Object.entries(this.options.handlers);
-    return Object.fromEntries(tasks.map(([name, handler]) => [name, this.observed(name, handler)]));
-  }
-
-  private observed(name: string, handler: JobHandler): Task {
-    const { observe } = this.options;
-    return async (payload, helpers) => {
-      const began = elapsed();
-      const { attempts, max_attempts: attemptsMax } = helpers.job;
-      const ran = (outcome: Parameters<JobsObserver['ran']>[2]): void =>
-        observe?.ran(name, elapsed() - began, outcome);
-      try {
-        await inSpan(`job ${name}`, { 'ledger.task': name, 'ledger.attempt': attempts }, () =>
-          this.carryOut(() => handler(texts(payload))),
-        );
-      } catch (error) {
-        ran(attempts >= attemptsMax ? 'given-up' : 'failed');
-        throw error;
-      }
-      ran('done');
-    };
-  }
-}
-
-/**
- * The queue stores the message with the job, so it contains the error's name only: its message may
- * quote values.
- */
-class JobFailed extends Error {
-  override readonly name = 'JobFailed';
-  constructor(cause: unknown) {
-    super(
-      [cause instanceof Error ? cause.name : 'unknown error', errorCode(cause) ?? '']
-        .join(' ')
-        .trim(),
+  private enter(tasks: readonly string[]): Promise<void> {
+    return this.parts.store.add(
+      tasks.map((task) => ({
+        kind: JOBS,
+        id: task,
+        tenant: '',
+        dueAt: nextTime(task),
+        payload: { task },
+      })),
+      'missing',
     );
   }
+
+  /** Lets running jobs end within the time limit. Longer ones run again in another process. */
+  async stop(): Promise<void> {
+    await atMost(STOP_WITHIN_MS, this.worker.stop());
+  }
+
+  private async perform(item: ClaimedWork): Promise<WorkOutcome> {
+    const { task = '', ...payload } = item.payload;
+    const next = nextTime(task);
+    const regularly: WorkOutcome | undefined =
+      next === null
+        ? undefined
+        : { kind: 'again', after: { at: next }, reason: null, attempts: 0, waits: true };
+    if (regularly && item.lateMs > MISSED_MS) return regularly;
+    const began = elapsed();
+    const ran = (outcome: Parameters<JobsObserver['ran']>[2]): void =>
+      this.parts.observe?.ran(task, elapsed() - began, outcome);
+    try {
+      await inSpan(`job ${task}`, { 'ledger.task': task, 'ledger.attempt': item.attempts }, () =>
+        this.handle(task, payload),
+      );
+    } catch (error) {
+      if (this.parts.isUnavailable(error) && errorCode(error) !== STATEMENT_TIMEOUT) throw error;
+      const reason = errorNameAndCode(error);
+      const isLast = item.attempts >= ATTEMPTS_MAX && next === null;
+      ran(isLast ? 'given-up' : 'failed');
+      if (isLast) return { kind: 'dead', reason };
+      const at = timeNow() + retryInMs(item.attempts);
+      return { kind: 'again', after: { at: Math.min(at, next ?? at) }, reason };
+    }
+    ran('done');
+    return regularly ?? { kind: 'done' };
+  }
+
+  private async handle(task: string, payload: WorkPayload): Promise<void> {
+    const handler = this.handlers.get(task);
+    // Another release may know it.
+    if (handler === undefined) throw new UnknownTask();
+    await handler(payload);
+  }
 }
 
-/** A job's payload: members that are texts. */
-function texts(payload: unknown): Readonly<Record<string, string>> {
-  const members = typeof payload === 'object' && payload !== null ? Object.entries(payload) : [];
-  return Object.fromEntries(
-    members.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
-  );
+class UnknownTask extends Error {
+  override readonly name = 'UnknownTask';
 }
 
-/**
- * The queue's own messages may quote payloads; failures are visible in its tables and in our
- * metrics.
- */
-const silent = new WorkerLogger(() => () => undefined);
+const isRegular = (task: string): task is RegularTask => Object.hasOwn(REGULAR, task);
+
+/** When a recurring job runs next; null: it is none. */
+function nextTime(task: string): number | null {
+  if (!isRegular(task)) return null;
+  const { everyMs, afterMs } = REGULAR[task];
+  return (Math.floor((timeNow() - afterMs) / everyMs) + 1) * everyMs + afterMs;
+}

@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { exportJobsOn } from '../../src/stores/export-jobs-on.js';
 import {
-  claimExport,
+  beginAttempt,
+  EXPORTS,
   putWaiting,
   takeAwayFilesOf,
-  waitingExports,
 } from '../../src/exports/storage/export-file-rows.js';
+import { claimWork } from '../../src/work-queue/work-items.js';
 import { digestOf } from '../../src/exports/storage/people-in-file.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
@@ -117,12 +118,20 @@ async function rowsLeft(id: string): Promise<number> {
   return rows.length;
 }
 
+const claimedByTheDead = (id: string, attempts = 1) =>
+  pool.query(
+    `update ledger.work_items set claimed_by = $2, claimed_at = now(), attempts = $3,
+       claimed_until = now() + interval '1 day' where id = $1`,
+    [id, DEAD, attempts],
+  );
+
 /** A process took the export, stored more chunks than a statement deletes, and died. */
 async function abandon(id: string, failures: number, attempt: string): Promise<void> {
   await pool.query(
-    `update ledger.export_files set state = 'RUNNING', owner = $2, attempt = $3, failures = $4 where export_id = $1`,
-    [id, DEAD, attempt, failures],
+    `update ledger.export_files set state = 'RUNNING', owner = $2, attempt = $3 where export_id = $1`,
+    [id, DEAD, attempt],
   );
+  await claimedByTheDead(id, failures + 1);
   await pool.query(
     `insert into ledger.export_chunks (attempt, kind, number, bytes)
       select $1, 'file', number, '\\x00' from generate_series(1, 600) number`,
@@ -180,6 +189,7 @@ test('a file whose completion was not recorded is completed', async () => {
     `update ledger.export_files set state = 'WRITTEN', owner = $2, attempt = $3, file = $4 where export_id = $1`,
     [id, DEAD, ATTEMPT, JSON.stringify(file)],
   );
+  await claimedByTheDead(id);
   await withWorker(async () => {
     expect(await ended(id)).toMatchObject({ status: 'COMPLETED', stats: file });
     await eventually(async () => {
@@ -305,8 +315,8 @@ test('progress is shown while a file is written; people who are forgotten meanwh
   const [bob, cid] = [await newPerson('bob'), await newPerson('cid')];
   const id = await ask();
   const attempts = async () => {
-    const { rows } = await pool.query<{ attempt: string; failures: number }>(
-      'select attempt, failures from ledger.export_files where export_id = $1',
+    const { rows } = await pool.query<{ attempt: string }>(
+      'select attempt from ledger.export_files where export_id = $1',
       [id],
     );
     return rows;
@@ -322,7 +332,7 @@ test('progress is shown while a file is written; people who are forgotten meanwh
   });
   expect(shown).toMatchObject({ status: 'COMPLETED', stats: { rows: 2 } });
   const second = await attempts();
-  expect(second).toEqual([{ attempt: expect.any(String) as unknown, failures: 0 }]);
+  expect(second).toEqual([{ attempt: expect.any(String) as unknown }]);
   expect(second[0]?.attempt).not.toBe(first[0]?.attempt);
   const text = (await fileOf(id)).toString();
   expect([text.includes(bob), text.includes(cid)]).toEqual([false, true]);
@@ -396,7 +406,7 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
   const holder = await pool.connect();
   try {
     const id = await ask();
-    await pool.query('update ledger.export_files set failures = 2 where export_id = $1', [id]);
+    await pool.query('update ledger.work_items set attempts = 2 where id = $1', [id]);
     const { rows } = await holder.query<{ name: string }>(
       `select format('%I.users', nspname) as name from pg_namespace where nspname ~ '^rm_users_'`,
     );
@@ -404,7 +414,7 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
       `begin; lock table ${rows.map(({ name }) => name).join()} in access exclusive mode`,
     );
     await presence.start();
-    jobs.loop.start();
+    jobs.worker.loop.start();
     expect(await ended(id)).toMatchObject({
       status: 'ABORTED',
       stats: { reason: 'failed 3 times: nothing was written for 0.5 s' },
@@ -418,39 +428,44 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
     ]);
   } finally {
     holder.release(true);
-    await jobs.loop.stop();
+    await jobs.worker.stop();
     await presence.stop();
     await jobsPool.end();
   }
 });
 
 test('of a tenant and mode one export is written at a time, beside that of the other mode', async () => {
-  const presence = new ProcessPresence(pool);
-  await presence.start();
-  try {
-    const [first, second] = [await ask(), await ask('REWARD')];
-    const { body } = await tenant.test.post<Shown>('/export', { type: 'USER' });
-    let attempts = 0;
-    const claimed = async (exportId: string): Promise<boolean> => {
-      const attempt = `0b7a3d52-1f0e-4c57-9d0f-00000000000${(attempts += 1)}`;
-      const claim = { attempt, owner: presence.id, expiresAt: Date.now() + WITHIN_MS };
-      const destroyKey = () => Promise.resolve();
-      return (await claimExport(pool, { exportId }, { ...claim, destroyKey })) !== undefined;
-    };
-    const waiting = async () =>
-      (await waitingExports(pool))
-        .filter(({ scope }) => scope.tenant === tenant.alias)
-        .map(({ exportId }) => exportId);
-    expect(new Set(await waiting())).toEqual(new Set([first, body.id]));
-    expect(await claimed(first)).toBe(true);
-    expect(await waiting()).toEqual([body.id]);
-    expect([await claimed(second), await claimed(body.id)]).toEqual([false, true]);
-    expect(await waiting()).toEqual([]);
-    for (const id of [first, second]) await cancel(id);
-    expect(await cancel(body.id, 'test')).toMatchObject({ body: { status: 'ABORTED' } });
-  } finally {
-    await presence.stop();
-  }
+  const [first, second] = [await ask(), await ask('REWARD')];
+  const { body } = await tenant.test.post<Shown>('/export', { type: 'USER' });
+  const limits = {
+    items: 9,
+    ofTenant: 9,
+    ofLane: 1,
+    underWay: [],
+    paused: [],
+    narrow: [],
+    after: '',
+  };
+  const claimed = async () =>
+    (await claimWork(pool, { kind: EXPORTS, process: DEAD, leaseMs: 1_000, ...limits }))
+      .filter((item) => item.tenant === tenant.alias)
+      .map(({ id }) => id);
+  expect(new Set(await claimed())).toEqual(new Set([first, body.id]));
+  expect(await claimed()).toEqual([]);
+  const begun = async (exportId: string, attempt: string): Promise<boolean> => {
+    const name = { exportId, scope: { tenant: tenant.alias, mode: 'live' } as const };
+    const destroyKey = () => Promise.resolve();
+    const expiresAt = Date.now() + WITHIN_MS;
+    const begun = await beginAttempt(pool, name, { attempt, owner: DEAD, expiresAt, destroyKey });
+    return begun !== undefined;
+  };
+  // Of two processes that claim at the same moment, one begins.
+  expect([await begun(first, randomUUID()), await begun(second, randomUUID())]).toEqual([
+    true,
+    false,
+  ]);
+  for (const id of [first, second]) await cancel(id);
+  expect(await cancel(body.id, 'test')).toMatchObject({ body: { status: 'ABORTED' } });
 });
 
 test('at most 100 of a tenant wait, in both modes together; cancelling makes room', async () => {

@@ -60,7 +60,9 @@ async function available(accountId: string): Promise<number> {
 /** Jobs that run once and are still to be done. */
 async function jobs(): Promise<number> {
   const { rows } = await sql.query<{ waiting: string }>(
-    `select count(*) as waiting from graphile_worker.jobs where key is not null and locked_at is null and run_at < now() + interval '1 day'`,
+    `select count(*) as waiting from ledger.work_items
+     where kind = 'job' and (tenant <> '' or id = 'repeat-lost-jobs') and claimed_by is null
+       and due_at < now() + interval '1 day'`,
   );
   return Number(rows[0]?.waiting);
 }

@@ -2,10 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import {
   beginSending,
-  claimDue,
+  LEASE_MS,
+  MAILS,
   planMail,
   recordOutcome,
 } from '../../src/mails/deliveries/mail-rows.js';
+import { claimWork, type ClaimedWork } from '../../src/work-queue/work-items.js';
 import { retryInMs } from '../../src/mails/deliveries/mail-retries.js';
 import { waitingMails, type MailState } from '../../src/mails/deliveries/shown-mails.js';
 import type { Mode } from '../../src/domain/scope.js';
@@ -132,7 +134,7 @@ const reward = ({ live }: Pick<TestTenant, 'live'>, id: string, more: object = {
 /** Instead of waiting for the delay behind a failure. */
 const makeDue = ({ alias }: TestTenant) =>
   service.service.core.pool.query(
-    "update ledger.mail_deliveries set next_attempt_at = now() where tenant = $1 and state = 'PENDING'",
+    "update ledger.work_items set due_at = now() where kind = 'mail' and tenant = $1",
     [alias],
   );
 
@@ -431,28 +433,6 @@ it('a mail of before the type was switched off is not sent once it is on again',
   });
 });
 
-it('a tenant with its share under way gets no more, and another one is next', async () => {
-  const client = await service.service.core.pool.connect();
-  try {
-    await client.query('begin');
-    const plan = (tenant: string, n: number) =>
-      planMail(client, { ...PLANNED, tenant, id: randomUUID(), about: String(n) }, 0);
-    for (let n = 0; n < 6; n += 1) await plan('aa-busy', n);
-    await plan('zz-other', 0);
-    const claim = async (underWay: readonly string[]) =>
-      (await claimDue(client, { mails: 8, ofTenant: 4, underWay, after: '', process: 1 })).map(
-        ({ tenant }) => tenant,
-      );
-    const busy = (count: number) => Array.from({ length: count }, () => 'aa-busy');
-    expect(await claim(busy(4))).toEqual(['zz-other']);
-    expect(await claim(busy(3))).toEqual(busy(1));
-    expect(await claim(['zz-other'])).toEqual(busy(4));
-  } finally {
-    await client.query('rollback');
-    client.release();
-  }
-});
-
 it('health and metrics show what came of mails, what waits, and a sender that cannot read what is due', async () => {
   const scrape = async () => {
     const metrics = parseMetrics(await (await fetch(`${service.origin}/metrics`)).text());
@@ -487,6 +467,7 @@ it('health and metrics show what came of mails, what waits, and a sender that ca
   expect(await check()).toMatchObject({ ok: true, sends: true, waiting: 1, lastError: null });
   const { pool } = service.service.core;
   await pool.query('alter table ledger.mail_deliveries rename to mails_away');
+  await makeDue(tenant);
   try {
     await eventually(async () => (await scrape()).still > 1);
     expect(await check()).toMatchObject({ ok: false, sends: true, lastError: 'error 42P01' });
@@ -496,13 +477,26 @@ it('health and metrics show what came of mails, what waits, and a sender that ca
   await eventually(async () => (await check())?.['ok'] === true && (await scrape()).still < 1);
 });
 
+const claim = (client: Parameters<typeof claimWork>[0], items: number): Promise<ClaimedWork[]> =>
+  claimWork(client, {
+    kind: MAILS,
+    process: 1,
+    items,
+    ofTenant: 4,
+    ofLane: 100,
+    underWay: [],
+    paused: [],
+  narrow: [],
+    after: '',
+    leaseMs: LEASE_MS,
+  });
+
 it('what fails is tried for two days with growing delay and then dead, and delays nothing else', async () => {
   const client = await service.service.core.pool.connect();
   const HOUR_MS = 3_600_000;
-  const process = 1;
   try {
     await client.query('begin');
-    await client.query('delete from ledger.mail_deliveries');
+    await client.query('delete from ledger.work_items');
     const plan = async (): Promise<string> => {
       const id = randomUUID();
       await planMail(client, { ...PLANNED, tenant: 'aa', id, about: id }, 0);
@@ -510,10 +504,9 @@ it('what fails is tried for two days with growing delay and then dead, and delay
     };
     /** The ids that are claimed, and being sent from now on. */
     const begin = async (): Promise<readonly string[]> => {
-      const room = { mails: 8, ofTenant: 4, underWay: [], after: '', process };
-      const ids = (await claimDue(client, room)).map(({ id }) => id);
-      for (const id of ids) expect(await beginSending(client, id, process)).toBe(true);
-      return ids;
+      const claimed = await claim(client, 8);
+      for (const item of claimed) expect(await beginSending(client, item)).toBe(true);
+      return claimed.map(({ id }) => id);
     };
     const failing = await plan();
     const gaps: number[] = [];
@@ -521,9 +514,9 @@ it('what fails is tried for two days with growing delay and then dead, and delay
     while (state === 'PENDING' && gaps.length < 100) {
       const other = await plan();
       expect([...(await begin())].sort()).toEqual([failing, other].sort());
-      await recordOutcome(client, { id: other, process, attempts: 1 }, { kind: 'delivered' });
+      await recordOutcome(client, { id: other, attempts: 1 }, { kind: 'delivered' });
       const inMs = retryInMs(gaps.length + 1);
-      const attempt = { id: failing, process, attempts: gaps.length + 1 };
+      const attempt = { id: failing, attempts: gaps.length + 1 };
       await recordOutcome(client, attempt, { kind: 'failed', reason: 'away', inMs });
       // Its clock goes on to the next attempt: the database's stands still meanwhile.
       const { rows } = await client.query<{ state: string; gap: number | null; reason: string }>(
@@ -537,10 +530,11 @@ it('what fails is tried for two days with growing delay and then dead, and delay
       if (row?.gap == null) continue;
       gaps.push(row.gap);
       await client.query(
-        `update ledger.mail_deliveries set next_attempt_at = now(),
-           retried_until = retried_until - $2 * interval '1 millisecond' where id = $1`,
+        `update ledger.mail_deliveries
+         set retried_until = retried_until - $2 * interval '1 millisecond' where id = $1`,
         [failing, row.gap],
       );
+      await client.query('update ledger.work_items set claimed_by = null where id = $1', [failing]);
     }
     expect(state).toBe('DEAD');
     expect(gaps[0]).toBeLessThan(30_000);
@@ -560,6 +554,7 @@ it('what is due while nobody sends is said to be unsent, and what is due later d
   try {
     await client.query('begin');
     await client.query('delete from ledger.mail_deliveries');
+    await client.query('delete from ledger.work_items');
     const none = { waiting: 0, oldestWaitingSeconds: 0, unsentSeconds: 0 };
     expect(await waitingMails(client)).toEqual(none);
     const plan = (id: string, dueAt: number) =>
@@ -572,11 +567,7 @@ it('what is due while nobody sends is said to be unsent, and what is due later d
     expect(unsent.waiting).toBe(2);
     expect(unsent.oldestWaitingSeconds).toBeGreaterThan(50);
     expect(unsent.unsentSeconds).toBeGreaterThan(50);
-    await claimDue(client, { mails: 1, ofTenant: 1, underWay: [], after: '', process: 1 });
-    const { rows } = await client.query<{ id: string }>(
-      'select id from ledger.mail_deliveries where claimed_by = 1',
-    );
-    expect(await beginSending(client, String(rows[0]?.id), 1)).toBe(true);
+    for (const item of await claim(client, 1)) expect(await beginSending(client, item)).toBe(true);
     expect(await waitingMails(client)).toMatchObject({ waiting: 2, unsentSeconds: 0 });
   } finally {
     await client.query('rollback');

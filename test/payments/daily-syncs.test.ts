@@ -3,6 +3,7 @@ import { DailySyncs, type DailySyncsParts } from '../../src/payments/incoming/da
 import { noteConnection, providerRows } from '../../src/payments/incoming/payment-rows.js';
 import { ProviderFailure, type FactsPage } from '../../src/payments/payment-provider.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { workStore } from '../../src/work-queue/work-items.js';
 import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { connectionOf, tenantsBut } from './support/parts.js';
@@ -32,12 +33,12 @@ beforeEach(async () => {
   answers = new Map();
   ends = [];
   walkedFrom = [];
-  await pool.query('delete from ledger.payment_tenants');
+  await pool.query('truncate ledger.payment_tenants, ledger.work_items');
 });
 afterEach(async () => {
   for (const end of hanging.splice(0)) end();
   for (const { syncs, presence } of running.splice(0)) {
-    await syncs.loop.stop();
+    await syncs.worker.stop();
     await presence.stop();
   }
 });
@@ -50,8 +51,8 @@ const hang = (): Promise<FactsPage> => new Promise((resolve) => hanging.push(() 
 async function due(...tenants: readonly string[]): Promise<void> {
   for (const tenant of tenants) await noteConnection(pool, { tenant, mode: 'live' });
   await pool.query(
-    `update ledger.payment_tenants set sync_due_at = now() - interval '1 minute'
-     where tenant = any ($1)`,
+    `update ledger.work_items set due_at = now() - interval '1 minute',
+       waiting_since = now() - interval '1 minute' where tenant = any ($1)`,
     [tenants],
   );
 }
@@ -60,6 +61,7 @@ async function start(name: string): Promise<ProcessPresence> {
   const presence = new ProcessPresence(pool);
   await presence.start();
   const parts: Partial<DailySyncsParts> = {
+    work: workStore(pool),
     rows: providerRows(pool),
     presence,
     tenants: tenantsBut(() => new Set()),
@@ -90,7 +92,7 @@ async function start(name: string): Promise<ProcessPresence> {
   // No page of these tests has a fact: nothing is recorded.
   const syncs = new DailySyncs(parts as DailySyncsParts);
   running.push({ syncs, presence });
-  syncs.loop.start();
+  syncs.worker.loop.start();
   return presence;
 }
 
@@ -106,9 +108,10 @@ interface Row {
 
 async function rows(): Promise<readonly Row[]> {
   const found = await pool.query<Row>(
-    `select tenant, sync_cursor as cursor, failures, problem, last_sync_at is not null as "isDone",
-       sync_due_at <= now() as "isDue", claimed_by is not null as "isClaimed"
-     from ledger.payment_tenants order by tenant`,
+    `select tenant, payload ->> 'cursor' as cursor, attempts as failures, reason as problem,
+       last_sync_at is not null as "isDone", due_at <= now() as "isDue",
+       work_items.claimed_by is not null as "isClaimed"
+     from ledger.payment_tenants join ledger.work_items using (tenant) order by tenant`,
   );
   return found.rows;
 }
@@ -124,14 +127,17 @@ test('the daily walk goes from page to page, and is due again in a day', async (
   await start('one');
   await areDone('a');
   expect(asked.map(({ cursor }) => cursor)).toEqual([null, '2']);
+  await eventually(async () => (await rows())[0]?.isClaimed === false);
   expect(await rows()).toEqual([
-    expect.objectContaining({ cursor: null, failures: 0, isDue: false, isClaimed: false }),
+    expect.objectContaining({ cursor: null, failures: 0, isDue: false }),
   ]);
 });
 
 test('the first daily walk goes back to the connection, however late it is', async () => {
   await due('a');
-  await pool.query(`update ledger.payment_tenants set sync_due_at = now() - interval '10 days'`);
+  await pool.query(
+    `update ledger.work_items set due_at = now() - interval '10 days', waiting_since = now() - interval '10 days'`,
+  );
   await start('one');
   await areDone('a');
   expect(walkedFrom[0]).toBeLessThanOrEqual(Date.now() - 11 * 86_400_000);
@@ -165,6 +171,8 @@ test('the daily walk of a process that was killed goes on at its page in another
   await eventually(() => asked.length === 2);
   await start('two');
   answers.set('a', () => Promise.resolve(END));
+  // It claims nothing more, and its page never ends.
+  void running[0]?.syncs.worker.loop.stop();
   await killed.stop();
   await areDone('a');
   expect(asked.slice(2)).toEqual([{ process: 'two', tenant: 'a', cursor: '2' }]);
@@ -178,13 +186,14 @@ test('the daily walk that a provider does not answer is repeated later, at its p
   );
   await due('a');
   await start('one');
-  await eventually(async () => (await rows())[0]?.failures === 1);
+  await eventually(async () => (await rows())[0]?.problem !== null);
   expect(await rows()).toEqual([
     expect.objectContaining({ cursor: '2', problem: 'the provider answered 429', isDue: false }),
   ]);
   answers.set('a', () => Promise.resolve(END));
-  await pool.query('update ledger.payment_tenants set sync_due_at = now()');
+  await pool.query('update ledger.work_items set due_at = now()');
   await areDone('a');
+  await eventually(async () => (await rows())[0]?.isClaimed === false);
   expect(asked.map(({ cursor }) => cursor)).toEqual([null, '2', '2']);
   expect(await rows()).toEqual([expect.objectContaining({ failures: 0, problem: null })]);
 });

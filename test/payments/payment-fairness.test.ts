@@ -5,7 +5,8 @@ import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
 import { personal } from '../../src/domain/personal.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import { PostgresPaymentWork, WAITS_FOR } from '../../src/payments/outgoing/payment-work.js';
+import { WAITS_FOR } from '../../src/payments/outgoing/payment-work.js';
+import { workStore } from '../../src/work-queue/work-items.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import { ProviderFailure, type ProviderCalls } from '../../src/payments/payment-provider.js';
 import { ACME, BOB, fold } from '../domain/support/account-scenario.js';
@@ -47,18 +48,19 @@ beforeEach(async () => {
   [underWay, most] = [new Map(), new Map()];
   [suspended, disconnected, whenLost] = [new Set(), new Set(), new Map()];
   effects = new Set();
-  await pool.query('delete from ledger.payment_work');
+  await pool.query('delete from ledger.work_items');
 });
 afterEach(async () => {
   for (const end of hanging.splice(0)) end();
-  await pusher.loop.stop();
+  await pusher.worker.stop();
 });
 
 /** Accounts of a tenant that wait since an hour ago. */
 const accountsOf = (tenant: string, accounts: number) =>
   pool.query(
-    `insert into ledger.payment_work (tenant, mode, account, next_attempt_at, waiting_since)
-     select $1, 'live', $1 || n, now() - interval '1 hour', now() from generate_series(1, $2) n`,
+    `insert into ledger.work_items (kind, id, tenant, lane, due_at, waiting_since, payload)
+     select 'payment', $1 || ' live ' || $1 || n, $1, 'live', now() - interval '1 hour', now(),
+       jsonb_build_object('account', $1 || n) from generate_series(1, $2::int) n`,
     [tenant, accounts],
   );
 
@@ -106,7 +108,8 @@ function start(
     },
   });
   const parts: Partial<RewardPusherParts> = {
-    work: new PostgresPaymentWork(pool, { id: 1 }),
+    work: workStore(pool),
+    presence: { id: 1 },
     tenants: tenantsBut(() => suspended),
     connections: {
       current: ({ alias }, mode) =>
@@ -125,13 +128,13 @@ function start(
     logger: new ErrorLines(),
   };
   pusher = new RewardPusher(parts as RewardPusherParts);
-  pusher.loop.start();
+  pusher.worker.loop.start();
 }
 
 const untilRow = (tenant: string, reason: string): Promise<void> =>
   eventually(async () => {
     const { rowCount } = await pool.query(
-      'select from ledger.payment_work where tenant = $1 and reason = $2 and claimed_by is null',
+      'select from ledger.work_items where tenant = $1 and reason = $2 and claimed_by is null',
       [tenant, reason],
     );
     return rowCount === 1;
@@ -172,7 +175,7 @@ test.each([
     await accountsOf('b', 1);
     await eventually(() => count('b') === 1);
     expect([count('a'), count('b')]).toEqual([0, 1]);
-    await pusher.loop.stop();
+    await pusher.worker.stop();
     of().clear();
     start();
     await eventually(() => count('a') === 1);

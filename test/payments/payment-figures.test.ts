@@ -1,11 +1,8 @@
 import type pg from 'pg';
 import type { AccountRef } from '../../src/domain/scope.js';
 import { addWaiting, markLinked } from '../../src/payments/incoming/payment-rows.js';
-import {
-  askForWork,
-  PostgresPaymentWork,
-  WAITS_FOR,
-} from '../../src/payments/outgoing/payment-work.js';
+import { askForWork, PAYMENTS, WAITS_FOR } from '../../src/payments/outgoing/payment-work.js';
+import { workStore, type WorkOutcome, type WorkStore } from '../../src/work-queue/work-items.js';
 import { figuresInTables } from '../../src/payments/payment-figures.js';
 import { useDatabase } from '../support/database.js';
 
@@ -16,27 +13,33 @@ const SCOPE = { tenant: 'a', mode: 'live' } as const;
 const ACCOUNT = { ...SCOPE, account: 'acc' as AccountRef };
 
 let pool: pg.Pool;
-let work: PostgresPaymentWork;
+let work: WorkStore;
 
 useDatabase(2, (opened) => {
   pool = opened;
-  work = new PostgresPaymentWork(pool, { id: 1 });
+  work = workStore(pool);
 });
-beforeEach(() => pool.query('delete from ledger.payment_work'));
+beforeEach(() => pool.query('delete from ledger.work_items'));
 
 /** As after an hour. */
 const hourLater = () =>
-  pool.query(`update ledger.payment_work set waiting_since = waiting_since - interval '1 hour'`);
+  pool.query(`update ledger.work_items set waiting_since = waiting_since - interval '1 hour'`);
 
-const claimed = async () => {
-  const room = { accounts: 9, ofTenant: 9, underWay: [], paused: [], after: '' };
-  const [one] = await work.claim(room);
-  if (one === undefined) throw new Error('nothing is due');
-  return one;
+/** An attempt that ends so. */
+const attempt = async (outcome: WorkOutcome): Promise<void> => {
+  const hands = { kind: PAYMENTS, process: 1 };
+  const limits = { items: 9, ofTenant: 9, ofLane: 9, underWay: [], paused: [], narrow: [], after: '' };
+  const [item] = await work.claim({ ...hands, ...limits, leaseMs: HOUR });
+  if (item === undefined) throw new Error('nothing is due');
+  await work.settle(hands, [{ item, outcome }]);
 };
 
-const later = (reason: string) =>
-  ({ kind: 'later', after: { ms: 0 }, failures: 1, reason, retriesParked: false }) as const;
+const again = (reason: string, waits = false): WorkOutcome => ({
+  kind: 'again',
+  after: { ms: 0 },
+  reason,
+  waits,
+});
 
 const waiting = async () => {
   const { waitingPushes, oldestWaitingPushSeconds: oldest } = await figuresInTables(pool);
@@ -45,14 +48,14 @@ const waiting = async () => {
 
 test('a payment that is tried again is as late as its first try', async () => {
   expect(await waiting()).toEqual({ waitingPushes: 0, isLate: false });
-  await askForWork(pool, { ...ACCOUNT, dueAt: Date.now() + HOUR });
+  await askForWork(work, { ...ACCOUNT, dueAt: Date.now() + HOUR });
   expect(await waiting()).toEqual({ waitingPushes: 0, isLate: false });
-  await askForWork(pool, { ...ACCOUNT, dueAt: null });
+  await askForWork(work, { ...ACCOUNT, dueAt: null });
   expect(await waiting()).toEqual({ waitingPushes: 1, isLate: false });
   await hourLater();
-  await work.release(await claimed(), later('the provider answered 500'));
+  await attempt(again('the provider answered 500'));
   expect(await waiting()).toEqual({ waitingPushes: 1, isLate: true });
-  await work.release(await claimed(), { kind: 'none' });
+  await attempt({ kind: 'done' });
   expect(await waiting()).toEqual({ waitingPushes: 0, isLate: false });
 });
 
@@ -60,12 +63,11 @@ test.each([
   ['a subscription', WAITS_FOR.subscription],
   ['the connection of its tenant', WAITS_FOR.connection],
 ])('what waits for %s is not late, and not behind it either', async (_, reason) => {
-  await askForWork(pool, { ...ACCOUNT, dueAt: null });
+  await askForWork(work, { ...ACCOUNT, dueAt: null });
   await hourLater();
-  await work.release(await claimed(), later(reason));
-  await hourLater();
+  await attempt(again(reason, true));
   expect(await waiting()).toEqual({ waitingPushes: 0, isLate: false });
-  await work.release(await claimed(), later('the provider answered 500'));
+  await attempt(again('the provider answered 500'));
   expect(await waiting()).toEqual({ waitingPushes: 1, isLate: false });
 });
 

@@ -1,6 +1,7 @@
 // Over 5 s: a service of its own, and two doubles of the provider for each course.
 import { shownPushes, type ShownPush } from '../../src/domain/account/provider/reward-push.js';
 import { askForWork, wakeWork } from '../../src/payments/outgoing/payment-work.js';
+import { workStore } from '../../src/work-queue/work-items.js';
 import type { Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import {
@@ -101,11 +102,11 @@ const comesTo = (id: string, state: ShownPush['state']): Promise<void> =>
 async function tryAgain(id: string): Promise<void> {
   const { core } = service.service;
   const account = core.names.accountRef(scope(), id);
-  await askForWork(core.pool, { ...scope(), account, dueAt: null, retriesParked: true });
+  await askForWork(workStore(core.pool), { ...scope(), account, dueAt: null, retriesParked: true });
   const isDone = async (): Promise<boolean> => {
     const found = await core.pool.query(
-      'select from ledger.payment_work where tenant = $1 and account = $2 and retries_parked',
-      [tenant.alias, account],
+      `select from ledger.work_items where tenant = $1 and payload @> $2`,
+      [tenant.alias, { account, retriesParked: 'true' }],
     );
     return found.rowCount === 0;
   };
@@ -125,8 +126,8 @@ async function paidWithoutAnswer(id: string): Promise<void> {
   await link(id);
   const isPutOff = async (): Promise<boolean> => {
     const found = await core.pool.query(
-      `update ledger.payment_work set next_attempt_at = now() + interval '1 hour'
-       where tenant = $1 and account = $2 and failures > 0 and claimed_by is null`,
+      `update ledger.work_items set due_at = now() + interval '1 hour'
+       where tenant = $1 and payload ->> 'account' = $2 and attempts > 0 and claimed_by is null`,
       [tenant.alias, core.names.accountRef(scope(), id)],
     );
     return found.rowCount === 1;
@@ -138,7 +139,7 @@ async function paidWithoutAnswer(id: string): Promise<void> {
 const wake = (id: string): Promise<void> => {
   const { core } = service.service;
   const account = core.names.accountRef(scope(), id);
-  return wakeWork(core.pool, { ...scope(), account });
+  return wakeWork(workStore(core.pool), { ...scope(), account });
 };
 
 it('a payment of the former account whose answer was lost is found there, and not repeated', async () => {

@@ -1,7 +1,7 @@
 // Over 5 s: a service of its own, and payments that are repeated after the product's pauses.
 import type { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { shownPushes, type ShownPush } from '../../src/domain/account/provider/reward-push.js';
-import { PostgresPaymentWork } from '../../src/payments/outgoing/payment-work.js';
+import { workStore } from '../../src/work-queue/work-items.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import { StripeProvider } from '../../src/payments/stripe/stripe-provider.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
@@ -128,7 +128,8 @@ async function aPusher(over: (parts: RewardPusherParts) => Partial<RewardPusherP
   const { core } = running.service.service;
   const { commands, tenants, streams, names } = core;
   const parts: RewardPusherParts = {
-    work: new PostgresPaymentWork(core.pool, { id }),
+    work: workStore(core.pool),
+    presence: { id },
     tenants,
     connections: {
       current: ({ alias }, mode) =>
@@ -182,16 +183,16 @@ it('a process that dies after a payment leaves one credit and one discount, as t
     diesBeforeItRecords((account) => dead.add(account)),
     DEAD,
   );
-  dying.loop.start();
+  dying.worker.loop.start();
   await eventually(() => dead.size === 2);
-  void dying.loop.stop();
+  void dying.worker.stop();
   const presence = new ProcessPresence(running.service.service.core.pool);
   await presence.start();
   const next = await aPusher(() => ({}), presence.id);
-  next.loop.start();
+  next.worker.loop.start();
   await comesTo(apart, ann, 'PUSHED');
   await comesTo(apart, bob, 'PUSHED');
-  await next.loop.stop();
+  await next.worker.stop();
   await presence.stop();
   const [credit, ...more] = creditsOf(ann);
   expect(credit).toMatchObject({

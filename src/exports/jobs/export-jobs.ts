@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { ExportCommandEnvelope, type Commands } from '../../command-handling/commands.js';
 import {
   EXPORT_KEPT_MS,
@@ -7,22 +6,20 @@ import {
 } from '../../domain/export/export.decider.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
-import { backOffMs, pause } from '../../foundation/pause.js';
-import { upToEntries } from '../../foundation/up-to-entries.js';
-import { WorkLoop } from '../../foundation/work-loop.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
 import { newFileKeyId } from '../../privacy/file-keys.js';
+import { workStore, type ClaimedWork, type WorkOutcome } from '../../work-queue/work-items.js';
+import { Worker } from '../../work-queue/worker.js';
 import { exportMeta, type Exports } from '../exports.js';
 import {
-  claimExport,
+  beginAttempt,
   expiredFiles,
+  EXPORTS,
   findExportFile,
-  postpone,
   releaseAttempt,
   storeAttempt,
-  waitingExports,
   type ClaimedExport,
   type ExportFileRow,
   type ExportName,
@@ -48,7 +45,6 @@ export interface SeenExport {
   readonly ms: number;
 }
 
-const RETRY = { first: 100, max: 5_000 };
 const FAILURES_MAX = 3;
 /** A request that is not recorded yet is looked at again. */
 const UNRECORDED_MS = 300;
@@ -58,6 +54,21 @@ const FORGETTING_WITHIN_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const EXPIRE_EVERY_MS = 30_000;
 const LOOK_FOR_SWEEPS_MS = 5_000;
+/** The writing has no limit of time but this one. */
+const LEASE_MS = 24 * 3_600_000;
+
+const DONE: WorkOutcome = { kind: 'done' };
+const again = (ms: number, reason: string | null = null): WorkOutcome => ({
+  kind: 'again',
+  after: { ms },
+  reason,
+});
+const postponed = (ms: number): WorkOutcome => ({
+  kind: 'again',
+  after: { ms },
+  reason: null,
+  isPostponed: true,
+});
 
 /**
  * Writes the exports that wait, one at a time for each tenant and mode in all processes together. A
@@ -65,157 +76,133 @@ const LOOK_FOR_SWEEPS_MS = 5_000;
  * the rows say follows the streams: a sweep settles where the two differ.
  */
 export class ExportJobs {
-  readonly loop: WorkLoop;
-  /** When an export of a tenant began last: who waited longest goes first. */
-  private readonly began = new LRUCache<string, number>(upToEntries(10_000));
+  readonly worker: Worker;
   private sweepAt = -Infinity;
 
   constructor(private readonly parts: ExportJobsParts) {
-    parts.log.onWentBack(() => (this.sweepAt = -Infinity));
-    this.loop = new WorkLoop({
-      take: () => this.beginNext(),
-      beside: [
+    const { log, pool, presence, atOnce } = parts;
+    log.onWentBack(() => (this.sweepAt = -Infinity));
+    this.worker = new Worker({
+      store: workStore(pool),
+      presence,
+      describe: describeFailure,
+      sideWork: [
         { work: () => this.sweep(), everyMs: LOOK_FOR_SWEEPS_MS },
         { work: () => this.expire(), everyMs: EXPIRE_EVERY_MS },
       ],
-      describe: describeFailure,
+      kind: {
+        name: EXPORTS,
+        atOnce,
+        ofTenant: atOnce,
+        ofLane: 1,
+        leaseMs: LEASE_MS,
+        perform: (item, signal) => this.carryOut(item, signal),
+      },
     });
   }
 
-  private get hasRoom(): boolean {
-    return this.loop.underWay.length < this.parts.atOnce;
-  }
-
-  private async beginNext(): Promise<number> {
-    if (!this.hasRoom) return 0;
-    const waiting = (await waitingExports(this.parts.pool)).filter(
-      ({ exportId }) => !this.loop.underWay.includes(exportId),
-    );
-    const lastOf = ({ scope }: ExportName): number => this.began.peek(scope.tenant) ?? -Infinity;
-    const inTurn = waiting.toSorted((a, b) => lastOf(a) - lastOf(b) || 0);
-    for (const name of inTurn) {
-      if (this.loop.signal.aborted || !this.hasRoom) return 0;
-      this.began.set(name.scope.tenant, elapsed());
-      const { exportId } = name;
-      const work = this.carryOut(name).catch((error: unknown) => {
-        const line = { exportId, error: describeFailure(error) };
-        this.parts.logger.warn(line, 'an export was interrupted');
-      });
-      this.loop.carry(work, exportId);
-    }
-    return 0;
-  }
-
-  private async carryOut(name: ExportName): Promise<void> {
+  private async carryOut(item: ClaimedWork, signal: AbortSignal): Promise<WorkOutcome> {
     const { exports, pool, presence } = this.parts;
-    const state = await exports.stateOf(name);
-    const row = await findExportFile(pool, name.exportId);
-    if (row === undefined) return;
-    if (state === undefined) {
-      // The request is about to be recorded, or never was.
-      await postpone(pool, name.exportId, UNRECORDED_MS);
-      return this.parts.sweep.settle(row);
+    const row = await findExportFile(pool, item.id);
+    if (row === undefined) return DONE;
+    const state = await exports.stateOf(row);
+    if (state?.status !== 'requested') {
+      await this.parts.sweep.settle(row);
+      // Without a state its request is about to be recorded, or never was.
+      return state === undefined ? postponed(UNRECORDED_MS) : DONE;
     }
-    if (state.status !== 'requested') return this.parts.sweep.settle(row);
     if (row.state === 'WRITTEN') return this.complete(row);
-    const claimed = await claimExport(pool, name, {
+    const claimed = await beginAttempt(pool, row, {
       attempt: newFileKeyId(),
       owner: presence.id,
       expiresAt: state.expiresAt,
       destroyKey: (attempt) => exports.destroyKey(attempt),
     });
-    if (claimed) await this.untilStopped(() => this.run(claimed, state));
+    if (claimed === undefined) return postponed(AGAIN_AFTER_MS);
+    if (item.attempts > FAILURES_MAX) return this.giveUp(row, 'its process ended three times');
+    if (timeNow() >= state.expiresAt) return this.giveUp(row, 'it waited until its time was over');
+    const began = elapsed();
+    const outcome = await attemptExport(this.parts, claimed, state, signal);
+    this.parts.onAttempt?.({ outcome: outcome.kind, ms: elapsed() - began });
+    return this.settle(claimed, state, { outcome, attempts: item.attempts });
   }
 
   /** A dead process wrote the file, and its completion may be missing. */
-  private async complete(row: ExportFileRow): Promise<void> {
-    const { log, pool } = this.parts;
+  private async complete(row: ExportFileRow): Promise<WorkOutcome> {
+    const { log } = this.parts;
     const { file, attempt } = row;
-    if (attempt === null || file === null) return;
+    if (attempt === null || file === null) return DONE;
     const isInLog =
       file.position === null ||
       (log.isPosition(file.position) && log.compare(file.position, await log.head()) <= 0);
-    if (isInLog) await this.record({ ...row, attempt }, file);
-    else await releaseAttempt(pool, attempt, { isFailure: false, retryAt: timeNow() });
-  }
-
-  private async run(claimed: ClaimedExport, state: KnownExport): Promise<void> {
-    const { failures } = claimed;
-    if (failures >= FAILURES_MAX) return this.giveUp(claimed, 'its process ended three times');
-    if (timeNow() >= state.expiresAt)
-      return this.giveUp(claimed, 'it waited until its time was over');
-    const began = elapsed();
-    const outcome = await attemptExport(this.parts, claimed, state, this.loop.signal);
-    this.parts.onAttempt?.({ outcome: outcome.kind, ms: elapsed() - began });
-    await this.untilStopped(() => this.settle(claimed, state, outcome));
+    if (isInLog) return this.record({ ...row, attempt }, file);
+    await this.release(attempt);
+    return postponed(0);
   }
 
   private async settle(
     claimed: ClaimedExport,
     { expiresAt }: KnownExport,
-    outcome: AttemptOutcome,
-  ): Promise<void> {
+    { outcome, attempts }: { readonly outcome: AttemptOutcome; readonly attempts: number },
+  ): Promise<WorkOutcome> {
+    const { exportId, attempt } = claimed;
     switch (outcome.kind) {
       case 'written':
         return this.record(claimed, outcome.file);
       case 'lost':
-        // A row that is still ours waits again.
-        return this.release(claimed, { isFailure: true, retryAt: timeNow() });
+        await this.release(attempt);
+        return again(0);
       case 'stopped':
-        return this.release(claimed, {
-          isFailure: false,
-          retryAt: timeNow() + (this.loop.signal.aborted ? 0 : AGAIN_AFTER_MS),
-        });
+        await this.release(attempt);
+        return postponed(this.worker.loop.signal.aborted ? 0 : AGAIN_AFTER_MS);
       case 'forgotten':
         if (timeNow() > expiresAt - EXPORT_KEPT_MS + FORGETTING_WITHIN_MS)
           return this.giveUp(claimed, 'people in it were forgotten each time it was written');
-        return this.release(claimed, { isFailure: false, retryAt: timeNow() + AGAIN_AFTER_MS });
+        await this.release(attempt);
+        return postponed(AGAIN_AFTER_MS);
       case 'hopeless':
         return this.giveUp(claimed, outcome.reason);
       case 'failed': {
-        const { exportId } = claimed;
-        const failures = claimed.failures + 1;
-        const line = { exportId, reason: outcome.reason, failures };
-        this.parts.logger.warn(line, 'an export failed');
-        if (failures >= FAILURES_MAX)
-          return this.giveUp(claimed, `failed ${failures} times: ${outcome.reason}`);
-        const retryAt = timeNow() + AGAIN_AFTER_MS * 2 ** failures;
-        return this.release(claimed, { isFailure: true, retryAt });
+        const { reason } = outcome;
+        this.parts.logger.warn({ exportId, reason, failures: attempts }, 'an export failed');
+        if (attempts >= FAILURES_MAX)
+          return this.giveUp(claimed, `failed ${attempts} times: ${reason}`);
+        await this.release(attempt);
+        return again(AGAIN_AFTER_MS * 2 ** attempts, reason);
       }
     }
   }
 
-  private async release(
-    { attempt }: ClaimedExport,
-    how: { readonly isFailure: boolean; readonly retryAt: number },
-  ): Promise<void> {
+  /** The export waits again. */
+  private async release(attempt: string): Promise<void> {
     await this.parts.exports.destroyKey(attempt);
-    await releaseAttempt(this.parts.pool, attempt, how);
+    await releaseAttempt(this.parts.pool, attempt);
   }
 
   /** Records the completion of a file that is whole. */
   private async record(
     { scope, exportId, attempt }: ExportName & { readonly attempt: string },
     file: NonNullable<ExportFileRow['file']>,
-  ): Promise<void> {
+  ): Promise<WorkOutcome> {
     const { exports, pool } = this.parts;
     const now = timeNow();
     const state = await this.step({ scope, exportId }, { type: 'CompleteExport', file, now });
-    if (state?.status === 'completed' && state.file?.sha256 === file.sha256) {
-      if (await storeAttempt(pool, attempt)) return;
+    if (state?.status !== 'completed') await exports.remove(exportId);
+    else if (state.file?.sha256 !== file.sha256) await exports.expire({ scope, exportId }, 'LOST');
+    else if (!(await storeAttempt(pool, attempt))) {
       const row = await findExportFile(pool, exportId);
-      if (row?.attempt === attempt && row.state === 'STORED') return;
       // Somebody in it was forgotten between the last byte and the completion.
-      return exports.expire({ scope, exportId }, 'FORGOTTEN');
+      if (row?.attempt !== attempt || row.state !== 'STORED')
+        await exports.expire({ scope, exportId }, 'FORGOTTEN');
     }
-    if (state?.status === 'completed') return exports.expire({ scope, exportId }, 'LOST');
-    return exports.remove(exportId);
+    return DONE;
   }
 
-  private async giveUp({ scope, exportId }: ExportName, reason: string): Promise<void> {
+  private async giveUp({ scope, exportId }: ExportName, reason: string): Promise<WorkOutcome> {
     await this.step({ scope, exportId }, { type: 'AbortExport', reason, now: timeNow() });
     await this.parts.exports.remove(exportId);
     this.parts.logger.warn({ exportId, reason }, 'an export was aborted');
+    return DONE;
   }
 
   private async step(
@@ -230,27 +217,12 @@ export class ExportJobs {
     return outcome.state;
   }
 
-  /**
-   * Again until it succeeds: a claim of this process stands until it is settled. A process that
-   * stops tries once more, and leaves it to others then.
-   */
-  private async untilStopped(work: () => Promise<void>): Promise<void> {
-    for (let failures = 0; ; failures++) {
-      try {
-        return await work();
-      } catch (error) {
-        if (this.loop.signal.aborted) throw error;
-        await pause(backOffMs(failures, RETRY), this.loop.signal);
-      }
-    }
-  }
-
   /** Settles what streams and rows say differently: at the start, every hour, and after a loss. */
   private async sweep(): Promise<number> {
     if (elapsed() < this.sweepAt) return 0;
     this.sweepAt = elapsed() + SWEEP_EVERY_MS;
     try {
-      await this.parts.sweep.all(this.loop.signal);
+      await this.parts.sweep.all(this.worker.loop.signal);
     } catch {
       this.sweepAt = -Infinity;
     }

@@ -38,7 +38,7 @@ export class ExportSweep {
     await this.recorded('COMPLETED', signal);
   }
 
-  /** A row that no living process works on. */
+  /** A row that no other process works on. */
   async settle(row: ExportFileRow): Promise<void> {
     const { exports, pool } = this.parts;
     const { exportId, attempt } = row;
@@ -60,15 +60,13 @@ export class ExportSweep {
         }
         return exports.expire(row, row.state === 'GONE' ? 'FORGOTTEN' : 'LOST');
       case 'requested':
-        // WAITING and WRITTEN go on by themselves.
-        if (row.state === 'GONE') {
-          await exports.remove(exportId);
-          return putWaiting(pool, row);
+        if (row.state === 'GONE') await exports.remove(exportId);
+        if (row.state === 'STORED' && attempt !== null) {
+          // The log lost the completion.
+          await exports.destroyKey(attempt);
+          await releaseAttempt(pool, attempt);
         }
-        if (row.state !== 'STORED' || attempt === null) return;
-        // The log lost the completion.
-        await exports.destroyKey(attempt);
-        return releaseAttempt(pool, attempt, { isFailure: false, retryAt: timeNow() });
+        return putWaiting(pool, row);
     }
   }
 

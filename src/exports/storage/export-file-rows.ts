@@ -4,17 +4,19 @@ import { EXPORTS_WAITING_MAX, type ExportedFile } from '../../domain/export/expo
 import { MODES, type Scope } from '../../domain/scope.js';
 import { errorCode } from '../../foundation/error-code.js';
 import { LOCK_CLASSES } from '../../postgres/locks.js';
-import { ProcessPresence } from '../../postgres/process-presence.js';
 import { anyOf, epochMs, fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
+import { addWork } from '../../work-queue/work-items.js';
 import { digestOf, isAmong } from './people-in-file.js';
 
 /**
- * The rows of `ledger.export_files`: which exports wait, which process writes which, and which
- * files are stored. An *attempt* is one writing of a file: it names the chunks and their key, and a
- * process that lost its attempt can write nothing more.
+ * The rows of `ledger.export_files`: which exports wait, how far each is, and which files are
+ * stored. The work queue says which process writes which. An *attempt* is one writing of a file: it
+ * names the chunks and their key, and a process that lost its attempt can write nothing more.
  */
 
+/** In the work queue: a tenant has a lane for each mode. */
+export const EXPORTS = 'export';
 const UNIQUE_VIOLATION = '23505';
 
 export interface ExportName {
@@ -25,8 +27,6 @@ export interface ExportName {
 /** An attempt that this process makes. */
 export interface ClaimedExport extends ExportName {
   readonly attempt: string;
-  /** Attempts that failed before. */
-  readonly failures: number;
 }
 
 const FILES = tables
@@ -37,7 +37,6 @@ const FILES = tables
     'mode',
     'state',
     'attempt',
-    'failures',
     sql<number | null>`rows_done::float8`.as('rowsDone'),
     sql<number | null>`rows_total::float8`.as('rowsTotal'),
     'file',
@@ -84,7 +83,7 @@ export async function reservePlace(
   });
 }
 
-/** Without a limit: the export is recorded. A row that is there stays as it is. */
+/** Without a limit: the export is recorded. A row that is there stays, and is worked on. */
 export async function putWaiting(
   db: Pool | PoolClient,
   { scope: { tenant, mode }, exportId }: ExportName,
@@ -96,36 +95,14 @@ export async function putWaiting(
       .values({ export_id: exportId, tenant, mode })
       .onConflict((conflict) => conflict.doNothing()),
   );
-}
-
-/** A process that died leaves its attempts to others. */
-const isAbandoned = (row: string) =>
-  sql`${sql.ref(`${row}.state`)} in ('RUNNING', 'WRITTEN')
-    and not (${ProcessPresence.isRunning(sql.ref(`${row}.owner`))})`;
-
-/** The oldest of each tenant and mode that has none under way, oldest first. */
-export async function waitingExports(pool: Pool): Promise<readonly ExportName[]> {
-  const rows = await fetchRows(
-    pool,
-    sql<{ exportId: string; tenant: string; mode: string }>`
-      select "exportId", tenant, mode from (
-        select distinct on (w.tenant, w.mode) w.export_id as "exportId", w.tenant, w.mode, w.created_at
-        from ledger.export_files w
-        where (w.state = 'WAITING' and w.retry_at <= now() or ${isAbandoned('w')})
-          and not exists (
-            select from ledger.export_files r
-            where r.tenant = w.tenant and r.mode = w.mode and r.state in ('RUNNING', 'WRITTEN')
-              and r.export_id <> w.export_id
-          )
-        order by w.tenant, w.mode, w.created_at
-      ) oldest order by created_at`,
-  );
-  return rows.map(named);
+  const item = { kind: EXPORTS, id: exportId, tenant, lane: mode, payload: {} };
+  await addWork(db, [item]);
 }
 
 /** What a claim makes of a row. */
 export interface NewAttempt {
   readonly attempt: string;
+  /** The process: for releases before the work queue. */
   readonly owner: number;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
@@ -133,73 +110,41 @@ export interface NewAttempt {
   readonly destroyKey: (attempt: string) => Promise<void>;
 }
 
-/** The request is not recorded yet: others of its tenant and mode go first. */
-export async function postpone(pool: Pool, exportId: string, ms: number): Promise<void> {
-  await run(
-    pool,
-    sql`update ledger.export_files set retry_at = now() + ${ms} * interval '1 millisecond'
-        where export_id = ${exportId} and state = 'WAITING'`,
-  );
-}
-
 /**
- * Takes an export that waits, or one that a dead process has begun. Its earlier chunks are deleted.
- * @returns undefined: another one was faster, or one of the tenant and mode is under way.
+ * Begins an attempt of an export that this process has claimed. What is left of an earlier one is
+ * deleted. @returns undefined: it is over by now, or one of its tenant and mode is not ended yet.
  */
-export async function claimExport(
+export async function beginAttempt(
   pool: Pool,
-  { exportId }: Pick<ExportName, 'exportId'>,
-  claim: NewAttempt,
+  { exportId, scope }: ExportName,
+  { attempt, owner, expiresAt, destroyKey }: NewAttempt,
 ): Promise<ClaimedExport | undefined> {
+  const before = await fetchRow(
+    pool,
+    sql<{ attempt: string | null }>`
+      update ledger.export_files set state = 'WAITING', owner = null
+      where export_id = ${exportId} and state in ('WAITING', 'RUNNING') returning attempt`,
+  );
+  if (before === undefined) return undefined;
+  if (before.attempt !== null) {
+    await destroyKey(before.attempt);
+    await deleteChunks(pool, before.attempt);
+  }
   try {
-    const earlier = await endEarlierAttempt(pool, exportId, claim);
-    const row = await fetchRow(
+    const begun = await run(
       pool,
-      sql<{ tenant: string; mode: string; failures: number }>`
-        update ledger.export_files set state = 'RUNNING', owner = ${claim.owner},
-          attempt = ${claim.attempt}, rows_done = null, rows_total = null, stored_bytes = 0,
-          file = null, erased = '{}', expires_at = ${new Date(claim.expiresAt)}
+      sql`
+        update ledger.export_files set state = 'RUNNING', owner = ${owner}, attempt = ${attempt},
+          rows_done = null, rows_total = null, stored_bytes = 0, file = null, erased = '{}',
+          expires_at = ${new Date(expiresAt)}
         where export_id = ${exportId} and state = 'WAITING'
-          and attempt is not distinct from ${earlier}::uuid
-        returning tenant, mode, failures`,
+          and attempt is not distinct from ${before.attempt}::uuid`,
     );
-    if (row === undefined) return undefined;
-    const { failures } = row;
-    return { exportId, scope: scopeOf(row), attempt: claim.attempt, failures };
+    return begun === 0 ? undefined : { exportId, scope, attempt };
   } catch (error) {
     if (errorCode(error) === UNIQUE_VIOLATION) return undefined;
     throw error;
   }
-}
-
-/**
- * Ends the attempt of a dead process, which counts as failed, and deletes what is left of it.
- * @returns the attempt in the row that waits.
- */
-async function endEarlierAttempt(
-  pool: Pool,
-  exportId: string,
-  { destroyKey }: Pick<NewAttempt, 'destroyKey'>,
-): Promise<string | null> {
-  await run(
-    pool,
-    sql`update ledger.export_files f set state = 'WAITING', owner = null, failures = failures + 1
-        where export_id = ${exportId} and ${isAbandoned('f')}`,
-  );
-  const row = await fetchRow(
-    pool,
-    tables
-      .selectFrom('ledger.export_files')
-      .select('attempt')
-      .where('export_id', '=', exportId)
-      .where('state', '=', 'WAITING'),
-  );
-  const attempt = row?.attempt ?? null;
-  if (attempt !== null) {
-    await destroyKey(attempt);
-    await deleteChunks(pool, attempt);
-  }
-  return attempt;
 }
 
 /** 64 MiB: a statement stays far below its limit of time. */
@@ -316,25 +261,13 @@ export async function storeAttempt(pool: Pool, attempt: string): Promise<boolean
   return changed === 1;
 }
 
-/** The attempt failed: the export waits again, without chunks. */
-export async function releaseAttempt(
-  pool: Pool,
-  attempt: string,
-  { isFailure, retryAt }: { readonly isFailure: boolean; readonly retryAt: number },
-): Promise<void> {
+/** The attempt is over: the export waits again, without chunks. */
+export async function releaseAttempt(pool: Pool, attempt: string): Promise<void> {
   const released = await run(
     pool,
     tables
       .updateTable('ledger.export_files')
-      .set((eb) => ({
-        state: 'WAITING',
-        owner: null,
-        file: null,
-        rows_done: null,
-        rows_total: null,
-        failures: eb('failures', '+', isFailure ? 1 : 0),
-        retry_at: new Date(retryAt),
-      }))
+      .set({ state: 'WAITING', owner: null, file: null, rows_done: null, rows_total: null })
       .where('attempt', '=', attempt)
       .where('state', 'in', ['RUNNING', 'WRITTEN', 'STORED']),
   );
@@ -397,13 +330,15 @@ export async function findExportFiles(
   return new Map(rows.map((row) => [row.exportId, named(row)]));
 }
 
-/** Rows that no living process works on, in the order of their ids. @param after an id. */
+/** Rows that no process works on, in the order of their ids. @param after an id. */
 export async function restingFiles(
   pool: Pool,
   after: string,
   limit: number,
 ): Promise<readonly ExportFileRow[]> {
-  const isResting = sql<boolean>`(state not in ('RUNNING', 'WRITTEN') or ${isAbandoned('f')})`;
+  const isResting = sql<boolean>`not exists (
+    select from ledger.work_items
+    where kind = ${EXPORTS} and id = f.export_id::text and claimed_by is not null)`;
   const resting = FILES.where('export_id', '>', after).where(isResting);
   return (await fetchRows(pool, resting.orderBy('export_id').limit(limit))).map(named);
 }

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { EventPlace } from '../../event-log/event-pages.js';
-import { ProcessPresence } from '../../postgres/process-presence.js';
-import { epochMs, fetchRows, run, type Connection } from '../../postgres/statements.js';
+import { epochMs, fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
 import type { MailType } from '../../themes/theme-instance.js';
+import type { ClaimedWork } from '../../work-queue/work-items.js';
 import { RETRIED_FOR_MS } from './mail-retries.js';
 
 /** Mails in the database: for whom and why, by ids of the ledger alone. */
@@ -25,13 +25,17 @@ export interface PlannedMail {
   readonly created: number;
 }
 
-/** A mail that this process is to send. */
-export interface ClaimedMail extends PlannedMail {
+/** A mail that has not ended. */
+export interface OpenMail extends PlannedMail {
+  readonly state: 'PENDING' | 'SENDING';
   /** Made so far. */
   readonly attempts: number;
   /** `DAILY_LIMIT` of one that an operator sends again. */
   readonly reason: string | null;
 }
+
+/** In the work queue. */
+export const MAILS = 'mail';
 
 /** Why a mail above `MAILS_A_DAY_MAX` was not sent. */
 export const DAILY_LIMIT = 'daily limit';
@@ -39,8 +43,9 @@ export const DAILY_LIMIT = 'daily limit';
 export const MAILS_A_DAY_MAX = 20;
 
 /** A conversation with the server ends before, whatever the server does. */
-export const LEASE_MS = 60_000;
-const LEASE = `${LEASE_MS} ms`;
+const CONVERSATION_MS = 60_000;
+/** As long may it take to make a mail. */
+export const LEASE_MS = 2 * CONVERSATION_MS;
 const RETRIED_FOR = `${RETRIED_FOR_MS} ms`;
 
 /** Nothing, when the mail is there already. @param dueAt epoch milliseconds. */
@@ -48,87 +53,54 @@ export async function planMail(
   pool: Connection,
   { event, created, ...mail }: PlannedMail,
   dueAt: number,
-): Promise<boolean> {
-  const added = await run(
+): Promise<void> {
+  await run(
     pool,
     sql`
-      insert into ledger.mail_deliveries (id, tenant, mode, type, account, person, about, stream,
-        revision, event_id, created, next_attempt_at)
-      values (${mail.id}, ${mail.tenant}, ${mail.mode}, ${mail.type}, ${mail.account},
-        ${mail.person}, ${mail.about}, ${event.stream}, ${event.revision}, ${event.eventId},
-        ${new Date(created)}, ${new Date(dueAt)})
-      on conflict (id) do nothing`,
-  );
-  return added > 0;
-}
-
-/** How many mails a process claims at once, and of whom. */
-export interface ClaimRoom {
-  readonly mails: number;
-  readonly ofTenant: number;
-  /** The tenant of each mail that this process sends already. */
-  readonly underWay: readonly string[];
-  readonly after: string;
-  readonly process: number;
-}
-
-/**
- * Claims due mails of the tenants in turn, beginning behind `after`: so many of each at once, those
- * under way included, and so many in all. A claim ends with its time, or with its process.
- */
-export async function claimDue(pool: Connection, room: ClaimRoom): Promise<readonly ClaimedMail[]> {
-  const rows = await fetchRows(
-    pool,
-    sql<Omit<ClaimedMail, 'event'> & ClaimedMail['event']>`
-      with recursive tenants (tenant) as (
-        (select tenant from ledger.mail_deliveries where state = 'PENDING'
-          order by tenant limit 1)
-        union all
-        select (select d.tenant from ledger.mail_deliveries d
-          where d.state = 'PENDING' and d.tenant > t.tenant order by d.tenant limit 1)
-        from tenants t where t.tenant is not null
-      ), due as materialized (
-        select d.id from tenants t cross join lateral (
-          select id from ledger.mail_deliveries
-          where state = 'PENDING' and tenant = t.tenant and next_attempt_at <= now()
-            and (leased_until is null or leased_until < now()
-              or (claimed_by is not null and claimed_by <> ${room.process}
-                and ${ProcessPresence.isGone(sql`claimed_by`)}))
-          order by next_attempt_at
-          limit greatest(0, ${room.ofTenant} - (
-            select count(*) from unnest(${room.underWay}::text[]) as one where one = t.tenant))
-          for update skip locked
-        ) d
-        where t.tenant is not null
-        order by t.tenant <= ${room.after}, t.tenant limit ${room.mails}
+      with planned as (
+        insert into ledger.mail_deliveries (id, tenant, mode, type, account, person, about, stream,
+          revision, event_id, created, next_attempt_at)
+        values (${mail.id}, ${mail.tenant}, ${mail.mode}, ${mail.type}, ${mail.account},
+          ${mail.person}, ${mail.about}, ${event.stream}, ${event.revision}, ${event.eventId},
+          ${new Date(created)}, ${new Date(dueAt)})
+        on conflict (id) do nothing returning id, tenant, next_attempt_at as due
       )
-      update ledger.mail_deliveries d
-      set leased_until = now() + ${LEASE}::interval, claimed_by = ${room.process}
-      from due where d.id = due.id
-      returning d.id, tenant, mode, type, account, person, about, stream, revision,
-        event_id as "eventId", ${epochMs(sql<Date>`created`)} as created, attempts, reason`,
+      insert into ledger.work_items (kind, id, tenant, due_at, waiting_since)
+      select ${MAILS}, id::text, tenant, due, due from planned`,
   );
-  return rows.map(({ stream, revision, eventId, ...row }) => ({
-    ...row,
-    event: { stream, revision, eventId },
-  }));
+}
+
+/** Undefined: it has ended. */
+export async function findOpenMail(pool: Connection, id: string): Promise<OpenMail | undefined> {
+  const row = await fetchRow(
+    pool,
+    sql<Omit<OpenMail, 'event'> & OpenMail['event']>`
+      select id, tenant, mode, type, account, person, about, stream, revision,
+        event_id as "eventId", ${epochMs(sql<Date>`created`)} as created, state, attempts, reason
+      from ledger.mail_deliveries where id = ${id} and state in ('PENDING', 'SENDING')`,
+  );
+  if (row === undefined) return undefined;
+  const { stream, revision, eventId, ...mail } = row;
+  return { ...mail, event: { stream, revision, eventId } };
 }
 
 /**
  * From here on the mail may have been sent, whatever happens to this process.
- * @returns false: the claim has lapsed, and the mail must not be sent.
+ * @returns false: the claim lapses too soon, and the mail must not be sent.
  */
 export async function beginSending(
   pool: Connection,
-  id: string,
-  process: number,
+  { id, claimedUntil }: Pick<ClaimedWork, 'id' | 'claimedUntil'>,
 ): Promise<boolean> {
   const begun = await run(
     pool,
     sql`
-      update ledger.mail_deliveries
-      set state = 'SENDING', attempts = attempts + 1, leased_until = now() + ${LEASE}::interval
-      where id = ${id} and state = 'PENDING' and claimed_by = ${process} and leased_until > now()`,
+      update ledger.mail_deliveries set state = 'SENDING', attempts = attempts + 1
+      where id = ${id} and state = 'PENDING' and exists (
+        select from ledger.work_items
+        where kind = ${MAILS} and id = ${id} and claimed_until = ${claimedUntil}::timestamptz
+          and claimed_until > now() + ${`${CONVERSATION_MS} ms`}::interval
+      )`,
   );
   return begun > 0;
 }
@@ -176,66 +148,57 @@ const ENDS = {
   'not-sent': 'DEAD',
 } as const;
 
-/** A process's claim of a mail. */
-export interface MailClaim {
-  readonly id: string;
-  readonly process: number;
-  /** Of the mail, including this one once it began. */
-  readonly attempts: number;
-}
-
 /**
- * What is no longer the process's own stays as it is; so does a later attempt of its own, if this
- * statement is executed late.
+ * A mail that has ended meanwhile stays as it is; so does a later attempt, if this statement is
+ * executed late.
+ * @param attempts of the mail, including this one once it began.
+ * @returns whether it is tried again.
  */
 export async function recordOutcome(
   pool: Connection,
-  { id, process, attempts }: MailClaim,
+  { id, attempts }: Pick<OpenMail, 'id' | 'attempts'>,
   outcome: Outcome,
-): Promise<void> {
+): Promise<boolean> {
   const reason = 'reason' in outcome ? outcome.reason : null;
-  const isMine = sql`id = ${id} and state in ('PENDING', 'SENDING') and claimed_by = ${process}
-    and attempts = ${attempts}`;
+  const isOpen = sql`id = ${id} and state in ('PENDING', 'SENDING') and attempts = ${attempts}`;
   if (outcome.kind === 'failed' || outcome.kind === 'postponed') {
     const next = sql`now() + ${outcome.inMs} * interval '1 millisecond'`;
     const until = sql`coalesce(retried_until, now() + ${RETRIED_FOR}::interval)`;
     const isOver = outcome.kind === 'failed' ? sql`${next} > ${until}` : sql`false`;
-    await run(
+    const row = await fetchRow(
       pool,
-      sql`
+      sql<{ state: string }>`
         update ledger.mail_deliveries
         set state = case when ${isOver} then 'DEAD' else 'PENDING' end, reason = ${reason},
           next_attempt_at = case when ${isOver} then null else ${next} end,
           retried_until = ${outcome.kind === 'failed' ? until : sql`retried_until`},
-          ended_at = case when ${isOver} then now() end, leased_until = null, claimed_by = null
-        where ${isMine}`,
+          ended_at = case when ${isOver} then now() end
+        where ${isOpen} returning state`,
     );
-    return;
+    return row?.state === 'PENDING';
   }
   await run(
     pool,
     sql`
       update ledger.mail_deliveries
       set state = ${ENDS[outcome.kind]}, reason = ${reason}, next_attempt_at = null,
-        ended_at = now(), leased_until = null, claimed_by = null
-      where ${isMine}`,
+        ended_at = now()
+      where ${isOpen}`,
   );
+  return false;
 }
 
-/** Mails in whose sending a process ended: whether the server took them is unknown. */
-export async function settleLost(pool: Pool, process: number): Promise<number> {
-  return run(
+/** Mails without an item: of a release before, of which no process sends them. */
+export async function queueMails(pool: Pool): Promise<void> {
+  await run(
     pool,
     sql`
-      update ledger.mail_deliveries
-      set state = 'UNKNOWN', reason = 'the process that sent it ended', next_attempt_at = null,
-        ended_at = now(), leased_until = null, claimed_by = null
-      where id in (
-        select id from ledger.mail_deliveries
-        where state = 'SENDING' and (leased_until < now()
-          or (claimed_by <> ${process} and ${ProcessPresence.isGone(sql`claimed_by`)}))
-        limit 100 for update skip locked
-      )`,
+      insert into ledger.work_items (kind, id, tenant, due_at, waiting_since)
+      select ${MAILS}, id::text, tenant, next_attempt_at, next_attempt_at
+      from ledger.mail_deliveries m
+      where (state = 'PENDING' or (state = 'SENDING' and leased_until < now())) and not exists (
+        select from ledger.work_items where kind = ${MAILS} and id = m.id::text)
+      on conflict do nothing`,
   );
 }
 

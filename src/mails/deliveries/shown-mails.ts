@@ -3,7 +3,9 @@ import type { Pool } from 'pg';
 import type { Scope } from '../../domain/scope.js';
 import { fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
 import { RETRIED_FOR_MS } from './mail-retries.js';
-import { DAILY_LIMIT } from './mail-rows.js';
+import { inTransaction } from '../../postgres/transaction.js';
+import { addWork } from '../../work-queue/work-items.js';
+import { DAILY_LIMIT, MAILS } from './mail-rows.js';
 
 const RETRIED_FOR = `${RETRIED_FOR_MS} ms`;
 
@@ -54,16 +56,19 @@ export async function resendMail(
   { tenant, mode }: Scope,
   id: string,
 ): Promise<boolean> {
-  const resent = await run(
-    pool,
-    sql`
-      update ledger.mail_deliveries
-      set state = 'PENDING', next_attempt_at = now(), retried_until = null, ended_at = null,
-        reason = case when reason = ${DAILY_LIMIT} then reason end
-      where id = ${id} and tenant = ${tenant} and mode = ${mode}
-        and state in ('DELIVERED', 'DEAD', 'UNKNOWN')`,
-  );
-  return resent > 0;
+  return inTransaction(pool, async (client) => {
+    const resent = await run(
+      client,
+      sql`
+        update ledger.mail_deliveries
+        set state = 'PENDING', next_attempt_at = now(), retried_until = null, ended_at = null,
+          reason = case when reason = ${DAILY_LIMIT} then reason end
+        where id = ${id} and tenant = ${tenant} and mode = ${mode}
+          and state in ('DELIVERED', 'DEAD', 'UNKNOWN')`,
+    );
+    if (resent > 0) await addWork(client, [{ kind: MAILS, id, tenant, payload: {} }]);
+    return resent > 0;
+  });
 }
 
 /** Whether there is such a mail. */
@@ -103,7 +108,8 @@ export async function waitingMails(pool: Connection): Promise<WaitingMails> {
           select min(retried_until) - ${RETRIED_FOR}::interval from ledger.mail_deliveries
           where retried_until is not null and ended_at is null
         ) as failed, (
-          select max(leased_until) from ledger.mail_deliveries where state = 'SENDING'
+          select max(claimed_until) from ledger.work_items
+          where kind = ${MAILS} and claimed_by is not null
         ) as sending, (
           select max(ended_at) from ledger.mail_deliveries where ended_at is not null
         ) as ended

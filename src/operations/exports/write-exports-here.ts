@@ -54,10 +54,10 @@ export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>):
     });
     try {
       readModels.start();
-      jobs.loop.start();
+      jobs.worker.loop.start();
       return await work();
     } finally {
-      await jobs.loop.stop();
+      await jobs.worker.stop();
       await readModels.stop();
     }
   } finally {

@@ -11,6 +11,7 @@ import { recorderOf } from '../../payments/incoming/payment-events.js';
 import { figuresOf, noteSync } from '../../payments/incoming/payment-rows.js';
 import { syncPayments, type Synced } from '../../payments/incoming/payment-sync.js';
 import { askForWork } from '../../payments/outgoing/payment-work.js';
+import { workStore } from '../../work-queue/work-items.js';
 import type { OpenedConnection } from '../../payments/payment-connections.js';
 import { ProviderFailure, type PaymentProvider } from '../../payments/payment-provider.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
@@ -158,7 +159,7 @@ async function askForAll({ pool }: Pick<Core, 'pool'>, scope: Scope): Promise<vo
   for (let after = ''; ;) {
     const accounts = await pushes.accountsToPay(scope, after, ACCOUNTS_AT_ONCE);
     for (const account of accounts)
-      await askForWork(pool, { ...scope, account, dueAt: null, retriesParked: true });
+      await askForWork(workStore(pool), { ...scope, account, dueAt: null, retriesParked: true });
     const last = accounts.at(-1);
     if (last === undefined || accounts.length < ACCOUNTS_AT_ONCE) return;
     after = last;

@@ -2,9 +2,9 @@ import type { Core } from '../../stores/core.js';
 import { MailPlans } from '../../mails/mail-plans.js';
 import { PaymentNotes } from '../../payments/incoming/payment-notes.js';
 import { providerRows } from '../../payments/incoming/payment-rows.js';
-import { workAsks } from '../../payments/outgoing/payment-work.js';
 import { RewardPayments } from '../../payments/outgoing/reward-payments.js';
-import { addJob } from '../../work-queue/add-job.js';
+import { addJob, type Job } from '../../work-queue/jobs.js';
+import { workStore } from '../../work-queue/work-items.js';
 import { WEBHOOKS_HANDLER, type ParkedReaction } from '../../reacting/parked-reactions.js';
 import {
   PostgresParkedReactions,
@@ -147,10 +147,10 @@ function partsOf(
   { pool, log, codec, commands, streams, names, tenants, logger }: PolicyCore,
   parked: ParkedReactions,
 ): RetryParts {
-  const queue = { add: (job: Parameters<typeof addJob>[1]) => addJob(pool, job) };
+  const queue = { add: (job: Job) => addJob(workStore(pool), job) };
   const carryOut = carryOutReactions(commands, queue, streams, {
     providers: new PaymentNotes(providerRows(pool), names),
-    payments: new RewardPayments({ work: workAsks(pool), tenants, streams }),
+    payments: new RewardPayments({ work: workStore(pool), tenants, streams }),
     // Sent by a service.
     mails: new MailPlans({ pool, tenants, onPlanned: () => undefined }),
   });

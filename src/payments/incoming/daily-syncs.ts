@@ -1,146 +1,138 @@
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { WAITS_MS } from '../../domain/customer/customer.state.js';
-import type { Scope } from '../../domain/scope.js';
+import { MODES, type Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs } from '../../foundation/pause.js';
-import { WorkLoop } from '../../foundation/work-loop.js';
-import { elapsed, timeNow } from '../../foundation/world.js';
+import { timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
-import type { ProcessPresence } from '../../postgres/process-presence.js';
+import type { ClaimedWork, WorkOutcome, WorkStore } from '../../work-queue/work-items.js';
+import { Worker, type WorkerParts } from '../../work-queue/worker.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import { ProviderFailure, type PaymentProvider, type ProviderCalls } from '../payment-provider.js';
-import type { ClaimedSync, ProviderRows, SyncEnd } from './payment-rows.js';
+import { DAY_MS, WALKS, type ProviderRows } from './payment-rows.js';
 import { syncPage, type SyncParts } from './payment-sync.js';
 
-export interface DailySyncsParts extends SyncParts {
-  /** Its connections are shared with other background work. */
-  readonly rows: ProviderRows;
+export interface DailySyncsParts extends SyncParts, Pick<WorkerParts, 'presence'> {
+  readonly work: WorkStore;
+  readonly rows: Pick<ProviderRows, 'noteSync' | 'walkedAt'>;
   readonly tenants: Pick<TenantDirectory, 'read'>;
   readonly connections: Pick<PaymentConnections, 'current'>;
   /** Loaded when it is first needed. */
   readonly provider: () => Promise<Pick<PaymentProvider, 'calls'>>;
-  readonly presence: Pick<ProcessPresence, 'id'>;
   readonly logger: Pick<Logger, 'warn'>;
   /** @returns how many keys were looked at. */
   readonly endWaitedKeys: () => Promise<number>;
   readonly onEnd?: (end: SeenSync) => void;
 }
 
-/** For metrics: how a turn of a walk ended. */
-export type SeenSync = SyncEnd['kind'];
+/** For metrics: what came of a page of a walk. */
+export type SeenSync = 'done' | 'more' | 'not-connected' | 'postponed' | 'suspended' | 'failed';
 
 /** Walks of this process at once, one of each tenant and mode. */
 const AT_ONCE = 4;
-/** Then others that are due go first. */
-const SLICE_MS = 20_000;
+/** A page is called for and recorded within this time, or another process may call for it. */
+const LEASE_MS = 60_000;
 /** The provider did not answer, or refused. */
 const PROVIDER_RETRY = { first: 5_000, max: 3_600_000 };
-/** The log or the keys did not answer. */
-const STORES_AWAY_MS = 5_000;
 const SUSPENDED_MS = 3_600_000;
-const DAY_MS = 24 * 3_600_000;
 /** How far back a walk looks. */
 const SYNCED_DAYS = 3;
 const KEYS = { everyMs: 3_600_000, moreMs: 1_000 };
 
 /**
  * Walks the provider of every connected tenant and mode once a day, page by page, for what no event
- * told. Any number of processes share the work. A walk has a place of its own for some seconds; a
- * slow provider holds up the walks of others no longer than that. Beside it the keys of customers
- * end that no account has got.
+ * said. Any number of processes share the work. After each page the other walks that are due come
+ * first: a slow provider holds up its own walk alone. The keys of customers that no account has got
+ * end as well.
  */
 export class DailySyncs {
-  readonly loop: WorkLoop;
+  readonly worker: Worker;
 
   constructor(private readonly parts: DailySyncsParts) {
-    this.loop = new WorkLoop({
-      take: () => this.claim(),
-      beside: [{ work: parts.endWaitedKeys, ...KEYS }],
+    this.worker = new Worker({
+      store: parts.work,
+      presence: parts.presence,
       describe: describeFailure,
+      sideWork: [{ work: parts.endWaitedKeys, ...KEYS }],
+      kind: {
+        name: WALKS,
+        atOnce: AT_ONCE,
+        ofTenant: AT_ONCE,
+        leaseMs: LEASE_MS,
+        perform: (item) => this.walk(item),
+      },
     });
   }
 
-  private async claim(): Promise<number> {
-    const room = AT_ONCE - this.loop.underWay.length;
-    if (room <= 0) return 0;
-    const { rows, presence } = this.parts;
-    const claimed = await rows.claimSyncs(presence.id, room);
-    for (const one of claimed) this.loop.carry(this.slice(one), one.tenant);
-    return claimed.length;
-  }
-
-  /** Never rejects: what cannot be recorded goes on when the claim lapses. */
-  private async slice(claimed: ClaimedSync): Promise<void> {
-    const { rows, presence, logger, onEnd } = this.parts;
-    const { tenant, mode } = claimed;
+  private async walk(item: ClaimedWork): Promise<WorkOutcome> {
+    const { tenant, lane } = item;
+    const scope = { tenant, mode: MODES.find((mode) => mode === lane) ?? 'live' };
     try {
-      const end = await this.walked(claimed);
-      if (end === undefined) return;
-      onEnd?.(end.kind);
-      if (end.kind === 'failed')
-        logger.warn({ tenant, mode, error: end.reason }, 'a payment provider could not be walked');
-      await rows.endSync({ tenant, mode, process: presence.id }, end);
-    } catch (error) {
-      logger.warn({ error: describeFailure(error) }, 'a walk of a payment provider was lost');
-    }
-  }
-
-  private async walked(claimed: ClaimedSync): Promise<SyncEnd | undefined> {
-    try {
-      const calls = await this.callsOf(claimed);
-      const end = 'kind' in calls ? calls : await this.pages(claimed, calls);
-      this.loop.worked();
-      return end;
+      const calls = await this.callsOf(scope);
+      if (calls === 'not-connected') return this.end(calls, { kind: 'done' });
+      if (calls === 'suspended')
+        return this.end(calls, { ...again(SUSPENDED_MS), isPostponed: true, waits: true });
+      return await this.page(scope, item, calls);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) {
-        this.loop.failed(error);
-        return { kind: 'postponed', inMs: STORES_AWAY_MS };
+        this.parts.onEnd?.('postponed');
+        throw error;
       }
-      const inMs = backOffMs(claimed.failures, PROVIDER_RETRY);
+      const { message, kind } = error;
+      const line = { ...scope, error: message };
+      this.parts.logger.warn(line, 'a payment provider could not be walked');
       // A page that the provider refuses would be refused again.
-      return {
-        kind: 'failed',
-        inMs,
-        reason: error.message,
-        beginsAnew: error.kind === 'refused',
-      };
+      const payload = kind === 'refused' ? {} : item.payload;
+      const inMs = backOffMs(item.attempts - 1, PROVIDER_RETRY);
+      return this.end('failed', { ...again(inMs, message), payload });
     }
   }
 
-  private async callsOf({ tenant: alias, mode }: Scope): Promise<SyncEnd | ProviderCalls> {
+  private end(seen: SeenSync, outcome: WorkOutcome): WorkOutcome {
+    this.parts.onEnd?.(seen);
+    return outcome;
+  }
+
+  private async callsOf({
+    tenant: alias,
+    mode,
+  }: Scope): Promise<'not-connected' | 'suspended' | ProviderCalls> {
     const tenant = await this.parts.tenants.read(alias);
-    if (tenant === undefined) return { kind: 'not-connected' };
-    if (tenant.suspended !== null) return { kind: 'suspended', inMs: SUSPENDED_MS };
+    if (tenant === undefined) return 'not-connected';
+    if (tenant.suspended !== null) return 'suspended';
     const connection = await this.parts.connections.current(tenant, mode);
-    if (connection === undefined) return { kind: 'not-connected' };
+    if (connection === undefined) return 'not-connected';
     return (await this.parts.provider()).calls(connection);
   }
 
-  /** Undefined: another process has the walk. */
-  private async pages(
-    { tenant, mode, cursor: first, ...claimed }: ClaimedSync,
+  private async page(
+    scope: Scope,
+    { payload, waitingMs }: ClaimedWork,
     calls: ProviderCalls,
-  ): Promise<SyncEnd | undefined> {
-    const { rows, presence } = this.parts;
-    const [scope, until] = [{ tenant, mode }, elapsed() + SLICE_MS];
-    const since = claimed.since?.getTime() ?? sinceOf(claimed);
-    for (let cursor = first; ;) {
-      const { next } = await syncPage(this.parts, scope, { calls, since, cursor });
-      if (next === null) return { kind: 'done' };
-      cursor = next;
-      const claim = { ...scope, process: presence.id };
-      if (!(await rows.keepSync(claim, { since, cursor }))) return undefined;
-      if (this.loop.signal.aborted || elapsed() > until) return { kind: 'more' };
+  ): Promise<WorkOutcome> {
+    const { rows } = this.parts;
+    const known = Number(payload['since']);
+    const since = known > 0 ? known : sinceOf((await rows.walkedAt(scope))?.getTime(), waitingMs);
+    const cursor = payload['cursor'] ?? null;
+    const { next } = await syncPage(this.parts, scope, { calls, since, cursor });
+    if (next !== null) {
+      const page = { since: String(since), cursor: next };
+      return this.end('more', { ...again(0), attempts: 0, payload: page });
     }
+    await rows.noteSync(scope);
+    return this.end('done', { ...again(DAY_MS), attempts: 0, payload: {}, waits: true });
   }
 }
+
+const again = (ms: number, reason: string | null = null) =>
+  ({ kind: 'again', after: { ms }, reason }) as const;
 
 /**
  * The last days, and all since the last walk or, before the first, since the connection; what is
  * older than 30 days does not count.
  */
-function sinceOf({ lastSyncAt, lateSince }: Pick<ClaimedSync, 'lastSyncAt' | 'lateSince'>): number {
+function sinceOf(walkedAt: number | undefined, waitingMs: number): number {
   const now = timeNow();
-  const last = lastSyncAt?.getTime() ?? (lateSince?.getTime() ?? now) - DAY_MS;
+  const last = walkedAt ?? now - waitingMs - DAY_MS;
   return Math.max(now - WAITS_MS, Math.min(now - SYNCED_DAYS * DAY_MS, last - DAY_MS));
 }

@@ -5,7 +5,8 @@ import type { DomainEvent } from '../../domain/events.js';
 import { isInUse } from '../../domain/reservation/reservation.decider.js';
 import { reservationOfCustomer } from '../../privacy/keyed-names.js';
 import type { LedgerEvent } from '../../projecting/projector.js';
-import type { WorkAsks } from './payment-work.js';
+import type { WorkStore } from '../../work-queue/work-items.js';
+import { askForWork, wakeWork } from './payment-work.js';
 
 type PaymentReaction = Extract<Reaction, { kind: 'payment' }>;
 
@@ -16,7 +17,7 @@ export class RewardPayments {
 
   constructor(
     private readonly parts: {
-      readonly work: WorkAsks;
+      readonly work: Pick<WorkStore, 'add' | 'wake'>;
       readonly tenants: Pick<TenantDirectory, 'read'>;
       readonly streams: Pick<ReadableStreams, 'reservations'>;
     },
@@ -27,11 +28,11 @@ export class RewardPayments {
     const { work, tenants, streams } = this.parts;
     const { tenant, mode } = event;
     if ((await tenants.read(tenant))?.programType !== 'PAYMENT_PROVIDER') return;
-    if ('account' in of) await work.ask({ tenant, mode, account: of.account, dueAt });
+    if ('account' in of) await askForWork(work, { tenant, mode, account: of.account, dueAt });
     else {
       const { state } = await streams.reservations.load(reservationOfCustomer(of.customer));
       if (!isInUse(state)) return;
-      await work.wake({ tenant, mode, account: state.holder.account });
+      await wakeWork(work, { tenant, mode, account: state.holder.account });
     }
     this.onAsked();
   }

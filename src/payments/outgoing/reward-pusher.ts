@@ -3,26 +3,26 @@ import type { ReadableStreams } from '../../command-handling/readable-streams.js
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { duePushes } from '../../domain/account/provider/reward-push.js';
 import type { RewardState } from '../../domain/account/account.state.js';
-import type { Scope } from '../../domain/scope.js';
+import { MODES, type AccountRef, type Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
-import { WorkLoop } from '../../foundation/work-loop.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import { ProviderFailure, type PaymentProvider } from '../payment-provider.js';
 import {
-  scopeKey,
-  WAITS_FOR,
+  laneName,
   type ClaimedWork,
-  type NextWork,
-  type PaymentWork,
-} from './payment-work.js';
+  type WorkOutcome,
+  type WorkStore,
+} from '../../work-queue/work-items.js';
+import { Worker, type WorkerParts } from '../../work-queue/worker.js';
+import { PAYMENTS, WAITS_FOR } from './payment-work.js';
 import { lookAgainInMs, retryInMs } from './push-retries.js';
 import { AccountPushes, type PayingConnection, type PushTurn } from './reward-push.js';
 
-export interface RewardPusherParts {
-  readonly work: PaymentWork;
+export interface RewardPusherParts extends Pick<WorkerParts, 'presence'> {
+  readonly work: WorkStore;
   readonly tenants: Pick<TenantDirectory, 'read'>;
   readonly connections: Pick<PaymentConnections, 'current'>;
   /** Loaded when it is first needed. */
@@ -30,7 +30,7 @@ export interface RewardPusherParts {
   readonly commands: Commands;
   readonly streams: Pick<ReadableStreams, 'accounts'>;
   readonly names: Pick<KeyedNames, 'accountStream'>;
-  readonly logger: Pick<Logger, 'warn' | 'error'>;
+  readonly logger: Pick<Logger, 'error'>;
   /** What came of a turn of a reward; `failed`: the provider gave no outcome. */
   readonly onTurn?: (turn: SeenPush) => void;
 }
@@ -43,10 +43,26 @@ const AT_ONCE = 32;
 const AT_ONCE_OF_TENANT = 2;
 /** Of a tenant that is suspended or not connected. */
 const PAUSED_MS = 5_000;
-/** Of an account that could not be read or written. */
-const AWAY_MS = 5_000;
 /** Then the rest of an account comes in its next turn: a claim is not for ever. */
 const TURN_MS = 60_000;
+/** All calls for an account end before: then another process may claim it. */
+const LEASE_MS = 180_000;
+
+/** An account that this process works on. */
+interface AccountWork extends Scope {
+  readonly account: AccountRef;
+  /** In a row, with this turn. */
+  readonly attempts: number;
+  readonly retriesParked: boolean;
+}
+
+const workOf = ({ tenant, lane, attempts, payload }: ClaimedWork): AccountWork => ({
+  tenant,
+  mode: MODES.find((mode) => mode === lane) ?? 'live',
+  account: payload['account'] as AccountRef,
+  attempts,
+  retriesParked: payload['retriesParked'] !== undefined,
+});
 
 /**
  * Pays the rewards that the payment provider pays, account by account. The tenants come in turn, so
@@ -54,58 +70,37 @@ const TURN_MS = 60_000;
  * number of processes share the work.
  */
 export class RewardPusher {
-  readonly loop = new WorkLoop({
-    take: () => this.claim(),
-    beside: [],
-    describe: describeFailure,
-  });
-  /** Until when, by the clock of `elapsed`. */
+  readonly worker: Worker;
+  /** Lanes, each until when, by the clock of `elapsed`. */
   private readonly paused = new Map<string, number>();
-  private lastTenant = '';
 
-  constructor(private readonly parts: RewardPusherParts) {}
-
-  private async claim(): Promise<number> {
-    const { underWay } = this.loop;
-    const accounts = AT_ONCE - underWay.length;
-    if (accounts === 0) return 0;
-    for (const [scope, until] of this.paused) if (until <= elapsed()) this.paused.delete(scope);
-    const claimed = await this.parts.work.claim({
-      accounts,
-      ofTenant: AT_ONCE_OF_TENANT,
-      underWay,
-      paused: [...this.paused.keys()],
-      after: this.lastTenant,
+  constructor(private readonly parts: RewardPusherParts) {
+    this.worker = new Worker({
+      store: parts.work,
+      presence: parts.presence,
+      describe: describeFailure,
+      kind: {
+        name: PAYMENTS,
+        atOnce: AT_ONCE,
+        ofTenant: AT_ONCE_OF_TENANT,
+        leaseMs: LEASE_MS,
+        lanes: () => Promise.resolve({ paused: this.pausedLanes() }),
+        perform: (item, signal) => this.turn(workOf(item), signal),
+      },
     });
-    for (const work of claimed) {
-      this.lastTenant = work.tenant;
-      this.loop.carry(this.turn(work), work.tenant);
-    }
-    return claimed.length;
   }
 
-  /** Never rejects: a claim that cannot be released lapses. */
-  private async turn(work: ClaimedWork): Promise<void> {
-    try {
-      const next = await this.nextOf(work).catch((error: unknown): NextWork => {
-        this.loop.failed(error);
-        return { ...postponed(work, AWAY_MS), reason: 'the ledger could not be read or written' };
-      });
-      await this.parts.work.release(work, next);
-    } catch (error) {
-      this.parts.logger.warn({ error: describeFailure(error) }, 'a claim could not be released');
-    }
+  private pausedLanes(): readonly string[] {
+    for (const [lane, until] of this.paused) if (until <= elapsed()) this.paused.delete(lane);
+    return [...this.paused.keys()];
   }
 
-  private async nextOf(work: ClaimedWork): Promise<NextWork> {
+  private async turn(work: AccountWork, signal: AbortSignal): Promise<WorkOutcome> {
     const connection = await this.connectionFor(work);
-    if (connection !== 'unconnected') {
-      const next = await new AccountTurn(this.parts, work, connection).run(this.loop.signal);
-      this.loop.worked();
-      return next;
-    }
-    this.paused.set(scopeKey(work), elapsed() + PAUSED_MS);
-    return { ...postponed(work, 0), reason: WAITS_FOR.connection };
+    if (connection !== 'unconnected')
+      return new AccountTurn(this.parts, work, connection).run(signal);
+    this.paused.set(laneName(work.tenant, work.mode), elapsed() + PAUSED_MS);
+    return { ...POSTPONED, reason: WAITS_FOR.connection, waits: true };
   }
 
   private async connectionFor({
@@ -126,16 +121,7 @@ export class RewardPusher {
   }
 }
 
-const postponed = (
-  { failures, retriesParked }: ClaimedWork,
-  ms: number,
-): Extract<NextWork, { kind: 'later' }> => ({
-  kind: 'later',
-  after: { ms },
-  failures,
-  reason: null,
-  retriesParked,
-});
+const POSTPONED = { kind: 'again', after: { ms: 0 }, reason: null, isPostponed: true } as const;
 
 /** All that is due of one account, one call after the other. */
 class AccountTurn {
@@ -148,18 +134,18 @@ class AccountTurn {
 
   constructor(
     private readonly parts: RewardPusherParts,
-    private readonly work: ClaimedWork,
+    private readonly work: AccountWork,
     connection: PayingConnection,
   ) {
     this.pushes = new AccountPushes(parts, work, work.account, connection);
   }
 
-  async run(signal: AbortSignal): Promise<NextWork> {
+  async run(signal: AbortSignal): Promise<WorkOutcome> {
     const began = elapsed();
     for (;;) {
       const { reward, nextAt } = await this.due();
       if (reward === undefined) return this.next(nextAt);
-      if (signal.aborted || elapsed() - began > TURN_MS) return postponed(this.work, 0);
+      if (signal.aborted || elapsed() - began > TURN_MS) return POSTPONED;
       this.had.add(reward.rewardId);
       await this.push(reward);
     }
@@ -201,20 +187,17 @@ class AccountTurn {
     );
   }
 
-  private next(nextAt: number | null): NextWork {
-    const { retriesParked } = this.work;
-    const failures = this.work.failures + 1;
-    const later = { kind: 'later', failures, retriesParked: false } as const;
-    if (this.failure !== undefined)
-      return {
-        ...later,
-        after: { ms: retryInMs(failures) },
-        reason: this.failure.message,
-        retriesParked,
-      };
+  private next(nextAt: number | null): WorkOutcome {
+    const { attempts, account } = this.work;
+    if (this.failure !== undefined) {
+      const reason = this.failure.message;
+      return { kind: 'again', after: { ms: retryInMs(attempts) }, reason };
+    }
+    // Refused rewards were tried again.
+    const later = { kind: 'again', payload: { account }, waits: true } as const;
     if (this.waits)
-      return { ...later, after: { ms: lookAgainInMs(failures) }, reason: WAITS_FOR.subscription };
-    if (nextAt !== null) return { ...later, after: { at: nextAt }, failures: 0, reason: null };
-    return { kind: 'none' };
+      return { ...later, after: { ms: lookAgainInMs(attempts) }, reason: WAITS_FOR.subscription };
+    if (nextAt !== null) return { ...later, after: { at: nextAt }, attempts: 0, reason: null };
+    return { kind: 'done' };
   }
 }

@@ -1,0 +1,399 @@
+import { sql } from 'kysely';
+import type { Pool } from 'pg';
+import { ProcessPresence } from '../postgres/process-presence.js';
+import {
+  anyOf,
+  boundTo,
+  compiledOnce,
+  fetchRow,
+  fetchRows,
+  run,
+  type Connection,
+  type Given,
+} from '../postgres/statements.js';
+
+/** The rows of `ledger.work_items`: what is to be done, of every kind. */
+
+/** Ids of the ledger. Nothing that identifies a person. */
+export type WorkPayload = Readonly<Record<string, string>>;
+
+/** Work that is to be done once, or again until it is. */
+export interface NewWork {
+  readonly kind: string;
+  /** Within the kind: an item that is there is due anew. */
+  readonly id: string;
+  /** Empty: of none. */
+  readonly tenant: string;
+  /** Items of a tenant that share a bound. */
+  readonly lane?: string;
+  /** Epoch milliseconds; without one: now, by the clock of the database. */
+  readonly dueAt?: number | null;
+  readonly payload: WorkPayload;
+}
+
+/** What becomes of an item that is there: replaced, due as soon as either says, or left alone. */
+export type AddedAs = 'replacement' | 'earlier' | 'missing';
+
+/** An item that this process works on. */
+export interface ClaimedWork {
+  readonly id: string;
+  readonly tenant: string;
+  readonly lane: string;
+  /** With this one. */
+  readonly attempts: number;
+  readonly payload: WorkPayload;
+  /** By how much it is late, milliseconds: since it was due last, and since it was due first. */
+  readonly lateMs: number;
+  readonly waitingMs: number;
+  readonly woken: bigint;
+  /** Names the claim. */
+  readonly claimedUntil: string;
+}
+
+/** What came of an attempt. */
+export type WorkOutcome =
+  | { readonly kind: 'done' }
+  | {
+      readonly kind: 'again';
+      /** Milliseconds, or the time of a date in epoch milliseconds. */
+      readonly after: { readonly ms: number } | { readonly at: number };
+      /** Ids and codes: it is shown to operators. */
+      readonly reason: string | null;
+      /** For no fault of its own: the claim does not count. */
+      readonly isPostponed?: boolean;
+      /** It waits for others until then: before, it is not late. */
+      readonly waits?: boolean;
+      /** Those before that count; undefined: all. */
+      readonly attempts?: number;
+      readonly payload?: WorkPayload;
+    }
+  /** It is not tried again by itself. */
+  | { readonly kind: 'dead'; readonly reason: string };
+
+export interface SettledWork {
+  readonly item: ClaimedWork;
+  readonly outcome: WorkOutcome;
+}
+
+/** What a process may claim of a kind. */
+export interface WorkRoom {
+  readonly kind: string;
+  readonly process: number;
+  readonly items: number;
+  /** Concurrently in this process. */
+  readonly ofTenant: number;
+  /** Concurrently in all processes. */
+  readonly ofLane: number;
+  /** The tenant of each item that this process works on. */
+  readonly underWay: readonly string[];
+  /** Lanes that are left out, as `laneName` names them. */
+  readonly paused: readonly string[];
+  /** Lanes of one item at a time. */
+  readonly narrow: readonly string[];
+  /** Tenants after this one come first. */
+  readonly after: string;
+  readonly leaseMs: number;
+}
+
+export const laneName = (tenant: string, lane: string): string => `${tenant} ${lane}`;
+
+/** Who works on a kind, and on what. */
+export interface WorkHands {
+  readonly kind: string;
+  readonly process: number;
+  /** The items that this process works on. */
+  readonly ids: readonly string[];
+  /** Processes that were gone a moment ago. */
+  readonly missed: readonly number[];
+}
+
+/** Adds work, within the caller's transaction. Harmless when repeated. */
+export async function addWork(
+  db: Connection,
+  work: readonly NewWork[],
+  as: AddedAs = 'earlier',
+): Promise<void> {
+  if (work.length === 0) return;
+  const rows = work.map(({ dueAt = null, ...item }) => ({
+    ...item,
+    dueAt: dueAt === null ? null : new Date(dueAt).toISOString(),
+  }));
+  await run(db, ADDED({ rows: JSON.stringify(rows), as }));
+}
+
+// An item that a process works on keeps its claim, and is due anew after that.
+const ADDED = compiledOnce(
+  'work_items.add',
+  ({ rows, as }: Given<{ rows: string; as: AddedAs }>) => {
+    const isReplaced = sql`${as}::text = 'replacement'`;
+    const isNew = sql`(${isReplaced} or w.given_up_at is not null)`;
+    return sql`
+      insert into ledger.work_items as w
+        (kind, id, tenant, lane, due_at, waiting_since, payload)
+      select kind, id, tenant, coalesce(lane, ''), coalesce("dueAt", now()),
+        coalesce("dueAt", now()), payload
+      from jsonb_to_recordset(${rows}::jsonb) as given (
+        kind text, id text, tenant text, lane text, "dueAt" timestamptz, payload jsonb
+      )
+      order by kind, id
+      on conflict (kind, id) do update
+      set lane = case when ${isReplaced} then excluded.lane else w.lane end,
+        due_at = case when ${isNew} then excluded.due_at
+          else least(w.due_at, excluded.due_at) end,
+        waiting_since = case when ${isNew} then excluded.due_at
+          else least(w.waiting_since, excluded.due_at) end,
+        payload = case when ${isReplaced} then excluded.payload
+          else w.payload || excluded.payload end,
+        attempts = case when ${isNew} then 0 else w.attempts end, woken = w.woken + 1,
+        given_up_at = null, reason = null
+      where ${as}::text <> 'missing'`;
+  },
+);
+
+const IS_OPEN = sql`claimed_by is null and given_up_at is null`;
+
+/** Whether there may be something to claim: to look costs less than an empty claim. */
+export async function isAnyDue(db: Connection, kind: string): Promise<boolean> {
+  return (await fetchRow(db, ANY_DUE({ kind })))?.isDue ?? false;
+}
+
+const ANY_DUE = compiledOnce(
+  'work_items.any_due',
+  ({ kind }: Given<{ kind: string }>) => sql<{ isDue: boolean }>`
+    select exists (
+      select from ledger.work_items where kind = ${kind} and ${IS_OPEN} and due_at <= now()
+    ) as "isDue"`,
+);
+
+/**
+ * Claims due items. The lanes of all tenants are visited by the index, whatever waits in each; the
+ * tenant with the fewest items under way comes first. A claim ends with its time, or with its
+ * process. @throws while the database is unavailable.
+ */
+export function claimWork(db: Connection, room: WorkRoom): Promise<ClaimedWork[]> {
+  return fetchRows(db, CLAIMED({ ...room }));
+}
+
+const CLAIMED = compiledOnce(
+  'work_items.claim',
+  (room: Given<WorkRoom>) => sql<ClaimedWork>`
+    with recursive lanes (tenant, lane) as (
+      (select tenant, lane from ledger.work_items where kind = ${room.kind} and ${IS_OPEN}
+        order by tenant, lane limit 1)
+      union all
+      select next.tenant, next.lane from lanes l cross join lateral (
+        select tenant, lane from ledger.work_items
+        where kind = ${room.kind} and ${IS_OPEN} and (tenant, lane) > (l.tenant, l.lane)
+        order by tenant, lane limit 1
+      ) next
+    ), busy as materialized (
+      select tenant, lane, count(*) as items from ledger.work_items
+      where kind = ${room.kind} and claimed_by is not null group by tenant, lane
+    ), mine as materialized (
+      select tenant, count(*) as items from unnest(${room.underWay}::text[]) as one (tenant)
+      group by tenant
+    ), due as (
+      select d.id, l.tenant, coalesce(m.items, 0)
+        + row_number() over (partition by l.tenant order by d.place, d.due_at) as place
+      from lanes l
+      left join busy b on b.tenant = l.tenant and b.lane = l.lane
+      left join mine m on m.tenant = l.tenant
+      cross join lateral (
+        select id, due_at, row_number() over (order by due_at) as place from (
+          select id, due_at from ledger.work_items
+          where kind = ${room.kind} and tenant = l.tenant and lane = l.lane and ${IS_OPEN}
+            and due_at <= now()
+          order by due_at
+          limit greatest(0, least(${room.ofTenant}::integer, ${room.items}::integer,
+            case when l.tenant || ' ' || l.lane = any(${room.narrow}::text[]) then 1
+              else ${room.ofLane}::integer end - coalesce(b.items, 0)))
+        ) first
+      ) d
+      where l.tenant || ' ' || l.lane <> all(${room.paused}::text[])
+    ), chosen as materialized (
+      select id from due where place <= ${room.ofTenant}::integer
+      order by place, tenant <= ${room.after}, tenant limit ${room.items}::integer
+    ), locked as materialized (
+      select id, due_at from ledger.work_items
+      where kind = ${room.kind} and id in (select id from chosen) and ${IS_OPEN}
+        and due_at <= now()
+      for update skip locked
+    )
+    update ledger.work_items w
+    set claimed_by = ${room.process}, claimed_at = now(), attempts = attempts + 1,
+      claimed_until = now() + ${room.leaseMs}::double precision * interval '1 millisecond'
+    from locked where w.kind = ${room.kind} and w.id = locked.id
+    returning w.id, w.tenant, w.lane, w.attempts, w.payload, w.woken,
+      (extract(epoch from now() - locked.due_at) * 1000)::double precision as "lateMs",
+      (extract(epoch from now() - w.waiting_since) * 1000)::double precision as "waitingMs",
+      w.claimed_until::text as "claimedUntil"`,
+);
+
+/**
+ * Ends claims by what came of them. A claim that has lapsed changes nothing; an item that was added
+ * again meanwhile is due as it was added.
+ */
+export async function settleWork(
+  db: Connection,
+  { kind, process }: Pick<WorkHands, 'kind' | 'process'>,
+  settled: readonly SettledWork[],
+): Promise<void> {
+  const ids = settled.map(({ item }) => item.id);
+  const rows = JSON.stringify(settled.map(settledRow));
+  await run(db, SETTLED({ kind, process, ids, rows }));
+}
+
+function settledRow({ item, outcome }: SettledWork): Readonly<Record<string, unknown>> {
+  const { id, claimedUntil, woken } = item;
+  const claim = { id, claimedUntil, woken: String(woken), kind: outcome.kind };
+  if (outcome.kind !== 'again') return { ...claim, attempts: item.attempts, ...outcome };
+  const { after, isPostponed = false, attempts = item.attempts, ...rest } = outcome;
+  return {
+    ...claim,
+    ...rest,
+    attempts: isPostponed ? item.attempts - 1 : attempts,
+    ...('ms' in after ? { inMs: after.ms } : { at: new Date(after.at).toISOString() }),
+  };
+}
+
+interface Settling {
+  readonly kind: string;
+  readonly process: number;
+  readonly ids: readonly string[];
+  readonly rows: string;
+}
+
+// The planner knows how many are in an array.
+const SETTLED = compiledOnce(
+  'work_items.settle',
+  ({ kind, process, ids, rows }: Given<Settling>) => sql`
+    with given as materialized (
+      select * from jsonb_to_recordset(${rows}::jsonb) as given (
+        id text, "claimedUntil" timestamptz, woken bigint, kind text, "inMs" double precision,
+        at timestamptz, reason text, attempts integer, payload jsonb, waits boolean
+      )
+    ), claims as materialized (
+      select w.id, g.kind, g.reason, g.attempts, g.payload, w.woken <> g.woken as is_woken,
+        coalesce(g.at, now() + g."inMs" * interval '1 millisecond') as due_at, g.waits
+      from ledger.work_items w join given g on g.id = w.id
+      where w.kind = ${kind} and w.id = any(${ids}::text[]) and w.claimed_by = ${process}
+        and w.claimed_until = g."claimedUntil"
+      for update of w
+    ), done as (
+      delete from ledger.work_items w using claims c
+      where w.kind = ${kind} and w.id = any(${ids}::text[]) and w.id = c.id and c.kind = 'done'
+        and not c.is_woken
+    )
+    update ledger.work_items w
+    set claimed_by = null, claimed_at = null, claimed_until = null,
+      due_at = case when c.is_woken then w.due_at else coalesce(c.due_at, w.due_at) end,
+      waiting_since = case when c.is_woken and c.kind = 'done' then greatest(now(), w.due_at)
+        when c.waits and not c.is_woken then c.due_at else w.waiting_since end,
+      attempts = case when not c.is_woken then c.attempts when c.kind = 'done' then 0
+        else least(w.attempts, c.attempts) end,
+      payload = case when c.is_woken then w.payload else coalesce(c.payload, w.payload) end,
+      reason = c.reason,
+      given_up_at = case when c.kind = 'dead' and not c.is_woken then now() end
+    from claims c
+    where w.kind = ${kind} and w.id = any(${ids}::text[]) and w.id = c.id
+      and (c.kind <> 'done' or c.is_woken)`,
+);
+
+/** A claim whose answer was lost has no worker. */
+const ANSWERED_WITHIN = sql`interval '10 s'`;
+
+/**
+ * Ends claims without a worker: of processes that are gone now and were a moment ago, of this
+ * process when it does not have the item, and those that lapsed.
+ * @returns processes that are gone, for the next call.
+ */
+export async function releaseOrphans(
+  db: Connection,
+  { kind, process, ids, missed }: WorkHands,
+): Promise<readonly number[]> {
+  const rows = await fetchRows(
+    db,
+    sql<{ process: number }>`
+      with processes as materialized (
+        select distinct claimed_by as process from ledger.work_items
+        where kind = ${kind} and claimed_by <> ${process}
+      )
+      select process from processes where ${ProcessPresence.isGone(sql`process`)}`,
+  );
+  const gone = rows.map((row) => row.process);
+  const dead = gone.filter((one) => missed.includes(one));
+  await run(
+    db,
+    sql`
+      update ledger.work_items
+      set claimed_by = null, claimed_at = null, claimed_until = null
+      where kind = ${kind} and claimed_by is not null and (claimed_until < now()
+        or claimed_by = ${anyOf(dead)}
+        or (claimed_by = ${process} and claimed_at < now() - ${ANSWERED_WITHIN}
+          and id <> all(${ids}::text[])))`,
+  );
+  return gone;
+}
+
+/** An item that is there is due now, and anew. */
+export async function wakeWork(
+  db: Connection,
+  { kind, id }: Pick<NewWork, 'kind' | 'id'>,
+): Promise<void> {
+  await run(
+    db,
+    sql`
+      update ledger.work_items
+      set due_at = least(due_at, now()), waiting_since = least(waiting_since, now()),
+        woken = woken + 1
+      where kind = ${kind} and id = ${id}`,
+  );
+}
+
+/** The queue of one database. */
+export const workStore = (db: Connection) =>
+  boundTo(db, {
+    add: addWork,
+    wake: wakeWork,
+    isAnyDue,
+    claim: claimWork,
+    settle: settleWork,
+    releaseOrphans,
+  });
+
+export type WorkStore = ReturnType<typeof workStore>;
+
+/** Work of a kind in all processes. Each count ends at `COUNTED_MAX`. */
+export interface WorkFigures {
+  /** Could be worked on now. */
+  readonly due: number;
+  readonly running: number;
+  /** None of them is tried again by itself. */
+  readonly givenUp: number;
+  /** How long the oldest due one has waited; 0 without any. */
+  readonly oldestDueSeconds: number;
+}
+
+/** A queue that is deeper needs an operator, however much deeper. */
+const COUNTED_MAX = 10_000;
+
+/** @throws while the database is unavailable. */
+export async function workFigures(pool: Pick<Pool, 'query'>, kind: string): Promise<WorkFigures> {
+  const row = await fetchRow(
+    pool,
+    sql<WorkFigures>`
+      select due.count::int as due, running.count::int as running, dead.count::int as "givenUp",
+        coalesce(extract(epoch from now() - due.oldest), 0)::float8 as "oldestDueSeconds"
+      from (select count(*) as count, min(due_at) as oldest from (
+          select due_at from ledger.work_items
+          where kind = ${kind} and ${IS_OPEN} and due_at <= now()
+          order by due_at limit ${COUNTED_MAX}) as waiting) as due,
+        (select count(*) as count from (
+          select from ledger.work_items where kind = ${kind} and claimed_by is not null
+          limit ${COUNTED_MAX}) as claimed) as running,
+        (select count(*) as count from (
+          select from ledger.work_items where kind = ${kind} and given_up_at is not null
+          limit ${COUNTED_MAX}) as failed) as dead`,
+  );
+  return row ?? { due: 0, running: 0, givenUp: 0, oldestDueSeconds: 0 };
+}
