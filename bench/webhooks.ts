@@ -205,9 +205,7 @@ async function sendAll(
   );
   const count = each * TENANTS * ENDPOINTS;
   while (((await pool.query(waiting)).rowCount ?? 0) < count) await delay(100);
-  await pool.query(
-    `update ledger.webhook_endpoints set pause_until = null, due_at = now() where ${isNotDead}`,
-  );
+  await pool.query(`update ledger.webhook_endpoints set pause_until = null where ${isNotDead}`);
   let mostMb = 0;
   const arrived = await receiver.take(count, async () => {
     mostMb = Math.max(mostMb, await residentMb(await service.pid()));
@@ -219,15 +217,18 @@ async function sendAll(
 /** Deliveries to an endpoint that fails: all are due. */
 async function putWaiting({ pool }: Core): Promise<void> {
   await pool.query(
-    `insert into ledger.webhook_endpoints (tenant, mode, endpoint_id, state, failures, due_at, pause_until)
-     values ('tenant-0', 'live', 'dead', 'ACTIVE', 10, now(), now() + interval '1 hour')`,
+    `insert into ledger.webhook_endpoints (tenant, mode, endpoint_id, state, failures, pause_until)
+     values ('tenant-0', 'live', 'dead', 'ACTIVE', 10, now() + interval '1 hour')`,
   );
   for (let left = WAITING; left > 0; left -= 50_000)
     await pool.query(
-      `insert into ledger.webhook_deliveries
-         (id, tenant, mode, endpoint_id, webhook_id, type, subject, created, next_attempt_at)
-       select gen_random_uuid(), 'tenant-0', 'live', 'dead', gen_random_uuid(), 'test', '{}', now(), now()
-       from generate_series(1, $1)`,
+      `with put as (
+         insert into ledger.webhook_deliveries
+           (id, tenant, mode, endpoint_id, webhook_id, type, subject, created, next_attempt_at)
+         select gen_random_uuid(), 'tenant-0', 'live', 'dead', gen_random_uuid(), 'test', '{}', now(), now()
+         from generate_series(1, $1) returning id)
+       insert into ledger.work_items (kind, id, tenant, lane, due_at, waiting_since)
+       select 'webhook', id::text, 'tenant-0', 'live dead', now(), now() from put`,
       [Math.min(left, 50_000)],
     );
 }

@@ -212,7 +212,7 @@ export class ServiceReadiness implements ReadinessProbe {
         this.guarded(() => paymentsHealth(payments)),
       ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
-    const sender = sending(webhooks.sender);
+    const sender = sending(webhooks.sender.worker);
     const followers = {
       ...projections,
       policies: reactions,

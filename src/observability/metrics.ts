@@ -314,7 +314,7 @@ const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
   {
     name: 'ledger_webhook_sender_still_seconds',
     help: 'How long this process could not read which webhooks are due, or make their bodies',
-    set: stillOf(({ webhooks }) => webhooks.sender),
+    set: stillOf(({ webhooks }) => webhooks.sender.worker),
   },
   {
     name: 'ledger_webhooks_waiting',

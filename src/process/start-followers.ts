@@ -128,7 +128,7 @@ function webhooksOf(
   { stores, address, metrics }: FollowersParts,
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
 ) {
-  const { core, background: pool } = stores;
+  const { core, background: pool, presence } = stores;
   const { log, codec, names, streams, tenants, webhooks: subscriptions } = core;
   const publicUrl = (): string => config.publicUrl ?? address.url;
   const guard = new EndpointGuard({ allowed: config.webhookAllowCidrs });
@@ -141,10 +141,10 @@ function webhooksOf(
     keys: new SigningKeys(pool, core.webhookKeysSealer),
     post,
     answers: core.webhookAnswers,
-    logger,
+    presence,
     onAttempt: metrics.observe.webhooks,
   });
-  const look = (): void => sender.loop.look();
+  const look = (): void => sender.worker.loop.look();
   const follower = new AnnouncementsHandler({
     store: postgresAnnouncementsStore(pool),
     log,
@@ -270,7 +270,7 @@ export async function prepareFollowers(
   onStop(() => retries.stop());
   onStop(() => policies.stop());
   onStop(() => webhooks.post.close());
-  onStop(() => webhooks.sender.stop());
+  onStop(() => webhooks.sender.worker.stop());
   onStop(() => mails?.sender.worker.stop());
 }
 
@@ -286,7 +286,7 @@ export function startFollowing(
     if (roles.has('projector') || roles.has('worker')) follower.start();
     if (!roles.has('worker')) return;
     policies.start();
-    webhooks.sender.loop.start();
+    webhooks.sender.worker.loop.start();
     mails?.sender.worker.loop.start();
   });
   onStop(() => waiting.abort());

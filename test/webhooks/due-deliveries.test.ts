@@ -6,18 +6,29 @@ import {
   putDeliveries,
   putEndpoints,
   waitingDeliveries,
+  WEBHOOKS,
   type NewDelivery,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
 import {
-  claimDue,
-  isAnyDue,
-  type ClaimedDelivery,
+  dueDeliveries,
+  endpointLanes,
+  type DueDelivery,
 } from '../../src/webhooks/deliveries/due-deliveries.js';
-import { recordEnded, type Attempt } from '../../src/webhooks/deliveries/ended-claims.js';
+import {
+  nextInMs,
+  recordEnded,
+  type Attempt,
+  type EndedClaim,
+} from '../../src/webhooks/deliveries/ended-claims.js';
 import { resend, waitingAndDead } from '../../src/webhooks/deliveries/shown-deliveries.js';
+import {
+  claimWork,
+  isAnyDue,
+  settleWork,
+  type ClaimedWork,
+} from '../../src/work-queue/work-items.js';
 import { clockMovedBy } from '../support/clock-of-process.js';
 import { useDatabase } from '../support/database.js';
-import { eventually } from '../support/embedded.js';
 
 /** What is claimed, and what is recorded of claims, by SQL alone. */
 
@@ -37,7 +48,12 @@ async function endpoint(endpointId: string, tenant = 'acme'): Promise<void> {
   );
 }
 
-const put = (count: number, endpointId: string, tenant = 'acme'): Promise<void> =>
+const put = (
+  count: number,
+  endpointId: string,
+  tenant = 'acme',
+  event: NewDelivery['event'] = { stream: 's', revision: 0n, eventId: randomUUID() },
+): Promise<void> =>
   putDeliveries(
     pool,
     Array.from({ length: count }, (): NewDelivery => ({
@@ -48,35 +64,57 @@ const put = (count: number, endpointId: string, tenant = 'acme'): Promise<void> 
       webhookId: randomUUID(),
       type: 'test',
       subject: {},
-      event: null,
+      event,
       created: Date.now(),
     })),
   );
 
-const claim = ({ deliveries = 100, ofTenant = 100 } = {}) => {
-  const taken = new Map<string, number>();
-  const take = (tenant: string): boolean => {
-    const before = taken.get(tenant) ?? 0;
-    taken.set(tenant, before + 1);
-    return before < ofTenant;
-  };
-  return claimDue(pool, { deliveries, fullTenants: [], take });
+type Claimed = DueDelivery & { readonly item: ClaimedWork };
+
+const claim = async ({ items = 100, ofTenant = 100, on = pool } = {}): Promise<
+  readonly Claimed[]
+> => {
+  const limits = { items, ofTenant, ofLane: 10, underWay: [], after: '', leaseMs: 30_000 };
+  const room = { kind: WEBHOOKS, process: 1, ...limits, ...(await endpointLanes(on)) };
+  const claimed = await claimWork(on, room);
+  const found = await dueDeliveries(
+    on,
+    claimed.map(({ id }) => id),
+  );
+  return claimed.flatMap((item) => {
+    const delivery = found.get(item.id);
+    return delivery ? [{ ...delivery, item }] : [];
+  });
 };
 
-const attempt = (status: number | null, ms = 1): Attempt => ({
+/** As the sender records it, and ends the claims. */
+async function end(claims: readonly (EndedClaim & { delivery: Claimed })[], on = pool) {
+  const ended = claims.map((one) => ({ ...one, next: nextInMs(one) }));
+  await recordEnded(on, ended);
+  await settleWork(
+    on,
+    { kind: WEBHOOKS, process: 1 },
+    ended.map(({ delivery: { item }, next }) => ({
+      item,
+      outcome:
+        next === null ? { kind: 'done' } : { kind: 'again', after: { ms: next }, reason: null },
+    })),
+  );
+}
+
+const attempt = (status: number | null): Attempt => ({
   at: Date.now(),
-  ms,
+  ms: 1,
   status,
   reason: status === null ? 'refused' : null,
   retryAfterMs: null,
   beginning: null,
   people: [],
 });
-const record = (claims: readonly ClaimedDelivery[], status: number | null, ms?: number) =>
-  recordEnded(
-    pool,
-    claims.map((delivery) => ({ kind: 'attempted', delivery, attempt: attempt(status, ms) })),
-  );
+const attempted = (delivery: Claimed, status: number | null) =>
+  ({ kind: 'attempted', delivery, attempt: attempt(status) }) as const;
+const record = (claims: readonly Claimed[], status: number | null) =>
+  end(claims.map((delivery) => attempted(delivery, status)));
 
 const endpointNow = async (endpointId: string) =>
   (
@@ -89,102 +127,24 @@ const endpointNow = async (endpointId: string) =>
 
 /** The time of retries and pauses comes. */
 async function later(): Promise<void> {
-  await pool.query(
-    "update ledger.webhook_deliveries set next_attempt_at = now() where state = 'PENDING' and leased_until is null",
-  );
-  await pool.query(
-    'update ledger.webhook_endpoints set pause_until = null, due_at = least(due_at, now())',
-  );
+  await pool.query('update ledger.work_items set due_at = now() where claimed_by is null');
+  await pool.query('update ledger.webhook_endpoints set pause_until = null');
 }
 
-const byEndpoint = (claims: readonly ClaimedDelivery[]): Readonly<Record<string, number>> => {
+const byEndpoint = (claims: readonly Claimed[]): Readonly<Record<string, number>> => {
   const counts: Record<string, number> = {};
   for (const { endpointId } of claims) counts[endpointId] = (counts[endpointId] ?? 0) + 1;
   return counts;
 };
 
-test('what is announced to a full endpoint is claimed once one of its attempts is recorded', async () => {
-  await endpoint('a');
-  await put(10, 'a');
-  const first = await claim();
-  expect(first).toHaveLength(10);
-  // None is left: the next one finds it full.
-  await put(1, 'a');
-  expect(await claim()).toEqual([]);
-  await put(1, 'a');
-  expect(await isAnyDue(pool)).toBe(false);
-  await record(first.slice(0, 1), 200);
-  expect(await claim()).toHaveLength(1);
-  await put(1, 'a');
-  expect(await isAnyDue(pool)).toBe(false);
-  await record(first.slice(1), 200);
-  expect(await claim()).toHaveLength(2);
-  // There is room now, and nothing waits.
-  await put(1, 'a');
-  expect(await isAnyDue(pool)).toBe(true);
-});
-
-test('what is announced while a claim finds nothing more makes the endpoint due', async () => {
-  await endpoint('a');
-  await put(1, 'a');
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    await client.query('update ledger.webhook_endpoints set due_at = null');
-    const announced = put(1, 'a');
-    await eventually(async () => {
-      const { rowCount } = await pool.query(
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      );
-      return rowCount === 1;
-    });
-    await client.query('commit');
-    await announced;
-  } finally {
-    client.release();
-  }
-  expect(await isAnyDue(pool)).toBe(true);
-});
-
-test('the room in all and that of a tenant are shared out', async () => {
-  for (const name of ['a', 'b']) await endpoint(name);
-  await endpoint('other', 'initech');
-  await put(20, 'a');
-  await put(20, 'b');
-  await put(20, 'other', 'initech');
-  expect(byEndpoint(await claim({ ofTenant: 12 }))).toEqual({ a: 10, b: 2, other: 10 });
-  expect(byEndpoint(await claim({ deliveries: 5 }))).toEqual({ b: 5 });
-  expect(byEndpoint(await claim())).toEqual({ b: 3 });
-});
-
-test('what is dropped makes room at once', async () => {
-  await endpoint('a');
-  await put(12, 'a');
-  const claims = await claim();
-  await recordEnded(
-    pool,
-    claims.map((delivery) => ({ kind: 'dropped', delivery })),
-  );
-  expect(await claim()).toHaveLength(2);
-  const { rows } = await pool.query('select from ledger.webhook_deliveries');
-  expect(rows).toHaveLength(2);
-});
-
 test('attempts that are recorded together count as one after the other', async () => {
   for (const name of ['fails', 'recovers']) await endpoint(name);
   for (const name of ['fails', 'recovers']) await put(4, name);
   const claims = await claim();
-  const of = (name: string): readonly ClaimedDelivery[] =>
+  const of = (name: string): readonly Claimed[] =>
     claims.filter(({ endpointId }) => endpointId === name);
   await record(of('fails'), 500);
-  await recordEnded(
-    pool,
-    [500, 500, 200, null].map((status, n) => ({
-      kind: 'attempted',
-      delivery: of('recovers')[n]!,
-      attempt: attempt(status),
-    })),
-  );
+  await end([500, 500, 200, null].map((status, n) => attempted(of('recovers')[n]!, status)));
   expect(await endpointNow('fails')).toEqual({ failures: 4, paused: true });
   expect(await endpointNow('recovers')).toEqual({ failures: 1, paused: false });
   await later();
@@ -192,46 +152,28 @@ test('attempts that are recorded together count as one after the other', async (
   expect(byEndpoint(await claim())).toEqual({ fails: 1, recovers: 3 });
 });
 
-test('an endpoint is due again behind its attempts only when something waits', async () => {
-  for (const name of ['done', 'more', 'fails']) await endpoint(name);
-  await put(10, 'done');
-  await put(11, 'more');
-  await put(1, 'fails');
-  const claims = await claim();
-  expect(byEndpoint(claims)).toEqual({ done: 10, more: 10, fails: 1 });
-  const of = (name: string) => claims.filter(({ endpointId }) => endpointId === name);
-  await record(of('done').slice(1), 200);
-  await record(of('fails'), 500);
-  // One is under way, and one waits for its retry.
-  expect(await isAnyDue(pool)).toBe(false);
-  await record(of('done').slice(0, 1), 200);
-  expect(await isAnyDue(pool)).toBe(false);
-  await record(of('more').slice(0, 1), 200);
-  expect(byEndpoint(await claim())).toEqual({ more: 1 });
-  await later();
-  expect(byEndpoint(await claim())).toEqual({ fails: 1 });
-});
-
-test('a claim that lapsed and was taken over records a success, and no failure', async () => {
+test('a claim that lapsed and was taken over records a success, and no second failure', async () => {
   await endpoint('a');
   await put(2, 'a');
   const claims = await claim();
-  await pool.query(
-    `update ledger.webhook_deliveries
-     set leased_until = leased_until - interval '61 s', next_attempt_at = now()`,
-  );
-  await pool.query('update ledger.webhook_endpoints set due_at = now()');
+  await pool.query('update ledger.work_items set claimed_by = null');
   const again = await claim();
   expect(again).toHaveLength(2);
+  await record(
+    again.filter(({ id }) => id === claims[1]?.id),
+    500,
+  );
   await record(claims.slice(0, 1), 200);
   await record(claims.slice(1), 500);
-  const { rows } = await pool.query<{ state: string; leased: boolean }>(
-    'select state, leased_until is not null as leased from ledger.webhook_deliveries order by state',
+  const { rows } = await pool.query(
+    'select state, attempts from ledger.webhook_deliveries order by state',
   );
   expect(rows).toEqual([
-    { state: 'DELIVERED', leased: false },
-    { state: 'PENDING', leased: true },
+    { state: 'DELIVERED', attempts: 1 },
+    { state: 'PENDING', attempts: 1 },
   ]);
+  // The item of the one that was delivered is worked on no more.
+  expect(await dueDeliveries(pool, [claims[0]!.id])).toEqual(new Map());
 });
 
 test('what is kept for a disabled endpoint does not wait to be sent, until it is enabled', async () => {
@@ -270,30 +212,24 @@ test('what could be sent and is not counts, unless its endpoint or tenant makes 
   expect(await unsent()).toBe(false);
   const ago = () =>
     pool.query(
-      `update ledger.webhook_endpoints set due_at = now() - interval '1 min',
-         pause_until = pause_until - interval '1 min'`,
+      `update ledger.work_items set due_at = now() - interval '1 min' where claimed_by is null`,
     );
   await ago();
   expect(await unsent()).toBe(true);
-  const first = await claim({ ofTenant: 1 });
-  await ago();
+  await claim({ ofTenant: 1 });
   // It is busy.
   expect(await unsent()).toBe(false);
   await endpoint('b');
   await put(1, 'b');
   await ago();
   expect(await unsent()).toBe(true);
-  await record(first, 200);
-  await put(20, 'a');
   for (const name of ['c', 'd']) {
     await endpoint(name);
     await put(10, name);
-    await pool.query('update ledger.webhook_endpoints set due_at = null where endpoint_id = $1', [
-      'b',
-    ]);
-    await claim();
   }
-  await ago();
+  await pool.query(
+    `update ledger.work_items set claimed_by = 1 where lane like any (array['live c%', 'live d%'])`,
+  );
   // Its tenant has many under way.
   expect(await unsent()).toBe(false);
   await endpoint('other', 'initech');
@@ -306,13 +242,32 @@ test('what could be sent and is not counts, unless its endpoint or tenant makes 
   expect(await unsent()).toBe(false);
 });
 
-test('something is due where it can be claimed', async () => {
-  expect(await isAnyDue(pool)).toBe(false);
+test('a test and a resend of one delivery do not wait for what a failing endpoint was sent before', async () => {
   await endpoint('a');
-  await put(1, 'a');
-  expect(await isAnyDue(pool)).toBe(true);
-  await claim();
-  expect(await isAnyDue(pool)).toBe(false);
+  await put(180, 'a');
+  await record(await claim(), 500);
+  expect(await endpointNow('a')).toEqual({ failures: 10, paused: true });
+  await pool.query('update ledger.work_items set due_at = now()');
+  expect(await claim()).toEqual([]);
+  await put(1, 'a', 'acme', null);
+  const test = await claim();
+  expect(test).toMatchObject([{ event: null }]);
+  const { rows } = await pool.query<{ id: string }>(
+    'select id from ledger.webhook_deliveries where attempts = 0 and event_id is not null limit 1',
+  );
+  const id = String(rows[0]?.id);
+  const scope = { tenant: 'acme', mode: 'live' } as const;
+  await pool.query(
+    `update ledger.webhook_deliveries set next_attempt_at = now() + interval '1 h' where id = $1`,
+    [id],
+  );
+  expect(await resend(pool, scope, { endpointId: 'a', id })).toBe(1);
+  await pool.query("update ledger.webhook_endpoints set pause_until = now() + interval '30 s'");
+  expect(await claim()).toMatchObject([{ id }]);
+  // One that is paused is probed by one at a time, after its pause.
+  await pool.query('update ledger.webhook_endpoints set pause_until = null');
+  expect(await claim()).toHaveLength(1);
+  expect(await claim()).toEqual([]);
 });
 
 test('a postponed delivery is no attempt, and its endpoint is left alone', async () => {
@@ -320,7 +275,7 @@ test('a postponed delivery is no attempt, and its endpoint is left alone', async
   await put(1, 'a');
   const [delivery] = await claim();
   const postponed = { notFor: 60_000, endpoint: true };
-  await recordEnded(pool, [{ kind: 'postponed', delivery: delivery!, postponed }]);
+  await end([{ kind: 'postponed', delivery: delivery!, postponed }]);
   expect(await endpointNow('a')).toEqual({ failures: 0, paused: true });
   expect(await claim()).toEqual([]);
   await later();
@@ -349,7 +304,6 @@ describe('a retry', () => {
 
   const failOnce = async (): Promise<void> => {
     await later();
-    await pool.query("update ledger.webhook_endpoints set due_at = now() where state = 'ACTIVE'");
     const claims = await claim();
     expect(claims).toHaveLength(1);
     await record(claims, 500);
@@ -362,9 +316,7 @@ describe('a retry', () => {
     try {
       const [delivery] = await claim();
       const at = Date.now() + hours * 3_600_000;
-      await recordEnded(pool, [
-        { kind: 'attempted', delivery: delivery!, attempt: { ...attempt(500), at } },
-      ]);
+      await end([{ kind: 'attempted', delivery: delivery!, attempt: { ...attempt(500), at } }]);
     } finally {
       leaveWorld();
     }
@@ -395,7 +347,7 @@ describe('a retry', () => {
     await later();
     const [delivery] = await claim();
     const postponed = { notFor: 60_000, endpoint: true };
-    await recordEnded(pool, [{ kind: 'postponed', delivery: delivery!, postponed }]);
+    await end([{ kind: 'postponed', delivery: delivery!, postponed }]);
     await failOnce();
     expect(await nextIn()).toBeLessThanOrEqual(360);
   });
@@ -430,7 +382,7 @@ describe('a retry', () => {
       ).rows.map(({ state, count }) => `${count} ${state}`);
     const probe = async () => {
       await later();
-      await pool.query('update ledger.webhook_endpoints set due_at = now(), failures = 3');
+      await pool.query('update ledger.webhook_endpoints set failures = 3');
       await record(await claim(), 500);
     };
     await probe();
@@ -462,29 +414,32 @@ test.each([
      select gen_random_uuid(), 'acme', 'live', 'dead', gen_random_uuid(), 'test', '{}', now(),
        now() + interval '1 day' from generate_series(1, 20000)`,
   );
+  await pool.query(
+    `insert into ledger.work_items (kind, id, tenant, lane, due_at, waiting_since)
+     select 'webhook', id::text, tenant, 'live dead', next_attempt_at, next_attempt_at
+     from ledger.webhook_deliveries`,
+  );
   await put(3, 'fine');
-  if (analyzed) await pool.query('analyze ledger.webhook_deliveries');
+  if (analyzed) await pool.query('analyze ledger.webhook_deliveries, ledger.work_items');
   const single = openPool({ url, max: 1, applicationName: 'due-deliveries' });
   try {
     const read = async (): Promise<number> => {
       await single.query('select pg_stat_force_next_flush()');
       const { rows } = await single.query<{ rows: string }>(
-        `select seq_tup_read as rows from pg_stat_user_tables where relname = 'webhook_deliveries'`,
+        `select sum(seq_tup_read) as rows from pg_stat_user_tables
+         where relname in ('webhook_deliveries', 'work_items')`,
       );
       return Number(rows[0]?.rows);
     };
     await single.query(`set plan_cache_mode = force_${plan}_plan`);
     const before = await read();
-    expect(await isAnyDue(single)).toBe(true);
-    const room = { deliveries: 100, fullTenants: [] };
-    const claims = await claimDue(single, { ...room, take: () => true });
+    expect(await isAnyDue(single, WEBHOOKS)).toBe(true);
+    const claims = await claim({ on: single });
     expect(byEndpoint(claims)).toEqual({ fine: 3 });
-    const delivered = claims.map((delivery) => ({
-      kind: 'attempted' as const,
-      delivery,
-      attempt: attempt(200),
-    }));
-    await recordEnded(single, delivered);
+    await end(
+      claims.map((delivery) => attempted(delivery, 200)),
+      single,
+    );
     // Sessions report what they read behind their transactions, this one of itself.
     expect(await read()).toBe(before);
   } finally {

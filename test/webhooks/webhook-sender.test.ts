@@ -93,13 +93,13 @@ beforeEach(async () => {
     },
     post: { post },
     answers: new ReceiverAnswers(sealer, new InMemorySubjectKeys()),
-    logger: { warn: () => undefined },
+    presence: { id: 1 },
   });
 });
 afterEach(async () => {
   answersAtOnce = true;
   for (const { answer } of posts) answer();
-  await sender.stop();
+  await sender.worker.stop();
   leaveWorld();
   await pool.end();
   await database.drop();
@@ -143,14 +143,13 @@ test('what ended while the database was away is recorded when it is back, and no
   const endpoints = endpointsOf('a', 'live', 2);
   await known(endpoints);
   await due(endpoints, [null]);
-  sender.loop.start();
+  sender.worker.loop.start();
   await eventually(() => posts.length === 2);
   const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' });
   const connect = jest.spyOn(pool, 'connect').mockImplementation(() => {
     throw refused;
   });
   for (const { answer } of posts) answer();
-  await eventually(() => sender.loop.status().underWay === 0);
   // One of these may be of a claim from before.
   const before = connect.mock.calls.length;
   await eventually(() => connect.mock.calls.length > before + 1);
@@ -177,20 +176,20 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
   const endpoint = oneOf('one');
   await known([endpoint]);
   await due([endpoint], [unreadable]);
-  sender.loop.start();
+  sender.worker.loop.start();
   await eventually(() => asked === 1);
   const rows = async () =>
     (
       await pool.query<{ held: boolean; later: boolean }>(
-        `select e.pause_until is not null as held, d.next_attempt_at > now() + interval '5 min' as later
-          from ledger.webhook_endpoints e, ledger.webhook_deliveries d where d.leased_until is null`,
+        `select e.pause_until is not null as held, w.due_at > now() + interval '5 min' as later
+          from ledger.webhook_endpoints e, ledger.work_items w where w.claimed_by is null`,
       )
     ).rows;
   await eventually(async () => (await rows()).length === 1);
   expect(await rows()).toEqual([{ held: false, later: true }]);
-  expect(sender.loop.status().lastError).toBeNull();
+  expect(sender.worker.loop.status().lastError).toBeNull();
   await due([endpoint], [fine]);
-  sender.loop.look();
+  sender.worker.loop.look();
   await eventually(() => posts.length === 1);
 });
 
@@ -210,16 +209,14 @@ describe('a claim that the process comes back to late', () => {
       return making;
     };
     await due([endpoint], [randomUUID()]);
-    sender.loop.start();
+    sender.worker.loop.start();
     await eventually(() => isAsked);
   });
 
-  const isIdle = (): boolean => sender.loop.status().underWay === 0;
+  const isIdle = (): boolean => sender.worker.loop.status().underWay === 0;
 
   test('posts nothing that another process has delivered since', async () => {
-    await pool.query(
-      "update ledger.webhook_deliveries set state = 'DELIVERED', leased_until = null",
-    );
+    await pool.query("update ledger.webhook_deliveries set state = 'DELIVERED'");
     laterMs = 12_500;
     makeBody();
     await eventually(isIdle);
@@ -253,7 +250,7 @@ test('a test is sent to the subscription that it is for, and to no later one', a
   await known([endpoint]);
   for (const at of [SUBSCRIBED_AT - 1, SUBSCRIBED_AT])
     await due([endpoint], [null], { subscribedAt: String(at) });
-  sender.loop.start();
+  sender.worker.loop.start();
   const states = async () =>
     (await pool.query<{ state: string }>('select state from ledger.webhook_deliveries')).rows;
   await eventually(async () => (await states()).every(({ state }) => state !== 'PENDING'));
@@ -261,24 +258,24 @@ test('a test is sent to the subscription that it is for, and to no later one', a
 });
 
 describe('the status of the sender', () => {
-  const isWell = (): boolean => sender.loop.status().lastError === null;
+  const isWell = (): boolean => sender.worker.loop.status().lastError === null;
 
   test('is off before the start and after the end', async () => {
     const off = { runs: false, underWay: 0, stillSeconds: 0, lastError: null };
-    expect(sender.loop.status()).toEqual(off);
-    sender.loop.start();
-    expect(sender.loop.status()).toMatchObject({ runs: true, lastError: null });
-    await sender.stop();
-    expect(sender.loop.status()).toEqual(off);
+    expect(sender.worker.loop.status()).toEqual(off);
+    sender.worker.loop.start();
+    expect(sender.worker.loop.status()).toMatchObject({ runs: true, lastError: null });
+    await sender.worker.stop();
+    expect(sender.worker.loop.status()).toEqual(off);
   });
 
   test('says that rows cannot be read, and for how long', async () => {
-    sender.loop.start();
-    await pool.query('alter table ledger.webhook_endpoints rename to endpoints_away');
-    await eventually(() => !isWell() && sender.loop.status().stillSeconds > 1);
-    expect(sender.loop.status().lastError).toBe('error 42P01');
-    await pool.query('alter table ledger.endpoints_away rename to webhook_endpoints');
-    await eventually(() => isWell() && sender.loop.status().stillSeconds < 1);
+    sender.worker.loop.start();
+    await pool.query('alter table ledger.work_items rename to items_away');
+    await eventually(() => !isWell() && sender.worker.loop.status().stillSeconds > 1);
+    expect(sender.worker.loop.status().lastError).toBe('error 42P01');
+    await pool.query('alter table ledger.items_away rename to work_items');
+    await eventually(() => isWell() && sender.worker.loop.status().stillSeconds < 1);
   });
 
   test('says that bodies cannot be made, until one is', async () => {
@@ -286,13 +283,13 @@ describe('the status of the sender', () => {
     await known(endpoints);
     keysAway = true;
     await due(endpoints.slice(0, 1), [null]);
-    sender.loop.start();
-    await eventually(() => !isWell() && sender.loop.status().stillSeconds > 1);
-    expect([sender.loop.status().lastError, posts.length]).toEqual(['Error', 0]);
+    sender.worker.loop.start();
+    await eventually(() => !isWell() && sender.worker.loop.status().stillSeconds > 1);
+    expect([sender.worker.loop.status().lastError, posts.length]).toEqual(['Error', 0]);
     keysAway = false;
     await due(endpoints.slice(1), [null]);
-    sender.loop.look();
+    sender.worker.loop.look();
     await eventually(() => posts.length === 2);
-    await eventually(() => isWell() && sender.loop.status().stillSeconds < 1);
+    await eventually(() => isWell() && sender.worker.loop.status().stillSeconds < 1);
   });
 });

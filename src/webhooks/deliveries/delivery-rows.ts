@@ -187,7 +187,6 @@ export async function putEndpoints(
           endpoint_id: endpointId,
           state,
           changed_position: position,
-          due_at: state === 'ACTIVE' ? sql<Date>`now()` : null,
           subscribed_at: subscribedAt === undefined ? null : new Date(subscribedAt),
         })),
       )
@@ -195,8 +194,6 @@ export async function putEndpoints(
         conflict.columns(['tenant', 'mode', 'endpoint_id']).doUpdateSet((eb) => ({
           state: eb.ref('excluded.state'),
           changed_position: eb.ref('excluded.changed_position'),
-          due_at: eb.ref('excluded.due_at'),
-          full_until: null,
           changed_at: sql<Date>`now()`,
           subscribed_at: sql<Date>`case when webhook_endpoints.state in ('ACTIVE', 'DISABLED')
             then webhook_endpoints.subscribed_at
@@ -256,6 +253,16 @@ const LOCKED = compiledOnce(
     order by tenant, mode, endpoint_id for update`,
 );
 
+/** In the work queue: each endpoint has a lane. */
+export const WEBHOOKS = 'webhook';
+/** Ends the name of a second lane of an endpoint: what an operator sends waits for no others. */
+const FIRST = ' first';
+
+export const laneOf = (
+  { mode, endpointId }: Pick<EndpointName, 'mode' | 'endpointId'>,
+  isFirst = false,
+): string => `${mode} ${endpointId}${isFirst ? FIRST : ''}`;
+
 /** A row that is there already stays as it is. */
 export async function putDeliveries(
   db: Pool | PoolClient,
@@ -277,10 +284,7 @@ export async function putDeliveries(
   await run(db, ANNOUNCED({ rows: JSON.stringify(rows) }));
 }
 
-/**
- * Of endpoints that others change meanwhile the newest rows are judged: a claim that finds nothing
- * more ends before. No condition may move into the statement that locks them.
- */
+// A test does not wait for what else is sent to its endpoint.
 const ANNOUNCED = compiledOnce(
   'webhook_deliveries.put',
   ({ rows }: Given<{ rows: string }>) => sql`
@@ -298,16 +302,13 @@ const ANNOUNCED = compiledOnce(
         event_id, created, now()
       from given
       on conflict do nothing
-    ), locked as materialized (
-      select tenant, mode, endpoint_id, due_at, greatest(now(), full_until) as due_now
-      from ledger.webhook_endpoints
-      where (tenant, mode, endpoint_id) in (select tenant, mode, endpoint_id from given)
-      order by tenant, mode, endpoint_id for update
+      returning id, tenant, mode, endpoint_id, event_id
     )
-    update ledger.webhook_endpoints e set due_at = l.due_now
-    from locked l
-    where e.tenant = l.tenant and e.mode = l.mode and e.endpoint_id = l.endpoint_id
-      and (l.due_at is null or l.due_at > l.due_now)`,
+    insert into ledger.work_items (kind, id, tenant, lane, due_at, waiting_since)
+    select ${WEBHOOKS}, id::text, tenant, mode || ' ' || endpoint_id
+      || case when event_id is null then ${FIRST} else '' end, now(), now()
+    from put
+    on conflict do nothing`,
 );
 
 /** The endpoints in one of these states. */
@@ -382,20 +383,23 @@ export async function waitingDeliveries(db: Pool | PoolClient): Promise<WaitingD
         select created from ledger.webhook_deliveries where ${IS_TO_BE_SENT}
         order by created limit 1
       ) as oldest, (
-        select extract(epoch from now() - min(greatest(due_at, pause_until)))::double precision
-        from ledger.webhook_endpoints e
-        where state = 'ACTIVE' and due_at <= now() and (pause_until is null or pause_until <= now())
-          and exists (
-            select from ledger.webhook_deliveries d
-            where d.tenant = e.tenant and d.mode = e.mode and d.endpoint_id = e.endpoint_id
-              and d.state = 'PENDING' and d.next_attempt_at <= now()
-          ) and not exists (
-            select from ledger.webhook_deliveries d
-            where d.tenant = e.tenant and d.mode = e.mode and d.endpoint_id = e.endpoint_id
-              and d.leased_until > now()
+        select extract(epoch from now() - min(greatest(w.due_at, e.pause_until)))::double precision
+        from (
+          select tenant, lane, min(due_at) as due_at from ledger.work_items
+          where kind = ${WEBHOOKS} and claimed_by is null and due_at <= now()
+          group by tenant, lane
+        ) w
+        join ledger.webhook_endpoints e
+          on e.tenant = w.tenant and w.lane in (e.mode || ' ' || e.endpoint_id,
+            e.mode || ' ' || e.endpoint_id || ${FIRST})
+        where e.state = 'ACTIVE' and (e.pause_until is null or e.pause_until <= now())
+          and not exists (
+            select from ledger.work_items busy
+            where busy.kind = ${WEBHOOKS} and busy.tenant = w.tenant and busy.lane = w.lane
+              and busy.claimed_by is not null
           ) and (
-            select count(*) from ledger.webhook_deliveries d
-            where d.tenant = e.tenant and d.leased_until > now()
+            select count(*) from ledger.work_items busy
+            where busy.kind = ${WEBHOOKS} and busy.tenant = w.tenant and busy.claimed_by is not null
           ) < ${BUSY_TENANT}
       ) as "unsentSeconds"`,
   );

@@ -4,7 +4,7 @@ import type { SubjectId } from '../../domain/personal.js';
 import { compiledOnce, run, type Given } from '../../postgres/statements.js';
 import { inTransactionThatMayBeLost } from '../../postgres/transaction.js';
 import { lockEndpoints, nameOf, type EndpointName } from './delivery-rows.js';
-import type { ClaimedDelivery } from './due-deliveries.js';
+import type { DueDelivery } from './due-deliveries.js';
 import { FAILING_FROM, PROBE_SECONDS_MAX, RETRIED_FOR_MS, retryInMs } from './retry-times.js';
 
 /** What became of claimed deliveries. */
@@ -41,7 +41,7 @@ export interface Postponed {
 }
 
 /** What became of a claim. */
-export type EndedClaim = { readonly delivery: ClaimedDelivery } & (
+export type EndedClaim = { readonly delivery: DueDelivery } & (
   | { readonly kind: 'attempted'; readonly attempt: Attempt }
   /** About nothing any more (forgotten, lost, unsubscribed): it leaves no trace. */
   | { readonly kind: 'dropped' }
@@ -49,13 +49,16 @@ export type EndedClaim = { readonly delivery: ClaimedDelivery } & (
   | { readonly kind: 'postponed'; readonly postponed: Postponed }
 );
 
+/** With when it is sent next, as `nextInMs`. */
+export type RecordedClaim = EndedClaim & { readonly next: number | null };
+
 /**
  * Records what became of claims: of an attempt what it came to, when the next one is, and how the
  * endpoint does. A claim that has lapsed and was taken by another process changes nothing more, but
  * for a success.
  * @param ended in their order; of a delivery one.
  */
-export async function recordEnded(pool: Pool, ended: readonly EndedClaim[]): Promise<void> {
+export async function recordEnded(pool: Pool, ended: readonly RecordedClaim[]): Promise<void> {
   const endpoints = endpointsAfter(ended);
   // An outcome that a crash undoes is found out again: the delivery is sent once more.
   await inTransactionThatMayBeLost(pool, async (client) => {
@@ -66,7 +69,7 @@ export async function recordEnded(pool: Pool, ended: readonly EndedClaim[]): Pro
   });
 }
 
-function storeDeliveries(client: PoolClient, ended: readonly EndedClaim[]): Promise<number> {
+function storeDeliveries(client: PoolClient, ended: readonly RecordedClaim[]): Promise<number> {
   const ids = ended.map(({ delivery }) => delivery.id);
   return run(client, ENDED({ ids, rows: JSON.stringify(ended.map(rowOf)) }));
 }
@@ -77,21 +80,21 @@ const ENDED = compiledOnce(
   ({ ids, rows }: Given<{ ids: readonly string[]; rows: string }>) => sql`
     with given as materialized (
       select * from jsonb_to_recordset(${rows}::jsonb) as given (
-        id uuid, kind text, "leasedUntil" timestamptz, "postponedMs" double precision,
-        state text, "retryInMs" double precision, at timestamptz, status integer, reason text,
+        id uuid, kind text, attempts integer, "postponedMs" double precision, state text,
+        "retryInMs" double precision, at timestamptz, status integer, reason text,
         ms integer, beginning text, people text[]
       )
     ), recorded as (
       update ledger.webhook_deliveries d
-      set attempts = attempts + 1, state = g.state, leased_until = null,
+      set attempts = d.attempts + 1, state = g.state,
         next_attempt_at = now() + g."retryInMs" * interval '1 millisecond',
-        retried_from = case when attempts = attempts_before then now() else retried_from end,
+        retried_from = case when d.attempts = attempts_before then now() else retried_from end,
         ended_at = case when g.state = 'PENDING' then null else now() end
       from given g
       where d.id = any(${ids}::uuid[]) and d.id = g.id and g.kind = 'attempted'
         and d.state <> 'DELIVERED'
-        and (g.state = 'DELIVERED' or d.leased_until = g."leasedUntil")
-      returning d.id, attempts
+        and (g.state = 'DELIVERED' or (d.state = 'PENDING' and d.attempts = g.attempts))
+      returning d.id, d.attempts
     ), attempts as (
       insert into ledger.webhook_attempts (
         delivery_id, number, at, status, reason, ms, beginning, people
@@ -100,28 +103,35 @@ const ENDED = compiledOnce(
       from recorded r join given using (id) on conflict do nothing
     ), postponed as (
       update ledger.webhook_deliveries d
-      set leased_until = null,
-        next_attempt_at = now() + g."postponedMs" * interval '1 millisecond'
+      set next_attempt_at = now() + g."postponedMs" * interval '1 millisecond'
       from given g
       where d.id = any(${ids}::uuid[]) and d.id = g.id and g.kind = 'postponed'
-        and d.leased_until = g."leasedUntil"
+        and d.state = 'PENDING' and d.attempts = g.attempts
     )
     delete from ledger.webhook_deliveries d using given g
     where d.id = any(${ids}::uuid[]) and d.id = g.id and g.kind = 'dropped'`,
 );
 
-function rowOf(ended: EndedClaim): Readonly<Record<string, unknown>> {
-  const { id, retried, leasedUntil } = ended.delivery;
-  const claim = { id, kind: ended.kind, leasedUntil };
-  if (ended.kind === 'postponed') return { ...claim, postponedMs: ended.postponed.notFor };
+/** When a delivery is sent next, milliseconds; null: never. */
+export function nextInMs(ended: EndedClaim): number | null {
+  if (ended.kind === 'dropped') return null;
+  if (ended.kind === 'postponed') return ended.postponed.notFor;
+  const { status, retryAfterMs } = ended.attempt;
+  return outcomeOf(status) === 'failed' ? retryInMs(ended.delivery.retried, retryAfterMs) : null;
+}
+
+/** @param next as `nextInMs`. */
+function rowOf({ next, ...ended }: RecordedClaim): Readonly<Record<string, unknown>> {
+  const { id, attempts } = ended.delivery;
+  const claim = { id, kind: ended.kind, attempts };
+  if (ended.kind === 'postponed') return { ...claim, postponedMs: next };
   if (ended.kind === 'dropped') return claim;
-  const { at, ms, status, reason, retryAfterMs, beginning, people } = ended.attempt;
-  const outcome = outcomeOf(status);
-  const retry = outcome === 'failed' ? retryInMs(retried, retryAfterMs) : null;
+  const { at, ms, status, reason, beginning, people } = ended.attempt;
+  const isDelivered = outcomeOf(status) === 'delivered';
   return {
     ...claim,
-    state: outcome === 'delivered' ? 'DELIVERED' : retry === null ? 'DEAD' : 'PENDING',
-    retryInMs: retry,
+    state: isDelivered ? 'DELIVERED' : next === null ? 'DEAD' : 'PENDING',
+    retryInMs: next,
     at: new Date(at).toISOString(),
     status,
     reason,
@@ -183,7 +193,6 @@ function storeEndpoints(client: PoolClient, endpoints: readonly EndpointAfter[])
   return run(client, ENDPOINTS_AFTER({ endpoints: JSON.stringify(endpoints) }));
 }
 
-// Due is what waits: an endpoint that is due with nothing to send costs an empty claim.
 const ENDPOINTS_AFTER = compiledOnce(
   'webhook_endpoints.after',
   ({ endpoints }: Given<{ endpoints: string }>) => sql`
@@ -206,14 +215,7 @@ const ENDPOINTS_AFTER = compiledOnce(
         then now() + g."pauseMs" * interval '1 millisecond' else held_until end,
       failing_since = case when g.total = 0 then null
         when g."isDelivered" then now() else coalesce(failing_since, now()) end,
-      last_success = case when g."isDelivered" then now() else last_success end,
-      due_at = (
-        select case when due_at <= now() then due_at else greatest(next_attempt_at, now()) end
-        from ledger.webhook_deliveries d
-        where d.tenant = g.tenant and d.mode = g.mode and d.endpoint_id = g."endpointId"
-          and d.state = 'PENDING'
-        order by next_attempt_at limit 1
-      ), full_until = null
+      last_success = case when g."isDelivered" then now() else last_success end
     from given g
     where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
 );
@@ -246,11 +248,11 @@ const GIVEN_UP = compiledOnce(
         and e.endpoint_id = named."endpointId" and e.failing_since < ${WAITED}
         and (e.held_until is null or e.held_until < ${WAITED})
       cross join lateral (
-        select id, created, retried_from, leased_until from ledger.webhook_deliveries
+        select id, created, retried_from from ledger.webhook_deliveries
         where tenant = e.tenant and mode = e.mode and endpoint_id = e.endpoint_id
           and state = 'PENDING'
         order by next_attempt_at limit ${GIVEN_UP_AT_ONCE} for update skip locked
       ) d
-      where d.leased_until is null and greatest(d.created, d.retried_from) < ${WAITED}
+      where greatest(d.created, d.retried_from) < ${WAITED}
     )`,
 );

@@ -3,7 +3,8 @@ import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../../domain/scope.js';
 import { fetchRow, fetchRows, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
-import { IS_TO_BE_SENT, lockEndpoints } from './delivery-rows.js';
+import { addWork } from '../../work-queue/work-items.js';
+import { IS_TO_BE_SENT, laneOf, lockEndpoints, WEBHOOKS } from './delivery-rows.js';
 
 /** What operators see of deliveries, and what they can do about them. */
 
@@ -140,9 +141,10 @@ interface ResentUpTo {
 }
 
 /**
- * Ended deliveries become due, oldest first and `RESENT_PER_SECOND`, and those that wait as well;
- * their retries begin anew. One that is just being sent stays as it is, and so does what is older
- * than the endpoint's present subscription. @returns how many.
+ * Ended deliveries become due, and those that wait as well: a single one immediately, several
+ * oldest first and `RESENT_PER_SECOND`. Their retries begin anew. One that is just being sent stays
+ * as it is, and so does what is older than the endpoint's present subscription.
+ * @returns how many.
  */
 export async function resend(pool: Pool, scope: Scope, which: Resent): Promise<number> {
   // Deliveries end by the database's clock; as text it keeps its microseconds.
@@ -173,15 +175,17 @@ async function resendSome(
     ? sql`(d.created, d.id) > (${upTo.created}::timestamptz, ${upTo.id}::uuid)`
     : sql`true`;
   await lockEndpoints(client, [{ tenant, mode, endpointId }]);
-  return fetchRows(
+  const some = await fetchRows(
     client,
-    sql<ResentUpTo>`
+    sql<ResentUpTo & { readonly dueAt: Date }>`
       with chosen as materialized (
         select d.id, d.created from ledger.webhook_deliveries d
         join ledger.webhook_endpoints e using (tenant, mode, endpoint_id)
         where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}
           and e.state <> 'UNSUBSCRIBED' and d.created >= coalesce(e.subscribed_at, d.created)
-          and ${selected} and ${isBehind} and d.leased_until is null
+          and ${selected} and ${isBehind} and not exists (
+            select from ledger.work_items
+            where kind = ${WEBHOOKS} and id = d.id::text and claimed_by is not null)
           and (d.ended_at <= ${began}::timestamptz
             or d.ended_at is null and d.next_attempt_at > ${began}::timestamptz)
         order by d.created, d.id limit ${RESENT_AT_ONCE} for update of d skip locked
@@ -194,12 +198,24 @@ async function resendSome(
         from (
           select id, ${resent} + row_number() over (order by created, id) - 1 as number from chosen
         ) c
-        where d.id = c.id
+        where d.id = c.id returning d.id, d.next_attempt_at
       ), due as (
-        update ledger.webhook_endpoints set due_at = now(), pause_until = null
+        update ledger.webhook_endpoints set pause_until = null
         where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}
           and exists (select from chosen)
       )
-      select created::text as created, id from chosen order by chosen.created, id`,
+      select chosen.created::text as created, id, a.next_attempt_at as "dueAt"
+      from chosen join again a using (id) order by chosen.created, id`,
   );
+  const lane = laneOf({ mode, endpointId }, 'id' in which);
+  const items = some.map(({ id, dueAt }) => ({
+    kind: WEBHOOKS,
+    id,
+    tenant,
+    lane,
+    dueAt: dueAt.getTime(),
+    payload: {},
+  }));
+  await addWork(client, items, 'replacement');
+  return some;
 }

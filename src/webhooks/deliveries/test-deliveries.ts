@@ -4,7 +4,7 @@ import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import type { Subscription } from '../subscriptions/webhook-subscriptions.js';
 import { putDeliveries } from './delivery-rows.js';
-import type { ClaimedDelivery } from './due-deliveries.js';
+import type { DueDelivery } from './due-deliveries.js';
 
 /** Test events, which are about nothing in the log. */
 export class TestDeliveries {
@@ -40,7 +40,7 @@ export class TestDeliveries {
 
 /** False: a test of an earlier subscription of the URL. */
 export const isFor = (
-  { event, subject: { subscribedAt } }: Pick<ClaimedDelivery, 'event' | 'subject'>,
+  { event, subject: { subscribedAt } }: Pick<DueDelivery, 'event' | 'subject'>,
   subscription: Pick<Subscription, 'subscribedAt'>,
 ): boolean =>
   event !== null ||

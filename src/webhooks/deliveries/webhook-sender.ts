@@ -5,13 +5,15 @@ import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { metaOf } from '../../event-log/envelope.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { SubjectId } from '../../domain/personal.js';
-import type { Logger } from '../../foundation/logger.js';
+import { batched } from '../../foundation/batched.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { Turns } from '../../foundation/turns.js';
-import { WorkLoop } from '../../foundation/work-loop.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
+import type { ProcessPresence } from '../../postgres/process-presence.js';
+import { workStore, type ClaimedWork, type WorkOutcome } from '../../work-queue/work-items.js';
+import { Worker } from '../../work-queue/worker.js';
 import type { PayloadData, Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
 import { sampleData, sampleHeaders } from '../payloads/sample-data.js';
@@ -19,21 +21,23 @@ import type { Posted, WebhookPost } from '../sending/webhook-post.js';
 import { signedWebhook, webhookBody } from '../signing/signed-webhook.js';
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
-import { AttemptPlaces, type Place } from './attempt-places.js';
+import { WEBHOOKS } from './delivery-rows.js';
 import { isFor } from './test-deliveries.js';
 import {
-  claimDue,
-  isAnyDue,
-  LEASE_MS,
+  dueDeliveries,
+  endpointLanes,
   purgeDeliveries,
-  type ClaimedDelivery,
+  queueDeliveries,
+  type DueDelivery,
 } from './due-deliveries.js';
 import {
+  nextInMs,
   outcomeOf,
   recordEnded,
   type Attempt,
   type EndedClaim,
   type Postponed,
+  type RecordedClaim,
 } from './ended-claims.js';
 import type { ReceiverAnswers } from './receiver-answers.js';
 
@@ -45,7 +49,7 @@ export interface WebhookSenderParts {
   readonly keys: Pick<SigningKeys, 'current'>;
   readonly post: Pick<WebhookPost, 'post'>;
   readonly answers: Pick<ReceiverAnswers, 'seal'>;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly presence: Pick<ProcessPresence, 'id'>;
   readonly onAttempt?: (seen: SeenAttempt) => void;
 }
 
@@ -56,21 +60,10 @@ export interface SeenAttempt {
   readonly sinceAppendMs: number | undefined;
 }
 
-/** Not recorded yet. */
-interface Ended {
-  readonly place: Place;
-  readonly claim: EndedClaim;
-}
-
-/** The key that signs now, read when it is first asked for. */
-type ReadKey = () => Promise<SigningKey>;
-
 interface Endpoint {
   readonly tenant: OpenTenant;
   readonly subscription: Subscription;
 }
-
-const isTooOld = ({ claimedAt }: Place): boolean => elapsed() - claimedAt > BEGIN_WITHIN_MS;
 
 /** A request, and since when the subscription that it goes to is active. */
 interface Request {
@@ -87,9 +80,15 @@ type Made = Extract<PayloadData, { readonly kind: 'made' }>;
 /** Bodies in the making at once: connections are shared with requests. */
 const BODIES_AT_ONCE = 4;
 const RETRY = { first: 100, max: 5_000 };
-const RETRIES_AT_END = 3;
-/** The log, the keys or the vault did not answer. */
-const STORES_AWAY_MS = 5_000;
+/** Attempts under way in this process. */
+const AT_ONCE = 512;
+const OF_TENANT_AT_ONCE = AT_ONCE / 8;
+/** To one endpoint, by all processes. */
+const OF_ENDPOINT_AT_ONCE = 10;
+/** A process that claimed a delivery and is frozen leaves it to others after this time. */
+const LEASE_MS = 30_000;
+/** The current key is read once for the attempts of a moment. */
+const KEY_KNOWN_MS = 1_000;
 /** A suspended tenant or a disabled endpoint is looked at again. */
 const NOTHING_SENT_MS = 60_000;
 /** Its account has an event that this release cannot read. */
@@ -101,117 +100,96 @@ const PURGE_EVERY_MS = 3_600_000;
 const PURGE_MORE_MS = 250;
 const PURGE_AT_ONCE = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
+const RETRIES_AT_END = 3;
 
 /**
- * Sends what is due. Any number of processes share the work: a delivery is claimed for 30 s,
- * and is sent at least once. The body is made from the log at every attempt; it is the same each
- * time, unless a person or a code in it was forgotten meanwhile. The loop records what ended and
- * claims what is due: what ends meanwhile is recorded together.
+ * Sends what is due. Any number of processes share the work, and a delivery is sent at least once.
+ * The body is made from the log at every attempt; it is the same each time, unless a person or a
+ * code in it was forgotten meanwhile. What is claimed is read together, and what ends is recorded
+ * together.
  */
 export class WebhookSender {
-  readonly loop: WorkLoop;
-  /** Not recorded yet. */
-  private readonly ended: Ended[] = [];
+  readonly worker: Worker;
   private readonly bodies = pLimit(BODIES_AT_ONCE);
   /** One account's bodies take turns: while a large one is read, they take no places of others. */
   private readonly turns = new Turns();
-  private readonly places = new AttemptPlaces();
+  private readonly find: (id: string) => Promise<DueDelivery | undefined>;
+  private readonly record: (ended: RecordedClaim) => Promise<unknown>;
+  private key: { readonly current: Promise<SigningKey>; readonly at: number } | undefined;
 
   constructor(private readonly parts: WebhookSenderParts) {
-    this.loop = new WorkLoop({
-      take: () => this.recordAndClaim(),
-      beside: [{ work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS }],
+    const { pool, presence } = parts;
+    this.find = batched(async (ids: readonly string[]) => {
+      const found = await dueDeliveries(pool, ids);
+      return ids.map((id) => found.get(id));
+    });
+    this.record = batched(async (ended: readonly RecordedClaim[]) => {
+      await this.untilRecorded(ended);
+      return ended;
+    });
+    this.worker = new Worker({
+      store: workStore(pool),
+      presence,
       describe: describeFailure,
+      sideWork: [
+        { work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS },
+        { work: () => queueDeliveries(pool).then(() => 0), everyMs: PURGE_EVERY_MS },
+      ],
+      kind: {
+        name: WEBHOOKS,
+        atOnce: AT_ONCE,
+        // The more places are taken, the fewer each tenant may have: one that has none finds one.
+        ofTenant: (free) => Math.min(free, OF_TENANT_AT_ONCE),
+        ofLane: OF_ENDPOINT_AT_ONCE,
+        leaseMs: LEASE_MS,
+        lanes: () => endpointLanes(pool),
+        perform: (item) => this.perform(item),
+      },
     });
   }
 
-  /** Attempts under way end, and are recorded. */
-  async stop(): Promise<void> {
-    await this.loop.stop();
-    await this.recordRest();
-  }
-
-  private async recordAndClaim(): Promise<number> {
-    await this.record();
-    return (await isAnyDue(this.parts.pool)) ? this.claim() : 0;
-  }
-
-  private async claim(): Promise<number> {
-    const { pool, keys } = this.parts;
+  private async perform({ id }: ClaimedWork): Promise<WorkOutcome> {
     const claimedAt = elapsed();
-    const room = this.places.room();
-    if (room.deliveries === 0) return 0;
-    const claimed = await claimDue(pool, room);
-    let key: Promise<SigningKey> | undefined;
-    for (const delivery of claimed)
-      this.begin(this.places.hold(delivery, claimedAt), () => (key ??= keys.current()));
-    return claimed.length;
+    const delivery = await this.find(id);
+    // It has ended, or its endpoint has.
+    if (delivery === undefined) return { kind: 'done' };
+    const ended = await this.attempt(delivery, claimedAt);
+    const next = nextInMs(ended);
+    await this.record({ ...ended, next });
+    if (next === null) return { kind: 'done' };
+    const isPostponed = ended.kind === 'postponed';
+    return { kind: 'again', after: { ms: next }, reason: null, isPostponed };
   }
 
-  private begin(place: Place, key: ReadKey): void {
-    const attempt = this.attempt(place, key).then(
-      (claim) => void this.ended.push({ place, claim }),
-      (error: unknown) => {
-        this.places.release(place);
-        this.lost(1, error);
-      },
-    );
-    this.loop.carry(attempt, place.delivery.tenant);
-  }
-
-  /**
-   * Of a delivery that was claimed twice the later attempt waits for the next call. While the
-   * database is away all that ended waits, and keeps its places. @throws then.
-   */
-  private async record(): Promise<void> {
-    const recorded = new Map<string, Ended>();
-    for (const one of this.ended.splice(0))
-      if (recorded.has(one.claim.delivery.id)) this.ended.push(one);
-      else recorded.set(one.claim.delivery.id, one);
-    if (recorded.size === 0) return;
-    const ended = [...recorded.values()];
-    try {
-      await recordEnded(
-        this.parts.pool,
-        ended.map(({ claim }) => claim),
-      );
-    } catch (error) {
-      if (isUnavailable(error)) {
-        this.ended.unshift(...ended);
-        throw error;
-      }
-      this.lost(recorded.size, error);
-    }
-    for (const { place } of ended) this.places.release(place);
-  }
-
-  /** Without waiting for long for a database that is away. */
-  private async recordRest(): Promise<void> {
-    for (let failures = 0; this.ended.length > 0;)
+  /** What ended while the database is away keeps its place, and is not sent again. */
+  private async untilRecorded(ended: readonly RecordedClaim[]): Promise<void> {
+    const { signal } = this.worker.loop;
+    for (let failures = 0; ; failures++)
       try {
-        await this.record();
+        return await recordEnded(this.parts.pool, ended);
       } catch (error) {
-        if (failures === RETRIES_AT_END) return this.lost(this.ended.splice(0).length, error);
-        await pause(backOffMs(failures++, RETRY));
+        if (!isUnavailable(error) || (signal.aborted && failures >= RETRIES_AT_END)) throw error;
+        await pause(backOffMs(failures, RETRY), signal.aborted ? undefined : signal);
       }
   }
 
-  /** The claims lapse, and the deliveries are sent again. */
-  private lost(attempts: number, error: unknown): void {
-    this.parts.logger.warn(
-      { error: describeFailure(error), attempts },
-      'webhook attempts are lost',
-    );
+  private currentKey(): Promise<SigningKey> {
+    if (this.key === undefined || elapsed() - this.key.at > KEY_KNOWN_MS) {
+      const current = this.parts.keys.current();
+      this.key = { current, at: elapsed() };
+      current.catch(() => (this.key = undefined));
+    }
+    return this.key.current;
   }
 
-  private async attempt(place: Place, key: ReadKey): Promise<EndedClaim> {
-    const { delivery } = place;
-    const made = await this.made(delivery, key);
+  private async attempt(delivery: DueDelivery, claimedAt: number): Promise<EndedClaim> {
+    const made = await this.made(delivery);
     if (made === 'nothing') return { kind: 'dropped', delivery };
     if ('notFor' in made) return { kind: 'postponed', delivery, postponed: made };
     const at = timeNow();
     // Others may have sent it since, and recorded that.
-    if (isTooOld(place)) return { kind: 'postponed', delivery, postponed: NOT_BEGUN };
+    if (elapsed() - claimedAt > BEGIN_WITHIN_MS)
+      return { kind: 'postponed', delivery, postponed: NOT_BEGUN };
     const posted = await this.parts.post.post(made);
     const attempt = { at, ...(await this.attemptOf(delivery, posted, made.people)) };
     const outcome = outcomeOf(attempt.status);
@@ -222,27 +200,18 @@ export class WebhookSender {
   }
 
   /** As `make`; postponed where it failed. */
-  private async made(
-    delivery: ClaimedDelivery,
-    key: ReadKey,
-  ): Promise<Request | 'nothing' | Postponed> {
+  private async made(delivery: DueDelivery): Promise<Request | 'nothing' | Postponed> {
     try {
-      const made = await this.make(delivery, key);
-      this.loop.worked();
-      return made;
+      return await this.make(delivery);
     } catch (error) {
       // What else goes to the endpoint is not held up.
       if (error instanceof UnreadableEvent) return { notFor: UNREADABLE_MS, endpoint: false };
-      this.loop.failed(error);
-      return { notFor: STORES_AWAY_MS, endpoint: true };
+      throw error;
     }
   }
 
   /** The request; `nothing`: there is nothing to tell any more. */
-  private async make(
-    delivery: ClaimedDelivery,
-    key: ReadKey,
-  ): Promise<Request | 'nothing' | Postponed> {
+  private async make(delivery: DueDelivery): Promise<Request | 'nothing' | Postponed> {
     const before = await this.endpointOf(delivery);
     if (before === 'nothing' || 'notFor' in before) return before;
     const body = await this.turns.take(delivery.event?.stream ?? delivery.id, () =>
@@ -254,7 +223,7 @@ export class WebhookSender {
     const now = isAsBefore ? before : await this.endpointOf(delivery);
     if (now === 'nothing' || 'notFor' in now) return now;
     const { endpointUrl: url, activeSince } = now.subscription;
-    const signed = await signedWebhook(body.made, now.subscription, await key());
+    const signed = await signedWebhook(body.made, now.subscription, await this.currentKey());
     const headers = {
       ...signed.headers,
       ...(delivery.event === null && sampleHeaders(delivery.type)),
@@ -263,7 +232,7 @@ export class WebhookSender {
   }
 
   /** A body, and whom it names. */
-  private async makeBody(delivery: ClaimedDelivery, subscription: Subscription) {
+  private async makeBody(delivery: DueDelivery, subscription: Subscription) {
     const made = await this.dataOf(delivery, subscription);
     if (made === undefined) return undefined;
     const { data, people } = made;
@@ -273,7 +242,7 @@ export class WebhookSender {
   }
 
   /** `nothing`: nobody subscribes it any more. */
-  private async endpointOf(delivery: ClaimedDelivery): Promise<Endpoint | 'nothing' | Postponed> {
+  private async endpointOf(delivery: DueDelivery): Promise<Endpoint | 'nothing' | Postponed> {
     const { tenant: alias } = delivery;
     const { tenants, subscriptions } = this.parts;
     const foundIn = async (tenant: OpenTenant | undefined): Promise<Endpoint | undefined> => {
@@ -294,7 +263,7 @@ export class WebhookSender {
 
   /** Undefined: the log lost the event, or it is about somebody who was forgotten. */
   private async dataOf(
-    { event, type, subject, tenant, mode }: ClaimedDelivery,
+    { event, type, subject, tenant, mode }: DueDelivery,
     { endpointUrl, name }: Subscription,
   ): Promise<Made | undefined> {
     if (event === null) {
@@ -308,7 +277,7 @@ export class WebhookSender {
   }
 
   private async attemptOf(
-    { id }: ClaimedDelivery,
+    { id }: DueDelivery,
     posted: Posted,
     people: readonly SubjectId[],
   ): Promise<Omit<Attempt, 'at'>> {
@@ -323,7 +292,7 @@ export class WebhookSender {
   }
 
   private async disable(
-    { tenant, mode, endpointId }: ClaimedDelivery,
+    { tenant, mode, endpointId }: DueDelivery,
     activeSince: number,
   ): Promise<void> {
     await this.parts.subscriptions.disable(
