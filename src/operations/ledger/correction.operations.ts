@@ -18,7 +18,7 @@ import {
   get,
   post,
 } from '../registry/operation.js';
-import { isKnownUnit } from './known-unit.js';
+import { refusedUnit } from './known-unit.js';
 import { adjustOnRecord } from './ledger-adjustment.js';
 import {
   approveOnRecord,
@@ -88,12 +88,8 @@ const adjust = recordedOperation({
 /** As it is recorded; refused for a unit that is new to the tenant and not said to be so. */
 async function correctionIn<R extends AskedCorrection>({ core, scope }: ScopedContext, asked: R) {
   const { account, user, newUnit, tenant: _, mode: __, ...correction } = asked;
-  const { unit } = asked;
-  const known = newUnit || (await isKnownUnit(core, scope, { account, unit }));
-  if (known instanceof NotDone) return known;
-  return known
-    ? { accountId: account, userId: user, ...correction }
-    : new NotDone({ code: 'UNIT_UNKNOWN', unit });
+  const refused = newUnit ? undefined : await refusedUnit(core, scope, asked);
+  return refused ?? { accountId: account, userId: user, ...correction };
 }
 
 type AskedCorrection = z.output<typeof proposalRequest> & Scope;

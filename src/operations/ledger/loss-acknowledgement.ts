@@ -29,22 +29,15 @@ export interface LossAcknowledgement {
 }
 
 /** The signed text. Its first line distinguishes it from every other text that the key signs. */
-export const acknowledgementText = ({
-  log,
-  from,
-  to,
-  reason,
-  acknowledgedAt,
-  seals,
-}: Omit<LossAcknowledgement, 'signature'>): string =>
+export const acknowledgementText = (loss: Omit<LossAcknowledgement, 'signature'>): string =>
   [
     'referral-ledger acknowledged loss 1',
-    log,
-    from ?? '',
-    to ?? '',
-    acknowledgedAt,
-    JSON.stringify(reason),
-    JSON.stringify(seals),
+    loss.log,
+    loss.from ?? '',
+    loss.to ?? '',
+    loss.acknowledgedAt,
+    JSON.stringify(loss.reason),
+    JSON.stringify(loss.seals),
     '',
   ].join('\n');
 
