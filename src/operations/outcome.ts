@@ -1,4 +1,4 @@
-import type { OperationRefusal } from './refusal-text.js';
+import type { Argument, OperationRefusal, Reason } from './refusal-text.js';
 
 export type { OperationRefusal, OperationRefusalCode } from './refusal-text.js';
 
@@ -7,9 +7,13 @@ export class NotDone {
   constructor(readonly because: OperationRefusal) {}
 }
 
-/** With one line for each reason. */
-export const settingsRefused = (...reasons: readonly string[]): NotDone =>
-  new NotDone({ code: 'SETTINGS_REFUSED', reasons });
+/** Refused with a line for each reason. */
+export const notDone = (...reasons: readonly Reason[]): NotDone =>
+  new NotDone({ code: 'REFUSED', reasons });
+
+/** Refused for a member of the request, which the reason names. */
+export const notDoneAbout = (member: Argument, reason: Reason): NotDone =>
+  new NotDone({ code: 'REFUSED', reasons: [reason], about: [member] });
 
 export type Outcome<T> = T | NotDone;
 

@@ -52,9 +52,12 @@ interface ThemeRefused {
   waitMs: number | undefined;
 }
 
-/** The refusals that carry their own lines. */
-const byReason = of<{ reason: string }>(({ reason }) => reason);
-const byReasons = of<{ reasons: readonly string[] }>(({ reasons }) => reasons.join('; '));
+/** A line of a refusal; a function names members as its channel does. */
+export type Reason = string | ((wordFor: WordFor) => string);
+
+/** Those of a refusal that carries its own lines. */
+export const linesOf = (reasons: readonly Reason[], wordFor: WordFor): readonly string[] =>
+  reasons.map((reason) => (typeof reason === 'string' ? reason : reason(wordFor)));
 
 /** Faults of a document are shown up to this number, in one line. */
 const FAULTS_SHOWN = 5;
@@ -158,10 +161,6 @@ const REFUSALS = {
   PROPOSAL_OF_OTHERS: of('a proposal is withdrawn by the operator who made it'),
   /** `approved`, `rejected`, `withdrawn` or `lapsed`. */
   PROPOSAL_ENDED: of<{ state: string }>(({ state }) => `the proposal has ended: it is ${state}`),
-  /** The prefix of an id, of several ids. */
-  ID_AMBIGUOUS: of<{ id: string; count: number }>(
-    ({ id, count }) => `${quoted(id)} begins ${count} ids: write more of it`,
-  ),
   PROPOSAL_EXPIRED: of('the proposal was not approved within seven days: propose it again'),
   PROPOSAL_APPROVED: of('another operator has approved the proposal already'),
   PROPOSAL_WITHOUT_USER: of('the user of the proposal is forgotten'),
@@ -214,7 +213,6 @@ const REFUSALS = {
   // The command line has its own text; over HTTP the run's state says it.
   RECONCILIATION_STOPPED: of('stopped before the end'),
   VERIFICATION_STOPPED: of('stopped before the end; no break was found so far'),
-  CLOCKS_AGREE: of('the newest entry of the log is not ahead of the clock: nothing to accept'),
   NOTHING_LOST: of('nothing was lost: there is nothing to acknowledge'),
 
   REACTION_ID_MALFORMED: of<{ id: string }>(
@@ -225,18 +223,6 @@ const REFUSALS = {
   DELIVERY_NOT_FOUND: of('there is no such delivery'),
   MAIL_NOT_FOUND: of('there is no such mail'),
   EXPORT_NOT_FOUND: of('there is no such export'),
-  EXPORT_IS_OVER: of('the export is over: there is nothing to cancel'),
-  REFERRALS_NOT_MODERATED: byReasons,
-  PROGRAM_REFUSED: byReasons,
-  SETTINGS_REFUSED: byReasons,
-  ENDPOINT_REFUSED: byReasons,
-  EXPORT_NOT_ASKED_FOR: byReasons,
-  EXPORT_NOT_COMPLETED: of<{ reason: string }>(({ reason }) => `the export was aborted: ${reason}`),
-  /** The command stopped waiting. */
-  EXPORT_STOPPED: of<{ exportId: string }>(
-    ({ exportId }) => `stopped: the export ${exportId} continues; export cancel ends it`,
-  ),
-  LOCALE_MALFORMED: atArgument('takes a locale such as en or en_US'),
   THEME_REFUSED: of<ThemeRefused>(({ refused, details, waitMs }) => {
     const more = details.length - FAULTS_SHOWN;
     const shown = details.slice(0, FAULTS_SHOWN).join('; ');
@@ -251,78 +237,18 @@ const REFUSALS = {
       more > 0 ? `${shown}; and ${more} more` : shown,
     );
   }, 'values'),
-  FILE_NOT_WRITTEN: of<{ file: string; reason: string }>(
-    ({ file, reason }) => `cannot write ${file}: ${reason}`,
-  ),
-  /** It quotes no secret. */
-  PAYMENT_NOT_DONE: byReason,
 
-  PROJECTION_NOT_NAMED: of('name one projection, or say {all}', 'projection'),
   PROJECTION_UNKNOWN: of<{ projection: string; known: readonly string[] }>(
     ({ projection, known }) =>
       `there is no projection ${quoted(projection)}; there are ${known.join(', ')}`,
     'projection',
   ),
-  STREAM_NOT_NAMED: of('name {tenant} and {account}, or {stream}'),
-  STREAM_NOT_PARKED: of<{ projection: string }>(
-    ({ projection }) => `there is no such parked stream of ${projection}: see projection parked`,
-  ),
-  NO_NEW_GENERATION: of<{ projection: string }>(
-    ({ projection }) => `there is no new generation of ${projection}: rebuild it first`,
-  ),
-  NO_NEW_GENERATIONS: of('no projection has a new generation: rebuild first'),
-  NOTHING_TO_RESUME: of<{ projection: string }>(
-    ({ projection }, wordFor) =>
-      `there is nothing of ${projection} to resume: rebuild it without ${wordFor('resume')}`,
-  ),
-  ROWS_REFUSED: of<{ reason: string }>(
-    ({ reason }) =>
-      `nothing was changed: a table of the projection refuses a row made from the log: ${reason}; remove a constraint that was added to the table by hand, or start the release with a fixed projector, and run this again`,
-  ),
-  /** The generations are not in the required state; the reason says what to do. */
-  GENERATION_REFUSED: byReason,
-  GENERATIONS_BUSY: byReason,
   PROJECTIONS_STOPPED: of('stopped'),
-
-  OTHER_RELEASE_RUNS: of<{ processes: number }>(
-    ({ processes }) =>
-      `${processes} ${processes === 1 ? 'process' : 'processes'} of another release still run on this database: stop them first`,
-  ),
-  RELEASE_NOT_CAUGHT_UP: of<{ projections: readonly string[] }>(
-    ({ projections }) =>
-      `the read models of this release are not built yet (${projections.join(', ')}): let its service catch up first`,
-  ),
-
-  LOG_ADDRESS_MALFORMED: atArgument(
-    'must be the address of a log: postgresql://…, esdb://…, or the word embedded',
-  ),
-  /** `problem` quotes no value of the address. */
-  LOG_ADDRESS_UNUSABLE: of<{ argument: Argument; problem: string }>(
-    ({ argument, problem }, wordFor) => `${wordFor(argument)} ${problem}`,
-  ),
-  NO_LOG_THERE: of('there is no log of this service at that address'),
-  SAME_LOG: of('{from} and {to} are the same log'),
-  TARGET_IS_FOLLOWED: of(
-    "the service follows the log at {to}: copy from it, or correct DATABASE_URL, which is another service's",
-  ),
-  SOURCE_MAY_GROW: of(
-    'a service or a command runs on this database and may append: stop it, or make a first pass beside it with {whileRunning}',
-  ),
-  POLICIES_AHEAD_OF_SOURCE: of(
-    'policies are at a position that the source does not have: start the service on the source once, stop it and run again',
-  ),
   COPY_STOPPED: of('stopped; run the same command again to continue'),
-  TARGET_GOES_ON: of<{ events: number; stream: string }>(
-    ({ events, stream }) =>
-      `the target holds other streams of ours: it goes on behind the ${events} events of the source, with ${stream}`,
-  ),
-  TARGET_DIFFERS: of<{ event: number; stream: string }>(
-    ({ event, stream }) =>
-      `the target holds other streams of ours: its event ${event}, in ${stream}, is not the source's`,
-  ),
-  TARGET_WRITTEN_BY_OTHERS: of<{ revision: bigint; stream: string }>(
-    ({ revision, stream }) =>
-      `the target does not take revision ${revision} of ${stream}: another process writes to it; run the same command again, which continues or names what differs`,
+
+  /** Of no code that callers act on. */
+  REFUSED: of<{ reasons: readonly Reason[]; about?: readonly Argument[] }>(({ reasons }, wordFor) =>
+    linesOf(reasons, wordFor).join('; '),
   ),
 };
 
@@ -352,6 +278,7 @@ export const plainText = (refusal: OperationRefusal): string =>
 /** The members of a request that a refusal is about, named as over HTTP. */
 export function membersOf(refusal: OperationRefusal): readonly Argument[] {
   if ('argument' in refusal) return [refusal.argument];
+  if (refusal.code === 'REFUSED') return refusal.about ?? [];
   return refusal.code === 'NOT_ADJUSTED'
     ? (ADJUSTED.get(refusal.refused) ?? [])
     : lineOf(refusal).about;

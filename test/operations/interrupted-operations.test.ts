@@ -71,7 +71,7 @@ async function rebuiltUsers(): Promise<object> {
     built = await operate((operator) =>
       onChosen(operator, { name: 'users' }, (users) => rebuildProjections(operator, users)),
     ).catch((error: unknown) => {
-      if (error instanceof Refused && error.code === 'GENERATIONS_BUSY') return undefined;
+      if (error instanceof Refused && error.code === 'REFUSED') return undefined;
       return error instanceof Error ? error : {};
     });
     return built !== undefined;

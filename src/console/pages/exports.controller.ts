@@ -7,7 +7,7 @@ import {
   requestExport,
   showExport,
 } from '../../operations/exports/export-commands.js';
-import { NotDone, type Outcome } from '../../operations/outcome.js';
+import { NotDone, notDone, type Outcome } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import {
   EXPORT_FILTERS,
@@ -18,7 +18,7 @@ import {
   type TypedExport,
 } from '../view/exports-view.js';
 import type { Form } from '../sessions/form.js';
-import { faultsOf, type FieldNames, type Faults } from '../view/faults.js';
+import { faultsIn, faultsOf, type FieldNames, type Faults } from '../view/faults.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
@@ -36,7 +36,7 @@ export class ConsoleExportsController {
   async change(@TenantCall() call: TenantCall): Promise<string> {
     const asks = call.form.text('action') === 'ask';
     const outcome = asks ? await this.ask(call, typedIn(call.form)) : await this.cancel(call);
-    if (outcome instanceof NotDone) return this.shown(call, faultsOf(labelled(outcome), BY_LINES));
+    if (outcome instanceof NotDone) return this.shown(call, faultsOfExport(outcome));
     const asked = outcome.id;
     return redirected(call, `${call.tenantPath}/exports${asks ? queryOf({ asked }) : ''}`);
   }
@@ -46,10 +46,7 @@ export class ConsoleExportsController {
     const exportType = EXPORT_TYPES.find((known) => known === typed.type);
     const format = EXPORT_FORMATS.find((known) => known === typed.format);
     if (exportType === undefined || format === undefined)
-      return new NotDone({
-        code: 'EXPORT_NOT_ASKED_FOR',
-        reasons: [TEXTS.exports.nothingChosen],
-      });
+      return notDone(TEXTS.exports.nothingChosen);
     const filters = EXPORT_FILTERS.filter((filter) => typed[filter] !== '');
     const params = Object.fromEntries(filters.map((filter) => [filter, typed[filter]]));
     const texts = {
@@ -96,16 +93,14 @@ const BY_LINES: FieldNames = {
 };
 
 /** Filters are named as their fields are. */
-function labelled(outcome: NotDone): NotDone {
-  const { because } = outcome;
-  if (because.code !== 'EXPORT_NOT_ASKED_FOR') return outcome;
-  const reasons = because.reasons.map((reason) =>
+function faultsOfExport(outcome: NotDone): Faults {
+  const problems = faultsOf(outcome).problems.map((problem) =>
     EXPORT_FILTERS.reduce(
       (line, name) => line.replace(`params.${name} `, `${FILTERS[name]} `),
-      reason,
+      problem,
     ),
   );
-  return new NotDone({ ...because, reasons });
+  return faultsIn(problems, BY_LINES);
 }
 
 const typedIn = (form: Form): TypedExport =>

@@ -1,5 +1,5 @@
 import { NotDone } from '../../operations/outcome.js';
-import { membersOf, refusalText } from '../../operations/refusal-text.js';
+import { linesOf, membersOf, refusalText } from '../../operations/refusal-text.js';
 import { TEXTS } from '../texts.js';
 import type { Wrong } from './field.js';
 import { ownMember } from '../../domain/own-member.js';
@@ -22,7 +22,7 @@ export type FieldNames = Readonly<Record<string, string>>;
 export function faultsOf(outcome: unknown, fields: FieldNames = {}): Faults {
   if (!(outcome instanceof NotDone)) return NO_FAULTS;
   const { because } = outcome;
-  const problems = linesOf(outcome);
+  const problems = problemsOf(outcome);
   const members = membersOf(because).map((member) => [
     ownMember(fields, member) ?? member,
     problems[0] ?? '',
@@ -55,9 +55,11 @@ export const withFaults = (one: Faults, other: Faults): Faults => ({
 });
 
 /** One line for each reason of a refusal, with members named as fields are labelled. */
-function linesOf({ because }: NotDone): readonly string[] {
-  if ('reasons' in because) return because.reasons;
+function problemsOf({ because }: NotDone): readonly string[] {
   if (because.code === 'THEME_REFUSED' && because.details.length > 0) return because.details;
   const labels: Readonly<Record<string, string>> = TEXTS.fields;
-  return [refusalText(because, (member) => ownMember(labels, member) ?? member)];
+  const labelOf = (member: string): string => ownMember(labels, member) ?? member;
+  return because.code === 'REFUSED'
+    ? linesOf(because.reasons, labelOf)
+    : [refusalText(because, labelOf)];
 }

@@ -11,7 +11,7 @@ import { LiveGenerations } from '../../projecting/generations/live-generations.j
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { unlessRebuilt } from '../rebuilt-read-models.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type Outcome } from '../outcome.js';
 
 /** Operations on exports: each returns the document that `--json` prints. */
 
@@ -43,14 +43,12 @@ export async function requestExport(
 ): Promise<Outcome<Done<ShownExport>>> {
   const name = texts.name ?? '';
   const params = { dates: 'ISO_8601', ...texts.params };
-  const refused = (...reasons: readonly string[]) =>
-    new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons });
   const isWrong = [...name].length > NAME_MAX || /\p{Cc}/u.test(name);
   const wrong = `name must be at most ${NAME_MAX} characters without control characters`;
   const problems = [...(isWrong ? [wrong] : []), ...problemsOfParams(params)];
-  if (problems.length > 0) return refused(...problems);
+  if (problems.length > 0) return notDone(...problems);
   const outcome = await core.exports.request(meta, { ...requested, texts: { ...texts, params } });
-  if ('refused' in outcome) return refused(...(outcome.details ?? []));
+  if ('refused' in outcome) return notDone(...(outcome.details ?? []));
   const result = shownExport(outcome.state, undefined, timeNow());
   const { id, type, format } = result;
   const parameters = { export: id, type, format };
@@ -76,9 +74,9 @@ export async function cancelExport(
 ): Promise<Outcome<Done<ShownExport>>> {
   const outcome = await core.exports.cancel(meta, exportId);
   if ('refused' in outcome)
-    return new NotDone({
-      code: outcome.refused === 'EXPORT_IS_OVER' ? 'EXPORT_IS_OVER' : 'EXPORT_NOT_FOUND',
-    });
+    return outcome.refused === 'EXPORT_IS_OVER'
+      ? notDone('the export is over: there is nothing to cancel')
+      : new NotDone({ code: 'EXPORT_NOT_FOUND' });
   const result = shownExport(outcome.state, undefined, timeNow());
   return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
 }

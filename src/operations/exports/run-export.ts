@@ -7,7 +7,7 @@ import type { ShownExport } from '../../exports/shown-export.js';
 import { errorCode } from '../../foundation/error-code.js';
 import { pause } from '../../foundation/pause.js';
 import { auditedOn } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type Outcome } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
 import { requestExport, showExport } from './export-commands.js';
 import { writeExportsHere } from './write-exports-here.js';
@@ -62,14 +62,14 @@ async function completion(
     if (status === 'COMPLETED') return shown;
     if (status !== 'PENDING') {
       const reason = String(stats?.['reason'] ?? 'a person in it was forgotten');
-      return new NotDone({ code: 'EXPORT_NOT_COMPLETED', reason });
+      return notDone(`the export was aborted: ${reason}`);
     }
     const total = stats?.['rowsTotal'];
     if (typeof total === 'number') onProgress('writing', Number(stats?.['rowsDone'] ?? 0), total);
     else onProgress('waiting', 0);
     await pause(POLL_MS, signal);
   }
-  return new NotDone({ code: 'EXPORT_STOPPED', exportId });
+  return notDone(`stopped: the export ${exportId} continues; export cancel ends it`);
 }
 
 /** A file that appears under its name when it is whole, or what is no file, such as a device. */
@@ -83,16 +83,14 @@ class Target {
 
   static async open(out: string): Promise<Outcome<Target>> {
     const there = await stat(out).catch(() => undefined);
-    if (there?.isDirectory())
-      return new NotDone({ code: 'FILE_NOT_WRITTEN', file: out, reason: 'it is a folder' });
+    if (there?.isDirectory()) return notDone(`cannot write ${out}: it is a folder`);
     const isStream = there !== undefined && !there.isFile();
     try {
       const stream = createWriteStream(isStream ? out : partOf(out), { flags: 'w', mode: 0o600 });
       await once(stream, 'open');
       return new Target(stream, isStream ? undefined : out);
     } catch (error) {
-      const reason = errorCode(error) ?? 'unknown error';
-      return new NotDone({ code: 'FILE_NOT_WRITTEN', file: out, reason });
+      return notDone(`cannot write ${out}: ${errorCode(error) ?? 'unknown error'}`);
     }
   }
 

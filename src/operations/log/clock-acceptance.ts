@@ -3,7 +3,7 @@ import { isAhead, msAhead } from '../../event-log/clock.js';
 import { run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { recordDone, recordOperation, shownStaff, type Operation } from '../audit.js';
-import { NotDone } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import type { OperationContext } from '../registry/operation.js';
 
 /**
@@ -17,7 +17,7 @@ export async function acceptClock(
 ) {
   const { head: position, recordedAt = 0 } = await core.log.check();
   if (position === undefined || !isAhead({ recordedAt }))
-    return new NotDone({ code: 'CLOCKS_AGREE' });
+    return notDone('the newest entry of the log is not ahead of the clock: nothing to accept');
   // The newest entry of the log when it was accepted.
   const acceptance = {
     position,

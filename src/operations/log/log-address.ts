@@ -11,7 +11,7 @@ import {
 } from '../../config/event-store-url.js';
 import { PostgresEventLog } from '../../event-log/postgres/postgres-event-log.js';
 import { migrateToLatest } from '../../postgres/migrator.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { notDone, notDoneAbout, type Outcome } from '../outcome.js';
 
 /** The address of a log, as the operator typed it. Contains passwords. */
 export type LogAddress =
@@ -28,12 +28,16 @@ export function parseLogAddress(argument: string, text: string): Outcome<LogAddr
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))
     return { kind: 'postgres', url: text };
   if (!/^esdb(\+discover)?:\/\//.test(text))
-    return new NotDone({ code: 'LOG_ADDRESS_MALFORMED', argument });
+    return notDoneAbout(
+      argument,
+      (word) =>
+        `${word(argument)} must be the address of a log: postgresql://…, esdb://…, or the word embedded`,
+    );
   try {
     return { kind: 'eventstoredb', address: parseEventStoreUrl(text) };
   } catch (error) {
     if (!(error instanceof InvalidEventStoreUrl)) throw error;
-    return new NotDone({ code: 'LOG_ADDRESS_UNUSABLE', argument, problem: error.message });
+    return notDoneAbout(argument, (word) => `${word(argument)} ${error.message}`);
   }
 }
 
@@ -94,7 +98,7 @@ async function openPostgres(
   } catch (error) {
     await end();
     if (error instanceof Error && 'code' in error && error.code === UNDEFINED_TABLE)
-      return new NotDone({ code: 'NO_LOG_THERE' });
+      return notDone('there is no log of this service at that address');
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-log/event-log.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type Outcome } from '../outcome.js';
 import { headOf, LogReader, patiently, Stopped, type Patience } from './log-reader.js';
 
 export interface CopyOptions extends Patience {
@@ -57,21 +57,17 @@ async function passOverCopied(
     const count = Math.min(expected.length, found.length);
     const [behind] = found;
     if (count === 0 && behind !== undefined)
-      return new NotDone({
-        code: 'TARGET_GOES_ON',
-        events: source.count,
-        stream: behind.stream,
-      });
+      return notDone(
+        `the target holds other streams of ours: it goes on behind the ${source.count} events of the source, with ${behind.stream}`,
+      );
     if (count === 0) return source.count;
     const other = found.findIndex(
       (event, index) => index < count && !isSame(event, expected[index]),
     );
     if (other >= 0)
-      return new NotDone({
-        code: 'TARGET_DIFFERS',
-        event: source.count + other + 1,
-        stream: found[other]?.stream ?? '',
-      });
+      return notDone(
+        `the target holds other streams of ours: its event ${source.count + other + 1}, in ${found[other]?.stream}, is not the source's`,
+      );
     source.take(count);
     target.take(count);
     onProgress?.(source.count);
@@ -119,6 +115,8 @@ async function appendTo(
   const result = await patiently(patience, () => target.append(first.stream, expected, copies));
   const { revision, stream } = first;
   return result.kind === 'conflict'
-    ? new NotDone({ code: 'TARGET_WRITTEN_BY_OTHERS', revision, stream })
+    ? notDone(
+        `the target does not take revision ${revision} of ${stream}: another process writes to it; run the same command again, which continues or names what differs`,
+      )
     : undefined;
 }

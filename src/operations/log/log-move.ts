@@ -4,7 +4,7 @@ import { EventLogUnavailable, type EventLog, type Position } from '../../event-l
 import { logPages } from '../../event-log/event-pages.js';
 import { readPolicyPosition } from '../../reacting/policy-checkpoint.js';
 import { compareLogs } from './log-comparison.js';
-import { NotDone, type DocumentOf } from '../outcome.js';
+import { NotDone, notDone, type DocumentOf } from '../outcome.js';
 import { copyLog } from './log-copy.js';
 import { LogReader, unlessStopped, type Patience } from './log-reader.js';
 
@@ -38,12 +38,16 @@ async function moveLog(options: LogMoveOptions) {
   const { pool } = database;
   const sourceId = await named('--from', source.id());
   const targetId = await named('--to', target.id());
-  if (sourceId === targetId) return new NotDone({ code: 'SAME_LOG' });
+  if (sourceId === targetId)
+    return notDone((word) => `${word('from')} and ${word('to')} are the same log`);
   const followed = await followedLogId(pool);
-  if (followed === targetId) return new NotDone({ code: 'TARGET_IS_FOLLOWED' });
+  if (followed === targetId)
+    return notDone(
+      (word) =>
+        `the service follows the log at ${word('to')}: copy from it, or correct DATABASE_URL, which is another service's`,
+    );
   const isMove = followed === sourceId;
-  if (isMove && !whileRunning && (await mayLogGrow(pool)))
-    return new NotDone({ code: 'SOURCE_MAY_GROW' });
+  if (isMove && !whileRunning && (await mayLogGrow(pool))) return SOURCE_MAY_GROW;
 
   const policies = isMove ? await readPolicyPosition(pool) : null;
   const upTo = (await source.head()) ?? null;
@@ -66,7 +70,9 @@ async function moveLog(options: LogMoveOptions) {
   const isEqual = compared.differences.length === 0 && compared.isOrderSame;
   const isLast = isMove && !whileRunning && isEqual && cameSince === 0;
   if (isLast && policies !== null && compared.translated === null)
-    return new NotDone({ code: 'POLICIES_AHEAD_OF_SOURCE' });
+    return notDone(
+      'policies are at a position that the source does not have: start the service on the source once, stop it and run again',
+    );
   const copy = {
     sourceId,
     targetId,
@@ -77,9 +83,14 @@ async function moveLog(options: LogMoveOptions) {
   // The database follows the source, and the next service on it moves over to the target.
   const isRecorded =
     isLast && (await recordCopy(pool, { ...copy, policiesPosition: compared.translated }));
-  if (isLast && !isRecorded) return new NotDone({ code: 'SOURCE_MAY_GROW' });
+  if (isLast && !isRecorded) return SOURCE_MAY_GROW;
   return { ...copied, ...compared, cameSince, isRecorded };
 }
+
+const SOURCE_MAY_GROW = notDone(
+  (word) =>
+    `a service or a command runs on this database and may append: stop it, or make a first pass beside it with ${word('whileRunning')}`,
+);
 
 async function countEvents(
   source: EventLog,

@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/config.js';
 import { readOperators, writeOperators } from '../../config/operators-file.js';
 import { makeOperatorKey, OPERATOR_NAME, OPERATOR_ROLES } from '../../config/operators.js';
 import { personNamed } from '../audit.js';
-import { NotDone, settingsRefused } from '../outcome.js';
+import { NotDone, notDone } from '../outcome.js';
 import { given, help } from '../registry/members.js';
 import { machineOperation, type Operation } from '../registry/operation.js';
 
@@ -32,7 +32,7 @@ export const operations: readonly Operation[] = [
       if (found instanceof NotDone) return found;
       const { list, entries } = found;
       if (entries.some((entry) => personNamed(entry.name) === personNamed(added)))
-        return settingsRefused(`there is an operator ${added} in ${list} already`);
+        return notDone(`there is an operator ${added} in ${list} already`);
       const { key, entry } = makeOperatorKey(added, roles);
       await writeOperators(list, [...entries, entry]);
       note('This key is shown this once. It is valid now.');
@@ -66,7 +66,7 @@ export const operations: readonly Operation[] = [
       const { list, entries } = found;
       const left = entries.filter((entry) => personNamed(entry.name) !== personNamed(removed));
       if (left.length === entries.length)
-        return settingsRefused(`there is no operator ${removed} in ${list}`);
+        return notDone(`there is no operator ${removed} in ${list}`);
       await writeOperators(list, left);
       return { name: removed, file: list };
     },
@@ -91,7 +91,6 @@ export const operations: readonly Operation[] = [
 /** The list of operators and its file. */
 async function listIn(path: string | undefined) {
   const list = path ?? loadConfig().operatorsFile?.path;
-  if (list === undefined)
-    return settingsRefused('name the list of operators: OPERATORS_FILE, or --file');
+  if (list === undefined) return notDone('name the list of operators: OPERATORS_FILE, or --file');
   return { list, entries: await readOperators({ path: list, mayBeMissing: true }) };
 }

@@ -21,7 +21,7 @@ import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
-import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type DocumentOf, type Outcome } from '../outcome.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
 
 /** Operations on payment providers: each returns the document that `--json` prints. */
@@ -263,9 +263,6 @@ async function reasonAgainst(
   const check = await guard.check(apiBase);
   return check.kind === 'allowed' ? undefined : check.reason;
 }
-
-export const notDone = (reason: string): NotDone =>
-  new NotDone({ code: 'PAYMENT_NOT_DONE', reason });
 
 const shown = (
   connection: OpenedConnection | undefined,

@@ -6,10 +6,10 @@ import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
 import { accountsInLog } from '../ledger/ledger-entries.js';
-import { NotDone } from '../outcome.js';
+import { NotDone, notDone } from '../outcome.js';
 import type { OperationContext } from '../registry/operation.js';
 import { formerRewards, type FormerRewards } from './former-rewards.js';
-import { connected, notDone, type PaymentCore, type PaymentWorld } from './payment-commands.js';
+import { connected, type PaymentCore, type PaymentWorld } from './payment-commands.js';
 
 /**
  * `CREDIT`: the amounts of a reward's balance credit, in cents. `DISCOUNT`: the percentage. Null:

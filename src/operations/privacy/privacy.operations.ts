@@ -14,7 +14,7 @@ import type { Core } from '../../stores/core.js';
 import { customerStreams, replayErasures } from '../../stores/erasure-replay.js';
 import { countOtherReleases } from '../../stores/release.js';
 import { actorOf } from '../audit.js';
-import { NotDone, settingsRefused, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type Outcome } from '../outcome.js';
 import { given } from '../registry/members.js';
 import { serviceOperation, type Operation } from '../registry/operation.js';
 
@@ -116,7 +116,7 @@ function erasuresIn(content: unknown): Outcome<readonly ListedErasure[]> {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const reason = `/${issue?.path.join('/') ?? ''} is no erasure as list-erasures writes them`;
-  return settingsRefused(reason);
+  return notDone(reason);
 }
 
 async function aliveOf({ keys }: Core, listed: readonly ListedErasure[]): Promise<number> {

@@ -25,7 +25,7 @@ import {
   type SeenGenerations,
 } from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
-import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { notDone, type DocumentOf, type Outcome } from '../outcome.js';
 import { recorded, type OperationResult, type ProjectionOperator } from './projection-operator.js';
 import { shownDifference } from './shown-difference.js';
 
@@ -138,7 +138,7 @@ export async function diffProjection(
   return withGenerationsLock(parts.pool, async (client) => {
     const generations = await GenerationsOf.read(client, parts.log, projector);
     const { live, ready } = generations;
-    if (!ready) return new NotDone({ code: 'NO_NEW_GENERATION', projection: projector.name });
+    if (!ready) return notDone(`there is no new generation of ${projector.name}: rebuild it first`);
     const follower = await Follower.open(parts, projector, ready);
     return withSnapshot(parts.pool, async (snapshot) => {
       const { log } = parts;
@@ -185,7 +185,7 @@ export async function swapProjections(
   seen?: SeenGenerations,
 ): Promise<Outcome<object>> {
   const chosen = all ? await waiting(operator.parts, projectors) : projectors;
-  if (chosen.length === 0) return new NotDone({ code: 'NO_NEW_GENERATIONS' });
+  if (chosen.length === 0) return notDone('no projection has a new generation: rebuild first');
   return recorded(operator, { action: 'swap', projectors: chosen }, async (client, signal) =>
     ended(await swap(operator.parts, client, chosen, { signal, seen })),
   );

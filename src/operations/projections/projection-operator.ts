@@ -20,7 +20,7 @@ import {
 import { describeError, isDataError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { shownStaff, type Staff } from '../audit.js';
-import { NotDone, type OperationRefusal, type Outcome } from '../outcome.js';
+import { NotDone, notDone, notDoneAbout, type Outcome } from '../outcome.js';
 import type { OperationContext } from '../registry/operation.js';
 
 /** The connections and parts that operations on read models use. */
@@ -78,9 +78,9 @@ export async function onProjections<T>(
   try {
     return await work(operator);
   } catch (error) {
-    const because = refusalBelow(error);
-    if (because === undefined) throw error;
-    return new NotDone(because);
+    const refusal = refusalBelow(error);
+    if (refusal === undefined) throw error;
+    return refusal;
   }
 }
 
@@ -88,16 +88,26 @@ export async function onProjections<T>(
  * Generations refuse by an exception, which rolls the transaction back and frees its locks; here it
  * becomes a value.
  */
-function refusalBelow(error: unknown): OperationRefusal | undefined {
-  if (error instanceof Interrupted) return { code: 'PROJECTIONS_STOPPED' };
-  if (error instanceof GenerationsBusy) return { code: 'GENERATIONS_BUSY', reason: error.message };
+function refusalBelow(error: unknown): NotDone | undefined {
+  if (error instanceof Interrupted) return new NotDone({ code: 'PROJECTIONS_STOPPED' });
   if (error instanceof NothingToResume)
-    return { code: 'NOTHING_TO_RESUME', projection: error.projection };
-  if (isDataError(error)) return { code: 'ROWS_REFUSED', reason: describeError(error) };
-  if (error instanceof GenerationRefused)
-    return { code: 'GENERATION_REFUSED', reason: error.message };
-  return undefined;
+    return notDone(
+      (word) =>
+        `there is nothing of ${error.projection} to resume: rebuild it without ${word('resume')}`,
+    );
+  if (isDataError(error))
+    return notDone(
+      `nothing was changed: a table of the projection refuses a row made from the log: ${describeError(error)}; remove a constraint that was added to the table by hand, or start the release with a fixed projector, and run this again`,
+    );
+  return error instanceof GenerationsBusy || error instanceof GenerationRefused
+    ? notDone(error.message)
+    : undefined;
 }
+
+const NOT_NAMED = notDoneAbout(
+  'projection',
+  (word) => `name one projection, or say ${word('all')}`,
+);
 
 /** The selected projections: one by its name, or all. */
 export interface ProjectionChoice {
@@ -111,7 +121,7 @@ export async function onChosen<T>(
   { name, all = false }: ProjectionChoice,
   work: (projectors: readonly Projector[]) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
-  if ((name === undefined) !== all) return new NotDone({ code: 'PROJECTION_NOT_NAMED' });
+  if ((name === undefined) !== all) return NOT_NAMED;
   if (name === undefined) return work(projectors);
   const projector = projectors.find((candidate) => candidate.name === name);
   if (projector) return work([projector]);
@@ -126,7 +136,7 @@ export const onNamed = <T>(
   work: (projector: Projector) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> =>
   onChosen(operator, { name }, ([projector]) =>
-    projector ? work(projector) : Promise.resolve(new NotDone({ code: 'PROJECTION_NOT_NAMED' })),
+    projector ? work(projector) : Promise.resolve(NOT_NAMED),
   );
 
 /** The result of an operation: its document, and the line of history of each projection. */

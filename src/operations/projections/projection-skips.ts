@@ -8,7 +8,7 @@ import {
 import { repair } from '../../projecting/generations/repair.js';
 import type { Projector } from '../../projecting/projector.js';
 import { recordDone } from '../audit.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type Outcome } from '../outcome.js';
 import { showParkedStreams, type ShownParkedStream } from './projection-commands.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
 import { scopeOfParked } from './projection-repairs.js';
@@ -41,7 +41,8 @@ export async function skipParkedEvent(
   const find = async () =>
     (await showParkedStreams({ parts: { ...parts, projectors: [projector] } }, 1, stream))[0];
   const parked = await find();
-  if (!parked) return new NotDone({ code: 'STREAM_NOT_PARKED', projection });
+  if (!parked)
+    return notDone(`there is no such parked stream of ${projection}: see projection parked`);
   const { tenant, mode, position } = parked;
   const accountRef = accountRefOf(stream);
   const where = { ...(tenant && mode && { tenant, mode }), ...(accountRef && { accountRef }) };
@@ -84,7 +85,7 @@ async function streamNamed(
 ): Promise<Outcome<string>> {
   if (stream !== undefined && tenant === undefined && account === undefined) return stream;
   if (tenant === undefined || account === undefined || stream !== undefined)
-    return new NotDone({ code: 'STREAM_NOT_NAMED' });
+    return notDone((word) => `name ${word('tenant')} and ${word('account')}, or ${word('stream')}`);
   if (!(await tenants.find(tenant))) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
   const scope = { tenant, mode };
   return names.accountStream(scope, names.accountRef(scope, account));

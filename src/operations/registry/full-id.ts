@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { Scope } from '../../domain/scope.js';
 import { fetchRows } from '../../postgres/statements.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { notDone, type Outcome } from '../outcome.js';
 import type { OperationContext } from './operation.js';
 
 /** The shortest prefix that stands for an id. */
@@ -23,9 +23,10 @@ export async function fullId(
   const ids = await idsFrom(given);
   const [first = given, second] = ids;
   if (second === undefined) return first;
-  return ids.includes(given)
-    ? given
-    : new NotDone({ code: 'ID_AMBIGUOUS', id: given, count: ids.length });
+  if (ids.includes(given)) return given;
+  return notDone(
+    `${JSON.stringify(given.slice(0, 80))} begins ${ids.length} ids: write more of it`,
+  );
 }
 
 /** The ids with a prefix among the rows of a tenant and mode. */

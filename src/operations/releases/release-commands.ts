@@ -11,7 +11,7 @@ import {
   type GenerationRecord,
 } from '../../projecting/generations/generation-records.js';
 import { definitionOf, FOLLOWED_STATES } from '../../projecting/generations/generations.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { notDone, type Outcome } from '../outcome.js';
 import { recorded, type RecordingOperator } from '../projections/projection-operator.js';
 
 /** Operations on the change from one release to another: each returns the document of `--json`. */
@@ -60,13 +60,18 @@ export async function confirmRelease(operator: RecordingOperator): Promise<Outco
   const { parts } = operator;
   const { pool, projectors } = parts;
   const processes = await countOtherReleases(pool, projectors);
-  if (processes > 0) return new NotDone({ code: 'OTHER_RELEASE_RUNS', processes });
+  if (processes > 0)
+    return notDone(
+      `${processes} ${processes === 1 ? 'process' : 'processes'} of another release still run on this database: stop them first`,
+    );
   const records = await ownRecords(pool, projectors);
   const missing = projectors
     .map(({ name }) => name)
     .filter((name) => !records.some((one) => one.projection === name && one.complete));
   if (missing.length > 0)
-    return new NotDone({ code: 'RELEASE_NOT_CAUGHT_UP', projections: missing });
+    return notDone(
+      `the read models of this release are not built yet (${missing.join(', ')}): let its service catch up first`,
+    );
   const beside = records.filter(({ state }) => state === 'beside');
   const changed = projectors.filter(({ name }) =>
     beside.some(({ projection }) => projection === name),

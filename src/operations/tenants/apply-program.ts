@@ -4,7 +4,7 @@ import type { OpenTenant, ProgramDocument } from '../../domain/tenant/tenant.dec
 import { reasonsOf, refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
 import type { StaffMeta } from '../audit.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type Outcome } from '../outcome.js';
 import { parseProgram } from './program-schema.js';
 
 /** The program of a text in JSON; refused with one line for each error. */
@@ -14,7 +14,7 @@ export function programIn(text: string): Outcome<ProgramDocument> {
     content = JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unreadable';
-    return new NotDone({ code: 'PROGRAM_REFUSED', reasons: [`not JSON: ${reason}`] });
+    return notDone(`not JSON: ${reason}`);
   }
   return programOf(content);
 }
@@ -23,7 +23,7 @@ export function programIn(text: string): Outcome<ProgramDocument> {
 export function programOf(content: unknown): Outcome<ProgramDocument> {
   const program = parseProgram(content);
   return 'problems' in program && Array.isArray(program.problems)
-    ? new NotDone({ code: 'PROGRAM_REFUSED', reasons: program.problems as readonly string[] })
+    ? notDone(...(program.problems as readonly string[]))
     : (program as ProgramDocument);
 }
 
@@ -48,10 +48,8 @@ export async function applyProgram(
         `program ${program.id} is at version ${version} by now: look at it first`,
       );
     });
-  if ('refused' in after) {
-    const reasons = after.refused === 'RECORD_TOO_LARGE' ? [TOO_LARGE] : reasonsOf(after);
-    return new NotDone({ code: 'PROGRAM_REFUSED', reasons });
-  }
+  if ('refused' in after)
+    return notDone(...(after.refused === 'RECORD_TOO_LARGE' ? [TOO_LARGE] : reasonsOf(after)));
   return { id: program.id, version: versionOf(after, program.id) };
 }
 

@@ -19,7 +19,7 @@ import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
 import { staffSays, type StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { timeOf } from '../ledger/ledger-selection.js';
-import { NotDone, settingsRefused, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type Outcome } from '../outcome.js';
 import { refusalText } from '../refusal-text.js';
 import { tenantNamed } from './tenant-operation.js';
 import { settingsDocument, type TenantSettingsDocument } from './tenant-document.js';
@@ -126,7 +126,7 @@ export async function changeSettings(
   const before = await settingsOf(core, tenant);
   const settings = { ...before, ...changes };
   const faults = faultsOf(settings);
-  if (faults.length > 0) return settingsRefused(...faults);
+  if (faults.length > 0) return notDone(...faults);
   if (digestOfSettings(before) !== seen)
     return changedMeanwhile('the settings', differencesOf(settings, before));
   const commands = await commandsOf(core, alias, { before, after: settings });
@@ -193,7 +193,7 @@ export async function suspendOnRecord(
   const now = timeNow();
   const { tenant: alias } = meta.scope;
   if (reason !== null && (reason.trim() === '' || reason.length > REASON_MAX))
-    return settingsRefused(`the reason takes 1 to ${REASON_MAX} characters`);
+    return notDone(`the reason takes 1 to ${REASON_MAX} characters`);
   const command: TenantCommand =
     reason === null
       ? { type: 'ResumeTenant', now }
@@ -211,8 +211,7 @@ export async function suspendOnRecord(
 }
 
 /** A refused command of a tenant. */
-export const refusedSettings = (refusal: Refused): NotDone =>
-  settingsRefused(...reasonsOf(refusal));
+export const refusedSettings = (refusal: Refused): NotDone => notDone(...reasonsOf(refusal));
 
 const REASON_MAX = 1_000;
 
@@ -222,7 +221,7 @@ const changedText = (what: string): string =>
   `somebody has changed ${what} meanwhile: look at it first`;
 
 const changedMeanwhile = (what: string, differences: readonly string[]): NotDone =>
-  settingsRefused(changedText(what), ...differences);
+  notDone(changedText(what), ...differences);
 
 const LABELS: Readonly<Record<keyof TenantSettings, string>> = {
   openEndpoints: 'Open endpoints',

@@ -4,7 +4,7 @@ import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
 import { shownFormats, type UnitFormat } from '../../domain/tenant/unit-settings.js';
 import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { auditedOn } from '../audited.js';
-import { NotDone, settingsRefused } from '../outcome.js';
+import { NotDone, notDone } from '../outcome.js';
 import { duration, given, help, msOf, text } from '../registry/members.js';
 import {
   get,
@@ -85,7 +85,7 @@ export const operations: readonly Operation[] = [
         });
         if ('refused' in result)
           return result.refused === 'TENANT_EXISTS'
-            ? settingsRefused(`there is a tenant ${alias} already`)
+            ? notDone(`there is a tenant ${alias} already`)
             : refusedSettings(result);
         note('These secrets are shown this once.');
         return { result, parameters: {}, digest: 'secret', completed: `${alias} is created` };

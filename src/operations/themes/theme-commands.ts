@@ -7,7 +7,7 @@ import type { ThemeOutcome } from '../../themes/theme-changes.js';
 import { VERSIONS_MAX, type ThemeVersion } from '../../themes/theme-rows.js';
 import { Themes } from '../../themes/themes.js';
 import type { StaffMeta } from '../audit.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, notDoneAbout, type Outcome } from '../outcome.js';
 
 /** Operations on the themes of a tenant: each returns the document that `--json` prints. */
 
@@ -100,7 +100,7 @@ const shownVersion = ({ version, at, meta, by, values, restores }: ThemeVersion)
 
 export const refusalOf = (locale: string | null): NotDone | undefined =>
   locale !== null && !isLocale(locale)
-    ? new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' })
+    ? notDoneAbout('locale', (wordFor) => `${wordFor('locale')} takes a locale such as en or en_US`)
     : undefined;
 
 function changedBy(outcome: ThemeOutcome, locale: string | null) {

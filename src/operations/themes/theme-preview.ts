@@ -9,7 +9,7 @@ import type { MailType, PageTheme } from '../../themes/theme-instance.js';
 import { DEFAULT_LANGUAGE, fallbacksOf } from '../../themes/theme-locale.js';
 import { Themes } from '../../themes/themes.js';
 import { unknownNamesOfMail } from '../../themes/unknown-names.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type Outcome } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
 import { refusalOf, type NamedTheme } from './theme-commands.js';
 
@@ -29,8 +29,7 @@ export async function previewTheme(
   try {
     await writeFile(out, html);
   } catch (error) {
-    const reason = errorCode(error) ?? 'unknown error';
-    return new NotDone({ code: 'FILE_NOT_WRITTEN', file: out, reason });
+    return notDone(`cannot write ${out}: ${errorCode(error) ?? 'unknown error'}`);
   }
   return { type, locale, subject, out, html: null };
 }

@@ -7,9 +7,9 @@ import { WebhookForwarder } from '../../webhooks/sending/webhook-forwarder.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
 import type { Subscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import type { Done } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type Outcome } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
-import { enabled, refusedEndpoint } from './webhook-commands.js';
+import { enabled } from './webhook-commands.js';
 
 export const isAccepted = ({ status }: SentOnce): boolean =>
   status !== null && status >= 200 && status <= 299;
@@ -67,7 +67,7 @@ async function endpointsFor(
     ({ disabled, eventTypes }) => disabled === null && eventTypes?.includes(type) !== false,
   );
   if (receiving.length > 0) return receiving;
-  return refusedEndpoint(`no enabled endpoint of ${context.scope.mode} mode receives ${type}`);
+  return notDone(`no enabled endpoint of ${context.scope.mode} mode receives ${type}`);
 }
 
 async function sentTo(

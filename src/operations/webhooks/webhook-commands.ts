@@ -24,7 +24,7 @@ import type {
 import { timeOf } from '../ledger/ledger-selection.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
-import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { NotDone, notDone, type DocumentOf, type Outcome } from '../outcome.js';
 
 /** Operations on webhooks: each returns the document that `--json` prints. */
 
@@ -171,7 +171,7 @@ export async function rotateEndpointSecret(
 ): Promise<Outcome<Done<IssuedSecret>>> {
   const graceMs = durationMs(grace);
   if (graceMs === undefined)
-    return refusedEndpoint('the grace takes a time such as 24h, of a year at most');
+    return notDone('the grace takes a time such as 24h, of a year at most');
   const changed = subscribedBy(await core.webhooks.rotateSecret(meta, endpoint, { graceMs, seen }));
   if (changed instanceof NotDone) return changed;
   const { endpointUrl, secrets } = changed;
@@ -199,9 +199,7 @@ async function known(
 /** The subscription behind a change of it. */
 function subscribedBy(changed: ChangedSubscription | Refused): Outcome<Subscription> {
   if (!('refused' in changed)) return changed.subscription ?? NOT_FOUND;
-  return changed.refused === 'CHANGED_MEANWHILE'
-    ? refusedEndpoint(...reasonsOf(changed))
-    : NOT_FOUND;
+  return changed.refused === 'CHANGED_MEANWHILE' ? notDone(...reasonsOf(changed)) : NOT_FOUND;
 }
 
 const NOT_FOUND = new NotDone({ code: 'ENDPOINT_NOT_FOUND' });
@@ -255,18 +253,18 @@ export async function addEndpoint(
   { endpointUrl, name, types }: EndpointToAdd,
 ) {
   if (endpointUrl.length > URL_LENGTH_MAX || !URL.canParse(endpointUrl))
-    return refusedEndpoint(
+    return notDone(
       `the endpoint takes a URL such as https://shop.example/webhooks, of at most ${URL_LENGTH_MAX} characters`,
     );
   if ((name?.length ?? 0) > NAME_LENGTH_MAX)
-    return refusedEndpoint(`the name takes at most ${NAME_LENGTH_MAX} characters`);
+    return notDone(`the name takes at most ${NAME_LENGTH_MAX} characters`);
   const eventTypes = types && typesIn(types);
   if (eventTypes instanceof NotDone) return eventTypes;
   const checked = await guard.check(endpointUrl);
-  if (checked.kind === 'malformed') return refusedEndpoint(`the endpoint ${checked.reason}`);
-  if (checked.kind === 'not-allowed') return refusedEndpoint('the endpoint is not allowed');
+  if (checked.kind === 'malformed') return notDone(`the endpoint ${checked.reason}`);
+  if (checked.kind === 'not-allowed') return notDone('the endpoint is not allowed');
   const changed = await core.webhooks.subscribe(meta, endpointUrl, { name, eventTypes });
-  if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
+  if ('refused' in changed) return notDone(...reasonsOf(changed));
   const { subscription, isNew } = changed;
   const [secret] = subscription?.secrets ?? [];
   if (subscription === undefined || secret === undefined)
@@ -286,7 +284,7 @@ export const addNewEndpoint = async (
 ) =>
   (await core.webhooks.find(meta.scope, endpoint.endpointUrl)) === undefined
     ? addEndpoint(core, guard, meta, endpoint)
-    : refusedEndpoint('the endpoint is subscribed already');
+    : notDone('the endpoint is subscribed already');
 
 /** Changes the types of events that an endpoint receives. @param types none: all. */
 export async function changeEndpointTypes(
@@ -300,7 +298,7 @@ export async function changeEndpointTypes(
   const eventTypes = typesIn(types);
   if (eventTypes instanceof NotDone) return eventTypes;
   const changed = await core.webhooks.subscribe(meta, endpoint, { eventTypes });
-  if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
+  if ('refused' in changed) return notDone(...reasonsOf(changed));
   const parameters = { types: eventTypes?.join(',') ?? 'all' };
   return { result: null, parameters, completed: 'the endpoint receives other types of events' };
 }
@@ -335,7 +333,7 @@ function typesIn(types: readonly string[]): Outcome<readonly WebhookType[] | nul
   if (types.includes('all')) return null;
   const known = WEBHOOK_TYPES.filter((type) => types.includes(type));
   if (new Set(types).size > known.length)
-    return refusedEndpoint(`the types take ${WEBHOOK_TYPES.join(', ')}`);
+    return notDone(`the types take ${WEBHOOK_TYPES.join(', ')}`);
   return known.length === 0 ? null : known;
 }
 
@@ -344,8 +342,5 @@ export async function enabled({ webhooks }: WebhookCore, scope: Scope, endpoint:
   const found = (await webhooks.find(scope, endpoint)) ?? NOT_FOUND;
   return found instanceof NotDone || found.disabled === null
     ? found
-    : refusedEndpoint('the endpoint is disabled: enable it first');
+    : notDone('the endpoint is disabled: enable it first');
 }
-
-export const refusedEndpoint = (...reasons: readonly string[]): NotDone =>
-  new NotDone({ code: 'ENDPOINT_REFUSED', reasons });
