@@ -40,7 +40,6 @@ import { ConsoleRunsController } from '../console/pages/runs.controller.js';
 import { ConsoleSessionsController } from '../console/pages/sessions.controller.js';
 import { ConsoleStatementController } from '../console/pages/statement.controller.js';
 import { ConsoleVerifyController } from '../console/pages/verify.controller.js';
-import { RememberedCredit } from '../operations/accounts/account-credit.js';
 import { TenantPages } from '../console/pages/tenant-pages.js';
 import type { ConsoleGate } from '../console/sessions/console-gate.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
@@ -268,7 +267,6 @@ function injected(parts: ModuleParts): readonly object[] {
     new FileDownloads(core.downloads, new DownloadPlaces()),
     new SigningKeys(core.pool, core.webhookKeysSealer),
     new EventDownloads(pages),
-    new RememberedCredit(),
     new ShareLinkRedirects(parts.visits, core.owners, core.tenants, publicUrl),
     payments,
     calls,

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { RememberedCredit } from '../../src/operations/accounts/account-credit.js';
-import { accountHistory, type HistoryCore } from '../../src/operations/accounts/account-history.js';
+import { accountHistory } from '../../src/operations/accounts/account-history.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import {
   accountOpened,
@@ -47,7 +46,8 @@ async function happened(at: number, ...events: readonly AccountEvent[]): Promise
 }
 
 async function shownAt(asOf: string) {
-  const core: Partial<HistoryCore> = { log, codec, names, credit: new RememberedCredit() };
+  type HistoryCore = Parameters<typeof accountHistory>[0];
+  const core: Partial<HistoryCore> = { log, codec, names };
   const request = { accountId, asOf, showsPersonal: true };
   return done(await accountHistory(core as HistoryCore, scope, request, NOW));
 }

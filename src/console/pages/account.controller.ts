@@ -7,7 +7,7 @@ import {
   type ShownPerson,
   type ShownReward,
 } from '../../operations/accounts/account-history.js';
-import { RememberedCredit, type ShownUnit } from '../../operations/accounts/account-credit.js';
+import type { ShownUnit } from '../../operations/accounts/account-credit.js';
 import { laterText } from '../../operations/ledger/later-entries.js';
 import { NotDone } from '../../operations/outcome.js';
 import { ApiError } from '../../http/edge/api-error.js';
@@ -93,10 +93,7 @@ const content = template(`
 /** One account: people, referral, rewards, credit, and everything that happened, at any moment. */
 @TenantPage('accounts')
 export class ConsoleAccountController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly credit: RememberedCredit,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
   @Get(':account')
   @ForRoles('finance', 'support', 'viewer')
@@ -126,9 +123,7 @@ export class ConsoleAccountController {
         accepted,
         ...options,
       };
-      const { log, codec, names, streams } = core;
-      const reads = { log, codec, names, streams, credit: this.credit };
-      const result = await accountHistory(reads, call.scope, request);
+      const result = await accountHistory(core, call.scope, request);
       if (result instanceof NotDone) return result;
       // The audit event says what was looked at; a digest of people's data would outlive them.
       const digest = `position ${result.position ?? 'none'}`;

@@ -23,7 +23,7 @@ import {
 } from '../ledger/ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { CreditFold, type RememberedCredit, type ShownUnit } from './account-credit.js';
+import { CreditFold, creditUpTo, type ShownUnit } from './account-credit.js';
 import { eventInWords, valueInWords, type Known } from './event-in-words.js';
 
 /** An account as an operator sees it, at a moment of its history. Times are ISO 8601. */
@@ -58,14 +58,12 @@ const REWARDS_SHOWN_MAX = 200;
 const PEOPLE_SHOWN_MAX = 200;
 const CODES_SHOWN_MAX = 5;
 
-export interface HistoryCore extends Pick<Core, 'log' | 'codec' | 'names' | 'streams'> {
-  readonly credit: RememberedCredit;
-}
+type HistoryCore = Pick<Core, 'log' | 'codec' | 'names' | 'streams'>;
 
 /**
- * An account and its events in words. Today it is what commands and earlier looks remember, and
- * what was recorded since; an earlier moment is folded from the log. With older events, those
- * before `before`, credit is left out; of today only they are read. @throws {UnreadableEvent}
+ * An account and its events in words. Today it is what commands remember; credit, and an
+ * earlier moment, are folded from the log. With older events, those before `before`, credit is left
+ * out; of today only they are read. @throws {UnreadableEvent}
  */
 export async function accountHistory(
   core: HistoryCore,
@@ -109,7 +107,7 @@ async function prefixOf(
 }
 
 async function historyOfToday(
-  { log, codec, streams, credit }: HistoryCore,
+  { log, codec, streams }: HistoryCore,
   stream: string,
   { accountId, before, showsPersonal }: HistoryRequest,
   now: number,
@@ -133,7 +131,7 @@ async function historyOfToday(
     units:
       end === undefined || before !== undefined
         ? []
-        : await credit.unitsAt({ log, codec }, stream, end, now),
+        : (await creditUpTo({ log, codec }, stream, end)).unitsAt(now),
     events: events.reverse(),
     eventCount: Number(count),
     later: 0,
