@@ -25,7 +25,6 @@ export const operations: readonly Operation[] = [
         'a first copy while the service runs, which must be stopped for the last one',
       ),
     },
-    roles: [],
     examples: [
       'log copy --from embedded --to "esdb://127.0.0.1:2113?tls=false" --while-running',
       'log copy --from embedded --to "esdb://127.0.0.1:2113?tls=false"',

@@ -23,7 +23,6 @@ export const operations: readonly Operation[] = [
         'how long the token is valid',
       ),
     },
-    roles: [],
     examples: ['token sign acme --account 42 --user 7 --expires 1h'],
     run: async ({ core, scope }, { account, user, write, expires }) => {
       // Loaded for this command only: the validation of bodies takes longer to load than the rest.

@@ -18,7 +18,6 @@ export const operations: readonly Operation[] = [
     name: 'key rotate',
     summary: 'makes another key the master key, with or without a running service',
     members: { newKeyFile: help(text, 'the new key: 64 hex digits, mode 0600') },
-    roles: [],
     isRecorded: true,
     examples: ['key rotate --new-key-file new-master.key'],
     run: async ({ core, by, operationsPool, note, warn, onProgress }, { newKeyFile }) => {
@@ -47,8 +46,6 @@ export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'key status',
     summary: 'the master keys in use, and whether an old one can be removed',
-    members: {},
-    roles: [],
     examples: ['key status'],
     run: ({ operationsPool }) => keyStatus(operationsPool()),
     print: (status, { table, line }) => {

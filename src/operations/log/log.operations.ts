@@ -8,7 +8,6 @@ export const operations: readonly Operation[] = [
     name: 'log accept-clock',
     summary: 'accepts a log whose newest entry is ahead of the clock, so that writes continue',
     members: { reason: help(text, 'what happened, for later auditors') },
-    roles: [],
     isRecorded: true,
     acceptsClock: true,
     examples: ['log accept-clock --reason "the clock was a day ahead on 1 May" --by sam'],

@@ -25,7 +25,6 @@ export const operations: readonly Operation[] = [
     summary: 'makes a key for an operator and adds the entry to the list of operators',
     members: { name, role, file },
     positions: ['name'],
-    roles: [],
     examples: ['operator add fay --role finance support'],
     run: async ({ note }, { name: added, role: roles, file: path }) => {
       const found = await listIn(path);
@@ -43,7 +42,6 @@ export const operations: readonly Operation[] = [
     name: 'operator list',
     summary: 'the operators, with their roles',
     members: { file },
-    roles: [],
     examples: ['operator list'],
     run: async (_, { file: path }) => {
       const found = await listIn(path);
@@ -58,7 +56,6 @@ export const operations: readonly Operation[] = [
     summary: 'removes an operator, whose key is invalid from then on',
     members: { name, file },
     positions: ['name'],
-    roles: [],
     examples: ['operator remove fay'],
     run: async (_, { name: removed, file: path }) => {
       const found = await listIn(path);
@@ -77,7 +74,6 @@ export const operations: readonly Operation[] = [
     summary: 'makes a key and its entry for OPERATORS_FILE; changes no file',
     members: { name, role },
     positions: ['name'],
-    roles: [],
     examples: ['operator key fay --role finance'],
     run: ({ note }, { name: made, role: roles }) => {
       note(

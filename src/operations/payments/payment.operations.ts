@@ -92,7 +92,6 @@ export const operations: readonly Operation[] = [
   recordedOperation({
     name: 'payment reconcile',
     summary: 'compares ledger and provider; exit 2: they differ',
-    members: {},
     roles: ['finance'],
     isLong: true,
     route: post('payments/{tenant}/reconciliation'),
@@ -105,7 +104,6 @@ export const operations: readonly Operation[] = [
   recordedOperation({
     name: 'payment disconnect',
     summary: 'destroys the secrets; what was recorded stays',
-    members: {},
     roles: ['support'],
     route: post('payments/{tenant}/disconnect'),
     examples: ['payment disconnect acme --mode test'],

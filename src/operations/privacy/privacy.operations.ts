@@ -24,8 +24,6 @@ export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'privacy scrub',
     summary: 'removes erased bytes from the files of Postgres now; a job does it daily',
-    members: {},
-    roles: [],
     examples: ['privacy scrub'],
     run: async ({ core: { log }, operationsPool, note }) => {
       const pool = operationsPool();
@@ -53,7 +51,6 @@ export const operations: readonly Operation[] = [
         help: 'the output of list-erasures of a newer copy of the log: missing erasures are appended',
       }),
     },
-    roles: [],
     isRecorded: true,
     examples: ['privacy replay-erasures --from erasures.json'],
     run: async ({ core, by }, { from = [] }) => {
@@ -79,8 +76,6 @@ export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'privacy list-erasures',
     summary: 'the recorded erasures as a JSON array, without personal data',
-    members: {},
-    roles: [],
     examples: ['privacy list-erasures > erasures.json'],
     run: async ({ core: { log, codec } }) => {
       const all: ListedErasure[] = [];

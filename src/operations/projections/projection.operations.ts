@@ -227,7 +227,6 @@ export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'projection status',
     summary: 'position, lag and generation of each projection',
-    members: {},
     roles: ['support', 'finance'],
     route: get('projections'),
     examples: ['projection status'],

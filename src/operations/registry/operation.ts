@@ -143,12 +143,13 @@ interface Definition<S extends Shape, Document, Row> {
   readonly name: `${string} ${string}`;
   /** For the help, without a full stop. */
   readonly summary: string;
-  readonly members: S;
+  /** Default: none but the tenant and the mode. */
+  readonly members?: S;
   /** Members that are given by position on the command line, after the tenant. */
   readonly positions?: readonly (keyof S & string)[];
   readonly rules?: readonly RequestRule<RequestOf<S>>[];
-  /** The roles that may call it over HTTP and in the console. */
-  readonly roles: readonly OperatorRole[];
+  /** The roles that may call it over HTTP and in the console; default: none. */
+  readonly roles?: readonly OperatorRole[];
   /** It may take longer than a request: a run, with progress, that can be stopped. */
   readonly isLong?: boolean;
   /** What a run shows of its request; default: all members but files. */
@@ -188,8 +189,10 @@ interface Definition<S extends Shape, Document, Row> {
 /** An operation of any request and document. */
 export interface Operation extends Omit<
   Definition<Shape, unknown, unknown>,
-  'rules' | 'parameters' | 'positions'
+  'members' | 'roles' | 'rules' | 'parameters' | 'positions'
 > {
+  readonly members: Shape;
+  readonly roles: readonly OperatorRole[];
   readonly positions: readonly string[];
   readonly rules: readonly RequestRule<never>[];
   readonly parameters?: (request: never) => object;
@@ -218,45 +221,51 @@ type Recorded<S extends Shape, Document> = {
 
 type Tenanted<S extends Shape> = S & { tenant: typeof tenant };
 type Scoped<S extends Shape> = Tenanted<S> & { mode: typeof mode };
+type NoMembers = Record<never, never>;
 type Element<T> = T extends readonly (infer E)[] ? E : never;
 
 /** What an operation without stores works with. */
 export type MachineContext = Pick<OperationContext, 'by' | 'signal' | 'onProgress' | 'note'>;
 
 /** An operation on files of this machine; on the command line only. */
-export const machineOperation = <S extends Shape, Document, Row = Element<Document>>(
+export const machineOperation = <Document, S extends Shape = NoMembers, Row = Element<Document>>(
   definition: Definition<S, Document, Row> & Ran<MachineContext, S, Document>,
 ): Operation => erased('machine', definition);
 
 /** An operation on the whole service. */
-export const serviceOperation = <S extends Shape, Document, Row = Element<Document>>(
+export const serviceOperation = <Document, S extends Shape = NoMembers, Row = Element<Document>>(
   definition: Definition<S, Document, Row> & Ran<OperationContext, S, Document>,
 ): Operation => erased('service', definition);
 
 /** An operation on a tenant and mode. */
-export const ledgerOperation = <S extends Shape, Document, Row = Element<Document>>(
+export const ledgerOperation = <Document, S extends Shape = NoMembers, Row = Element<Document>>(
   definition: Definition<S, Document, Row> & Ran<ScopedContext, Scoped<S>, Document>,
 ): Operation => erased('ledger', definition);
 
 /** As `ledgerOperation`; an audit event in the tenant's log records it. */
-export const recordedOperation = <S extends Shape, Document, Row = Element<Document>>(
+export const recordedOperation = <Document, S extends Shape = NoMembers, Row = Element<Document>>(
   definition: Definition<S, Document, Row> & Recorded<Scoped<S>, Document>,
 ): Operation => erased('ledger', definition);
 
 /** An operation on a tenant, in both modes; the tenant may not exist. */
-export const tenantOperation = <S extends Shape, Document, Row = Element<Document>>(
+export const tenantOperation = <Document, S extends Shape = NoMembers, Row = Element<Document>>(
   definition: Definition<S, Document, Row> & Ran<OperationContext, Tenanted<S>, Document>,
 ): Operation => erased('tenant', definition);
 
 /** As `tenantOperation`, of an existing tenant; an audit event in its live mode records it. */
-export const recordedTenantOperation = <S extends Shape, Document, Row = Element<Document>>(
+export const recordedTenantOperation = <
+  Document,
+  S extends Shape = NoMembers,
+  Row = Element<Document>,
+>(
   definition: Definition<S, Document, Row> & Recorded<Tenanted<S>, Document>,
 ): Operation => erased('tenant', definition);
 
 /** Without the types of its request and document, which its own functions keep. */
 function erased(of: Operation['of'], definition: object): Operation {
   const {
-    members,
+    members = {},
+    roles = [],
     positions = [],
     rules = [],
     run,
@@ -274,6 +283,7 @@ function erased(of: Operation['of'], definition: object): Operation {
       ...members,
       ...(of === 'ledger' && !('mode' in members) ? { mode } : {}),
     },
+    roles,
     positions: isOfTenant ? ['tenant', ...positions] : positions,
     rules,
     of,

@@ -6,8 +6,6 @@ export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'release status',
     summary: 'whether this release is confirmed, and what it has built next to another one',
-    members: {},
-    roles: [],
     examples: ['release status'],
     run: (context) => onReadModels(context, showRelease),
     print: ({ confirmed, otherProcesses, migrations, projections }, printer) => {
@@ -30,8 +28,6 @@ export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'release confirm',
     summary: 'makes this release the one of the database; older ones cannot start any more',
-    members: {},
-    roles: [],
     isRecorded: true,
     examples: ['release confirm'],
     run: (context) => onReadModels(context, confirmRelease),

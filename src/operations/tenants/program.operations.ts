@@ -23,7 +23,6 @@ export const operations: readonly Operation[] = [
     summary: 'applies a program file; rewards earned before keep their terms',
     members: { file: given(z.unknown(), { file: 'json', help: 'the program file' }) },
     positions: ['file'],
-    roles: [],
     examples: ['program apply acme program.json'],
     record: async ({ core, meta }, { tenant: alias, file }) => {
       const program = programOf(file);
@@ -41,8 +40,6 @@ export const operations: readonly Operation[] = [
   tenantOperation({
     name: 'program show',
     summary: 'the programs of a tenant, with their documents',
-    members: {},
-    roles: [],
     examples: ['program show acme --json'],
     run: ({ core }, { tenant }) => programsOf(core, tenant),
     print: (programs, printer: Printer) => printer.line(JSON.stringify(programs, null, 2)),
@@ -50,8 +47,6 @@ export const operations: readonly Operation[] = [
   tenantOperation({
     name: 'program list',
     summary: 'the programs of a tenant',
-    members: {},
-    roles: [],
     examples: ['program list acme'],
     run: async ({ core }, { tenant }) => {
       const programs = await programsOf(core, tenant);

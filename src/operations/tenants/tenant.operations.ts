@@ -68,7 +68,6 @@ export const operations: readonly Operation[] = [
       paymentProvider: help(z.boolean().default(false), 'accounts come from a payment provider'),
       openEndpoints: help(z.boolean().default(false), 'switch the open endpoints on'),
     },
-    roles: [],
     examples: ['tenant create acme --program program.json'],
     isRecorded: true,
     run: ({ core, by, note, warn }, { tenant: alias, ...asked }) => {
@@ -95,8 +94,6 @@ export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'tenant list',
     summary: 'all tenants',
-    members: {},
-    roles: [],
     examples: ['tenant list --json'],
     run: async ({ core }) => (await core.tenantCommands.list()).map(tenantDocument),
     columns: [
@@ -109,8 +106,6 @@ export const operations: readonly Operation[] = [
   tenantOperation({
     name: 'tenant show',
     summary: 'the settings of a tenant, without secrets',
-    members: {},
-    roles: [],
     examples: ['tenant show acme'],
     run: async ({ core }, { tenant }) => {
       const found = await tenantNamed(core, tenant);
@@ -173,7 +168,6 @@ export const operations: readonly Operation[] = [
             : undefined,
       },
     ],
-    roles: [],
     examples: [
       'tenant update acme --open-endpoints',
       'tenant update acme --allow-origin https://shop.example',
@@ -196,7 +190,6 @@ export const operations: readonly Operation[] = [
     name: 'tenant suspend',
     summary: 'refuses every request of a tenant; the data stay',
     members: { reason: help(text, 'why') },
-    roles: [],
     examples: ['tenant suspend acme --reason "invoice 4711 is unpaid"'],
     record: ({ core, meta }, { reason }) => suspendOnRecord(core, meta, reason),
     print: printTenant,
@@ -204,8 +197,6 @@ export const operations: readonly Operation[] = [
   recordedTenantOperation({
     name: 'tenant resume',
     summary: 'ends the suspension of a tenant',
-    members: {},
-    roles: [],
     examples: ['tenant resume acme'],
     record: ({ core, meta }) => suspendOnRecord(core, meta, null),
     print: printTenant,
@@ -257,7 +248,6 @@ function rotation(command: 'rotate-key' | 'rotate-secret', what: string): Operat
     name: `tenant ${command}`,
     summary: `a new ${what}; the one before stays valid for the grace period`,
     members: { grace },
-    roles: [],
     examples: [
       isKey
         ? 'tenant rotate-key acme --mode test --grace 24h'

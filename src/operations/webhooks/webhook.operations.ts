@@ -82,7 +82,6 @@ export const operations: readonly Operation[] = [
   ledgerOperation({
     name: 'webhook list',
     summary: 'endpoints: state, waiting and dead deliveries',
-    members: {},
     roles: ['support'],
     route: get('webhooks/{tenant}'),
     examples: ['webhook list acme'],
