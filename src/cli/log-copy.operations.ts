@@ -31,17 +31,13 @@ export const operations: readonly Operation[] = [
     ],
     run: async ({ signal, onProgress, note }, { from, to, whileRunning }) => {
       const addresses = [parseLogAddress('from', from), parseLogAddress('to', to)];
-      for (const address of addresses) if (address instanceof NotDone) return address;
       const config = loadConfig();
       const logger = commandLogger();
       const database = await openLedgerDatabase({ config, logger, applicationName: 'ledger-cli' });
       const open: OpenLog[] = [];
       try {
         for (const [place, address] of addresses.entries()) {
-          if (address instanceof NotDone) return address;
-          const opened = await openLogAt(address, place === 1, { config, database, logger });
-          if (opened instanceof NotDone) return opened;
-          open.push(opened);
+          open.push(await openLogAt(address, place === 1, { config, database, logger }));
         }
         const [source, target] = open;
         if (source === undefined || target === undefined) throw new Error('a log is missing');

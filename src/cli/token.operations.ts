@@ -1,6 +1,5 @@
 import jwt from 'jsonwebtoken';
 import * as z from 'zod';
-import { NotDone } from '../operations/outcome.js';
 import { duration, given, help, msOf, text } from '../operations/registry/members.js';
 import { ledgerOperation, type Operation } from '../operations/registry/operation.js';
 import { tenantNamed } from '../operations/tenants/tenant-operation.js';
@@ -36,7 +35,6 @@ export const operations: readonly Operation[] = [
       };
       const { tenant: alias, mode } = scope;
       const tenant = await tenantNamed(core, alias);
-      if (tenant instanceof NotDone) return tenant;
       const secrets = await core.tokenSecrets.of(tenant);
       const secret = secrets.find((candidate) => candidate.mode === mode)?.secret;
       if (!secret) throw new CommandError(`the tenant ${alias} has no secret for ${mode} mode`);

@@ -9,7 +9,7 @@ import {
 } from './audit.js';
 import { LogAheadOfClock } from '../event-log/clock.js';
 import { firstLine } from '../foundation/describe-error.js';
-import { NotDone, type Outcome } from './outcome.js';
+import { NotDone, outcomeOf, type Outcome } from './outcome.js';
 
 /** The result of an operation, and what its audit event contains. */
 export interface Done<T> extends Pick<Operation, 'parameters'> {
@@ -40,7 +40,7 @@ export async function auditedOn<T>(
   { scope, by, operation, warn }: AuditFrame,
   work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
 ): Promise<Outcome<T>> {
-  const outcome = await work(core, operatorMeta(core, scope, by, operation));
+  const outcome = await outcomeOf(() => work(core, operatorMeta(core, scope, by, operation)));
   if (outcome instanceof NotDone) return outcome;
   const { result, parameters, digest, completed } = outcome;
   const done = { operation, by, parameters, result: digest ?? result };

@@ -6,7 +6,7 @@ import {
   showStatus,
 } from '../../src/operations/projections/projection-commands.js';
 import {
-  onChosen,
+  chosenOf,
   type ProjectionOperator,
 } from '../../src/operations/projections/projection-operator.js';
 import type { Outcome } from '../../src/operations/outcome.js';
@@ -69,7 +69,7 @@ async function rebuiltUsers(): Promise<object> {
   let built: object | undefined;
   await eventually(async () => {
     built = await operate((operator) =>
-      onChosen(operator, { name: 'users' }, (users) => rebuildProjections(operator, users)),
+      rebuildProjections(operator, chosenOf(operator, { projection: 'users' })),
     ).catch((error: unknown) => {
       if (error instanceof Refused && error.code === 'REFUSED') return undefined;
       return error instanceof Error ? error : {};

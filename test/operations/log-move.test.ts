@@ -23,7 +23,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
-import { adjustLedger, copyWholeLog, done, metaBy } from '../support/operations.js';
+import { adjustLedger, copyWholeLog, metaBy } from '../support/operations.js';
 
 /** A service that moves its log from Postgres to EventStoreDB and back. */
 
@@ -78,8 +78,8 @@ async function copy(
   const config = configuration({ EVENT_STORE_NAMESPACE: namespace });
   const database = await openLedgerDatabase({ config, logger, applicationName: 'test' });
   const surroundings = { config, database, logger };
-  const source = done(await openLogAt(done(parseLogAddress('from', from)), false, surroundings));
-  const target = done(await openLogAt(done(parseLogAddress('to', to)), true, surroundings));
+  const source = await openLogAt(parseLogAddress('from', from), false, surroundings);
+  const target = await openLogAt(parseLogAddress('to', to), true, surroundings);
   try {
     return await copyWholeLog({
       database,

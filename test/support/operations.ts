@@ -15,7 +15,12 @@ import * as verification from '../../src/operations/ledger/ledger-verification.j
 import * as loss from '../../src/operations/ledger/loss-acknowledgement.js';
 import * as logCopy from '../../src/operations/log/log-copy.js';
 import * as logMove from '../../src/operations/log/log-move.js';
-import { NotDone, type OperationRefusalCode, type Outcome } from '../../src/operations/outcome.js';
+import {
+  NotDone,
+  outcomeOf,
+  type OperationRefusalCode,
+  type Outcome,
+} from '../../src/operations/outcome.js';
 import { plainText } from '../../src/operations/refusal-text.js';
 
 /** Operations for tests that expect a document: a refusal fails them, by its code and its text. */
@@ -37,7 +42,7 @@ export function done<T>(outcome: Outcome<T>): T {
 export const insisting =
   <A extends unknown[], T>(operation: (...asked: A) => Promise<Outcome<T>>) =>
   async (...asked: A): Promise<T> =>
-    done(await operation(...asked));
+    done(await outcomeOf(() => operation(...asked)));
 
 /** Without what the audit event contains. */
 const resultOf =

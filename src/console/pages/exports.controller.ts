@@ -7,7 +7,7 @@ import {
   requestExport,
   showExport,
 } from '../../operations/exports/export-commands.js';
-import { NotDone, notDone, type Outcome } from '../../operations/outcome.js';
+import { NotDone, notDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import {
   EXPORT_FILTERS,
@@ -67,10 +67,10 @@ export class ConsoleExportsController {
   /** @param asked the export that was just asked for, which the read model may lack. */
   private async found(scope: Scope, asked: string): Promise<Outcome<readonly ShownExport[]>> {
     const { core } = this.pages;
-    const listed = await listExports(core, scope, EXPORTS_SHOWN_MAX);
+    const listed = await outcomeOf(() => listExports(core, scope, EXPORTS_SHOWN_MAX));
     if (asked === '' || listed instanceof NotDone || listed.some(({ id }) => id === asked))
       return listed;
-    const one = await showExport(core, scope, asked);
+    const one = await outcomeOf(() => showExport(core, scope, asked));
     return one instanceof NotDone ? listed : [one, ...listed];
   }
 

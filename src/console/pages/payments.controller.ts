@@ -1,6 +1,6 @@
 import { timeNow } from '../../foundation/world.js';
 import { timeOf } from '../../operations/ledger/ledger-selection.js';
-import { NotDone } from '../../operations/outcome.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import { operations } from '../../operations/payments/payment.operations.js';
 import { showPayments } from '../../operations/payments/payment-commands.js';
 import {
@@ -116,7 +116,7 @@ export class ConsolePaymentsController {
     const { run: id, ...order } = queried(call.query, 'run', 'sort', 'dir');
     const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const reconciled = resultOf<PaymentReconciliation>('payment reconcile');
-    const found = await showPayments(this.pages.core, this.payments, call.scope);
+    const found = await outcomeOf(() => showPayments(this.pages.core, this.payments, call.scope));
     return pageSent(call, { of: 'payments', faults, ...refresh }, content, {
       isSupport: hasRole(call.operator, ['support']),
       isFinance: hasRole(call.operator, ['finance']),

@@ -1,6 +1,6 @@
 import type { Scope } from '../../domain/scope.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
-import { NotDone } from '../../operations/outcome.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import { applyProgram, programIn } from '../../operations/tenants/apply-program.js';
 import {
   FIELDS_BY_LINES,
@@ -86,7 +86,7 @@ export class ConsoleProgramController {
   private async applied(call: TenantCall): Promise<string> {
     const { form } = call;
     const text = typedIn(form);
-    const program = programIn(text);
+    const program = await outcomeOf(() => programIn(text));
     const typed = program instanceof NotDone ? idIn(text) : program.id;
     const edited = { id: typed, text };
     if (program instanceof NotDone)
@@ -104,7 +104,6 @@ export class ConsoleProgramController {
     const expected = Number(form.text('version'));
     const outcome = await this.pages.recorded(call, 'program apply', async (core, meta) => {
       const result = await applyProgram(core, meta, { program, expected });
-      if (result instanceof NotDone) return result;
       const parameters = { program: program.id, version: result.version };
       return { result, parameters, completed: `version ${result.version} is applied` };
     });

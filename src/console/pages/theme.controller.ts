@@ -1,5 +1,5 @@
 import { HttpCode, Post } from '@nestjs/common';
-import { NotDone } from '../../operations/outcome.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import {
   HISTORY_MAX,
   putTheme,
@@ -68,7 +68,7 @@ export class ConsoleThemeController {
       const values = jsonOf(form.text('values'));
       if (values === undefined) return this.shown(call, faultAt('values', NO_JSON));
       const asked = { locale: locale || null, values };
-      const faults = faultsOf(await pageWith(this.pages.core, call.scope, asked));
+      const faults = faultsOf(await outcomeOf(() => pageWith(this.pages.core, call.scope, asked)));
       return this.shown(call, faults, true);
     }
     const faults = await this.changed(call);
@@ -84,7 +84,7 @@ export class ConsoleThemeController {
     const { form } = call;
     const asked = { locale: form.text('locale') || null, values: jsonOf(form.text('values')) };
     if (asked.values === undefined) return previewSent(call, faultsPage([NO_JSON]));
-    const made = await pageWith(this.pages.core, call.scope, asked);
+    const made = await outcomeOf(() => pageWith(this.pages.core, call.scope, asked));
     if (made instanceof NotDone) return previewSent(call, faultsPage(faultsOf(made).problems));
     return previewSent(call, sampleSharePage(made));
   }
@@ -115,8 +115,10 @@ export class ConsoleThemeController {
     const locale = asked.locale || null;
     // The form that rolls back has no values.
     const typed = call.form.all('values').length === 0 ? undefined : call.form.text('values');
-    const values = await showTheme(core, call.scope, { locale, version: undefined });
-    const history = await showThemeHistory(core, call.scope, { locale, limit: VERSIONS_SHOWN });
+    const values = await outcomeOf(() => showTheme(core, call.scope, { locale }));
+    const history = await outcomeOf(() =>
+      showThemeHistory(core, call.scope, { locale, limit: VERSIONS_SHOWN }),
+    );
     const unread = values instanceof NotDone ? values : history;
     const faults = withFaults(refused, faultsOf(unread, { values: 'locale' }));
     const versions = history instanceof NotDone ? [] : history;

@@ -1,7 +1,7 @@
 import type { Core } from '../../stores/core.js';
 import type { StaffMeta } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
-import { NotDone, type Outcome } from '../../operations/outcome.js';
+import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import {
   addNewEndpoint,
   changeEndpointTypes,
@@ -222,14 +222,16 @@ export class ConsoleWebhooksController {
     const order = queried(call.query, 'sort', 'dir');
     const state = STATES.find((one) => one === asked.state);
     const endpoints = await endpointsToChange(core, call.scope);
-    const deliveries = await showDeliveries(core, call.scope, {
+    const selection = {
       endpoint: asked.endpoint || undefined,
       type: asked.type || undefined,
       since: asked.since || undefined,
       state,
       limit: SHOWN_MAX,
-    });
-    const delivery = id === '' ? null : ofThisTenant(await showDelivery(core, call.scope, id));
+    };
+    const deliveries = await outcomeOf(() => showDeliveries(core, call.scope, selection));
+    const delivery =
+      id === '' ? null : ofThisTenant(await outcomeOf(() => showDelivery(core, call.scope, id)));
     const refused = withFaults(faults, withFaults(faultsOf(deliveries), faultsOf(delivery)));
     const found = deliveries instanceof NotDone ? [] : deliveries;
     const pathOf = (sorted: AskedOrder): string => queryOf({ ...asked, ...sorted });

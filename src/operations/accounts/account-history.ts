@@ -22,7 +22,7 @@ import {
   selectedEvents,
 } from '../ledger/ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from '../ledger/ledger-selection.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { unlessRefused, type Outcome } from '../outcome.js';
 import { CreditFold, creditUpTo, type ShownUnit } from './account-credit.js';
 import { eventInWords, valueInWords, type Known } from './event-in-words.js';
 
@@ -72,10 +72,8 @@ export async function accountHistory(
   now = Date.now(),
 ): Promise<Outcome<AccountHistory>> {
   const { accountId, before, showsPersonal, accepted, ...options } = request;
-  const selection = await select(core.log, options, now);
-  if (selection instanceof NotDone) return selection;
-  const found = await findAccount(core, scope, accountId);
-  if (found instanceof NotDone) return found;
+  const selection = unlessRefused(await select(core.log, options, now));
+  const found = unlessRefused(await findAccount(core, scope, accountId));
   accepted?.();
   const isToday = selection.upTo === undefined && selection.until === undefined;
   if (isToday) return historyOfToday(core, found.stream, request, now);

@@ -5,10 +5,11 @@ import { LiveReads } from '../../projecting/following/live-reads.js';
 import { LiveGenerations } from '../../projecting/generations/live-generations.js';
 import { personNamed, shownStaff } from '../audit.js';
 import { timeOf } from '../ledger/ledger-selection.js';
-import { NotDone } from '../outcome.js';
+import { unlessRefused } from '../outcome.js';
 import { unlessRebuilt } from '../rebuilt-read-models.js';
 import { given, help, limit, tenant, text, time } from '../registry/members.js';
-import { scopeOf, serviceOperation, type Operation, get } from '../registry/operation.js';
+import { serviceOperation, type Operation, get } from '../registry/operation.js';
+import { tenantNamed } from '../tenants/tenant-operation.js';
 
 export const operations: readonly Operation[] = [
   serviceOperation({
@@ -25,16 +26,13 @@ export const operations: readonly Operation[] = [
     route: get('activity', 'TENANT_NOT_FOUND'),
     examples: ['activity list', 'activity list acme --by sam --since 2026-01-31'],
     run: async ({ core }, { tenant: alias, by, since: from, limit: most }) => {
-      const since = timeOf('since', from, timeNow());
-      if (since instanceof NotDone) return since;
-      const scope = alias === undefined ? undefined : await scopeOf(core, { tenant: alias });
-      if (scope instanceof NotDone) return scope;
+      const since = unlessRefused(timeOf('since', from, timeNow()));
+      if (alias !== undefined) await tenantNamed(core, alias);
       const generations = new LiveGenerations(core.pool, accountProjectors);
       const queries = new ActivityQueries(new LiveReads(core.pool, generations, 'activity'));
       const name = by && personNamed(by);
       const asked = { tenant: alias, by: name, since, limit: most };
-      const found = await unlessRebuilt(queries.list(asked));
-      if (found instanceof NotDone) return found;
+      const found = unlessRefused(await unlessRebuilt(queries.list(asked)));
       return found.map(({ at, channel, operation, mode, ...row }) => ({
         at: new Date(at).toISOString(),
         actor: shownStaff({ name: row.name ?? 'anonymous', channel }),

@@ -11,23 +11,21 @@ import { LiveGenerations } from '../../projecting/generations/live-generations.j
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { unlessRebuilt } from '../rebuilt-read-models.js';
-import { NotDone, notDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone, unlessRefused, type Outcome } from '../outcome.js';
 
 /** Operations on exports: each returns the document that `--json` prints. */
 
 type ExportCore = Pick<Core, 'exports' | 'pool'>;
 
-/** Newest first. */
+/** Newest first. @throws {NotDone} */
 export async function listExports(
   core: ExportCore,
   scope: Scope,
   limit: number,
-): Promise<Outcome<readonly ShownExport[]>> {
+): Promise<readonly ShownExport[]> {
   const generations = new LiveGenerations(core.pool, accountProjectors);
   const queries = new ExportQueries(new LiveReads(core.pool, generations, 'exports'));
-  const found = await unlessRebuilt(queries.list(scope, { limit, offset: 0 }));
-  if (found instanceof NotDone) return found;
-  const { items } = found;
+  const { items } = unlessRefused(await unlessRebuilt(queries.list(scope, { limit, offset: 0 })));
   const progress = await core.exports.progressOf(items.map(({ export_id: id }) => id));
   const now = timeNow();
   return items.map((row) => shownExport(stateOfRow(row), progress.get(row.export_id), now));
@@ -35,34 +33,34 @@ export async function listExports(
 
 const NAME_MAX = 255;
 
-/** It is recorded; a worker writes it. Dates are ISO 8601. */
+/** It is recorded; a worker writes it. Dates are ISO 8601. @throws {NotDone} */
 export async function requestExport(
   core: Pick<Core, 'exports'>,
   meta: StaffMeta,
   { texts, ...requested }: RequestedExport,
-): Promise<Outcome<Done<ShownExport>>> {
+): Promise<Done<ShownExport>> {
   const name = texts.name ?? '';
   const params = { dates: 'ISO_8601', ...texts.params };
   const isWrong = [...name].length > NAME_MAX || /\p{Cc}/u.test(name);
   const wrong = `name must be at most ${NAME_MAX} characters without control characters`;
   const problems = [...(isWrong ? [wrong] : []), ...problemsOfParams(params)];
-  if (problems.length > 0) return notDone(...problems);
+  if (problems.length > 0) throw notDone(...problems);
   const outcome = await core.exports.request(meta, { ...requested, texts: { ...texts, params } });
-  if ('refused' in outcome) return notDone(...(outcome.details ?? []));
+  if ('refused' in outcome) throw notDone(...(outcome.details ?? []));
   const result = shownExport(outcome.state, undefined, timeNow());
   const { id, type, format } = result;
   const parameters = { export: id, type, format };
   return { result, parameters, completed: `the export ${id} is asked for` };
 }
 
-/** As it is now. */
+/** As it is now. @throws {NotDone} */
 export async function showExport(
   core: ExportCore,
   scope: Scope,
   exportId: string,
-): Promise<Outcome<ShownExport>> {
+): Promise<ShownExport> {
   const found = await core.exports.find(scope, exportId);
-  if (found === undefined) return new NotDone({ code: 'EXPORT_NOT_FOUND' });
+  if (found === undefined) throw new NotDone({ code: 'EXPORT_NOT_FOUND' });
   return shownExport(found.state, found.progress, timeNow());
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { ShownExport } from '../../exports/shown-export.js';
-import { NotDone } from '../outcome.js';
+import { unlessRefused } from '../outcome.js';
 import { fullId } from '../registry/full-id.js';
 import { given, help, json, limit, text, textUpTo } from '../registry/members.js';
 import {
@@ -44,8 +44,7 @@ export const operations: readonly Operation[] = [
     run: async (context, { type: exportType, format, param, name: own, out }) => {
       const texts = { name: own ?? null, requester: context.by.name, params: param ?? null };
       const shown = await runExport(context, { exportType, format, texts }, out);
-      if (!(shown instanceof NotDone) && out !== '-')
-        await context.write(`${JSON.stringify(shown, null, 2)}\n`);
+      if (out !== '-') await context.write(`${JSON.stringify(shown, null, 2)}\n`);
       return shown;
     },
   }),
@@ -80,10 +79,9 @@ export const operations: readonly Operation[] = [
       const { core, scope, meta } = context;
       const id = await fullId(context, exportId, async (prefix) => {
         const all = await listExports(core, scope, 10_000);
-        const shown = all instanceof NotDone ? [] : all;
-        return shown.map((one) => one.id).filter((one) => one.startsWith(prefix));
+        return all.map((one) => one.id).filter((one) => one.startsWith(prefix));
       });
-      return id instanceof NotDone ? id : cancelExport(core, meta, id);
+      return cancelExport(core, meta, unlessRefused(id));
     },
     said: ({ id, status }) => `${id} ${status}`,
   }),

@@ -7,7 +7,7 @@ import type { ShownExport } from '../../exports/shown-export.js';
 import { errorCode } from '../../foundation/error-code.js';
 import { pause } from '../../foundation/pause.js';
 import { auditedOn } from '../audited.js';
-import { NotDone, notDone, type Outcome } from '../outcome.js';
+import { notDone, unlessRefused } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
 import { requestExport, showExport } from './export-commands.js';
 import { writeExportsHere } from './write-exports-here.js';
@@ -23,10 +23,9 @@ export async function runExport(
   context: ScopedContext,
   requested: RequestedExport,
   out: string,
-): Promise<Outcome<ShownExport>> {
+): Promise<ShownExport> {
   const { core, scope, by, warn, payments } = context;
   const target = out === '-' ? undefined : await Target.open(out);
-  if (target instanceof NotDone) return target;
   const logger = {
     warn: (fields: object, message: string) => warn(`${message}: ${JSON.stringify(fields)}`),
   };
@@ -34,16 +33,16 @@ export async function runExport(
   const frame = { scope, by, operation: 'export run', warn };
   try {
     const completed = await writeExportsHere(parts, async () => {
-      const begun = await auditedOn(core, frame, (_, meta) => requestExport(core, meta, requested));
-      if (begun instanceof NotDone) return begun;
+      const begun = unlessRefused(
+        await auditedOn(core, frame, (_, meta) => requestExport(core, meta, requested)),
+      );
       const shown = await completion(context, begun.id);
-      if (shown instanceof NotDone) return shown;
       const pieces = core.downloads.readWhole(shown.id, Number(shown.stats?.['bytes'] ?? 0));
       if (target !== undefined) await target.write(pieces);
       else for await (const piece of pieces) await context.write(piece);
       return shown;
     });
-    if (!(completed instanceof NotDone)) await target?.keep();
+    await target?.keep();
     return completed;
   } finally {
     await target?.discard();
@@ -54,22 +53,21 @@ export async function runExport(
 async function completion(
   { core, scope, signal, onProgress }: ScopedContext,
   exportId: string,
-): Promise<Outcome<ShownExport>> {
+): Promise<ShownExport> {
   while (!signal.aborted) {
     const shown = await showExport(core, scope, exportId);
-    if (shown instanceof NotDone) return shown;
     const { status, stats } = shown;
     if (status === 'COMPLETED') return shown;
     if (status !== 'PENDING') {
       const reason = String(stats?.['reason'] ?? 'a person in it was forgotten');
-      return notDone(`the export was aborted: ${reason}`);
+      throw notDone(`the export was aborted: ${reason}`);
     }
     const total = stats?.['rowsTotal'];
     if (typeof total === 'number') onProgress('writing', Number(stats?.['rowsDone'] ?? 0), total);
     else onProgress('waiting', 0);
     await pause(POLL_MS, signal);
   }
-  return notDone(`stopped: the export ${exportId} continues; export cancel ends it`);
+  throw notDone(`stopped: the export ${exportId} continues; export cancel ends it`);
 }
 
 /** A file that appears under its name when it is whole, or what is no file, such as a device. */
@@ -81,16 +79,17 @@ class Target {
     private readonly path: string | undefined,
   ) {}
 
-  static async open(out: string): Promise<Outcome<Target>> {
+  /** @throws {NotDone} */
+  static async open(out: string): Promise<Target> {
     const there = await stat(out).catch(() => undefined);
-    if (there?.isDirectory()) return notDone(`cannot write ${out}: it is a folder`);
+    if (there?.isDirectory()) throw notDone(`cannot write ${out}: it is a folder`);
     const isStream = there !== undefined && !there.isFile();
     try {
       const stream = createWriteStream(isStream ? out : partOf(out), { flags: 'w', mode: 0o600 });
       await once(stream, 'open');
       return new Target(stream, isStream ? undefined : out);
     } catch (error) {
-      return notDone(`cannot write ${out}: ${errorCode(error) ?? 'unknown error'}`);
+      throw notDone(`cannot write ${out}: ${errorCode(error) ?? 'unknown error'}`);
     }
   }
 

@@ -11,7 +11,7 @@ import {
 } from '../../config/event-store-url.js';
 import { PostgresEventLog } from '../../event-log/postgres/postgres-event-log.js';
 import { migrateToLatest } from '../../postgres/migrator.js';
-import { notDone, notDoneAbout, type Outcome } from '../outcome.js';
+import { notDone, notDoneAbout } from '../outcome.js';
 
 /** The address of a log, as the operator typed it. Contains passwords. */
 export type LogAddress =
@@ -20,15 +20,15 @@ export type LogAddress =
   | { readonly kind: 'eventstoredb'; readonly address: EventStoreAddress };
 
 /**
- * Refusals quote no value, which may contain a password.
  * @param argument the name of the argument: `from`.
+ * @throws {NotDone} It quotes no value, which may contain a password.
  */
-export function parseLogAddress(argument: string, text: string): Outcome<LogAddress> {
+export function parseLogAddress(argument: string, text: string): LogAddress {
   if (text === 'embedded') return { kind: 'embedded' };
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))
     return { kind: 'postgres', url: text };
   if (!/^esdb(\+discover)?:\/\//.test(text))
-    return notDoneAbout(
+    throw notDoneAbout(
       argument,
       (word) =>
         `${word(argument)} must be the address of a log: postgresql://…, esdb://…, or the word embedded`,
@@ -37,7 +37,7 @@ export function parseLogAddress(argument: string, text: string): Outcome<LogAddr
     return { kind: 'eventstoredb', address: parseEventStoreUrl(text) };
   } catch (error) {
     if (!(error instanceof InvalidEventStoreUrl)) throw error;
-    return notDoneAbout(argument, (word) => `${word(argument)} ${error.message}`);
+    throw notDoneAbout(argument, (word) => `${word(argument)} ${error.message}`);
   }
 }
 
@@ -55,12 +55,13 @@ export interface LogSurroundings {
 /**
  * Opens a log for copying: which log the database of the configuration follows is not checked.
  * @param isTarget a Postgres that the log is copied to gets the schema.
+ * @throws {NotDone}
  */
 export async function openLogAt(
   address: LogAddress,
   isTarget: boolean,
   { config, database, logger }: LogSurroundings,
-): Promise<Outcome<OpenLog>> {
+): Promise<OpenLog> {
   switch (address.kind) {
     case 'eventstoredb': {
       // A copy keeps the times of its events, whatever the clock of this process says.
@@ -90,7 +91,7 @@ async function openPostgres(
   url: () => string,
   isTarget: boolean,
   end: () => Promise<void> = () => Promise.resolve(),
-): Promise<Outcome<OpenLog>> {
+): Promise<OpenLog> {
   try {
     if (isTarget) await migrateToLatest(url());
     const log = await PostgresEventLog.open({ url, acceptsClock: true });
@@ -98,7 +99,7 @@ async function openPostgres(
   } catch (error) {
     await end();
     if (error instanceof Error && 'code' in error && error.code === UNDEFINED_TABLE)
-      return notDone('there is no log of this service at that address');
+      throw notDone('there is no log of this service at that address');
     throw error;
   }
 }

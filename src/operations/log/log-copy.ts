@@ -5,7 +5,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-log/event-log.js';
-import { NotDone, notDone, type Outcome } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import { headOf, LogReader, patiently, Stopped, type Patience } from './log-reader.js';
 
 export interface CopyOptions extends Patience {
@@ -22,20 +22,18 @@ const APPEND_EVENTS_MAX = 500;
  * revisions, types, stored bytes, and original positions and times. Events that the target has
  * already must be the source's first ones, and are left unchanged. So a stopped copy continues, and
  * an earlier one gets the new events, without a record beside the two logs. @throws {Stopped}
- * @throws {EventLogUnavailable}
+ * @throws {EventLogUnavailable} @throws {NotDone}
  */
 export async function copyLog(source: EventLog, target: EventLog, options: CopyOptions) {
   const { upTo, onProgress } = options;
   const from = new LogReader(source, options, upTo);
   const copied = new LogReader(target, options, await headOf(target, options));
   const found = await passOverCopied(from, copied, options);
-  if (found instanceof NotDone) return found;
   // Strictly one after the other: two appends in flight could change the order of the log.
   for (let rest = await from.ahead(); rest.length > 0; rest = await from.ahead()) {
     if (options.signal.aborted) throw new Stopped();
     const events = nextAppend(rest);
-    const refused = await appendTo(target, events, options);
-    if (refused !== undefined) return refused;
+    await appendTo(target, events, options);
     from.take(events.length);
     onProgress?.(from.count);
   }
@@ -51,13 +49,13 @@ async function passOverCopied(
   source: LogReader,
   target: LogReader,
   { onProgress }: CopyOptions,
-): Promise<Outcome<number>> {
+): Promise<number> {
   for (;;) {
     const [expected, found] = await Promise.all([source.ahead(), target.ahead()]);
     const count = Math.min(expected.length, found.length);
     const [behind] = found;
     if (count === 0 && behind !== undefined)
-      return notDone(
+      throw notDone(
         `the target holds other streams of ours: it goes on behind the ${source.count} events of the source, with ${behind.stream}`,
       );
     if (count === 0) return source.count;
@@ -65,7 +63,7 @@ async function passOverCopied(
       (event, index) => index < count && !isSame(event, expected[index]),
     );
     if (other >= 0)
-      return notDone(
+      throw notDone(
         `the target holds other streams of ours: its event ${source.count + other + 1}, in ${found[other]?.stream}, is not the source's`,
       );
     source.take(count);
@@ -97,9 +95,9 @@ async function appendTo(
   target: EventLog,
   events: readonly RecordedEvent[],
   patience: Patience,
-): Promise<NotDone | undefined> {
+): Promise<void> {
   const [first] = events;
-  if (first === undefined) return undefined;
+  if (first === undefined) return;
   const expected = first.revision === 0n ? 'no-stream' : first.revision - 1n;
   // For a copy of a copy: the origin in its first log.
   const copies = events.map(
@@ -114,9 +112,8 @@ async function appendTo(
   // Repeated after a lost answer, the append is recognised by the log.
   const result = await patiently(patience, () => target.append(first.stream, expected, copies));
   const { revision, stream } = first;
-  return result.kind === 'conflict'
-    ? notDone(
-        `the target does not take revision ${revision} of ${stream}: another process writes to it; run the same command again, which continues or names what differs`,
-      )
-    : undefined;
+  if (result.kind === 'conflict')
+    throw notDone(
+      `the target does not take revision ${revision} of ${stream}: another process writes to it; run the same command again, which continues or names what differs`,
+    );
 }

@@ -4,7 +4,7 @@ import { EventLogUnavailable, type EventLog, type Position } from '../../event-l
 import { logPages } from '../../event-log/event-pages.js';
 import { readPolicyPosition } from '../../reacting/policy-checkpoint.js';
 import { compareLogs } from './log-comparison.js';
-import { NotDone, notDone, type DocumentOf } from '../outcome.js';
+import { notDone, type DocumentOf } from '../outcome.js';
 import { copyLog } from './log-copy.js';
 import { LogReader, unlessStopped, type Patience } from './log-reader.js';
 
@@ -27,27 +27,27 @@ export type LogMoveResult = DocumentOf<typeof copyWholeLog>;
  * Copies a whole log and compares the two. When the database follows the source and nothing can
  * have been appended meanwhile, it records the copy, so that the service may be started on the
  * target.
- * @throws {EventLogUnavailable}
+ * @throws {EventLogUnavailable} @throws {NotDone}
  */
 export const copyWholeLog = (options: LogMoveOptions) =>
   unlessStopped('COPY_STOPPED', moveLog(options));
 
-/** @throws {Stopped} */
+/** @throws {Stopped} @throws {NotDone} */
 async function moveLog(options: LogMoveOptions) {
   const { database, source, target, whileRunning, onProgress } = options;
   const { pool } = database;
   const sourceId = await named('--from', source.id());
   const targetId = await named('--to', target.id());
   if (sourceId === targetId)
-    return notDone((word) => `${word('from')} and ${word('to')} are the same log`);
+    throw notDone((word) => `${word('from')} and ${word('to')} are the same log`);
   const followed = await followedLogId(pool);
   if (followed === targetId)
-    return notDone(
+    throw notDone(
       (word) =>
         `the service follows the log at ${word('to')}: copy from it, or correct DATABASE_URL, which is another service's`,
     );
   const isMove = followed === sourceId;
-  if (isMove && !whileRunning && (await mayLogGrow(pool))) return SOURCE_MAY_GROW;
+  if (isMove && !whileRunning && (await mayLogGrow(pool))) throw SOURCE_MAY_GROW;
 
   const policies = isMove ? await readPolicyPosition(pool) : null;
   const upTo = (await source.head()) ?? null;
@@ -58,7 +58,6 @@ async function moveLog(options: LogMoveOptions) {
     upTo,
     onProgress: progress('copying'),
   });
-  if (copied instanceof NotDone) return copied;
   const compared = await compareLogs(source, target, {
     ...options,
     upTo,
@@ -70,7 +69,7 @@ async function moveLog(options: LogMoveOptions) {
   const isEqual = compared.differences.length === 0 && compared.isOrderSame;
   const isLast = isMove && !whileRunning && isEqual && cameSince === 0;
   if (isLast && policies !== null && compared.translated === null)
-    return notDone(
+    throw notDone(
       'policies are at a position that the source does not have: start the service on the source once, stop it and run again',
     );
   const copy = {
@@ -83,7 +82,7 @@ async function moveLog(options: LogMoveOptions) {
   // The database follows the source, and the next service on it moves over to the target.
   const isRecorded =
     isLast && (await recordCopy(pool, { ...copy, policiesPosition: compared.translated }));
-  if (isLast && !isRecorded) return SOURCE_MAY_GROW;
+  if (isLast && !isRecorded) throw SOURCE_MAY_GROW;
   return { ...copied, ...compared, cameSince, isRecorded };
 }
 

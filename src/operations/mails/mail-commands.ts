@@ -7,7 +7,7 @@ import {
   type MailFilter,
 } from '../../mails/deliveries/shown-mails.js';
 import type { Done } from '../audited.js';
-import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { NotDone, type DocumentOf } from '../outcome.js';
 
 /** Operations on mails: each returns the document that `--json` prints. They name no person. */
 
@@ -25,14 +25,14 @@ export const showMails = async ({ pool }: MailCore, scope: Scope, filter: MailFi
     created: created.toISOString(),
   }));
 
-/** One that has ended, again with the same `Message-ID`. One that waits is not sent twice. */
+/** One that has ended, again with the same `Message-ID`. One that waits is not sent twice. @throws {NotDone} */
 export async function resendOneMail(
   { pool }: MailCore,
   scope: Scope,
   id: string,
-): Promise<Outcome<Done<{ readonly resent: number }>>> {
+): Promise<Done<{ readonly resent: number }>> {
   if (!UUID.test(id) || !(await mailExists(pool, scope, id)))
-    return new NotDone({ code: 'MAIL_NOT_FOUND' });
+    throw new NotDone({ code: 'MAIL_NOT_FOUND' });
   const resent = (await resendMail(pool, scope, id)) ? 1 : 0;
   const completed = `${resent} mails are sent again`;
   return { result: { resent }, parameters: { id }, completed };

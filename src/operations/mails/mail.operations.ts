@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { MAIL_STATES } from '../../mails/deliveries/shown-mails.js';
-import { NotDone } from '../outcome.js';
+import { unlessRefused } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import { help, limit, text } from '../registry/members.js';
 import {
@@ -45,7 +45,7 @@ export const operations: readonly Operation[] = [
     record: async (context, { delivery }) => {
       const { core, scope } = context;
       const id = await fullId(context, delivery, idsOf(core.pool, 'ledger.mail_deliveries', scope));
-      return id instanceof NotDone ? id : resendOneMail(core, scope, id);
+      return resendOneMail(core, scope, unlessRefused(id));
     },
     said: ({ resent }) => `${resent} sent again`,
   }),

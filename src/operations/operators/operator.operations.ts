@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/config.js';
 import { readOperators, writeOperators } from '../../config/operators-file.js';
 import { makeOperatorKey, OPERATOR_NAME, OPERATOR_ROLES } from '../../config/operators.js';
 import { personNamed } from '../audit.js';
-import { NotDone, notDone } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import { given, help } from '../registry/members.js';
 import { machineOperation, type Operation } from '../registry/operation.js';
 
@@ -27,9 +27,7 @@ export const operations: readonly Operation[] = [
     positions: ['name'],
     examples: ['operator add fay --role finance support'],
     run: async ({ note }, { name: added, role: roles, file: path }) => {
-      const found = await listIn(path);
-      if (found instanceof NotDone) return found;
-      const { list, entries } = found;
+      const { list, entries } = await listIn(path);
       if (entries.some((entry) => personNamed(entry.name) === personNamed(added)))
         return notDone(`there is an operator ${added} in ${list} already`);
       const { key, entry } = makeOperatorKey(added, roles);
@@ -44,9 +42,8 @@ export const operations: readonly Operation[] = [
     members: { file },
     examples: ['operator list'],
     run: async (_, { file: path }) => {
-      const found = await listIn(path);
-      if (found instanceof NotDone) return found;
-      return found.entries.map(({ name: each, roles }) => ({ name: each, roles }));
+      const { entries } = await listIn(path);
+      return entries.map(({ name: each, roles }) => ({ name: each, roles }));
     },
     columns: ['name', ['roles', ({ roles }) => roles.join(', ')]],
     empty: 'no operators yet: see operator add',
@@ -58,9 +55,7 @@ export const operations: readonly Operation[] = [
     positions: ['name'],
     examples: ['operator remove fay'],
     run: async (_, { name: removed, file: path }) => {
-      const found = await listIn(path);
-      if (found instanceof NotDone) return found;
-      const { list, entries } = found;
+      const { list, entries } = await listIn(path);
       const left = entries.filter((entry) => personNamed(entry.name) !== personNamed(removed));
       if (left.length === entries.length)
         return notDone(`there is no operator ${removed} in ${list}`);
@@ -84,9 +79,9 @@ export const operations: readonly Operation[] = [
   }),
 ];
 
-/** The list of operators and its file. */
+/** The list of operators and its file. @throws {NotDone} */
 async function listIn(path: string | undefined) {
   const list = path ?? loadConfig().operatorsFile?.path;
-  if (list === undefined) return notDone('name the list of operators: OPERATORS_FILE, or --file');
+  if (list === undefined) throw notDone('name the list of operators: OPERATORS_FILE, or --file');
   return { list, entries: await readOperators({ path: list, mayBeMissing: true }) };
 }

@@ -21,7 +21,7 @@ import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
-import { NotDone, notDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { NotDone, notDone, unlessRefused, type DocumentOf } from '../outcome.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
 
 /** Operations on payment providers: each returns the document that `--json` prints. */
@@ -59,22 +59,20 @@ export async function connectPayments(
 ) {
   const { scope } = meta;
   const tenant = await providerTenant(core, scope);
-  if (tenant instanceof NotDone) return tenant;
   const credentials = await checked(world, scope, request);
-  if (credentials instanceof NotDone) return credentials;
   const changed = await core.payments.connect(meta, credentials, GRACE_MS);
   if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
   const result = shown(await core.payments.current(changed.tenant, scope.mode), world, scope);
   return { result, parameters: {}, completed: 'the payment provider is connected' };
 }
 
+/** @throws {NotDone} */
 export async function showPayments(
   core: PaymentCore & Pick<Core, 'pool'>,
   world: Pick<PaymentWorld, 'publicUrl'>,
   scope: Scope,
 ) {
   const tenant = await providerTenant(core, scope);
-  if (tenant instanceof NotDone) return tenant;
   const connection = await core.payments.current(tenant, scope.mode);
   const figures = await figuresOf(core.pool, scope, timeNow() - WAITS_MS);
   return {
@@ -103,7 +101,6 @@ export async function disconnectPayments(
 ) {
   const { scope } = meta;
   const tenant = await providerTenant(core, scope);
-  if (tenant instanceof NotDone) return tenant;
   const changed = await core.payments.disconnect(meta);
   if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
   const result = shown(undefined, world, scope);
@@ -127,11 +124,9 @@ export async function syncTenantPayments(
   { provider }: Pick<PaymentWorld, 'provider'>,
   scope: Scope,
   { since, signal, onProgress }: SyncRequest = {},
-): Promise<Outcome<Done<Synced>>> {
-  const from = timeOf('since', since, timeNow());
-  if (from instanceof NotDone) return from;
+): Promise<Done<Synced>> {
+  const from = unlessRefused(timeOf('since', since, timeNow()));
   const connection = await connected(core, scope);
-  if (connection instanceof NotDone) return connection;
   const { streams, names } = core;
   const parts = { streams, names, record: recorderOf(core.commands) };
   try {
@@ -147,7 +142,7 @@ export async function syncTenantPayments(
     return { result, parameters: { since } };
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
-    return notDone(`stopped: ${error.message}; what was recorded until then stays`);
+    throw notDone(`stopped: ${error.message}; what was recorded until then stays`);
   }
 }
 
@@ -173,7 +168,6 @@ export async function showPayer(
   accountId: string,
 ) {
   const tenant = await providerTenant(core, scope);
-  if (tenant instanceof NotDone) return tenant;
   const { streams, names } = core;
   const account = names.accountRef(scope, accountId);
   const { state } = await streams.accounts.load(names.accountStream(scope, account));
@@ -202,24 +196,20 @@ export async function showPayer(
   };
 }
 
-/** A tenant that may be connected. */
-async function providerTenant(
-  { tenants }: Pick<Core, 'tenants'>,
-  { tenant: alias }: Scope,
-): Promise<OpenTenant | NotDone> {
-  const tenant = await tenantNamed({ tenants }, alias);
-  if (tenant instanceof NotDone) return tenant;
-  return tenant.programType === 'PAYMENT_PROVIDER'
-    ? tenant
-    : notDone('the tenant belongs to no payment provider (tenant create --payment-provider)');
+/** A tenant that may be connected. @throws {NotDone} */
+async function providerTenant(core: Pick<Core, 'tenants'>, { tenant: alias }: Scope) {
+  const tenant = await tenantNamed(core, alias);
+  if (tenant.programType !== 'PAYMENT_PROVIDER')
+    throw notDone('the tenant belongs to no payment provider (tenant create --payment-provider)');
+  return tenant;
 }
 
-/** The connection of a tenant and mode. */
+/** The connection of a tenant and mode. @throws {NotDone} */
 export async function connected(core: PaymentCore, scope: Scope) {
   const tenant = await providerTenant(core, scope);
-  if (tenant instanceof NotDone) return tenant;
   const connection = await core.payments.current(tenant, scope.mode);
-  return connection ?? notDone('no payment provider is connected');
+  if (connection === undefined) throw notDone('no payment provider is connected');
+  return connection;
 }
 
 async function checked(
@@ -230,22 +220,22 @@ async function checked(
   // A file may end with a line break.
   const secretKey = request.secretKey.trim();
   const webhookSecret = request.webhookSecret.trim();
-  if (name !== 'stripe') return notDone('the provider must be stripe');
+  if (name !== 'stripe') throw notDone('the provider must be stripe');
   const stripe = await provider();
   const modeOfKey = stripe.modeOf(secretKey);
-  if (modeOfKey === undefined) return notDone('the secret key is none of Stripe (sk_…, rk_…)');
+  if (modeOfKey === undefined) throw notDone('the secret key is none of Stripe (sk_…, rk_…)');
   if (modeOfKey !== mode)
-    return notDone(`the secret key is one of ${modeOfKey} mode, and the mode is ${mode}`);
+    throw notDone(`the secret key is one of ${modeOfKey} mode, and the mode is ${mode}`);
   if (!stripe.isWebhookSecret(webhookSecret))
-    return notDone('the webhook secret is none of Stripe (whsec_…)');
+    throw notDone('the webhook secret is none of Stripe (whsec_…)');
   const apiBase = request.apiBase ?? null;
   const refused = apiBase === null ? undefined : await reasonAgainst(apiBase, await guard());
-  if (refused !== undefined) return notDone(`the address of the provider ${refused}`);
+  if (refused !== undefined) throw notDone(`the address of the provider ${refused}`);
   try {
     await stripe.calls({ secretKey, apiBase }).check();
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
-    return notDone(`the connection was checked, and ${error.message}`);
+    throw notDone(`the connection was checked, and ${error.message}`);
   }
   return { provider: name, secretKey, webhookSecret, apiBase } as const;
 }

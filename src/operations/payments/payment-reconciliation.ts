@@ -6,7 +6,7 @@ import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
 import { accountsInLog } from '../ledger/ledger-entries.js';
-import { NotDone, notDone } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import type { OperationContext } from '../registry/operation.js';
 import { formerRewards, type FormerRewards } from './former-rewards.js';
 import { connected, type PaymentCore, type PaymentWorld } from './payment-commands.js';
@@ -65,7 +65,6 @@ export async function reconcilePayments(
   { signal, onProgress }: Partial<Pick<OperationContext, 'signal' | 'onProgress'>> = {},
 ) {
   const connection = await connected(core, scope);
-  if (connection instanceof NotDone) return connection;
   const calls = (await provider()).calls(connection);
   const differences = new Differences();
   let accounts = 0;

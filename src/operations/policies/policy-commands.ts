@@ -40,9 +40,10 @@ const PAGE = 500;
 export const showParked = async ({ pool }: Pick<PolicyCore, 'pool'>, limit: number) =>
   (await new PostgresParkedReactions(pool).list({ limit })).map(shown);
 
-/** The refusal of an id that no parked reaction can have. */
-const malformedId = (id: string): NotDone | undefined =>
-  /^[1-9]\d{0,17}$/.test(id) ? undefined : new NotDone({ code: 'REACTION_ID_MALFORMED', id });
+/** @throws {NotDone} for an id that no parked reaction can have. */
+function checkId(id: string): void {
+  if (!/^[1-9]\d{0,17}$/.test(id)) throw new NotDone({ code: 'REACTION_ID_MALFORMED', id });
+}
 
 /**
  * Retries one parked reaction or announcement, or all. Each stream is processed to its end, once; a
@@ -53,8 +54,7 @@ export async function retryParkedReactions(
   id: string | undefined,
   { signal, onProgress }: Pick<OperationContext, 'signal' | 'onProgress'>,
 ) {
-  const malformed = id === undefined ? undefined : malformedId(id);
-  if (malformed) return malformed;
+  if (id !== undefined) checkId(id);
   // Fails here when this database follows another log.
   await core.log.id();
   const parked = new PostgresParkedReactions(core.pool);
@@ -90,15 +90,13 @@ export async function skipParkedReaction(
   { core, by, signal, warn }: OperationContext,
   { id, reason }: { readonly id: string; readonly reason: string },
 ): Promise<Outcome<ShownParkedReaction>> {
-  const malformed = malformedId(id);
-  if (malformed) return malformed;
+  checkId(id);
   await core.log.id();
   const parked = new PostgresParkedReactions(core.pool);
   const [row] = await parked.list({ id, limit: 1 });
-  const notParked = new NotDone({ code: 'REACTION_NOT_PARKED', id });
-  if (row === undefined) return notParked;
-  const scope = await scopeOf(core, row);
-  if (scope === undefined) return notParked;
+  const scope = row && (await scopeOf(core, row));
+  if (row === undefined || scope === undefined)
+    throw new NotDone({ code: 'REACTION_NOT_PARKED', id });
   const frame = { scope, by, operation: 'policy skip', warn };
   return auditedOn(core, frame, async () => {
     if (isAnnouncement(row)) await parked.drop(row);

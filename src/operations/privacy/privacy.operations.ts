@@ -14,7 +14,7 @@ import type { Core } from '../../stores/core.js';
 import { customerStreams, replayErasures } from '../../stores/erasure-replay.js';
 import { countOtherReleases } from '../../stores/release.js';
 import { actorOf } from '../audit.js';
-import { NotDone, notDone, type Outcome } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import { given } from '../registry/members.js';
 import { serviceOperation, type Operation } from '../registry/operation.js';
 
@@ -55,7 +55,6 @@ export const operations: readonly Operation[] = [
     examples: ['privacy replay-erasures --from erasures.json'],
     run: async ({ core, by }, { from = [] }) => {
       const listed = erasuresIn(from);
-      if (listed instanceof NotDone) return listed;
       const { destroyed, events } = await replayErasures(core.pool, core.log, core.keys, {
         fromStart: true,
       });
@@ -105,13 +104,12 @@ const LISTED = z.object({
   suppressed: z.array(z.string().regex(/^[0-9a-f]{32}$/)),
 });
 
-/** All of them are read before the first is applied. */
-function erasuresIn(content: unknown): Outcome<readonly ListedErasure[]> {
+/** All of them are read before the first is applied. @throws {NotDone} */
+function erasuresIn(content: unknown): readonly ListedErasure[] {
   const parsed = z.array(LISTED).safeParse(content);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const reason = `/${issue?.path.join('/') ?? ''} is no erasure as list-erasures writes them`;
-  return notDone(reason);
+  throw notDone(`/${issue?.path.join('/') ?? ''} is no erasure as list-erasures writes them`);
 }
 
 async function aliveOf({ keys }: Core, listed: readonly ListedErasure[]): Promise<number> {

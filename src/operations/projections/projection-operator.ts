@@ -89,6 +89,7 @@ export async function onProjections<T>(
  * becomes a value.
  */
 function refusalBelow(error: unknown): NotDone | undefined {
+  if (error instanceof NotDone) return error;
   if (error instanceof Interrupted) return new NotDone({ code: 'PROJECTIONS_STOPPED' });
   if (error instanceof NothingToResume)
     return notDone(
@@ -104,40 +105,23 @@ function refusalBelow(error: unknown): NotDone | undefined {
     : undefined;
 }
 
-const NOT_NAMED = notDoneAbout(
-  'projection',
-  (word) => `name one projection, or say ${word('all')}`,
-);
-
-/** The selected projections: one by its name, or all. */
-export interface ProjectionChoice {
-  readonly name?: string | undefined;
-  readonly all?: boolean;
-}
-
-/** Runs the work on the selected projections. */
-export async function onChosen<T>(
+/** The selected projections: one by its name, or all. @throws {NotDone} */
+export function chosenOf(
   { parts: { projectors } }: Pick<ProjectionOperator, 'parts'>,
-  { name, all = false }: ProjectionChoice,
-  work: (projectors: readonly Projector[]) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> {
-  if ((name === undefined) !== all) return NOT_NAMED;
-  if (name === undefined) return work(projectors);
-  const projector = projectors.find((candidate) => candidate.name === name);
-  if (projector) return work([projector]);
-  const known = projectors.map((each) => each.name);
-  return new NotDone({ code: 'PROJECTION_UNKNOWN', projection: name, known });
+  { projection, all = false }: { readonly projection?: string | undefined; readonly all?: boolean },
+): readonly Projector[] {
+  if ((projection === undefined) !== all)
+    throw notDoneAbout('projection', (word) => `name one projection, or say ${word('all')}`);
+  return projection === undefined ? projectors : [projectorNamed(projectors, projection)];
 }
 
-/** Runs the work on the projection of this name. */
-export const onNamed = <T>(
-  operator: Pick<ProjectionOperator, 'parts'>,
-  name: string,
-  work: (projector: Projector) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> =>
-  onChosen(operator, { name }, ([projector]) =>
-    projector ? work(projector) : Promise.resolve(NOT_NAMED),
-  );
+/** @throws {NotDone} */
+export function projectorNamed(projectors: readonly Projector[], name: string): Projector {
+  const projector = projectors.find((candidate) => candidate.name === name);
+  if (projector) return projector;
+  const known = projectors.map((each) => each.name);
+  throw new NotDone({ code: 'PROJECTION_UNKNOWN', projection: name, known });
+}
 
 /** The result of an operation: its document, and the line of history of each projection. */
 export interface OperationResult {

@@ -8,7 +8,7 @@ import {
 import { repair } from '../../projecting/generations/repair.js';
 import type { Projector } from '../../projecting/projector.js';
 import { recordDone } from '../audit.js';
-import { NotDone, notDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone } from '../outcome.js';
 import { showParkedStreams, type ShownParkedStream } from './projection-commands.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
 import { scopeOfParked } from './projection-repairs.js';
@@ -26,23 +26,22 @@ export interface SkipRequest {
  * Lets a parked stream continue without the event that cannot be applied: its rows are made anew
  * from the log, without that event. The history and the log of its tenant record operator and
  * reason. The next generation tries the event again.
- * @returns the stream as it was parked.
+ * @returns the stream as it was parked. @throws {NotDone}
  */
 export async function skipParkedEvent(
   operator: ProjectionOperator,
   projector: Projector,
   { reason, ...named }: SkipRequest,
   onPage?: (events: number, last: string) => void,
-): Promise<Outcome<ShownParkedStream>> {
+): Promise<ShownParkedStream> {
   const { parts, by, warn } = operator;
   const { name: projection } = projector;
   const stream = await streamNamed(operator, named);
-  if (stream instanceof NotDone) return stream;
   const find = async () =>
     (await showParkedStreams({ parts: { ...parts, projectors: [projector] } }, 1, stream))[0];
   const parked = await find();
   if (!parked)
-    return notDone(`there is no such parked stream of ${projection}: see projection parked`);
+    throw notDone(`there is no such parked stream of ${projection}: see projection parked`);
   const { tenant, mode, position } = parked;
   const accountRef = accountRefOf(stream);
   const where = { ...(tenant && mode && { tenant, mode }), ...(accountRef && { accountRef }) };
@@ -82,11 +81,11 @@ export async function skipParkedEvent(
 async function streamNamed(
   { names, tenants }: ProjectionOperator,
   { tenant, account, mode, stream }: Omit<SkipRequest, 'reason'>,
-): Promise<Outcome<string>> {
+): Promise<string> {
   if (stream !== undefined && tenant === undefined && account === undefined) return stream;
   if (tenant === undefined || account === undefined || stream !== undefined)
-    return notDone((word) => `name ${word('tenant')} and ${word('account')}, or ${word('stream')}`);
-  if (!(await tenants.find(tenant))) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
+    throw notDone((word) => `name ${word('tenant')} and ${word('account')}, or ${word('stream')}`);
+  if (!(await tenants.find(tenant))) throw new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
   const scope = { tenant, mode };
   return names.accountStream(scope, names.accountRef(scope, account));
 }

@@ -22,7 +22,12 @@ import {
   showStatus,
   swapProjections,
 } from './projection-commands.js';
-import { onChosen, onNamed, onReadModels, type ProjectionOperator } from './projection-operator.js';
+import {
+  chosenOf,
+  onReadModels,
+  projectorNamed,
+  type ProjectionOperator,
+} from './projection-operator.js';
 import { repairProjections, retryParked } from './projection-repairs.js';
 import { skipParkedEvent } from './projection-skips.js';
 
@@ -56,25 +61,14 @@ const parameters = ({ projection: name }: { readonly projection?: string | undef
 /** The generations that the operator saw: others now are refused. */
 const seen = given(z.custom<SeenGenerations>().optional(), { only: 'console' });
 
-/** The work on one projection of this name, or on all. */
-const onChosenModels = <T>(
-  context: OperationContext,
-  choice: { readonly projection?: string | undefined; readonly all: boolean },
-  work: (operator: ProjectionOperator, chosen: readonly Projector[]) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> =>
-  onReadModels(context, (operator) =>
-    onChosen(operator, { name: choice.projection, all: choice.all }, (chosen) =>
-      work(operator, chosen),
-    ),
-  );
-
+/** The work on the projection of this name. */
 const onNamedModel = <T>(
   context: OperationContext,
   name: string,
   work: (operator: ProjectionOperator, projector: Projector) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> =>
   onReadModels(context, (operator) =>
-    onNamed(operator, name, (projector) => work(operator, projector)),
+    work(operator, projectorNamed(operator.parts.projectors, name)),
   );
 
 /** Events that were read, as progress. */
@@ -141,7 +135,8 @@ export const rebuild = serviceOperation({
     'projection rebuild reward-balances --tenant acme --account 42',
   ],
   run: (context, { dryRun, resume, tenant: part, mode: ofMode, account: one, ...choice }) =>
-    onChosenModels<object>(context, choice, (operator, chosen) => {
+    onReadModels<object>(context, (operator) => {
+      const chosen = chosenOf(operator, choice);
       if (part !== undefined) {
         const target = { tenant: part, mode: ofMode, account: one };
         return repairProjections(operator, chosen, target, reading(context));
@@ -189,8 +184,8 @@ export const swap = serviceOperation({
   route: post('projections/swap', 'PROJECTION_UNKNOWN'),
   examples: ['projection swap rewards', 'projection swap --all'],
   run: (context, request) =>
-    onChosenModels(context, request, (operator, chosen) =>
-      swapProjections(operator, chosen, request.all, request.seen),
+    onReadModels(context, (operator) =>
+      swapProjections(operator, chosenOf(operator, request), request.all, request.seen),
     ),
 });
 
@@ -218,9 +213,10 @@ export const retry = serviceOperation({
   route: post('projections/retry-parked', 'PROJECTION_UNKNOWN'),
   examples: ['projection retry-parked'],
   run: (context, { projection: name }) =>
-    onChosenModels(context, { projection: name, all: name === undefined }, (operator, chosen) =>
-      retryParked(operator, chosen, { onPage: reading(context) }),
-    ),
+    onReadModels(context, (operator) => {
+      const chosen = chosenOf(operator, { projection: name, all: name === undefined });
+      return retryParked(operator, chosen, { onPage: reading(context) });
+    }),
 });
 
 export const operations: readonly Operation[] = [

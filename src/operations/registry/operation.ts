@@ -8,7 +8,13 @@ import { isAlias } from '../../tenants/tenant-directory.js';
 import type { Staff, StaffMeta } from '../audit.js';
 import { auditedOn, type Done } from '../audited.js';
 import type { KeyedBy } from '../operator-keys.js';
-import { NotDone, type OperationRefusalCode, type Outcome } from '../outcome.js';
+import {
+  NotDone,
+  outcomeOf,
+  unlessRefused,
+  type OperationRefusalCode,
+  type Outcome,
+} from '../outcome.js';
 import { withWords } from '../refusal-text.js';
 import type { PaymentWorld } from '../payments/payment-commands.js';
 import { channels, mode, tenant } from './members.js';
@@ -288,18 +294,18 @@ function erased(of: Operation['of'], definition: object): Operation {
     rules,
     of,
     isRecorded,
-    run: async (context, asked) => {
-      const request = asked as RequestOf<Shape>;
-      if (record === undefined && of !== 'ledger') return run(context, request);
-      const { core, by, warn } = context;
-      const scope = await scopeOf(core, request);
-      if (scope instanceof NotDone) return scope;
-      const scoped = { ...context, scope };
-      if (record === undefined) return run(scoped, request);
-      return auditedOn(core, { scope, by, operation: own.name, warn }, (_, meta) =>
-        record({ ...scoped, meta }, request),
-      );
-    },
+    run: (context, asked) =>
+      outcomeOf(async () => {
+        const request = asked as RequestOf<Shape>;
+        if (record === undefined && of !== 'ledger') return run(context, request);
+        const { core, by, warn } = context;
+        const scope = unlessRefused(await scopeOf(core, request));
+        const scoped = { ...context, scope };
+        if (record === undefined) return run(scoped, request);
+        return auditedOn(core, { scope, by, operation: own.name, warn }, (_, meta) =>
+          record({ ...scoped, meta }, request),
+        );
+      }),
   };
 }
 

@@ -1,30 +1,30 @@
 import type { Core } from '../../stores/core.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant, ProgramDocument } from '../../domain/tenant/tenant.decider.js';
-import { reasonsOf, refused } from '../../domain/refusal.js';
+import { refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
 import type { StaffMeta } from '../audit.js';
-import { NotDone, notDone, type Outcome } from '../outcome.js';
+import { decided, notDone } from '../outcome.js';
 import { parseProgram } from './program-schema.js';
 
-/** The program of a text in JSON; refused with one line for each error. */
-export function programIn(text: string): Outcome<ProgramDocument> {
+/** The program of a text in JSON. @throws {NotDone} with one line for each error. */
+export function programIn(text: string): ProgramDocument {
   let content: unknown;
   try {
     content = JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unreadable';
-    return notDone(`not JSON: ${reason}`);
+    throw notDone(`not JSON: ${reason}`);
   }
   return programOf(content);
 }
 
-/** The checked program of a document; refused with one line for each error. */
-export function programOf(content: unknown): Outcome<ProgramDocument> {
+/** The checked program of a document. @throws {NotDone} with one line for each error. */
+export function programOf(content: unknown): ProgramDocument {
   const program = parseProgram(content);
-  return 'problems' in program && Array.isArray(program.problems)
-    ? notDone(...(program.problems as readonly string[]))
-    : (program as ProgramDocument);
+  if ('problems' in program && Array.isArray(program.problems))
+    throw notDone(...(program.problems as readonly string[]));
+  return program as ProgramDocument;
 }
 
 /**
@@ -32,12 +32,10 @@ export function programOf(content: unknown): Outcome<ProgramDocument> {
  * @param expected the version that the operator saw: another one now is refused; undefined: any.
  */
 export async function applyProgram(
-  { tenantCommands, tenants }: Pick<Core, 'tenantCommands' | 'tenants'>,
+  { tenantCommands }: Pick<Core, 'tenantCommands'>,
   { scope: { tenant: alias }, actor }: StaffMeta,
   { program, expected }: { readonly program: ProgramDocument; readonly expected?: number },
 ) {
-  if ((await tenants.find(alias)) === undefined)
-    return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
   const after = await tenantCommands
     .by(actor)
     .execute(alias, { type: 'ApplyProgram', program, now: timeNow() }, async (tenant) => {
@@ -48,9 +46,8 @@ export async function applyProgram(
         `program ${program.id} is at version ${version} by now: look at it first`,
       );
     });
-  if ('refused' in after)
-    return notDone(...(after.refused === 'RECORD_TOO_LARGE' ? [TOO_LARGE] : reasonsOf(after)));
-  return { id: program.id, version: versionOf(after, program.id) };
+  if ('refused' in after && after.refused === 'RECORD_TOO_LARGE') throw notDone(TOO_LARGE);
+  return { id: program.id, version: versionOf(decided(after), program.id) };
 }
 
 const TOO_LARGE =

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { Core } from '../../stores/core.js';
-import { NotDone } from '../outcome.js';
 import { given } from '../registry/members.js';
 import {
   recordedTenantOperation,
@@ -12,10 +11,8 @@ import { applyProgram, programOf } from './apply-program.js';
 import { tenantDocument } from './tenant-document.js';
 import { tenantNamed } from './tenant-operation.js';
 
-const programsOf = async (core: Pick<Core, 'tenants'>, alias: string) => {
-  const tenant = await tenantNamed(core, alias);
-  return tenant instanceof NotDone ? tenant : tenantDocument(tenant).programs;
-};
+const programsOf = async (core: Pick<Core, 'tenants'>, alias: string) =>
+  tenantDocument(await tenantNamed(core, alias)).programs;
 
 export const operations: readonly Operation[] = [
   recordedTenantOperation({
@@ -26,11 +23,8 @@ export const operations: readonly Operation[] = [
     examples: ['program apply acme program.json'],
     record: async ({ core, meta }, { tenant: alias, file }) => {
       const program = programOf(file);
-      if (program instanceof NotDone) return program;
       const applied = await applyProgram(core, meta, { program });
-      if (applied instanceof NotDone) return applied;
       const programs = await programsOf(core, alias);
-      if (programs instanceof NotDone) return programs;
       const result = { alias, ...applied, ...programs.find(({ id }) => id === applied.id) };
       const completed = `program ${applied.id} is at version ${applied.version}`;
       return { result, parameters: { ...applied }, completed };
@@ -50,7 +44,6 @@ export const operations: readonly Operation[] = [
     examples: ['program list acme'],
     run: async ({ core }, { tenant }) => {
       const programs = await programsOf(core, tenant);
-      if (programs instanceof NotDone) return programs;
       return programs.map(({ id, version, default: isDefault, document }) => ({
         id,
         name: document?.name ?? id,

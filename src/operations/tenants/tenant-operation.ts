@@ -1,10 +1,13 @@
 import type { Core } from '../../stores/core.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone } from '../outcome.js';
 
-/** The tenant of an alias, as the log has it. */
-export const tenantNamed = async (
+/** The tenant of an alias, as the log has it. @throws {NotDone} */
+export async function tenantNamed(
   { tenants }: Pick<Core, 'tenants'>,
   alias: string,
-): Promise<Outcome<OpenTenant>> =>
-  (await tenants.read(alias)) ?? new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+): Promise<OpenTenant> {
+  const tenant = await tenants.read(alias);
+  if (tenant === undefined) throw new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  return tenant;
+}

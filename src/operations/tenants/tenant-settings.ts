@@ -11,7 +11,7 @@ import {
 import type { GrantLimit } from '../../domain/tenant/unit-settings.js';
 import type { OpenTenant, TenantCommand } from '../../domain/tenant/tenant.decider.js';
 import { digestOf } from '../../foundation/canonical-json.js';
-import { reasonsOf, refused, type Refused } from '../../domain/refusal.js';
+import { refused, type Refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
 import { isMailAddress, isMailDomain, MAIL_DOMAINS_MAX } from '../../foundation/mail-address.js';
 import { TEST_ADDRESSES_MAX } from '../../mails/settings/test-addresses.js';
@@ -19,7 +19,7 @@ import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
 import { staffSays, type StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { timeOf } from '../ledger/ledger-selection.js';
-import { NotDone, notDone, type Outcome } from '../outcome.js';
+import { decided, NotDone, notDone, type Outcome } from '../outcome.js';
 import { refusalText } from '../refusal-text.js';
 import { tenantNamed } from './tenant-operation.js';
 import { settingsDocument, type TenantSettingsDocument } from './tenant-document.js';
@@ -120,26 +120,27 @@ export async function changeSettings(
     settings: changes,
     seen,
   }: { readonly settings: Partial<TenantSettings>; readonly seen: string },
-): Promise<Outcome<Done<TenantSettings>>> {
+): Promise<Done<TenantSettings>> {
   const tenant = await tenantNamed(core, alias);
-  if (tenant instanceof NotDone) return tenant;
   const before = await settingsOf(core, tenant);
   const settings = { ...before, ...changes };
   const faults = faultsOf(settings);
-  if (faults.length > 0) return notDone(...faults);
+  if (faults.length > 0) throw notDone(...faults);
   if (digestOfSettings(before) !== seen)
-    return changedMeanwhile('the settings', differencesOf(settings, before));
+    throw notDone(changedText('the settings'), ...differencesOf(settings, before));
   const commands = await commandsOf(core, alias, { before, after: settings });
   let known = seen;
   for (const command of commands) {
-    const changed = await core.tenantCommands
-      .by(actor)
-      .execute(alias, command, async (current) =>
-        digestOfSettings(await settingsOf(core, current)) === known
-          ? undefined
-          : changedBefore('the settings'),
-      );
-    if ('refused' in changed) return refusedSettings(changed);
+    const seenBefore = known;
+    const changed = decided(
+      await core.tenantCommands
+        .by(actor)
+        .execute(alias, command, async (current) =>
+          digestOfSettings(await settingsOf(core, current)) === seenBefore
+            ? undefined
+            : changedBefore('the settings'),
+        ),
+    );
     known = digestOfSettings(await settingsOf(core, changed));
   }
   // Addresses are those of people: the audit event names the kinds of changes.
@@ -164,9 +165,8 @@ export async function rotateOnRecord(
     readonly graceMs: number;
     readonly seen?: string | undefined;
   },
-): Promise<Outcome<Done<{ readonly secret: string }>>> {
+): Promise<Done<{ readonly secret: string }>> {
   const tenant = await tenantNamed(core, alias);
-  if (tenant instanceof NotDone) return tenant;
   const idsOf = what === 'key' ? keysOf : signingSecretsOf;
   const unless = async (current: OpenTenant): Promise<Refused | undefined> =>
     seen === undefined || idsOf(current, mode)[0]?.id === seen
@@ -177,8 +177,7 @@ export async function rotateOnRecord(
     what === 'key'
       ? await commands.rotateKeys(alias, [mode], graceMs, unless)
       : await commands.rotateSigningSecrets(alias, [mode], graceMs, unless);
-  if ('refused' in rotated) return refusedSettings(rotated);
-  const secret = rotated[mode];
+  const secret = decided(rotated)[mode];
   if (secret === undefined) throw new Error('a rotation makes no secret');
   const completed = `${alias} has a new ${what === 'key' ? 'API key' : 'signing secret'}`;
   return { result: { secret }, parameters: { graceMs }, digest: 'secret', completed };
@@ -189,11 +188,11 @@ export async function suspendOnRecord(
   core: SettingsCore,
   meta: StaffMeta,
   reason: string | null,
-): Promise<Outcome<Done<TenantSettingsDocument>>> {
+): Promise<Done<TenantSettingsDocument>> {
   const now = timeNow();
   const { tenant: alias } = meta.scope;
   if (reason !== null && (reason.trim() === '' || reason.length > REASON_MAX))
-    return notDone(`the reason takes 1 to ${REASON_MAX} characters`);
+    throw notDone(`the reason takes 1 to ${REASON_MAX} characters`);
   const command: TenantCommand =
     reason === null
       ? { type: 'ResumeTenant', now }
@@ -203,15 +202,11 @@ export async function suspendOnRecord(
           by: meta.actor.name,
           now,
         };
-  const changed = await core.tenantCommands.by(meta.actor).execute(alias, command);
-  if ('refused' in changed) return refusedSettings(changed);
+  const changed = decided(await core.tenantCommands.by(meta.actor).execute(alias, command));
   const completed = `${alias} is ${changed.suspended === null ? 'open again' : 'suspended'}`;
   const result = await settingsDocument(core, changed);
   return { result, parameters: {}, digest: 'settings', completed };
 }
-
-/** A refused command of a tenant. */
-export const refusedSettings = (refusal: Refused): NotDone => notDone(...reasonsOf(refusal));
 
 const REASON_MAX = 1_000;
 
@@ -219,9 +214,6 @@ const changedBefore = (what: string): Refused => refused('CHANGED_MEANWHILE', ch
 
 const changedText = (what: string): string =>
   `somebody has changed ${what} meanwhile: look at it first`;
-
-const changedMeanwhile = (what: string, differences: readonly string[]): NotDone =>
-  notDone(changedText(what), ...differences);
 
 const LABELS: Readonly<Record<keyof TenantSettings, string>> = {
   openEndpoints: 'Open endpoints',

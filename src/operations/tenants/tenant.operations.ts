@@ -4,7 +4,7 @@ import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
 import { shownFormats, type UnitFormat } from '../../domain/tenant/unit-settings.js';
 import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { auditedOn } from '../audited.js';
-import { NotDone, notDone } from '../outcome.js';
+import { decided, notDone } from '../outcome.js';
 import { duration, given, help, msOf, text } from '../registry/members.js';
 import {
   get,
@@ -29,7 +29,6 @@ import {
   changeSettings,
   digestOfSettings,
   isOrigin,
-  refusedSettings,
   rotateOnRecord,
   settingsOf,
   suspendOnRecord,
@@ -75,19 +74,17 @@ export const operations: readonly Operation[] = [
       return auditedOn(core, { scope, by, operation: 'tenant create', warn }, async (_, meta) => {
         const { program, paymentProvider, openEndpoints } = asked;
         const document = program === undefined ? DEFAULT_PROGRAM : programOf(program);
-        if (document instanceof NotDone) return document;
         const result = await core.tenantCommands.by(meta.actor).create({
           alias,
           programType: paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY',
           openEndpoints,
           program: document,
         });
-        if ('refused' in result)
-          return result.refused === 'TENANT_EXISTS'
-            ? notDone(`there is a tenant ${alias} already`)
-            : refusedSettings(result);
+        if ('refused' in result && result.refused === 'TENANT_EXISTS')
+          return notDone(`there is a tenant ${alias} already`);
+        const keys = decided(result);
         note('These secrets are shown this once.');
-        return { result, parameters: {}, digest: 'secret', completed: `${alias} is created` };
+        return { result: keys, parameters: {}, digest: 'secret', completed: `${alias} is created` };
       });
     },
   }),
@@ -107,10 +104,7 @@ export const operations: readonly Operation[] = [
     name: 'tenant show',
     summary: 'the settings of a tenant, without secrets',
     examples: ['tenant show acme'],
-    run: async ({ core }, { tenant }) => {
-      const found = await tenantNamed(core, tenant);
-      return found instanceof NotDone ? found : settingsDocument(core, found);
-    },
+    run: async ({ core }, { tenant }) => settingsDocument(core, await tenantNamed(core, tenant)),
     print: printTenant,
   }),
   recordedTenantOperation({
@@ -174,11 +168,9 @@ export const operations: readonly Operation[] = [
     ],
     record: async ({ core, meta }, { tenant: alias, ...changes }) => {
       const tenant = await tenantNamed(core, alias);
-      if (tenant instanceof NotDone) return tenant;
       const before = await settingsOf(core, tenant);
       const settings = changed(before, changes);
       const done = await changeSettings(core, meta, { settings, seen: digestOfSettings(before) });
-      if (done instanceof NotDone) return done;
       const after = (await core.tenants.read(alias)) ?? tenant;
       return { ...done, result: await settingsDocument(core, after) };
     },
@@ -216,7 +208,6 @@ export const operations: readonly Operation[] = [
     route: get('tenants/{tenant}/units'),
     run: async ({ core, by, warn }, { tenant: alias, set: changes }) => {
       const tenant = await tenantNamed(core, alias);
-      if (tenant instanceof NotDone) return tenant;
       if (changes === undefined) return shownFormats(tenant.units.formats);
       const scope = { tenant: alias, mode: 'live' } as const;
       return auditedOn(core, { scope, by, operation: UNITS.name, warn }, () =>
@@ -234,9 +225,7 @@ export const operations: readonly Operation[] = [
     route: put('tenants/{tenant}/units'),
     record: async ({ core }, { tenant: alias, units: changes }) => {
       const tenant = await tenantNamed(core, alias);
-      return tenant instanceof NotDone
-        ? tenant
-        : changeFormats(core, tenant, changedUnits<UnitFormat>([], changes));
+      return changeFormats(core, tenant, changedUnits<UnitFormat>([], changes));
     },
     columns: [],
   }),
@@ -256,7 +245,6 @@ function rotation(command: 'rotate-key' | 'rotate-secret', what: string): Operat
     record: async ({ core, meta, scope, note }, { grace: period }) => {
       const asked = { what: isKey ? 'key' : 'secret', graceMs: msOf(period) } as const;
       const done = await rotateOnRecord(core, meta, asked);
-      if (done instanceof NotDone) return done;
       note(`This ${what} is shown this once. The one before stays valid for ${period}.`);
       const member = `${scope.mode}${isKey ? 'ApiKey' : 'SigningSecret'}`;
       return { ...done, result: { alias: scope.tenant, [member]: done.result.secret } };

@@ -13,8 +13,7 @@ import { trimmedPattern } from '../../foundation/outside-text.js';
 import { timeNow } from '../../foundation/world.js';
 import type { Core } from '../../stores/core.js';
 import type { Done } from '../audited.js';
-import type { Outcome } from '../outcome.js';
-import { refusedSettings } from './tenant-settings.js';
+import { decided } from '../outcome.js';
 
 /** The settings of a tenant's units, as operators name them. */
 
@@ -106,10 +105,9 @@ export async function changeFormats(
   core: Pick<Core, 'tenantCommands'>,
   { alias }: OpenTenant,
   formats: readonly UnitFormat[],
-): Promise<Outcome<Done<ReturnType<typeof shownFormats>>>> {
+): Promise<Done<ReturnType<typeof shownFormats>>> {
   const command = { type: 'ChangeUnitSettings', formats, now: timeNow() } as const;
-  const changed = await core.tenantCommands.execute(alias, command);
-  if ('refused' in changed) return refusedSettings(changed);
+  const changed = decided(await core.tenantCommands.execute(alias, command));
   const words = formats.map(({ unit, currency, digits }) => `${unit}=${currency}:${digits}`);
   const parameters = { formats: words.join(', ') };
   const completed = 'the formats of units are changed';

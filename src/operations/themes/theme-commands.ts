@@ -7,7 +7,7 @@ import type { ThemeOutcome } from '../../themes/theme-changes.js';
 import { VERSIONS_MAX, type ThemeVersion } from '../../themes/theme-rows.js';
 import { Themes } from '../../themes/themes.js';
 import type { StaffMeta } from '../audit.js';
-import { NotDone, notDoneAbout, type Outcome } from '../outcome.js';
+import { NotDone, notDoneAbout } from '../outcome.js';
 
 /** Operations on the themes of a tenant: each returns the document that `--json` prints. */
 
@@ -27,18 +27,19 @@ export interface NamedTheme {
 /**
  * What is shown of a locale now, as to the tenant.
  * @param version the own values of that version instead.
+ * @throws {NotDone}
  */
 export async function showTheme(
   core: ThemeCore,
   scope: Scope,
   { locale, version }: NamedTheme & { readonly version?: number | undefined },
-): Promise<Outcome<Members>> {
-  const wrong = refusalOf(locale);
-  if (wrong) return wrong;
+): Promise<Members> {
+  checkLocale(locale);
   if (version === undefined) return new Themes(core.themeRows).shown(scope, locale);
   const found = await core.themeRows.version(scope, locale, version);
-  if (found === undefined) return notChanged({ refused: 'THEME_VERSION_NOT_FOUND' });
-  return found.values ?? notChanged({ refused: 'THEME_NOT_FOUND' });
+  if (found === undefined) throw notChanged({ refused: 'THEME_VERSION_NOT_FOUND' });
+  if (found.values === null) throw notChanged({ refused: 'THEME_NOT_FOUND' });
+  return found.values;
 }
 
 /**
@@ -54,11 +55,9 @@ export async function putTheme(
     expected,
   }: NamedTheme & { readonly values?: unknown; readonly expected?: number },
 ) {
-  const wrong = refusalOf(locale);
-  if (wrong) return wrong;
+  checkLocale(locale);
   const edit = { by: meta.actor.name, expected };
   const result = changedBy(await core.themeChanges.put(meta, locale, values, edit), locale);
-  if (result instanceof NotDone) return result;
   const parameters = { locale: locale ?? undefined, version: result.version };
   return { result, parameters, completed: `version ${result.version} is published` };
 }
@@ -69,23 +68,21 @@ export async function rollBackTheme(
   meta: StaffMeta,
   { locale, version }: NamedTheme & { readonly version: number },
 ) {
-  const wrong = refusalOf(locale);
-  if (wrong) return wrong;
+  checkLocale(locale);
   const edit = { locale, restores: version, by: meta.actor.name };
   const result = changedBy(await core.themeChanges.restore(meta, edit), locale);
-  if (result instanceof NotDone) return result;
   const parameters = { locale: locale ?? undefined, restores: version };
   return { result, parameters, completed: `the values of version ${version} are current` };
 }
 
-/** Newest first. @param limit at most `HISTORY_MAX`. */
+/** Newest first. @param limit at most `HISTORY_MAX`. @throws {NotDone} */
 export async function showThemeHistory(
   core: ThemeCore,
   scope: Scope,
   { locale, limit }: NamedTheme & { readonly limit: number },
-): Promise<Outcome<readonly ShownThemeVersion[]>> {
-  const wrong = refusalOf(locale);
-  return wrong ?? (await core.themeRows.history(scope, locale, limit)).map(shownVersion);
+): Promise<readonly ShownThemeVersion[]> {
+  checkLocale(locale);
+  return (await core.themeRows.history(scope, locale, limit)).map(shownVersion);
 }
 
 const shownVersion = ({ version, at, meta, by, values, restores }: ThemeVersion) => ({
@@ -98,13 +95,14 @@ const shownVersion = ({ version, at, meta, by, values, restores }: ThemeVersion)
   restores,
 });
 
-export const refusalOf = (locale: string | null): NotDone | undefined =>
-  locale !== null && !isLocale(locale)
-    ? notDoneAbout('locale', (wordFor) => `${wordFor('locale')} takes a locale such as en or en_US`)
-    : undefined;
+/** @throws {NotDone} */
+export function checkLocale(locale: string | null): void {
+  if (locale !== null && !isLocale(locale))
+    throw notDoneAbout('locale', (word) => `${word('locale')} takes a locale such as en or en_US`);
+}
 
 function changedBy(outcome: ThemeOutcome, locale: string | null) {
-  if ('refused' in outcome) return notChanged(outcome);
+  if ('refused' in outcome) throw notChanged(outcome);
   // The version of the values that are current now; they may have been so already.
   const { version, changed } = outcome;
   return { locale, version, changed };

@@ -9,17 +9,16 @@ import type { MailType, PageTheme } from '../../themes/theme-instance.js';
 import { DEFAULT_LANGUAGE, fallbacksOf } from '../../themes/theme-locale.js';
 import { Themes } from '../../themes/themes.js';
 import { unknownNamesOfMail } from '../../themes/unknown-names.js';
-import { NotDone, notDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
-import { refusalOf, type NamedTheme } from './theme-commands.js';
+import { checkLocale, type NamedTheme } from './theme-commands.js';
 
 /** A mail with sample values, in the theme that the log has. @param out a file, or `-` for none. */
 export async function previewTheme(
   { core, scope, payments, note }: ScopedContext,
   { type, locale, out }: NamedTheme & { readonly type: MailType; readonly out: string },
 ) {
-  const wrong = refusalOf(locale);
-  if (wrong) return wrong;
+  checkLocale(locale);
   const localized = await new Themes(core.themeRows).themeFor(scope.tenant, scope.mode, locale);
   const preview = { scope, type, locale };
   const { subject, html } = previewMail(localized, preview, payments.publicUrl());
@@ -36,19 +35,18 @@ export async function previewTheme(
 
 /**
  * The page behind a share link as these values of a locale would make it; nothing is stored.
- * Refused with a line for each fault.
+ * @throws {NotDone} with a line for each fault.
  */
 export async function pageWith(
   core: Pick<Core, 'themeChanges' | 'themeRows'>,
   scope: Scope,
   { locale, values }: { readonly locale: string | null; readonly values: unknown },
-): Promise<Outcome<{ readonly theme: PageTheme; readonly locale: string }>> {
-  const wrong = refusalOf(locale);
-  if (wrong) return wrong;
+): Promise<{ readonly theme: PageTheme; readonly locale: string }> {
+  checkLocale(locale);
   const refused = await core.themeChanges.refusalOf(values);
   if (refused !== undefined || !isMembers(values)) {
     const { refused: code = 'THEME_INVALID', details = [] } = refused ?? {};
-    return new NotDone({ code: 'THEME_REFUSED', refused: code, details, waitMs: undefined });
+    throw new NotDone({ code: 'THEME_REFUSED', refused: code, details, waitMs: undefined });
   }
   const fallbacks = fallbacksOf(locale);
   const stored = await core.themeRows.ownValues(scope, fallbacks);

@@ -7,7 +7,7 @@ import { WebhookForwarder } from '../../webhooks/sending/webhook-forwarder.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
 import type { Subscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import type { Done } from '../audited.js';
-import { NotDone, notDone, type Outcome } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
 import { enabled } from './webhook-commands.js';
 
@@ -18,9 +18,8 @@ export const isAccepted = ({ status }: SentOnce): boolean =>
 export async function testEndpoint(
   context: ScopedContext,
   endpointUrl: string,
-): Promise<Outcome<Done<SentOnce>>> {
+): Promise<Done<SentOnce>> {
   const endpoint = await enabled(context.core, context.scope, endpointUrl);
-  if (endpoint instanceof NotDone) return endpoint;
   const data = testData(endpoint.endpointUrl, endpoint.name);
   const [result] = await sentTo(context, [endpoint], () => ({ type: 'test', data }));
   if (result === undefined) throw new Error('a test has no answer');
@@ -45,7 +44,6 @@ export async function sendSample(context: ScopedContext, request: SampleRequest)
   if (forwardTo !== undefined)
     return { result: [await forwarded(context, type, forwardTo)], parameters, completed };
   const endpoints = await endpointsFor(context, request);
-  if (endpoints instanceof NotDone) return endpoints;
   const sample = type === 'test' ? undefined : await sampleData(type);
   const result = await sentTo(context, endpoints, ({ endpointUrl, name }) => ({
     type,
@@ -57,17 +55,14 @@ export async function sendSample(context: ScopedContext, request: SampleRequest)
 async function endpointsFor(
   context: ScopedContext,
   { type, endpointUrl }: SampleRequest,
-): Promise<Outcome<readonly Subscription[]>> {
-  if (endpointUrl !== undefined) {
-    const endpoint = await enabled(context.core, context.scope, endpointUrl);
-    return endpoint instanceof NotDone ? endpoint : [endpoint];
-  }
+): Promise<readonly Subscription[]> {
+  if (endpointUrl !== undefined) return [await enabled(context.core, context.scope, endpointUrl)];
   const all = await context.core.webhooks.list(context.scope);
   const receiving = all.filter(
     ({ disabled, eventTypes }) => disabled === null && eventTypes?.includes(type) !== false,
   );
   if (receiving.length > 0) return receiving;
-  return notDone(`no enabled endpoint of ${context.scope.mode} mode receives ${type}`);
+  throw notDone(`no enabled endpoint of ${context.scope.mode} mode receives ${type}`);
 }
 
 async function sentTo(

@@ -1,5 +1,5 @@
 import type { Core } from '../../stores/core.js';
-import { reasonsOf, type Refused } from '../../domain/refusal.js';
+import type { Refused } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
 import { durationMs } from '../../foundation/duration.js';
 import { newId, timeNow } from '../../foundation/world.js';
@@ -24,11 +24,11 @@ import type {
 import { timeOf } from '../ledger/ledger-selection.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
-import { NotDone, notDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { decided, NotDone, notDone, unlessRefused } from '../outcome.js';
 
 /** Operations on webhooks: each returns the document that `--json` prints. */
 
-export type EndpointToChange = DocumentOf<typeof endpointsToChange>[number];
+export type EndpointToChange = Awaited<ReturnType<typeof endpointsToChange>>[number];
 export type ShownDelivery = ReturnType<typeof shown>;
 
 const URL_LENGTH_MAX = 2_000;
@@ -71,24 +71,22 @@ export async function endpointsToChange(core: WebhookCore, scope: Scope) {
   });
 }
 
-/** Newest first. */
+/** Newest first. @throws {NotDone} */
 export async function showDeliveries(
   core: WebhookCore,
   scope: Scope,
   { endpoint, since: from, ...selection }: DeliverySelection,
-): Promise<Outcome<readonly ShownDelivery[]>> {
+): Promise<readonly ShownDelivery[]> {
   const since = sinceOf(from);
-  if (since instanceof NotDone) return since;
   const endpointId = endpoint === undefined ? undefined : core.webhooks.idOf(scope, endpoint);
   const urls = await urlsOf(core, scope);
   const found = await listDeliveries(core.pool, scope, { ...selection, since, endpointId });
   return found.map((delivery) => shown(delivery, urls));
 }
 
-/** One with its attempts, oldest first. */
+/** One with its attempts, oldest first. @throws {NotDone} */
 export async function showDelivery(core: WebhookCore, scope: Scope, id: string) {
   const delivery = await known(core, scope, id);
-  if (delivery instanceof NotDone) return delivery;
   const attempts = await attemptsOf(core.pool, id);
   return {
     ...shown(delivery, await urlsOf(core, scope)),
@@ -115,49 +113,39 @@ type ResentDeliveries =
 
 /**
  * Sends deliveries again, with the same ids: only what the present subscription of the endpoint
- * was sent.
+ * was sent. @throws {NotDone}
  */
 export async function resendDeliveries(
   core: WebhookCore,
   scope: Scope,
   which: ResentDeliveries,
-): Promise<Outcome<Done<{ readonly resent: number }>>> {
+): Promise<Done<{ readonly resent: number }>> {
   const chosen = await resentOf(core, scope, which);
-  if (chosen instanceof NotDone) return chosen;
   const resent = await resend(core.pool, scope, chosen);
   const parameters = 'since' in which ? { since: which.since } : { id: which.delivery };
   return { result: { resent }, parameters, completed: `${resent} deliveries are sent again` };
 }
 
-async function resentOf(
-  core: WebhookCore,
-  scope: Scope,
-  which: ResentDeliveries,
-): Promise<Outcome<Resent>> {
+async function resentOf(core: WebhookCore, scope: Scope, which: ResentDeliveries): Promise<Resent> {
   if ('delivery' in which) {
-    const delivery = await known(core, scope, which.delivery);
-    if (delivery instanceof NotDone) return delivery;
-    const { id, endpointId } = delivery;
-    const isThere = (await core.webhooks.list(scope)).some((one) => one.endpointId === endpointId);
-    return isThere ? { id, endpointId } : NOT_FOUND;
+    const { id, endpointId } = await known(core, scope, which.delivery);
+    if ((await core.webhooks.list(scope)).some((one) => one.endpointId === endpointId))
+      return { id, endpointId };
+    throw NOT_FOUND;
   }
   const subscription = await core.webhooks.find(scope, which.endpoint);
-  if (subscription === undefined) return NOT_FOUND;
-  const since = sinceOf(which.since);
-  if (since instanceof NotDone) return since;
-  return { endpointId: subscription.endpointId, since: since ?? new Date(0) };
+  if (subscription === undefined) throw NOT_FOUND;
+  return { endpointId: subscription.endpointId, since: sinceOf(which.since) ?? new Date(0) };
 }
 
 /** Deliveries to a disabled endpoint begin again. */
 export async function enableEndpoint(core: WebhookCore, meta: StaffMeta, endpoint: string) {
   const subscription = subscribedBy(await core.webhooks.enable(meta, endpoint));
-  if (subscription instanceof NotDone) return subscription;
   const result = (await showEndpoints(core, meta.scope)).find(
     ({ endpointUrl }) => endpointUrl === subscription.endpointUrl,
   );
-  return result === undefined
-    ? NOT_FOUND
-    : { result, parameters: {}, completed: 'the endpoint is enabled' };
+  if (result === undefined) throw NOT_FOUND;
+  return { result, parameters: {}, completed: 'the endpoint is enabled' };
 }
 
 /**
@@ -168,38 +156,35 @@ export async function rotateEndpointSecret(
   core: WebhookCore,
   meta: StaffMeta,
   { endpoint, grace, seen }: Record<'endpoint' | 'grace', string> & { seen?: string | undefined },
-): Promise<Outcome<Done<IssuedSecret>>> {
+): Promise<Done<IssuedSecret>> {
   const graceMs = durationMs(grace);
-  if (graceMs === undefined)
-    return notDone('the grace takes a time such as 24h, of a year at most');
+  if (graceMs === undefined) throw notDone('the grace takes a time such as 24h, of a year at most');
   const changed = subscribedBy(await core.webhooks.rotateSecret(meta, endpoint, { graceMs, seen }));
-  if (changed instanceof NotDone) return changed;
   const { endpointUrl, secrets } = changed;
   const [secret] = secrets;
-  if (secret === undefined) return NOT_FOUND;
+  if (secret === undefined) throw NOT_FOUND;
   const result = { endpointUrl, secret };
   const completed = 'the endpoint has a new secret';
   return { result, parameters: { grace }, digest: 'secret', completed };
 }
 
-function sinceOf(text: string | undefined): Outcome<Date | undefined> {
-  const since = timeOf('since', text, timeNow());
-  return since === undefined || since instanceof NotDone ? since : new Date(since);
+function sinceOf(text: string | undefined): Date | undefined {
+  const since = unlessRefused(timeOf('since', text, timeNow()));
+  return since === undefined ? undefined : new Date(since);
 }
 
-async function known(
-  core: WebhookCore,
-  scope: Scope,
-  id: string,
-): Promise<KnownDelivery | NotDone> {
+async function known(core: WebhookCore, scope: Scope, id: string): Promise<KnownDelivery> {
   const delivery = UUID.test(id) ? await findDelivery(core.pool, scope, id) : undefined;
-  return delivery ?? new NotDone({ code: 'DELIVERY_NOT_FOUND' });
+  if (delivery === undefined) throw new NotDone({ code: 'DELIVERY_NOT_FOUND' });
+  return delivery;
 }
 
-/** The subscription behind a change of it. */
-function subscribedBy(changed: ChangedSubscription | Refused): Outcome<Subscription> {
-  if (!('refused' in changed)) return changed.subscription ?? NOT_FOUND;
-  return changed.refused === 'CHANGED_MEANWHILE' ? notDone(...reasonsOf(changed)) : NOT_FOUND;
+/** The subscription behind a change of it. @throws {NotDone} */
+function subscribedBy(changed: ChangedSubscription | Refused): Subscription {
+  if ('refused' in changed && changed.refused !== 'CHANGED_MEANWHILE') throw NOT_FOUND;
+  const { subscription } = decided(changed);
+  if (subscription === undefined) throw NOT_FOUND;
+  return subscription;
 }
 
 const NOT_FOUND = new NotDone({ code: 'ENDPOINT_NOT_FOUND' });
@@ -253,19 +238,18 @@ export async function addEndpoint(
   { endpointUrl, name, types }: EndpointToAdd,
 ) {
   if (endpointUrl.length > URL_LENGTH_MAX || !URL.canParse(endpointUrl))
-    return notDone(
+    throw notDone(
       `the endpoint takes a URL such as https://shop.example/webhooks, of at most ${URL_LENGTH_MAX} characters`,
     );
   if ((name?.length ?? 0) > NAME_LENGTH_MAX)
-    return notDone(`the name takes at most ${NAME_LENGTH_MAX} characters`);
+    throw notDone(`the name takes at most ${NAME_LENGTH_MAX} characters`);
   const eventTypes = types && typesIn(types);
-  if (eventTypes instanceof NotDone) return eventTypes;
   const checked = await guard.check(endpointUrl);
-  if (checked.kind === 'malformed') return notDone(`the endpoint ${checked.reason}`);
-  if (checked.kind === 'not-allowed') return notDone('the endpoint is not allowed');
-  const changed = await core.webhooks.subscribe(meta, endpointUrl, { name, eventTypes });
-  if ('refused' in changed) return notDone(...reasonsOf(changed));
-  const { subscription, isNew } = changed;
+  if (checked.kind === 'malformed') throw notDone(`the endpoint ${checked.reason}`);
+  if (checked.kind === 'not-allowed') throw notDone('the endpoint is not allowed');
+  const { subscription, isNew } = decided(
+    await core.webhooks.subscribe(meta, endpointUrl, { name, eventTypes }),
+  );
   const [secret] = subscription?.secrets ?? [];
   if (subscription === undefined || secret === undefined)
     throw new Error('a new subscription has no secret');
@@ -276,29 +260,22 @@ export async function addEndpoint(
 }
 
 /** As `addEndpoint`, refused for a known one. */
-export const addNewEndpoint = async (
-  core: WebhookCore,
-  guard: Pick<EndpointGuard, 'check'>,
-  meta: StaffMeta,
-  endpoint: EndpointToAdd,
-) =>
-  (await core.webhooks.find(meta.scope, endpoint.endpointUrl)) === undefined
-    ? addEndpoint(core, guard, meta, endpoint)
-    : notDone('the endpoint is subscribed already');
+export async function addNewEndpoint(...asked: Parameters<typeof addEndpoint>) {
+  const [core, , { scope }, { endpointUrl }] = asked;
+  if ((await core.webhooks.find(scope, endpointUrl)) === undefined) return addEndpoint(...asked);
+  throw notDone('the endpoint is subscribed already');
+}
 
 /** Changes the types of events that an endpoint receives. @param types none: all. */
 export async function changeEndpointTypes(
   core: WebhookCore,
   meta: StaffMeta,
   { endpoint, types }: { readonly endpoint: string; readonly types: readonly string[] },
-): Promise<Outcome<Done<null>>> {
+): Promise<Done<null>> {
   // To subscribe a disabled one again would enable it.
-  const subscription = await enabled(core, meta.scope, endpoint);
-  if (subscription instanceof NotDone) return subscription;
+  await enabled(core, meta.scope, endpoint);
   const eventTypes = typesIn(types);
-  if (eventTypes instanceof NotDone) return eventTypes;
-  const changed = await core.webhooks.subscribe(meta, endpoint, { eventTypes });
-  if ('refused' in changed) return notDone(...reasonsOf(changed));
+  decided(await core.webhooks.subscribe(meta, endpoint, { eventTypes }));
   const parameters = { types: eventTypes?.join(',') ?? 'all' };
   return { result: null, parameters, completed: 'the endpoint receives other types of events' };
 }
@@ -308,9 +285,9 @@ export async function removeEndpoint(
   core: WebhookCore,
   meta: StaffMeta,
   endpoint: string,
-): Promise<Outcome<Done<{ readonly endpointUrl: string }>>> {
+): Promise<Done<{ readonly endpointUrl: string }>> {
   const changed = await core.webhooks.unsubscribe(meta, endpoint);
-  if ('refused' in changed) return subscribedBy(changed) as NotDone;
+  if ('refused' in changed) subscribedBy(changed);
   const result = { endpointUrl: endpoint };
   return { result, parameters: {}, completed: 'the endpoint is unsubscribed' };
 }
@@ -321,26 +298,25 @@ export async function queueEndpointTest(
   scope: Scope,
   endpoint: string,
   tests: Pick<TestDeliveries, 'send'>,
-): Promise<Outcome<Done<null>>> {
+): Promise<Done<null>> {
   const subscription = await enabled(core, scope, endpoint);
-  if (subscription instanceof NotDone) return subscription;
   await tests.send(scope, subscription, newId());
   return { result: null, parameters: {}, completed: 'a test event is on its way' };
 }
 
 /** Null: all. */
-function typesIn(types: readonly string[]): Outcome<readonly WebhookType[] | null> {
+function typesIn(types: readonly string[]): readonly WebhookType[] | null {
   if (types.includes('all')) return null;
   const known = WEBHOOK_TYPES.filter((type) => types.includes(type));
   if (new Set(types).size > known.length)
-    return notDone(`the types take ${WEBHOOK_TYPES.join(', ')}`);
+    throw notDone(`the types take ${WEBHOOK_TYPES.join(', ')}`);
   return known.length === 0 ? null : known;
 }
 
-/** A subscription that deliveries go to. */
+/** A subscription that deliveries go to. @throws {NotDone} */
 export async function enabled({ webhooks }: WebhookCore, scope: Scope, endpoint: string) {
-  const found = (await webhooks.find(scope, endpoint)) ?? NOT_FOUND;
-  return found instanceof NotDone || found.disabled === null
-    ? found
-    : notDone('the endpoint is disabled: enable it first');
+  const found = await webhooks.find(scope, endpoint);
+  if (found === undefined) throw NOT_FOUND;
+  if (found.disabled !== null) throw notDone('the endpoint is disabled: enable it first');
+  return found;
 }

@@ -9,7 +9,7 @@ import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
 import { shownStaff } from '../audit.js';
-import { NotDone } from '../outcome.js';
+import { unlessRefused } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import {
   duration,
@@ -75,8 +75,10 @@ const having = (...members: readonly string[]) => ({
   properties: Object.fromEntries(members.map((name) => [name, {}])),
 });
 
-const deliveryId = (context: ScopedContext, id: string) =>
-  fullId(context, id, idsOf(context.core.pool, 'ledger.webhook_deliveries', context.scope));
+const deliveryId = async (context: ScopedContext, id: string) =>
+  unlessRefused(
+    await fullId(context, id, idsOf(context.core.pool, 'ledger.webhook_deliveries', context.scope)),
+  );
 
 export const operations: readonly Operation[] = [
   ledgerOperation({
@@ -235,10 +237,8 @@ export const operations: readonly Operation[] = [
     roles: ['support'],
     route: get('webhooks/{tenant}/deliveries/{delivery}', 'DELIVERY_NOT_FOUND'),
     examples: ['webhook show acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
-    run: async (context, { delivery: one }) => {
-      const id = await deliveryId(context, one);
-      return id instanceof NotDone ? id : showDelivery(context.core, context.scope, id);
-    },
+    run: async (context, { delivery: one }) =>
+      showDelivery(context.core, context.scope, await deliveryId(context, one)),
     print: ({ attempts, ...facts }, printer) => {
       print(facts, printer);
       printer.table(
@@ -289,8 +289,7 @@ export const operations: readonly Operation[] = [
     record: async (context, { delivery: one, endpoint: to = '', since: from = '' }) => {
       const { core, scope } = context;
       if (one === undefined) return resendDeliveries(core, scope, { endpoint: to, since: from });
-      const id = await deliveryId(context, one);
-      return id instanceof NotDone ? id : resendDeliveries(core, scope, { delivery: id });
+      return resendDeliveries(core, scope, { delivery: await deliveryId(context, one) });
     },
     said: ({ resent }) => `${resent} sent again`,
   }),
