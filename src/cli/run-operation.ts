@@ -4,10 +4,10 @@ import {
   shownParameters,
   type Operation,
   type OperationContext,
+  type PaymentWorld,
 } from '../operations/registry/operation.js';
 import type { Staff } from '../operations/audit.js';
 import type { Outcome } from '../operations/outcome.js';
-import type { PaymentWorld } from '../operations/payments/payment-commands.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { CommandError } from './command-error.js';
 import { note, withCore } from './command-line.js';

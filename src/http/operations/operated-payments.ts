@@ -1,4 +1,4 @@
-import type { PaymentWorld } from '../../operations/payments/payment-commands.js';
+import type { PaymentWorld } from '../../operations/registry/operation.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 
 /** What operations on payments over HTTP need apart from the stores, as an injectable class. */

@@ -1,12 +1,9 @@
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import { ActivityQueries } from '../../../projections/activity/queries.js';
 import { timeNow } from '../../foundation/world.js';
-import { LiveReads } from '../../projecting/following/live-reads.js';
-import { LiveGenerations } from '../../projecting/generations/live-generations.js';
 import { personNamed, shownStaff } from '../audit.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { unlessRefused } from '../outcome.js';
-import { unlessRebuilt } from '../rebuilt-read-models.js';
+import { readFrom } from '../rebuilt-read-models.js';
 import { given, help, limit, tenant, text, time } from '../registry/members.js';
 import { serviceOperation, type Operation, get } from '../registry/operation.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
@@ -28,11 +25,10 @@ export const operations: readonly Operation[] = [
     run: async ({ core }, { tenant: alias, by, since: from, limit: most }) => {
       const since = unlessRefused(timeOf('since', from, timeNow()));
       if (alias !== undefined) await tenantNamed(core, alias);
-      const generations = new LiveGenerations(core.pool, accountProjectors);
-      const queries = new ActivityQueries(new LiveReads(core.pool, generations, 'activity'));
-      const name = by && personNamed(by);
-      const asked = { tenant: alias, by: name, since, limit: most };
-      const found = unlessRefused(await unlessRebuilt(queries.list(asked)));
+      const asked = { tenant: alias, by: by && personNamed(by), since, limit: most };
+      const found = await readFrom(core, 'activity', (reads) =>
+        new ActivityQueries(reads).list(asked),
+      );
       return found.map(({ at, channel, operation, mode, ...row }) => ({
         at: new Date(at).toISOString(),
         actor: shownStaff({ name: row.name ?? 'anonymous', channel }),

@@ -1,4 +1,3 @@
-import { accountProjectors } from '../../../projections/account-projectors.js';
 import { ExportQueries } from '../../../projections/exports/queries.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
@@ -6,12 +5,10 @@ import { problemsOfParams } from '../../exports/export-params.js';
 import type { RequestedExport } from '../../exports/exports.js';
 import { shownExport, stateOfRow, type ShownExport } from '../../exports/shown-export.js';
 import { timeNow } from '../../foundation/world.js';
-import { LiveReads } from '../../projecting/following/live-reads.js';
-import { LiveGenerations } from '../../projecting/generations/live-generations.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
-import { unlessRebuilt } from '../rebuilt-read-models.js';
-import { NotDone, notDone, unlessRefused, type Outcome } from '../outcome.js';
+import { readFrom } from '../rebuilt-read-models.js';
+import { NotDone, notDone } from '../outcome.js';
 
 /** Operations on exports: each returns the document that `--json` prints. */
 
@@ -23,9 +20,9 @@ export async function listExports(
   scope: Scope,
   limit: number,
 ): Promise<readonly ShownExport[]> {
-  const generations = new LiveGenerations(core.pool, accountProjectors);
-  const queries = new ExportQueries(new LiveReads(core.pool, generations, 'exports'));
-  const { items } = unlessRefused(await unlessRebuilt(queries.list(scope, { limit, offset: 0 })));
+  const { items } = await readFrom(core, 'exports', (reads) =>
+    new ExportQueries(reads).list(scope, { limit, offset: 0 }),
+  );
   const progress = await core.exports.progressOf(items.map(({ export_id: id }) => id));
   const now = timeNow();
   return items.map((row) => shownExport(stateOfRow(row), progress.get(row.export_id), now));
@@ -69,10 +66,10 @@ export async function cancelExport(
   core: Pick<Core, 'exports'>,
   meta: StaffMeta,
   exportId: string,
-): Promise<Outcome<Done<ShownExport>>> {
+): Promise<Done<ShownExport>> {
   const outcome = await core.exports.cancel(meta, exportId);
   if ('refused' in outcome)
-    return outcome.refused === 'EXPORT_IS_OVER'
+    throw outcome.refused === 'EXPORT_IS_OVER'
       ? notDone('the export is over: there is nothing to cancel')
       : new NotDone({ code: 'EXPORT_NOT_FOUND' });
   const result = shownExport(outcome.state, undefined, timeNow());

@@ -13,36 +13,27 @@ import { syncPayments, type Synced } from '../../payments/incoming/payment-sync.
 import { askForWork } from '../../payments/outgoing/payment-work.js';
 import { workStore } from '../../work-queue/work-items.js';
 import type { OpenedConnection } from '../../payments/payment-connections.js';
-import { ProviderFailure, type PaymentProvider } from '../../payments/payment-provider.js';
+import { ProviderFailure } from '../../payments/payment-provider.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
 import { LiveGenerations } from '../../projecting/generations/live-generations.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { timeOf } from '../ledger/ledger-selection.js';
-import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
-import { NotDone, notDone, unlessRefused, type DocumentOf } from '../outcome.js';
+import { decided, NotDone, notDone, unlessRefused } from '../outcome.js';
+import type { PaymentWorld, RecordingContext, ScopedContext } from '../registry/operation.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
 
 /** Operations on payment providers: each returns the document that `--json` prints. */
 
 export type ShownConnection = ReturnType<typeof shown>;
-export type ShownPayments = DocumentOf<typeof showPayments>;
+export type ShownPayments = Awaited<ReturnType<typeof showPayments>>;
 
 interface ConnectRequest {
   readonly provider: string;
   readonly secretKey: string;
   readonly webhookSecret: string;
   readonly apiBase?: string | undefined;
-}
-
-/** What operations on payments need apart from the stores. */
-export interface PaymentWorld {
-  /** Loaded when it is first needed. */
-  readonly provider: () => Promise<PaymentProvider>;
-  /** Of outgoing requests. */
-  readonly guard: () => Promise<EndpointGuard>;
-  readonly publicUrl: () => string;
 }
 
 export type PaymentCore = Pick<Core, 'tenants' | 'payments'>;
@@ -52,16 +43,12 @@ const GRACE_MS = 24 * 3_600_000;
 
 /** Connects a tenant and mode, or replaces its connection; checked by one call to the provider. */
 export async function connectPayments(
-  core: PaymentCore,
-  world: PaymentWorld,
-  meta: StaffMeta,
+  { core, payments: world, scope, meta }: RecordingContext,
   request: ConnectRequest,
 ) {
-  const { scope } = meta;
-  const tenant = await providerTenant(core, scope);
+  await providerTenant(core, scope);
   const credentials = await checked(world, scope, request);
-  const changed = await core.payments.connect(meta, credentials, GRACE_MS);
-  if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
+  const changed = decided(await core.payments.connect(meta, credentials, GRACE_MS));
   const result = shown(await core.payments.current(changed.tenant, scope.mode), world, scope);
   return { result, parameters: {}, completed: 'the payment provider is connected' };
 }
@@ -94,36 +81,21 @@ const pushesOf = ({ pool }: Pick<Core, 'pool'>): PushQueries =>
   new PushQueries(new LiveReads(pool, new LiveGenerations(pool, [rewardsProjector]), 'rewards'));
 
 /** Destroys the secrets; what was recorded stays. */
-export async function disconnectPayments(
-  core: PaymentCore,
-  world: Pick<PaymentWorld, 'publicUrl'>,
-  meta: StaffMeta,
-) {
-  const { scope } = meta;
-  const tenant = await providerTenant(core, scope);
-  const changed = await core.payments.disconnect(meta);
-  if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
-  const result = shown(undefined, world, scope);
+export async function disconnectPayments({ core, payments, scope, meta }: RecordingContext) {
+  await providerTenant(core, scope);
+  decided(await core.payments.disconnect(meta));
+  const result = shown(undefined, payments, scope);
   return { result, parameters: {}, completed: 'the payment provider is disconnected' };
-}
-
-/** A stop takes effect after a page; records made until then stay. */
-interface SyncRequest {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (phase: string, done: number, total?: number) => void;
-  /** ISO 8601; default 30 days ago. */
-  readonly since?: string | undefined;
 }
 
 /**
  * Records what the provider has and no event told. Rewards that the provider is to pay are looked
- * at again, refused ones included.
+ * at again, refused ones included. A stop takes effect after a page; records made until then stay.
+ * @param since ISO 8601; default 30 days ago.
  */
 export async function syncTenantPayments(
-  core: PaymentCore & Pick<Core, 'commands' | 'streams' | 'names' | 'pool'>,
-  { provider }: Pick<PaymentWorld, 'provider'>,
-  scope: Scope,
-  { since, signal, onProgress }: SyncRequest = {},
+  { core, payments, scope, signal, onProgress }: RecordingContext,
+  { since }: { readonly since?: string | undefined },
 ): Promise<Done<Synced>> {
   const from = unlessRefused(timeOf('since', since, timeNow()));
   const connection = await connected(core, scope);
@@ -131,12 +103,12 @@ export async function syncTenantPayments(
   const parts = { streams, names, record: recorderOf(core.commands) };
   try {
     await askForAll(core, scope);
-    const calls = (await provider()).calls(connection);
+    const calls = (await payments.provider()).calls(connection);
     const result = await syncPayments(parts, scope, {
       calls,
       since: from ?? timeNow() - WAITS_MS,
-      ...(signal && { signal }),
-      onProgress: (invoices) => onProgress?.('walking', invoices),
+      signal,
+      onProgress: (invoices) => onProgress('walking', invoices),
     });
     await noteSync(core.pool, scope);
     return { result, parameters: { since } };
@@ -162,17 +134,12 @@ async function askForAll({ pool }: Pick<Core, 'pool'>, scope: Scope): Promise<vo
 }
 
 /** An account as it is linked to the provider's customer. */
-export async function showPayer(
-  core: PaymentCore & Pick<Core, 'streams' | 'names'>,
-  scope: Scope,
-  accountId: string,
-) {
-  const tenant = await providerTenant(core, scope);
+export async function showPayer({ core, scope }: ScopedContext, accountId: string) {
+  await providerTenant(core, scope);
   const { streams, names } = core;
   const account = names.accountRef(scope, accountId);
   const { state } = await streams.accounts.load(names.accountStream(scope, account));
-  if (state.status === 'absent')
-    return new NotDone({ code: 'ACCOUNT_NOT_FOUND', accountId, scope });
+  if (state.status === 'absent') throw new NotDone({ code: 'ACCOUNT_NOT_FOUND', accountId, scope });
   const { paymentProviderId, subscription } = state;
   const customer =
     paymentProviderId === null

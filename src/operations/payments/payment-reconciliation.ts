@@ -7,9 +7,9 @@ import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
 import { accountsInLog } from '../ledger/ledger-entries.js';
 import { notDone } from '../outcome.js';
-import type { OperationContext } from '../registry/operation.js';
+import type { RecordingContext } from '../registry/operation.js';
 import { formerRewards, type FormerRewards } from './former-rewards.js';
-import { connected, type PaymentCore, type PaymentWorld } from './payment-commands.js';
+import { connected, type PaymentCore } from './payment-commands.js';
 
 /**
  * `CREDIT`: the amounts of a reward's balance credit, in cents. `DISCOUNT`: the percentage. Null:
@@ -58,12 +58,13 @@ class Differences {
 type ReconciledCore = PaymentCore & Pick<Core, 'log' | 'names' | 'streams' | 'codec'>;
 
 /** Compares what the ledger and the provider have of each linked account, one after the other. */
-export async function reconcilePayments(
-  core: ReconciledCore,
-  { provider }: Pick<PaymentWorld, 'provider'>,
-  scope: Scope,
-  { signal, onProgress }: Partial<Pick<OperationContext, 'signal' | 'onProgress'>> = {},
-) {
+export async function reconcilePayments({
+  core,
+  payments: { provider },
+  scope,
+  signal,
+  onProgress,
+}: RecordingContext) {
   const connection = await connected(core, scope);
   const calls = (await provider()).calls(connection);
   const differences = new Differences();
@@ -72,17 +73,17 @@ export async function reconcilePayments(
   try {
     const prefix = core.names.accountStream(scope, '');
     for await (const { stream } of accountsInLog(core.log, prefix, { upTo })) {
-      if (signal?.aborted) return notDone('it was cancelled');
+      if (signal.aborted) throw notDone('it was cancelled');
       const { state } = await core.streams.accounts.load(stream);
       if (state.status === 'open' && state.paymentProviderId !== null) {
         const ofAccount = await callsOf(core, scope, state, calls);
         await compareAccount(state, state.paymentProviderId, ofAccount, differences.of(state));
       }
-      onProgress?.('comparing', (accounts += 1));
+      onProgress('comparing', (accounts += 1));
     }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
-    return notDone(`stopped: ${error.message}`);
+    throw notDone(`stopped: ${error.message}`);
   }
   return { result: differences.found(), parameters: {} };
 }

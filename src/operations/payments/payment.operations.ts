@@ -56,7 +56,7 @@ export const operations: readonly Operation[] = [
     examples: [
       'payment connect acme --mode test --provider stripe --secret-key-file key.txt --webhook-secret-file secret.txt',
     ],
-    record: ({ core, payments, meta }, request) => connectPayments(core, payments, meta, request),
+    record: connectPayments,
     print,
   }),
   ledgerOperation({
@@ -68,8 +68,10 @@ export const operations: readonly Operation[] = [
     roles: ['finance', 'support'],
     route: get('payments/{tenant}', 'ACCOUNT_NOT_FOUND'),
     examples: ['payment show acme --account 42'],
-    run: async ({ core, payments, scope }, { account }) =>
-      account === undefined ? showPayments(core, payments, scope) : showPayer(core, scope, account),
+    run: async (context, { account }) =>
+      account === undefined
+        ? showPayments(context.core, context.payments, context.scope)
+        : showPayer(context, account),
     print,
   }),
   recordedOperation({
@@ -85,8 +87,7 @@ export const operations: readonly Operation[] = [
     isLong: true,
     route: post('payments/{tenant}/sync'),
     examples: ['payment sync acme --since 2026-01-31'],
-    record: ({ core, payments, scope, ...watched }, { since }) =>
-      syncTenantPayments(core, payments, scope, { ...watched, since }),
+    record: syncTenantPayments,
     print,
   }),
   recordedOperation({
@@ -96,7 +97,7 @@ export const operations: readonly Operation[] = [
     isLong: true,
     route: post('payments/{tenant}/reconciliation'),
     examples: ['payment reconcile acme --json'],
-    record: (context) => reconcilePayments(context.core, context.payments, context.scope, context),
+    record: reconcilePayments,
     print,
     ending: ({ ok, differences }) =>
       ok ? undefined : { exitCode: 2, line: `${differences.length} differences` },
@@ -107,7 +108,7 @@ export const operations: readonly Operation[] = [
     roles: ['support'],
     route: post('payments/{tenant}/disconnect'),
     examples: ['payment disconnect acme --mode test'],
-    record: ({ core, payments, meta }) => disconnectPayments(core, payments, meta),
+    record: disconnectPayments,
     print,
   }),
 ];

@@ -50,9 +50,8 @@ function checkId(id: string): void {
  * service that does the same at the same time causes no second effect.
  */
 export async function retryParkedReactions(
-  core: PolicyCore,
-  id: string | undefined,
-  { signal, onProgress }: Pick<OperationContext, 'signal' | 'onProgress'>,
+  { core, signal, onProgress }: OperationContext,
+  { id }: { readonly id?: string | undefined },
 ) {
   if (id !== undefined) checkId(id);
   // Fails here when this database follows another log.
@@ -78,7 +77,7 @@ export async function retryParkedReactions(
     after = last.id;
   }
   if (id !== undefined && result.retried === 0)
-    return new NotDone({ code: 'REACTION_NOT_PARKED', id });
+    throw new NotDone({ code: 'REACTION_NOT_PARKED', id });
   return result;
 }
 

@@ -25,7 +25,7 @@ export const retryReactions = serviceOperation({
   isLong: true,
   route: post('policies/retry', 'REACTION_NOT_PARKED'),
   examples: ['policy retry', 'policy retry 17'],
-  run: (context, { id: one }) => retryParkedReactions(context.core, one, context),
+  run: retryParkedReactions,
   said: ({ retried, done, parked }) =>
     `${retried} tried again: ${done} done, ${parked} still parked`,
 });

@@ -3,8 +3,10 @@ import type * as z from 'zod';
 import type { CurrentOperators, OperatorRole } from '../../config/operators.js';
 import type { Refusal } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
+import type { PaymentProvider } from '../../payments/payment-provider.js';
 import type { Core } from '../../stores/core.js';
 import { isAlias } from '../../tenants/tenant-directory.js';
+import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import type { Staff, StaffMeta } from '../audit.js';
 import { auditedOn, type Done } from '../audited.js';
 import type { KeyedBy } from '../operator-keys.js';
@@ -16,8 +18,16 @@ import {
   type Outcome,
 } from '../outcome.js';
 import { withWords } from '../refusal-text.js';
-import type { PaymentWorld } from '../payments/payment-commands.js';
 import { channels, mode, tenant } from './members.js';
+
+/** What operations on payments need apart from the stores. */
+export interface PaymentWorld {
+  /** Loaded when it is first needed. */
+  readonly provider: () => Promise<PaymentProvider>;
+  /** Of outgoing requests. */
+  readonly guard: () => Promise<EndpointGuard>;
+  readonly publicUrl: () => string;
+}
 
 /** What an operation works with, whichever channel it is called in. */
 export interface OperationContext {
