@@ -21,19 +21,15 @@ export interface UnreadableRetriesParts {
 }
 
 const EVERY_MS = 15_000;
-/** Streams of a projection that are looked at in a round, and the pause when there are more. */
+/** Streams of a projection that are repaired together. */
 const STREAMS_MAX = 200;
-const NEXT_ROUND_MS = 1_000;
 
 /**
  * Repairs the read models of accounts whose events can be decoded by now: after an upgrade, or when
- * stored bytes were restored. Looks at a number of streams in each round, at the others in the
- * next ones.
+ * stored bytes were restored.
  */
 export class UnreadableRetries {
   private readonly stopping = new AbortController();
-  /** The last stream of the round before, by projection; absent: begin with the first one. */
-  private readonly lookedAt = new Map<string, string>();
   private problem: string | undefined;
   private running: Promise<void> | undefined;
 
@@ -63,38 +59,38 @@ export class UnreadableRetries {
           logger.warn({ error: problem }, 'unreadable accounts are retried later');
         this.problem = problem;
       }
-      await pause(this.lookedAt.size > 0 ? Math.min(NEXT_ROUND_MS, everyMs) : everyMs, signal);
+      await pause(everyMs, signal);
     }
   }
 
   private async retry(projector: Projector): Promise<void> {
     const { core, pool, projectors, logger } = this.parts;
     const { name: projection } = projector;
+    const { signal } = this.stopping;
     const [live] = await liveCheckpoints(core.pool, [projector]);
     if (live === undefined) return;
-    const after = this.lookedAt.get(projection) ?? '';
-    const parked = await unreadableStreams(core.pool, live, { after, limit: STREAMS_MAX });
-    const last = parked.length < STREAMS_MAX ? undefined : parked.at(-1);
-    if (last) this.lookedAt.set(projection, last.stream);
-    else this.lookedAt.delete(projection);
-    if (parked.length === 0) return;
     const warn = (line: string): void => logger.warn({ projection }, line);
-    const by = { name: 'service', channel: 'cli' } as const;
-    const caller = { projectors, by, signal: this.stopping.signal, warn };
-    let readable = 0;
-    const outcome = await onProjections(core, pool, caller, async (operator) => {
-      const only = new Set<string>();
-      for (const { stream, revision } of parked)
-        if (await isReadable(operator, stream, revision)) only.add(stream);
-      readable = only.size;
-      return only.size === 0 ? {} : retryParked(operator, [projector], { only });
-    });
-    // An operator changes the read models at the moment: the next round tries again.
-    if (!(outcome instanceof NotDone) && readable > 0)
-      logger.info(
-        { projection, streams: readable },
-        'accounts that can be read again are repaired',
-      );
+    const caller = { projectors, by: { name: 'service', channel: 'cli' }, signal, warn } as const;
+    for (let after = ''; !signal.aborted;) {
+      const parked = await unreadableStreams(core.pool, live, { after, limit: STREAMS_MAX });
+      const last = parked.at(-1);
+      if (last === undefined) return;
+      after = last.stream;
+      let readable = 0;
+      const outcome = await onProjections(core, pool, caller, async (operator) => {
+        const only = new Set<string>();
+        for (const { stream, revision } of parked)
+          if (await isReadable(operator, stream, revision)) only.add(stream);
+        readable = only.size;
+        return only.size === 0 ? {} : retryParked(operator, [projector], { only });
+      });
+      // An operator changes the read models at the moment: the next round tries again.
+      if (!(outcome instanceof NotDone) && readable > 0)
+        logger.info(
+          { projection, streams: readable },
+          'accounts that can be read again are repaired',
+        );
+    }
   }
 }
 
