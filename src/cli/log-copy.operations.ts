@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { loadConfig } from '../config/config.js';
 import { openLedgerDatabase } from '../stores/ledger-database.js';
-import { openLogAt, parseLogAddress, type OpenLog } from '../operations/log/log-address.js';
+import { logAt, type OpenLog } from '../operations/log/log-address.js';
 import { copyWholeLog, type LogMoveResult } from '../operations/log/log-move.js';
 import { NotDone } from '../operations/outcome.js';
 import { given, help, text } from '../operations/registry/members.js';
@@ -30,15 +30,14 @@ export const operations: readonly Operation[] = [
       'log copy --from embedded --to "esdb://127.0.0.1:2113?tls=false"',
     ],
     run: async ({ signal, onProgress, note }, { from, to, whileRunning }) => {
-      const addresses = [parseLogAddress('from', from), parseLogAddress('to', to)];
+      const logs = [logAt('from', from), logAt('to', to)];
       const config = loadConfig();
       const logger = commandLogger();
       const database = await openLedgerDatabase({ config, logger, applicationName: 'ledger-cli' });
       const open: OpenLog[] = [];
       try {
-        for (const [place, address] of addresses.entries()) {
-          open.push(await openLogAt(address, place === 1, { config, database, logger }));
-        }
+        for (const [place, openLog] of logs.entries())
+          open.push(await openLog(place === 1, { config, database, logger }));
         const [source, target] = open;
         if (source === undefined || target === undefined) throw new Error('a log is missing');
         const copied = await copyWholeLog({

@@ -4,7 +4,7 @@ import type { KeptAnswers } from '../idempotency/kept-answers.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { personNamed, type StaffMeta } from './audit.js';
-import { NotDone, type Outcome } from './outcome.js';
+import { NotDone, outcomeOf, type Outcome } from './outcome.js';
 import { plainText } from './refusal-text.js';
 
 /** The kept answers by idempotency key, which the service and the command line share. */
@@ -62,12 +62,11 @@ export async function onceIfKeyed<T>(
     return done instanceof NotDone ? done : { done, replayed: true };
   }
   const { key, fingerprint } = request;
-  const outcome = await work({ ...meta, ...claimed, idempotency: { key, fingerprint } }).catch(
-    (error: unknown) => {
-      answers.abandon(request);
-      throw error;
-    },
-  );
+  const keyedMeta = { ...meta, ...claimed, idempotency: { key, fingerprint } };
+  const outcome = await outcomeOf(() => work(keyedMeta)).catch((error: unknown) => {
+    answers.abandon(request);
+    throw error;
+  });
   if (outcome instanceof NotDone) {
     await keepRefusal(answers, request, outcome);
     return outcome;

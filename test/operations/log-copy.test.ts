@@ -10,7 +10,7 @@ import {
 import { firstPosition } from '../../src/event-log/first-recorded.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
-import { parseLogAddress } from '../../src/operations/log/log-address.js';
+import { logAt } from '../../src/operations/log/log-address.js';
 import { copyDocument, copyEnding } from '../../src/cli/log-copy.operations.js';
 import { compareLogs } from '../../src/operations/log/log-comparison.js';
 import type { CopyOptions } from '../../src/operations/log/log-copy.js';
@@ -311,7 +311,7 @@ test.each([
 ])('a malformed address is refused without being quoted (%#)', (text) => {
   let line = '';
   try {
-    parseLogAddress('from', text);
+    logAt('from', text);
   } catch (refused) {
     if (refused instanceof NotDone) line = refusalText(refused.because, (word) => `--${word}`);
   }

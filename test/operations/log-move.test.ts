@@ -5,7 +5,7 @@ import { openCore } from '../../src/stores/core.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
 import { openLedgerDatabase } from '../../src/stores/ledger-database.js';
 import { whilePresent } from '../../src/cli/command-line.js';
-import { openLogAt, parseLogAddress } from '../../src/operations/log/log-address.js';
+import { logAt } from '../../src/operations/log/log-address.js';
 import type { LogMoveOptions, LogMoveResult } from '../../src/operations/log/log-move.js';
 import { openPool } from '../../src/postgres/database.js';
 import { query, type ApiClient, type Json } from '../support/api-client.js';
@@ -78,8 +78,8 @@ async function copy(
   const config = configuration({ EVENT_STORE_NAMESPACE: namespace });
   const database = await openLedgerDatabase({ config, logger, applicationName: 'test' });
   const surroundings = { config, database, logger };
-  const source = await openLogAt(parseLogAddress('from', from), false, surroundings);
-  const target = await openLogAt(parseLogAddress('to', to), true, surroundings);
+  const source = await logAt('from', from)(false, surroundings);
+  const target = await logAt('to', to)(true, surroundings);
   try {
     return await copyWholeLog({
       database,

@@ -13,40 +13,12 @@ import { PostgresEventLog } from '../../event-log/postgres/postgres-event-log.js
 import { migrateToLatest } from '../../postgres/migrator.js';
 import { notDone, notDoneAbout } from '../outcome.js';
 
-/** The address of a log, as the operator typed it. Contains passwords. */
-export type LogAddress =
-  | { readonly kind: 'embedded' }
-  | { readonly kind: 'postgres'; readonly url: string }
-  | { readonly kind: 'eventstoredb'; readonly address: EventStoreAddress };
-
-/**
- * @param argument the name of the argument: `from`.
- * @throws {NotDone} It quotes no value, which may contain a password.
- */
-export function parseLogAddress(argument: string, text: string): LogAddress {
-  if (text === 'embedded') return { kind: 'embedded' };
-  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))
-    return { kind: 'postgres', url: text };
-  if (!/^esdb(\+discover)?:\/\//.test(text))
-    throw notDoneAbout(
-      argument,
-      (word) =>
-        `${word(argument)} must be the address of a log: postgresql://…, esdb://…, or the word embedded`,
-    );
-  try {
-    return { kind: 'eventstoredb', address: parseEventStoreUrl(text) };
-  } catch (error) {
-    if (!(error instanceof InvalidEventStoreUrl)) throw error;
-    throw notDoneAbout(argument, (word) => `${word(argument)} ${error.message}`);
-  }
-}
-
 export interface OpenLog {
   readonly log: EventLog;
   close(): Promise<void>;
 }
 
-export interface LogSurroundings {
+interface LogSurroundings {
   readonly config: Config;
   readonly database: LedgerDatabase;
   readonly logger: Logger;
@@ -57,32 +29,49 @@ export interface LogSurroundings {
  * @param isTarget a Postgres that the log is copied to gets the schema.
  * @throws {NotDone}
  */
-export async function openLogAt(
-  address: LogAddress,
-  isTarget: boolean,
-  { config, database, logger }: LogSurroundings,
-): Promise<OpenLog> {
-  switch (address.kind) {
-    case 'eventstoredb': {
-      // A copy keeps the times of its events, whatever the clock of this process says.
-      const log = await openEventStoreDbLog(address.address, config, database.names, {
-        acceptsClock: true,
-      });
-      return { log, close: () => log.close() };
-    }
-    case 'postgres':
-      return openPostgres(() => address.url, isTarget);
-    case 'embedded': {
-      if (database.embedded !== undefined) return openPostgres(database.url, isTarget);
-      const server = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
-      return openPostgres(
-        () => server.url,
-        isTarget,
-        () => server.stop(),
-      );
-    }
+type LogOpener = (isTarget: boolean, surroundings: LogSurroundings) => Promise<OpenLog>;
+
+/**
+ * The log at an address, as the operator typed it: it may contain passwords.
+ * @param argument the name of the argument: `from`.
+ * @throws {NotDone} It quotes no value.
+ */
+export function logAt(argument: string, text: string): LogOpener {
+  if (text === 'embedded') return openEmbedded;
+  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))
+    return (isTarget) => openPostgres(() => text, isTarget);
+  if (!/^esdb(\+discover)?:\/\//.test(text))
+    throw notDoneAbout(
+      argument,
+      (word) =>
+        `${word(argument)} must be the address of a log: postgresql://…, esdb://…, or the word embedded`,
+    );
+  const address = eventStoreAt(argument, text);
+  return async (_, { config, database: { names } }) => {
+    // A copy keeps the times of its events, whatever the clock of this process says.
+    const log = await openEventStoreDbLog(address, config, names, { acceptsClock: true });
+    return { log, close: () => log.close() };
+  };
+}
+
+function eventStoreAt(argument: string, text: string): EventStoreAddress {
+  try {
+    return parseEventStoreUrl(text);
+  } catch (error) {
+    if (!(error instanceof InvalidEventStoreUrl)) throw error;
+    throw notDoneAbout(argument, (word) => `${word(argument)} ${error.message}`);
   }
 }
+
+const openEmbedded: LogOpener = async (isTarget, { config: { dataDir }, database, logger }) => {
+  if (database.embedded !== undefined) return openPostgres(database.url, isTarget);
+  const server = await startEmbeddedPostgres({ dataDir, logger });
+  return openPostgres(
+    () => server.url,
+    isTarget,
+    () => server.stop(),
+  );
+};
 
 const UNDEFINED_TABLE = '42P01';
 
