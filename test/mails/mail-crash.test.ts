@@ -7,11 +7,8 @@ import {
 import { makeTenant, withCore } from '../harness/webhook-tenants.js';
 import type { Core } from '../../src/stores/core.js';
 import type { Scope } from '../../src/domain/scope.js';
-import {
-  resendOneMail,
-  showMails,
-  type ShownMail,
-} from '../../src/operations/mails/mail-commands.js';
+import { resendMail } from '../../src/mails/deliveries/shown-mails.js';
+import { showMails, type ShownMail } from '../../src/operations/mails/mail.operations.js';
 import { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { MailServer } from './support/mail-server.js';
@@ -92,7 +89,7 @@ test('a mail whose process is killed within the conversation, or whose server fa
 
     server.manners.clear();
     for (const { id } of await mails(core))
-      expect(await resendOneMail(core, SCOPE, id)).toMatchObject({ result: { resent: 1 } });
+      expect(await resendMail(core.pool, SCOPE, id)).toBe(true);
     await stateIs(core, 'DELIVERED', 2);
     for (const address of [killed, silent]) {
       expect([server.offers(address), server.takenFor(address).length]).toEqual([2, 1]);

@@ -11,7 +11,7 @@ import { claimWork, type ClaimedWork } from '../../src/work-queue/work-items.js'
 import { retryInMs } from '../../src/mails/deliveries/mail-retries.js';
 import { waitingMails, type MailState } from '../../src/mails/deliveries/shown-mails.js';
 import type { Mode } from '../../src/domain/scope.js';
-import { showMails, type ShownMail } from '../../src/operations/mails/mail-commands.js';
+import { showMails, type ShownMail } from '../../src/operations/mails/mail.operations.js';
 import { runHere } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import { done } from '../support/operations.js';

@@ -2,11 +2,11 @@ import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider
 import type { Scope } from '../../domain/scope.js';
 import type { ShownExport } from '../../exports/shown-export.js';
 import {
-  cancelExport,
   listExports,
   requestExport,
   showExport,
 } from '../../operations/exports/export-commands.js';
+import { cancel } from '../../operations/exports/export.operations.js';
 import { NotDone, notDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import {
@@ -61,7 +61,7 @@ export class ConsoleExportsController {
 
   private cancel(call: TenantCall) {
     const id = call.form.text('export');
-    return this.pages.recorded(call, 'export cancel', (core, meta) => cancelExport(core, meta, id));
+    return this.pages.called<ShownExport>(call, cancel, { ...call.scope, exportId: id });
   }
 
   /** @param asked the export that was just asked for, which the read model may lack. */

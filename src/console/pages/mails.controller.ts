@@ -1,4 +1,4 @@
-import { resendOneMail, showMails, type ShownMail } from '../../operations/mails/mail-commands.js';
+import { resend, showMails, type ShownMail } from '../../operations/mails/mail.operations.js';
 import { NotDone } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { TEXTS } from '../texts.js';
@@ -44,9 +44,7 @@ export class ConsoleMailsController {
   @FormFor('support')
   async resend(@TenantCall() call: TenantCall): Promise<string> {
     const id = call.form.text('mail');
-    const outcome = await this.pages.recorded(call, 'mail resend', (core) =>
-      resendOneMail(core, call.scope, id),
-    );
+    const outcome = await this.pages.called(call, resend, { ...call.scope, delivery: id });
     if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
     return redirected(call, `${call.tenantPath}/mails`, 'resent');
   }

@@ -60,18 +60,3 @@ export async function showExport(
   if (found === undefined) throw new NotDone({ code: 'EXPORT_NOT_FOUND' });
   return shownExport(found.state, found.progress, timeNow());
 }
-
-/** Refused for one that is over. */
-export async function cancelExport(
-  core: Pick<Core, 'exports'>,
-  meta: StaffMeta,
-  exportId: string,
-): Promise<Done<ShownExport>> {
-  const outcome = await core.exports.cancel(meta, exportId);
-  if ('refused' in outcome)
-    throw outcome.refused === 'EXPORT_IS_OVER'
-      ? notDone('the export is over: there is nothing to cancel')
-      : new NotDone({ code: 'EXPORT_NOT_FOUND' });
-  const result = shownExport(outcome.state, undefined, timeNow());
-  return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
-}

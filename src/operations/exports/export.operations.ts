@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
-import type { ShownExport } from '../../exports/shown-export.js';
-import { unlessRefused } from '../outcome.js';
+import { shownExport, type ShownExport } from '../../exports/shown-export.js';
+import { timeNow } from '../../foundation/world.js';
+import { NotDone, notDone, unlessRefused } from '../outcome.js';
 import { fullId } from '../registry/full-id.js';
 import { given, help, json, limit, text, textUpTo } from '../registry/members.js';
 import {
@@ -11,13 +12,39 @@ import {
   get,
   remove,
 } from '../registry/operation.js';
-import { cancelExport, listExports } from './export-commands.js';
+import { listExports } from './export-commands.js';
 import { runExport } from './run-export.js';
 
 const name = textUpTo(255).refine(
   (value) => !/\p{Cc}/u.test(value),
   'must have no control characters',
 );
+
+/** Also called by the console. */
+export const cancel = recordedOperation({
+  name: 'export cancel',
+  summary: 'cancels an export that is not over',
+  members: { exportId: given(text, { help: 'the id of the export' }) },
+  positions: ['exportId'],
+  roles: ['support'],
+  route: remove('exports/{tenant}/{exportId}', 'EXPORT_NOT_FOUND'),
+  examples: ['export cancel acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
+  record: async (context, { exportId }) => {
+    const { core, scope, meta } = context;
+    const found = await fullId(context, exportId, async (prefix) => {
+      const all = await listExports(core, scope, 10_000);
+      return all.map((one) => one.id).filter((one) => one.startsWith(prefix));
+    });
+    const outcome = await core.exports.cancel(meta, unlessRefused(found));
+    if ('refused' in outcome)
+      throw outcome.refused === 'EXPORT_IS_OVER'
+        ? notDone('the export is over: there is nothing to cancel')
+        : new NotDone({ code: 'EXPORT_NOT_FOUND' });
+    const result = shownExport(outcome.state, undefined, timeNow());
+    return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
+  },
+  said: ({ id, status }) => `${id} ${status}`,
+});
 
 export const operations: readonly Operation[] = [
   ledgerOperation({
@@ -67,22 +94,5 @@ export const operations: readonly Operation[] = [
     ],
     run: ({ core, scope }, { limit: most }) => listExports(core, scope, most),
   }),
-  recordedOperation({
-    name: 'export cancel',
-    summary: 'cancels an export that is not over',
-    members: { exportId: given(text, { help: 'the id of the export' }) },
-    positions: ['exportId'],
-    roles: ['support'],
-    route: remove('exports/{tenant}/{exportId}', 'EXPORT_NOT_FOUND'),
-    examples: ['export cancel acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
-    record: async (context, { exportId }) => {
-      const { core, scope, meta } = context;
-      const id = await fullId(context, exportId, async (prefix) => {
-        const all = await listExports(core, scope, 10_000);
-        return all.map((one) => one.id).filter((one) => one.startsWith(prefix));
-      });
-      return cancelExport(core, meta, unlessRefused(id));
-    },
-    said: ({ id, status }) => `${id} ${status}`,
-  }),
+  cancel,
 ];

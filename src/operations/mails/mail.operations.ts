@@ -1,6 +1,14 @@
 import * as z from 'zod';
-import { MAIL_STATES } from '../../mails/deliveries/shown-mails.js';
-import { unlessRefused } from '../outcome.js';
+import type { Core } from '../../stores/core.js';
+import type { Scope } from '../../domain/scope.js';
+import {
+  listMails,
+  MAIL_STATES,
+  mailExists,
+  resendMail,
+  type MailFilter,
+} from '../../mails/deliveries/shown-mails.js';
+import { NotDone, unlessRefused } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import { help, limit, text } from '../registry/members.js';
 import {
@@ -10,7 +18,41 @@ import {
   get,
   post,
 } from '../registry/operation.js';
-import { resendOneMail, showMails } from './mail-commands.js';
+
+/** A mail as operators see it: it names no person. */
+export type ShownMail = Awaited<ReturnType<typeof showMails>>[number];
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** Newest first. */
+export const showMails = async ({ pool }: Pick<Core, 'pool'>, scope: Scope, filter: MailFilter) =>
+  (await listMails(pool, scope, filter)).map(({ nextAttemptAt, created, ...mail }) => ({
+    ...mail,
+    nextAttemptAt: mail.state === 'PENDING' ? (nextAttemptAt?.toISOString() ?? null) : null,
+    created: created.toISOString(),
+  }));
+
+/** Also called by the console. One that waits is not sent twice. */
+export const resend = recordedOperation({
+  name: 'mail resend',
+  summary: 'sends a mail again that has ended, with the same Message-ID',
+  members: { delivery: help(text, 'the id of the mail') },
+  positions: ['delivery'],
+  roles: ['support'],
+  route: post('mails/{tenant}/resend', 'MAIL_NOT_FOUND'),
+  examples: ['mail resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
+  record: async (context, { delivery }) => {
+    const { scope, core } = context;
+    const ids = idsOf(core.pool, 'ledger.mail_deliveries', scope);
+    const id = unlessRefused(await fullId(context, delivery, ids));
+    if (!UUID.test(id) || !(await mailExists(core.pool, scope, id)))
+      throw new NotDone({ code: 'MAIL_NOT_FOUND' });
+    const resent = (await resendMail(core.pool, scope, id)) ? 1 : 0;
+    const completed = `${resent} mails are sent again`;
+    return { result: { resent }, parameters: { id }, completed };
+  },
+  said: ({ resent }) => `${resent} sent again`,
+});
 
 export const operations: readonly Operation[] = [
   ledgerOperation({
@@ -34,19 +76,5 @@ export const operations: readonly Operation[] = [
     ],
     run: ({ core, scope }, filter) => showMails(core, scope, filter),
   }),
-  recordedOperation({
-    name: 'mail resend',
-    summary: 'sends a mail again that has ended, with the same Message-ID',
-    members: { delivery: help(text, 'the id of the mail') },
-    positions: ['delivery'],
-    roles: ['support'],
-    route: post('mails/{tenant}/resend', 'MAIL_NOT_FOUND'),
-    examples: ['mail resend acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
-    record: async (context, { delivery }) => {
-      const { core, scope } = context;
-      const id = await fullId(context, delivery, idsOf(core.pool, 'ledger.mail_deliveries', scope));
-      return resendOneMail(core, scope, unlessRefused(id));
-    },
-    said: ({ resent }) => `${resent} sent again`,
-  }),
+  resend,
 ];
