@@ -33,7 +33,7 @@ export function unlessRefused<T>(outcome: Outcome<T>): T {
 
 /** What a command decided. @throws {NotDone} its refusal, with a line for each reason. */
 export function decided<T extends object>(outcome: T | Refused): T {
-  if ('refused' in outcome) throw notDone(...reasonsOf(outcome as Refused));
+  if ('refused' in outcome) throw notDone(...reasonsOf(outcome));
   return outcome;
 }
 

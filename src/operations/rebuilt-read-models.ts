@@ -15,12 +15,14 @@ export const unlessRebuilt = <T>(answer: Promise<T>): Promise<Outcome<T>> =>
     throw error;
   });
 
-/** What a read model answers, by its live generation. @throws {NotDone} while it is being rebuilt. */
-export async function readFrom<T>(
+/** What the queries of a read model answer. @throws {NotDone} while it is being rebuilt. */
+export async function readFrom<Tables, Queries, T>(
   { pool }: { readonly pool: Pool },
   readModel: string,
-  query: (reads: LiveReads) => Promise<T>,
+  queriesOf: new (reads: LiveReads<Tables>) => Queries,
+  query: (queries: Queries) => Promise<T>,
 ): Promise<T> {
-  const reads = new LiveReads(pool, new LiveGenerations(pool, accountProjectors), readModel);
-  return unlessRefused(await unlessRebuilt(query(reads)));
+  const generations = new LiveGenerations(pool, accountProjectors);
+  const reads = new LiveReads<Tables>(pool, generations, readModel);
+  return unlessRefused(await unlessRebuilt(query(new queriesOf(reads))));
 }

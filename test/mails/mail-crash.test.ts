@@ -39,11 +39,7 @@ const start = async (): Promise<ServiceProcess> => {
   return service;
 };
 
-async function mails(core: Core): Promise<readonly ShownMail[]> {
-  const shown = await showMails(core, SCOPE, { limit: 100 });
-  if (!Array.isArray(shown)) throw new Error('the mails are not shown');
-  return shown as readonly ShownMail[];
-}
+const mails = (core: Core): Promise<readonly ShownMail[]> => showMails(core, SCOPE, { limit: 100 });
 
 const stateIs = (core: Core, state: ShownMail['state'], count: number): Promise<void> =>
   eventually(

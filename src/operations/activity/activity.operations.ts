@@ -26,8 +26,8 @@ export const operations: readonly Operation[] = [
       const since = unlessRefused(timeOf('since', from, timeNow()));
       if (alias !== undefined) await tenantNamed(core, alias);
       const asked = { tenant: alias, by: by && personNamed(by), since, limit: most };
-      const found = await readFrom(core, 'activity', (reads) =>
-        new ActivityQueries(reads).list(asked),
+      const found = await readFrom(core, 'activity', ActivityQueries, (activity) =>
+        activity.list(asked),
       );
       return found.map(({ at, channel, operation, mode, ...row }) => ({
         at: new Date(at).toISOString(),

@@ -20,8 +20,8 @@ export async function listExports(
   scope: Scope,
   limit: number,
 ): Promise<readonly ShownExport[]> {
-  const { items } = await readFrom(core, 'exports', (reads) =>
-    new ExportQueries(reads).list(scope, { limit, offset: 0 }),
+  const { items } = await readFrom(core, 'exports', ExportQueries, (exports) =>
+    exports.list(scope, { limit, offset: 0 }),
   );
   const progress = await core.exports.progressOf(items.map(({ export_id: id }) => id));
   const now = timeNow();

@@ -5,7 +5,6 @@ import { linkOf } from '../../domain/account/account-shapes.js';
 import { shownPushes } from '../../domain/account/provider/reward-push.js';
 import { disputesOf, pictureOf, WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
-import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
 import { figuresOf, noteSync } from '../../payments/incoming/payment-rows.js';

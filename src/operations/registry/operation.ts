@@ -237,7 +237,8 @@ type Recorded<S extends Shape, Document> = {
 
 type Tenanted<S extends Shape> = S & { tenant: typeof tenant };
 type Scoped<S extends Shape> = Tenanted<S> & { mode: typeof mode };
-type NoMembers = Record<never, never>;
+const NO_MEMBERS = {};
+type NoMembers = typeof NO_MEMBERS;
 type Element<T> = T extends readonly (infer E)[] ? E : never;
 
 /** What an operation without stores works with. */
@@ -280,7 +281,7 @@ export const recordedTenantOperation = <
 /** Without the types of its request and document, which its own functions keep. */
 function erased(of: Operation['of'], definition: object): Operation {
   const {
-    members = {},
+    members = NO_MEMBERS,
     roles = [],
     positions = [],
     rules = [],

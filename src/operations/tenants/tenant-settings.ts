@@ -166,7 +166,6 @@ export async function rotateOnRecord(
     readonly seen?: string | undefined;
   },
 ): Promise<Done<{ readonly secret: string }>> {
-  const tenant = await tenantNamed(core, alias);
   const idsOf = what === 'key' ? keysOf : signingSecretsOf;
   const unless = async (current: OpenTenant): Promise<Refused | undefined> =>
     seen === undefined || idsOf(current, mode)[0]?.id === seen
