@@ -150,6 +150,12 @@ const ADDED = compiledOnce(
   },
 );
 
+/**
+ * The statement does not wait for the disk. A crash of the database may undo it: what was claimed
+ * is claimed again, and what ended is found ended by its kind, or is done again.
+ */
+const MAY_BE_LOST = sql`(select set_config('synchronous_commit', 'off', true)) as lost (setting)`;
+
 const IS_OPEN = sql`claimed_by is null and given_up_at is null`;
 
 /** Whether there may be something to claim: to look costs less than an empty claim. */
@@ -222,7 +228,8 @@ const CLAIMED = compiledOnce(
     update ledger.work_items w
     set claimed_by = ${room.process}, claimed_at = now(), attempts = attempts + 1,
       claimed_until = now() + ${room.leaseMs}::double precision * interval '1 millisecond'
-    from locked where w.kind = ${room.kind} and w.id = locked.id
+    from locked, ${MAY_BE_LOST}
+    where w.kind = ${room.kind} and w.id = locked.id and lost.setting = 'off'
     returning w.id, w.tenant, w.lane, w.attempts, w.payload, w.woken,
       (extract(epoch from now() - locked.due_at) * 1000)::double precision as "lateMs",
       (extract(epoch from now() - w.waiting_since) * 1000)::double precision as "waitingMs",
@@ -275,9 +282,9 @@ const SETTLED = compiledOnce(
     ), claims as materialized (
       select w.id, g.kind, g.reason, g.attempts, g.payload, w.woken <> g.woken as is_woken,
         coalesce(g.at, now() + g."inMs" * interval '1 millisecond') as due_at, g.waits
-      from ledger.work_items w join given g on g.id = w.id
-      where w.kind = ${kind} and w.id = any(${ids}::text[]) and w.claimed_by = ${process}
-        and w.claimed_until = g."claimedUntil"
+      from ledger.work_items w join given g on g.id = w.id cross join ${MAY_BE_LOST}
+      where lost.setting = 'off' and w.kind = ${kind} and w.id = any(${ids}::text[])
+        and w.claimed_by = ${process} and w.claimed_until = g."claimedUntil"
       for update of w
     ), done as (
       delete from ledger.work_items w using claims c
