@@ -81,12 +81,12 @@ async function fill(pool: Pool): Promise<void> {
 }
 
 const REWARDS = `
-  insert into rm_rewards_1.rewards
+  insert into rm_rewards_1.rewards (reward_id, tenant, mode, account_ref, person, account_id, user_id, type, source, unit, cancellable, discount_percent,
+    assigned_credit, redeemed_credit, redeemed_times, redeems_automatically, program_id, date_given, date_expires, date_cancelled, date_changed)
   select md5($1 || i) || '-' || i, $1, 'live', md5($1 || i % 200000), md5('p' || i), 'account-' || i % 200000, 'user-' || i,
-    case i % 10 when 0 then 'PCT_DISCOUNT' else 'CREDIT' end, 'FRIEND_SIGNUP', case i % 10 when 0 then '%' else 'CENTS' end,
-    null, null, true, null, case i % 10 when 0 then 10 end, null, case when i % 10 > 0 then 1000 + i end, case when i % 10 > 0 then 0 end,
-    0, false, null, null, null, null, 'default', $3::bigint + i * 37, null, case i % 3 when 0 then $3::bigint + 9e10::bigint end,
-    case i % 50 when 0 then $3::bigint + i * 41 end, $3::bigint + i * 41
+    case i % 10 when 0 then 'PCT_DISCOUNT' else 'CREDIT' end, 'FRIEND_SIGNUP', case i % 10 when 0 then '%' else 'CENTS' end, true,
+    case i % 10 when 0 then 10 end, case when i % 10 > 0 then 1000 + i end, case when i % 10 > 0 then 0 end, 0, false, 'default', $3::bigint + i * 37,
+    case i % 3 when 0 then $3::bigint + 9e10::bigint end, case i % 50 when 0 then $3::bigint + i * 41 end, $3::bigint + i * 41
   from generate_series(1, $2::integer) i`;
 
 const ACCOUNTS = `
