@@ -182,3 +182,10 @@ test.each([10, -10])('a process %i minutes ahead sends again at once', async (mi
   );
   expect(due.rows).toEqual([{ id }]);
 });
+
+test('a single one that is overdue is sent again at once, and is not one of several', async () => {
+  await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
+  const id = await put(EARLIER + 1_000);
+  expect(await resend(pool, NAME, all)).toBe(0);
+  expect(await resend(pool, NAME, { endpointId: 'a', id })).toBe(1);
+});

@@ -187,7 +187,8 @@ async function resendSome(
             select from ledger.work_items
             where kind = ${WEBHOOKS} and id = d.id::text and claimed_by is not null)
           and (d.ended_at <= ${began}::timestamptz
-            or d.ended_at is null and d.next_attempt_at > ${began}::timestamptz)
+            or d.ended_at is null
+              and (${'id' in which} or d.next_attempt_at > ${began}::timestamptz))
         order by d.created, d.id limit ${RESENT_AT_ONCE} for update of d skip locked
       ), again as (
         update ledger.webhook_deliveries d
