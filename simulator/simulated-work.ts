@@ -13,7 +13,9 @@ import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 
 interface Row
-  extends Omit<ClaimedWork, 'lateMs' | 'waitingMs' | 'claimedUntil'>, Pick<NewWork, 'kind'> {
+  extends
+    Omit<ClaimedWork, 'lateMs' | 'waitingMs' | 'firstDueAt' | 'claimedUntil'>,
+    Pick<NewWork, 'kind'> {
   readonly claim: { readonly by: number; readonly at: number; readonly until: number } | null;
   readonly dueAt: number;
   readonly waitingSince: number;
@@ -122,7 +124,8 @@ export class WorkTable {
     const attempts = row.attempts + 1;
     this.rows.set(nameOf(kind, id), { ...row, attempts, claim });
     const now = this.clocks.now();
-    const late = { lateMs: now - row.dueAt, waitingMs: now - row.waitingSince };
+    const firstDueAt = row.waitingSince;
+    const late = { lateMs: now - row.dueAt, waitingMs: now - firstDueAt, firstDueAt };
     const claimedUntil = String(claim.until);
     return { id, tenant, lane, attempts, payload, woken, claimedUntil, ...late };
   }
@@ -166,7 +169,8 @@ export class WorkTable {
       if (row.kind !== kind || row.claim === null) continue;
       const { by, at, until } = row.claim;
       if (by !== process && !this.present.has(by)) gone.add(by);
-      const isLost = by === process && at < now - ANSWERED_WITHIN_MS && !ids.includes(row.id);
+      if (by === process && ids.includes(row.id)) continue;
+      const isLost = by === process && at < now - ANSWERED_WITHIN_MS;
       if (until < now || isLost || (gone.has(by) && missed.includes(by)))
         this.rows.set(name, { ...row, claim: null });
     }

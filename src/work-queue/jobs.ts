@@ -56,6 +56,8 @@ const REGULAR = {
 
 type RegularTask = keyof typeof REGULAR;
 
+/** The clock of the database is ahead of this process: the job is read again after it. */
+const EARLY_MS_MAX = 1_000;
 /** A time that was missed by more, such as of a night without a process, is left out. */
 const MISSED_MS = 10 * MINUTE_MS;
 
@@ -142,6 +144,12 @@ export class Jobs {
 
   private async perform(item: ClaimedWork): Promise<WorkOutcome> {
     const { task = '', ...payload } = item.payload;
+    // The database calls it due; what it decides goes by the clock of this process.
+    const earlyMs = item.firstDueAt - timeNow();
+    if (earlyMs > 0) {
+      const after = { ms: Math.min(earlyMs, EARLY_MS_MAX) };
+      return { kind: 'again', after, reason: null, isPostponed: true };
+    }
     const next = nextTime(task);
     const regularly: WorkOutcome | undefined =
       next === null
@@ -161,8 +169,9 @@ export class Jobs {
       const isLast = item.attempts >= ATTEMPTS_MAX && next === null;
       ran(isLast ? 'given-up' : 'failed');
       if (isLast) return { kind: 'dead', reason };
-      const at = timeNow() + retryInMs(item.attempts);
-      return { kind: 'again', after: { at: Math.min(at, next ?? at) }, reason };
+      const inMs = retryInMs(item.attempts);
+      const ms = Math.min(inMs, next === null ? inMs : next - timeNow());
+      return { kind: 'again', after: { ms }, reason };
     }
     ran('done');
     return regularly ?? { kind: 'done' };

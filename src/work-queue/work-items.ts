@@ -45,6 +45,8 @@ export interface ClaimedWork {
   /** By how much it is late, milliseconds: since it was due last, and since it was due first. */
   readonly lateMs: number;
   readonly waitingMs: number;
+  /** When it was due first, epoch milliseconds. */
+  readonly firstDueAt: number;
   readonly woken: bigint;
   /** Names the claim. */
   readonly claimedUntil: string;
@@ -233,6 +235,7 @@ const CLAIMED = compiledOnce(
     returning w.id, w.tenant, w.lane, w.attempts, w.payload, w.woken,
       (extract(epoch from now() - locked.due_at) * 1000)::double precision as "lateMs",
       (extract(epoch from now() - w.waiting_since) * 1000)::double precision as "waitingMs",
+      (extract(epoch from w.waiting_since) * 1000)::double precision as "firstDueAt",
       w.claimed_until::text as "claimedUntil"`,
 );
 
@@ -311,7 +314,7 @@ const ANSWERED_WITHIN = sql`interval '10 s'`;
 
 /**
  * Ends claims without a worker: of processes that are gone now and were a moment ago, of this
- * process when it does not have the item, and those that lapsed.
+ * process when it does not have the item, and those of others that lapsed.
  * @returns processes that are gone, for the next call.
  */
 export async function releaseOrphans(
@@ -334,10 +337,10 @@ export async function releaseOrphans(
     sql`
       update ledger.work_items
       set claimed_by = null, claimed_at = null, claimed_until = null
-      where kind = ${kind} and claimed_by is not null and (claimed_until < now()
-        or claimed_by = ${anyOf(dead)}
-        or (claimed_by = ${process} and claimed_at < now() - ${ANSWERED_WITHIN}
-          and id <> all(${ids}::text[])))`,
+      where kind = ${kind} and claimed_by is not null
+        and not (claimed_by = ${process} and id = any(${ids}::text[]))
+        and (claimed_until < now() or claimed_by = ${anyOf(dead)}
+          or (claimed_by = ${process} and claimed_at < now() - ${ANSWERED_WITHIN}))`,
   );
   return gone;
 }

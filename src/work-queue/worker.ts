@@ -80,8 +80,10 @@ export class Worker {
       after: this.lastTenant,
       leaseMs: kind.leaseMs,
     });
-    for (const item of claimed) this.begin(item);
-    return claimed.length;
+    // Another process may have ended the claim of an item that this one still works on.
+    const free = claimed.filter(({ id }) => !this.held.has(id));
+    for (const item of free) this.begin(item);
+    return free.length;
   }
 
   private begin(item: ClaimedWork): void {

@@ -120,10 +120,16 @@ test('a recurring job runs at its time and waits for its next one, and a time of
     (await direct.query<{ isNext: boolean }>(isNext)).rows[0]?.isNext === true;
   await jobs.start();
   await eventually(next);
-  await change('purge-idempotency-keys', `due_at = now() - interval '1 hour'`);
+  await change(
+    'purge-idempotency-keys',
+    `due_at = now() - interval '1 hour', waiting_since = now() - interval '1 hour'`,
+  );
   await eventually(next);
   expect(runs).toBe(0);
-  await change('purge-idempotency-keys', `due_at = now() - interval '1 s'`);
+  await change(
+    'purge-idempotency-keys',
+    `due_at = now() - interval '1 s', waiting_since = now() - interval '1 s'`,
+  );
   await eventually(next);
   expect(runs).toBe(1);
 });
@@ -142,7 +148,7 @@ test('a job that is replaced while it runs runs once more, at the time of the re
   end();
   await eventually(async () => ran.length === 1 && (await workFigures(direct, JOBS)).running === 0);
   expect(await jobsLeft()).toEqual(['one']);
-  await change('one', 'due_at = now()');
+  await change('one', 'due_at = now(), waiting_since = now()');
   await eventually(noneLeft);
   expect(began).toEqual(['first', 'second']);
 });
@@ -184,4 +190,16 @@ test('a job that finds a store unreachable continues as soon as it is back, with
   await jobs.start();
   await eventually(noneLeft);
   expect([runs, ran]).toEqual([3, [['settle-reward', 'done']]]);
+});
+
+test('a job that only the clock of the database calls due waits for the clock of its process', async () => {
+  let ranAt = 0;
+  work = async () => void (ranAt = Date.now());
+  const early = job('one', 2_000);
+  await addJob(workStore(direct), early);
+  await change('one', 'due_at = now()');
+  await jobs.start();
+  await eventually(noneLeft);
+  expect(ranAt).toBeGreaterThanOrEqual(early.runAt);
+  expect(ran).toEqual([['settle-reward', 'done']]);
 });

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { workStore, type WorkRoom, type WorkStore } from '../../src/work-queue/work-items.js';
+import { Worker } from '../../src/work-queue/worker.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
@@ -109,9 +110,36 @@ test('a claim ends with its time, with its process, and where its answer was los
       return (await open()).includes('other0');
     });
     await pool.query(`update ledger.work_items set claimed_until = now()`);
-    await store.releaseOrphans(hands);
+    await store.releaseOrphans({ ...hands, process: 3, ids: [] });
     expect(await open()).toContain('mine0');
   } finally {
     await Promise.all([here.stop(), other.stop()]);
   }
+});
+
+test('a process works on an item once at a time, even if its claim has lapsed', async () => {
+  let calls = 0;
+  let end: () => void = () => undefined;
+  const perform = async () => {
+    calls += 1;
+    await new Promise<void>((resolve) => (end = resolve));
+    return { kind: 'done' } as const;
+  };
+  const kind = { name: 'k', atOnce: 4, ofTenant: 4, leaseMs: 1, perform };
+  const worker = new Worker({ store, presence: { id: 1 }, kind, describe: String });
+  await put('a', '', 1);
+  worker.loop.start();
+  await eventually(async () => calls === 1);
+  await store.releaseOrphans({ kind: 'k', process: 1, ids: ['a0'], missed: [] });
+  expect(await claimed({ process: 2 })).toEqual([]);
+  // Another process ends it: this one claims the item again, and does not begin it.
+  await store.releaseOrphans({ kind: 'k', process: 3, ids: [], missed: [] });
+  worker.loop.look();
+  await eventually(
+    async () =>
+      (await pool.query('select from ledger.work_items where attempts = 2')).rowCount === 1,
+  );
+  expect(calls).toBe(1);
+  end();
+  await worker.stop();
 });

@@ -197,7 +197,9 @@ class AccountTurn {
     const later = { kind: 'again', payload: { account }, waits: true } as const;
     if (this.waits)
       return { ...later, after: { ms: lookAgainInMs(attempts) }, reason: WAITS_FOR.subscription };
-    if (nextAt !== null) return { ...later, after: { at: nextAt }, attempts: 0, reason: null };
+    // By the clock that found it not due yet.
+    const inMs = Math.max(0, (nextAt ?? 0) - timeNow());
+    if (nextAt !== null) return { ...later, after: { ms: inMs }, attempts: 0, reason: null };
     return { kind: 'done' };
   }
 }
