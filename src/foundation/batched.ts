@@ -1,6 +1,7 @@
 /**
- * Calls that come in one turn of the event loop, or while one is under way, share the next one.
- * @param work its results in the order of what it got; what it throws, all its callers get.
+ * Combines calls: all calls of one turn of the event loop, or during a running call, share the next
+ * one.
+ * @param work returns its results in the order of its arguments. An error reaches all callers.
  */
 export function batched<T, R>(
   work: (all: readonly T[]) => Promise<readonly R[]>,

@@ -255,7 +255,7 @@ const LOCKED = compiledOnce(
 
 /** In the work queue: each endpoint has a lane. */
 export const WEBHOOKS = 'webhook';
-/** Ends the name of a second lane of an endpoint: what an operator sends waits for no others. */
+/** Suffix of an endpoint's second lane, in which an operator's deliveries wait for no others. */
 const FIRST = ' first';
 
 export const laneOf = (
@@ -284,7 +284,7 @@ export async function putDeliveries(
   await run(db, ANNOUNCED({ rows: JSON.stringify(rows) }));
 }
 
-// A test does not wait for what else is sent to its endpoint.
+// A test does not wait for other deliveries to its endpoint.
 const ANNOUNCED = compiledOnce(
   'webhook_deliveries.put',
   ({ rows }: Given<{ rows: string }>) => sql`
