@@ -8,6 +8,12 @@ export interface Scope {
   readonly mode: Mode;
 }
 
+/** @param stored as a row has it: one of the modes. */
+export const scopeOf = (stored: { readonly tenant: string; readonly mode: string }): Scope => ({
+  tenant: stored.tenant,
+  mode: MODES.find((mode) => mode === stored.mode) ?? 'live',
+});
+
 /**
  * The keyed hash of an account id within its scope, 32 hex digits. Replaces the id in streams, ids
  * and rows.

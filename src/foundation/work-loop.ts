@@ -46,7 +46,7 @@ export class WorkLoop {
   private tookAt = 0;
   private problem: string | null = null;
   private notWorked: { readonly since: number; readonly last: number } | undefined;
-  private readonly carried = new Map<Promise<void>, string>();
+  private readonly carried = new Set<Promise<void>>();
 
   constructor(private readonly parts: WorkLoopParts) {}
 
@@ -61,7 +61,7 @@ export class WorkLoop {
     this.stopping.abort();
     this.look();
     await this.running;
-    await Promise.all(this.carried.keys());
+    await Promise.all(this.carried);
   }
 
   /** Aborts at the stop. */
@@ -69,18 +69,13 @@ export class WorkLoop {
     return this.stopping.signal;
   }
 
-  /** What each piece of work under way is of. */
-  get underWay(): readonly string[] {
-    return [...this.carried.values()];
-  }
-
   /** Something that was taken is under way. @param work does not reject. */
-  carry(work: Promise<void>, of: string): void {
+  carry(work: Promise<void>): void {
     const carried: Promise<void> = work.finally(() => {
       this.carried.delete(carried);
       this.look();
     });
-    this.carried.set(carried, of);
+    this.carried.add(carried);
   }
 
   /** Something may be due. */

@@ -3,7 +3,15 @@ import { errorCode } from '../foundation/error-code.js';
 import { atMost } from '../foundation/in-time.js';
 import { inSpan } from '../foundation/tracing.js';
 import { elapsed, timeNow } from '../foundation/world.js';
-import type { ClaimedWork, WorkOutcome, WorkPayload, WorkStore } from './work-items.js';
+import {
+  againIn,
+  DONE,
+  postponedFor,
+  type ClaimedWork,
+  type WorkOutcome,
+  type WorkPayload,
+  type WorkStore,
+} from './work-items.js';
 import { Worker, type WorkerParts } from './worker.js';
 
 /** Scheduled jobs: items of the queue, so that none is lost with a process. */
@@ -144,12 +152,9 @@ export class Jobs {
 
   private async perform(item: ClaimedWork): Promise<WorkOutcome> {
     const { task = '', ...payload } = item.payload;
-    // The database calls it due; what it decides goes by the clock of this process.
+    // Due by the clock of the database alone. Handlers decide by the clock of this process.
     const earlyMs = item.firstDueAt - timeNow();
-    if (earlyMs > 0) {
-      const after = { ms: Math.min(earlyMs, EARLY_MS_MAX) };
-      return { kind: 'again', after, reason: null, isPostponed: true };
-    }
+    if (earlyMs > 0) return postponedFor(Math.min(earlyMs, EARLY_MS_MAX));
     const next = nextTime(task);
     const regularly: WorkOutcome | undefined =
       next === null
@@ -171,10 +176,10 @@ export class Jobs {
       if (isLast) return { kind: 'dead', reason };
       const inMs = retryInMs(item.attempts);
       const ms = Math.min(inMs, next === null ? inMs : next - timeNow());
-      return { kind: 'again', after: { ms }, reason };
+      return againIn(ms, reason);
     }
     ran('done');
-    return regularly ?? { kind: 'done' };
+    return regularly ?? DONE;
   }
 
   private async handle(task: string, payload: WorkPayload): Promise<void> {

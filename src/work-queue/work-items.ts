@@ -12,17 +12,17 @@ import {
   type Given,
 } from '../postgres/statements.js';
 
-/** The rows of `ledger.work_items`: what is to be done, of every kind. */
+/** The rows of `ledger.work_items`: background work of every kind. */
 
 /** Ids of the ledger. Nothing that identifies a person. */
 export type WorkPayload = Readonly<Record<string, string>>;
 
-/** Work that is to be done once, or again until it is. */
+/** Work that is done once; a failed attempt is repeated. */
 export interface NewWork {
   readonly kind: string;
-  /** Within the kind: an item that is there is due anew. */
+  /** Unique within the kind. */
   readonly id: string;
-  /** Empty: of none. */
+  /** Empty: the work belongs to no tenant. */
   readonly tenant: string;
   /** Items of a tenant that share a bound. */
   readonly lane?: string;
@@ -31,7 +31,7 @@ export interface NewWork {
   readonly payload: WorkPayload;
 }
 
-/** What becomes of an item that is there: replaced, due as soon as either says, or left alone. */
+/** How an addition changes an existing item: replaces it, moves its time forward, or does not. */
 export type AddedAs = 'replacement' | 'earlier' | 'missing';
 
 /** An item that this process works on. */
@@ -52,7 +52,7 @@ export interface ClaimedWork {
   readonly claimedUntil: string;
 }
 
-/** What came of an attempt. */
+/** The outcome of an attempt. */
 export type WorkOutcome =
   | { readonly kind: 'done' }
   | {
@@ -61,7 +61,7 @@ export type WorkOutcome =
       readonly after: { readonly ms: number } | { readonly at: number };
       /** Ids and codes: it is shown to operators. */
       readonly reason: string | null;
-      /** For no fault of its own: the claim does not count. */
+      /** The cause is outside the item: the attempt does not count. */
       readonly isPostponed?: boolean;
       /** It waits for others until then: before, it is not late. */
       readonly waits?: boolean;
@@ -72,12 +72,22 @@ export type WorkOutcome =
   /** It is not tried again by itself. */
   | { readonly kind: 'dead'; readonly reason: string };
 
+export const DONE = { kind: 'done' } as const satisfies WorkOutcome;
+
+/** Tried again after so many milliseconds. */
+export const againIn = (ms: number, reason: string | null = null) =>
+  ({ kind: 'again', after: { ms }, reason }) as const satisfies WorkOutcome;
+
+/** Tried again after so many milliseconds, and this claim does not count. */
+export const postponedFor = (ms: number, reason: string | null = null) =>
+  ({ ...againIn(ms, reason), isPostponed: true }) as const satisfies WorkOutcome;
+
 export interface SettledWork {
   readonly item: ClaimedWork;
   readonly outcome: WorkOutcome;
 }
 
-/** What a process may claim of a kind. */
+/** The limits of a claim by one process. */
 export interface WorkRoom {
   readonly kind: string;
   readonly process: number;
@@ -99,7 +109,7 @@ export interface WorkRoom {
 
 export const laneName = (tenant: string, lane: string): string => `${tenant} ${lane}`;
 
-/** Who works on a kind, and on what. */
+/** A process, and the items of a kind that it works on. */
 export interface WorkHands {
   readonly kind: string;
   readonly process: number;
@@ -153,8 +163,8 @@ const ADDED = compiledOnce(
 );
 
 /**
- * The statement does not wait for the disk. A crash of the database may undo it: what was claimed
- * is claimed again, and what ended is found ended by its kind, or is done again.
+ * The statement does not wait for the disk. A crash of the database may undo it: an undone claim
+ * is made again, and of an undone outcome the kind finds its own record, or works again.
  */
 const MAY_BE_LOST = sql`(select set_config('synchronous_commit', 'off', true)) as lost (setting)`;
 
@@ -174,9 +184,9 @@ const ANY_DUE = compiledOnce(
 );
 
 /**
- * Claims due items. The lanes of all tenants are visited by the index, whatever waits in each; the
- * tenant with the fewest items under way comes first. A claim ends with its time, or with its
- * process. @throws while the database is unavailable.
+ * Claims due items. The lanes of all tenants are visited by the index, however many items wait in
+ * each; the tenant with the fewest items under way comes first. A claim ends with its time, or with
+ * its process. @throws while the database is unavailable.
  */
 export function claimWork(db: Connection, room: WorkRoom): Promise<ClaimedWork[]> {
   return fetchRows(db, CLAIMED({ ...room }));
@@ -240,8 +250,8 @@ const CLAIMED = compiledOnce(
 );
 
 /**
- * Ends claims by what came of them. A claim that has lapsed changes nothing; an item that was added
- * again meanwhile is due as it was added.
+ * Records outcomes and ends their claims. A claim that has lapsed changes nothing; an item that was
+ * added again meanwhile is due as it was added.
  */
 export async function settleWork(
   db: Connection,
@@ -345,7 +355,7 @@ export async function releaseOrphans(
   return gone;
 }
 
-/** An item that is there is due now, and anew. */
+/** Makes an existing item due now, also one that a process is working on. */
 export async function wakeWork(
   db: Connection,
   { kind, id }: Pick<NewWork, 'kind' | 'id'>,

@@ -1,5 +1,12 @@
 import { WorkLoop, type SideWork } from '../foundation/work-loop.js';
-import type { ClaimedWork, SettledWork, WorkOutcome, WorkRoom, WorkStore } from './work-items.js';
+import {
+  postponedFor,
+  type ClaimedWork,
+  type SettledWork,
+  type WorkOutcome,
+  type WorkRoom,
+  type WorkStore,
+} from './work-items.js';
 
 /** A kind of work, and how much of it a process does concurrently. */
 export interface WorkKind {
@@ -14,7 +21,7 @@ export interface WorkKind {
   readonly lanes?: () => Promise<Partial<Pick<WorkRoom, 'paused' | 'narrow'>>>;
   /** An attempt ends before; a process that is frozen leaves its items to others after it. */
   readonly leaseMs: number;
-  /** @throws what keeps it from being worked on, for no fault of its own: it is postponed. */
+  /** @throws an error with a cause outside the item, such as an outage: the item is postponed. */
   readonly perform: (item: ClaimedWork, signal: AbortSignal) => Promise<WorkOutcome>;
 }
 
@@ -30,12 +37,13 @@ export interface WorkerParts {
 
 const UNBOUNDED = 2 ** 31 - 1;
 const ORPHANS_EVERY_MS = 2_500;
-/** What it needs did not answer. */
+/** Delay after an error that `perform` threw. */
 const AWAY_MS = 1_000;
 
 /**
- * Works on the items of a kind. Any number of processes share them, tenant by tenant. What ended is
- * recorded together, before more is claimed; while the database is away it waits, with its places.
+ * Works on the items of a kind. Any number of processes share them, tenant by tenant. Outcomes are
+ * recorded together, before the next claim; during an outage of the database they wait in memory
+ * and keep their places.
  */
 export class Worker {
   readonly loop: WorkLoop;
@@ -90,7 +98,7 @@ export class Worker {
     this.lastTenant = item.tenant;
     this.held.set(item.id, item);
     const work = this.perform(item).then((outcome) => void this.ended.push({ item, outcome }));
-    this.loop.carry(work, item.tenant);
+    this.loop.carry(work);
   }
 
   private async perform(item: ClaimedWork): Promise<WorkOutcome> {
@@ -100,12 +108,11 @@ export class Worker {
       return outcome;
     } catch (error) {
       this.loop.failed(error);
-      const reason = this.parts.describe(error);
-      return { kind: 'again', after: { ms: AWAY_MS }, reason, isPostponed: true };
+      return postponedFor(AWAY_MS, this.parts.describe(error));
     }
   }
 
-  /** @throws while the database is unavailable: what ended keeps its places. */
+  /** @throws while the database is unavailable: the outcomes keep their places. */
   private async settle(): Promise<void> {
     const settled = this.ended.splice(0);
     if (settled.length === 0) return;

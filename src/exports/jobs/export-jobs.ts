@@ -10,7 +10,14 @@ import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
 import { newFileKeyId } from '../../privacy/file-keys.js';
-import { workStore, type ClaimedWork, type WorkOutcome } from '../../work-queue/work-items.js';
+import {
+  againIn,
+  DONE,
+  postponedFor,
+  workStore,
+  type ClaimedWork,
+  type WorkOutcome,
+} from '../../work-queue/work-items.js';
 import { Worker } from '../../work-queue/worker.js';
 import { exportMeta, type Exports } from '../exports.js';
 import {
@@ -57,19 +64,6 @@ const LOOK_FOR_SWEEPS_MS = 5_000;
 /** The writing has no limit of time but this one. */
 const LEASE_MS = 24 * 3_600_000;
 
-const DONE: WorkOutcome = { kind: 'done' };
-const again = (ms: number, reason: string | null = null): WorkOutcome => ({
-  kind: 'again',
-  after: { ms },
-  reason,
-});
-const postponed = (ms: number): WorkOutcome => ({
-  kind: 'again',
-  after: { ms },
-  reason: null,
-  isPostponed: true,
-});
-
 /**
  * Writes the exports that wait, one at a time for each tenant and mode in all processes together. A
  * process that dies leaves its exports to the others; the third failure of an export ends it. What
@@ -109,7 +103,7 @@ export class ExportJobs {
     if (state?.status !== 'requested') {
       await this.parts.sweep.settle(row);
       // Without a state its request is about to be recorded, or never was.
-      return state === undefined ? postponed(UNRECORDED_MS) : DONE;
+      return state === undefined ? postponedFor(UNRECORDED_MS) : DONE;
     }
     if (row.state === 'WRITTEN') return this.complete(row);
     const claimed = await beginAttempt(pool, row, {
@@ -118,7 +112,7 @@ export class ExportJobs {
       expiresAt: state.expiresAt,
       destroyKey: (attempt) => exports.destroyKey(attempt),
     });
-    if (claimed === undefined) return postponed(AGAIN_AFTER_MS);
+    if (claimed === undefined) return postponedFor(AGAIN_AFTER_MS);
     if (item.attempts > FAILURES_MAX) return this.giveUp(row, 'its process ended three times');
     if (timeNow() >= state.expiresAt) return this.giveUp(row, 'it waited until its time was over');
     const began = elapsed();
@@ -137,7 +131,7 @@ export class ExportJobs {
       (log.isPosition(file.position) && log.compare(file.position, await log.head()) <= 0);
     if (isInLog) return this.record({ ...row, attempt }, file);
     await this.release(attempt);
-    return postponed(0);
+    return postponedFor(0);
   }
 
   private async settle(
@@ -151,15 +145,15 @@ export class ExportJobs {
         return this.record(claimed, outcome.file);
       case 'lost':
         await this.release(attempt);
-        return again(0);
+        return againIn(0);
       case 'stopped':
         await this.release(attempt);
-        return postponed(this.worker.loop.signal.aborted ? 0 : AGAIN_AFTER_MS);
+        return postponedFor(this.worker.loop.signal.aborted ? 0 : AGAIN_AFTER_MS);
       case 'forgotten':
         if (timeNow() > expiresAt - EXPORT_KEPT_MS + FORGETTING_WITHIN_MS)
           return this.giveUp(claimed, 'people in it were forgotten each time it was written');
         await this.release(attempt);
-        return postponed(AGAIN_AFTER_MS);
+        return postponedFor(AGAIN_AFTER_MS);
       case 'hopeless':
         return this.giveUp(claimed, outcome.reason);
       case 'failed': {
@@ -168,7 +162,7 @@ export class ExportJobs {
         if (attempts >= FAILURES_MAX)
           return this.giveUp(claimed, `failed ${attempts} times: ${reason}`);
         await this.release(attempt);
-        return again(AGAIN_AFTER_MS * 2 ** attempts, reason);
+        return againIn(AGAIN_AFTER_MS * 2 ** attempts, reason);
       }
     }
   }

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { ExportQueries } from '../../../projections/exports/queries.js';
+import { scopeOf } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import type { Exports } from '../exports.js';
 import {
@@ -8,7 +9,6 @@ import {
   putWaiting,
   releaseAttempt,
   restingFiles,
-  scopeOf,
   storeAttempt,
   type ExportFileRow,
 } from '../storage/export-file-rows.js';

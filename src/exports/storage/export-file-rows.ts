@@ -1,7 +1,7 @@
 import { sql, type InferResult } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { EXPORTS_WAITING_MAX, type ExportedFile } from '../../domain/export/export.decider.js';
-import { MODES, type Scope } from '../../domain/scope.js';
+import { scopeOf, type Scope } from '../../domain/scope.js';
 import { errorCode } from '../../foundation/error-code.js';
 import { LOCK_CLASSES } from '../../postgres/locks.js';
 import { anyOf, epochMs, fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
@@ -44,14 +44,6 @@ const FILES = tables
   ]);
 
 export type ExportFileRow = ExportName & Omit<InferResult<typeof FILES>[number], 'tenant' | 'mode'>;
-
-export const scopeOf = ({
-  tenant,
-  mode,
-}: {
-  readonly tenant: string;
-  readonly mode: string;
-}): Scope => ({ tenant, mode: MODES.find((known) => known === mode) ?? 'live' });
 
 const named = <R extends { readonly tenant: string; readonly mode: string }>({
   tenant,

@@ -5,7 +5,13 @@ import { backOffMs, pause } from '../../foundation/pause.js';
 import { timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
-import { workStore, type ClaimedWork, type WorkOutcome } from '../../work-queue/work-items.js';
+import {
+  againIn,
+  DONE,
+  workStore,
+  type ClaimedWork,
+  type WorkOutcome,
+} from '../../work-queue/work-items.js';
 import { Worker } from '../../work-queue/worker.js';
 import type { AddressedMails } from '../content/addressed-mails.js';
 import type { mimeOf } from '../sending/mime.js';
@@ -80,12 +86,12 @@ export class MailSender {
   private async attempt(item: ClaimedWork): Promise<WorkOutcome> {
     const { pool, smtp } = this.parts;
     const mail = await findOpenMail(pool, item.id);
-    if (mail === undefined) return { kind: 'done' };
+    if (mail === undefined) return DONE;
     if (mail.state === 'SENDING')
       return this.record(mail, { kind: 'unknown', reason: 'the process that sent it ended' });
     const ready = await this.ready(mail);
     if ('kind' in ready) return this.record(mail, ready);
-    if (!(await beginSending(pool, item))) return { kind: 'again', after: { ms: 0 }, reason: null };
+    if (!(await beginSending(pool, item))) return againIn(0);
     const attempts = mail.attempts + 1;
     return this.record({ ...mail, attempts }, outcomeOfSent(await smtp.send(ready), attempts));
   }
@@ -93,8 +99,8 @@ export class MailSender {
   private async record(mail: OpenMail, outcome: Outcome): Promise<WorkOutcome> {
     const isTriedAgain = await again(() => recordOutcome(this.parts.pool, mail, outcome));
     this.parts.onOutcome?.(outcome.kind);
-    if (!isTriedAgain || !('inMs' in outcome)) return { kind: 'done' };
-    return { kind: 'again', after: { ms: outcome.inMs }, reason: outcome.reason };
+    if (!isTriedAgain || !('inMs' in outcome)) return DONE;
+    return againIn(outcome.inMs, outcome.reason);
   }
 
   /** @throws while the ledger cannot be read. */

@@ -1,11 +1,18 @@
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { WAITS_MS } from '../../domain/customer/customer.state.js';
-import { MODES, type Scope } from '../../domain/scope.js';
+import { scopeOf, type Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs } from '../../foundation/pause.js';
 import { timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
-import type { ClaimedWork, WorkOutcome, WorkStore } from '../../work-queue/work-items.js';
+import {
+  againIn,
+  DONE,
+  postponedFor,
+  type ClaimedWork,
+  type WorkOutcome,
+  type WorkStore,
+} from '../../work-queue/work-items.js';
 import { Worker, type WorkerParts } from '../../work-queue/worker.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import { ProviderFailure, type PaymentProvider, type ProviderCalls } from '../payment-provider.js';
@@ -25,7 +32,7 @@ export interface DailySyncsParts extends SyncParts, Pick<WorkerParts, 'presence'
   readonly onEnd?: (end: SeenSync) => void;
 }
 
-/** For metrics: what came of a page of a walk. */
+/** For metrics: the outcome of a page of a walk. */
 export type SeenSync = 'done' | 'more' | 'not-connected' | 'postponed' | 'suspended' | 'failed';
 
 /** Walks of this process at once, one of each tenant and mode. */
@@ -65,13 +72,12 @@ export class DailySyncs {
   }
 
   private async walk(item: ClaimedWork): Promise<WorkOutcome> {
-    const { tenant, lane } = item;
-    const scope = { tenant, mode: MODES.find((mode) => mode === lane) ?? 'live' };
+    const scope = scopeOf({ tenant: item.tenant, mode: item.lane });
     try {
       const calls = await this.callsOf(scope);
-      if (calls === 'not-connected') return this.end(calls, { kind: 'done' });
+      if (calls === 'not-connected') return this.end(calls, DONE);
       if (calls === 'suspended')
-        return this.end(calls, { ...again(SUSPENDED_MS), isPostponed: true, waits: true });
+        return this.end(calls, { ...postponedFor(SUSPENDED_MS), waits: true });
       return await this.page(scope, item, calls);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) {
@@ -84,7 +90,7 @@ export class DailySyncs {
       // A page that the provider refuses would be refused again.
       const payload = kind === 'refused' ? {} : item.payload;
       const inMs = backOffMs(item.attempts - 1, PROVIDER_RETRY);
-      return this.end('failed', { ...again(inMs, message), payload });
+      return this.end('failed', { ...againIn(inMs, message), payload });
     }
   }
 
@@ -117,15 +123,12 @@ export class DailySyncs {
     const { next } = await syncPage(this.parts, scope, { calls, since, cursor });
     if (next !== null) {
       const page = { since: String(since), cursor: next };
-      return this.end('more', { ...again(0), attempts: 0, payload: page });
+      return this.end('more', { ...againIn(0), attempts: 0, payload: page });
     }
     await rows.noteSync(scope);
-    return this.end('done', { ...again(DAY_MS), attempts: 0, payload: {}, waits: true });
+    return this.end('done', { ...againIn(DAY_MS), attempts: 0, payload: {}, waits: true });
   }
 }
-
-const again = (ms: number, reason: string | null = null) =>
-  ({ kind: 'again', after: { ms }, reason }) as const;
 
 /**
  * The last days, and all since the last walk or, before the first, since the connection; what is

@@ -3,7 +3,7 @@ import type { ReadableStreams } from '../../command-handling/readable-streams.js
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { duePushes } from '../../domain/account/provider/reward-push.js';
 import type { RewardState } from '../../domain/account/account.state.js';
-import { MODES, type AccountRef, type Scope } from '../../domain/scope.js';
+import { scopeOf, type AccountRef, type Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
@@ -11,7 +11,10 @@ import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import { ProviderFailure, type PaymentProvider } from '../payment-provider.js';
 import {
+  againIn,
+  DONE,
   laneName,
+  postponedFor,
   type ClaimedWork,
   type WorkOutcome,
   type WorkStore,
@@ -57,8 +60,7 @@ interface AccountWork extends Scope {
 }
 
 const workOf = ({ tenant, lane, attempts, payload }: ClaimedWork): AccountWork => ({
-  tenant,
-  mode: MODES.find((mode) => mode === lane) ?? 'live',
+  ...scopeOf({ tenant, mode: lane }),
   account: payload['account'] as AccountRef,
   attempts,
   retriesParked: payload['retriesParked'] !== undefined,
@@ -100,7 +102,7 @@ export class RewardPusher {
     if (connection !== 'unconnected')
       return new AccountTurn(this.parts, work, connection).run(signal);
     this.paused.set(laneName(work.tenant, work.mode), elapsed() + PAUSED_MS);
-    return { ...POSTPONED, reason: WAITS_FOR.connection, waits: true };
+    return { ...postponedFor(0, WAITS_FOR.connection), waits: true };
   }
 
   private async connectionFor({
@@ -120,8 +122,6 @@ export class RewardPusher {
     };
   }
 }
-
-const POSTPONED = { kind: 'again', after: { ms: 0 }, reason: null, isPostponed: true } as const;
 
 /** All that is due of one account, one call after the other. */
 class AccountTurn {
@@ -145,7 +145,7 @@ class AccountTurn {
     for (;;) {
       const { reward, nextAt } = await this.due();
       if (reward === undefined) return this.next(nextAt);
-      if (signal.aborted || elapsed() - began > TURN_MS) return POSTPONED;
+      if (signal.aborted || elapsed() - began > TURN_MS) return postponedFor(0);
       this.had.add(reward.rewardId);
       await this.push(reward);
     }
@@ -189,17 +189,13 @@ class AccountTurn {
 
   private next(nextAt: number | null): WorkOutcome {
     const { attempts, account } = this.work;
-    if (this.failure !== undefined) {
-      const reason = this.failure.message;
-      return { kind: 'again', after: { ms: retryInMs(attempts) }, reason };
-    }
+    if (this.failure !== undefined) return againIn(retryInMs(attempts), this.failure.message);
     // Refused rewards were tried again.
-    const later = { kind: 'again', payload: { account }, waits: true } as const;
+    const waiting = { payload: { account }, waits: true } as const;
     if (this.waits)
-      return { ...later, after: { ms: lookAgainInMs(attempts) }, reason: WAITS_FOR.subscription };
+      return { ...againIn(lookAgainInMs(attempts), WAITS_FOR.subscription), ...waiting };
+    if (nextAt === null) return DONE;
     // By the clock that found it not due yet.
-    const inMs = Math.max(0, (nextAt ?? 0) - timeNow());
-    if (nextAt !== null) return { ...later, after: { ms: inMs }, attempts: 0, reason: null };
-    return { kind: 'done' };
+    return { ...againIn(Math.max(0, nextAt - timeNow())), ...waiting, attempts: 0 };
   }
 }

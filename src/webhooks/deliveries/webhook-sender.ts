@@ -12,7 +12,14 @@ import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../reacting/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
-import { workStore, type ClaimedWork, type WorkOutcome } from '../../work-queue/work-items.js';
+import {
+  againIn,
+  DONE,
+  postponedFor,
+  workStore,
+  type ClaimedWork,
+  type WorkOutcome,
+} from '../../work-queue/work-items.js';
 import { Worker } from '../../work-queue/worker.js';
 import type { PayloadData, Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
@@ -105,8 +112,8 @@ const RETRIES_AT_END = 3;
 /**
  * Sends what is due. Any number of processes share the work, and a delivery is sent at least once.
  * The body is made from the log at every attempt; it is the same each time, unless a person or a
- * code in it was forgotten meanwhile. What is claimed is read together, and what ends is recorded
- * together.
+ * code in it was forgotten meanwhile. Claimed deliveries are read together, and outcomes are
+ * recorded together.
  */
 export class WebhookSender {
   readonly worker: Worker;
@@ -152,16 +159,15 @@ export class WebhookSender {
     const claimedAt = elapsed();
     const delivery = await this.find(id);
     // It has ended, or its endpoint has.
-    if (delivery === undefined) return { kind: 'done' };
+    if (delivery === undefined) return DONE;
     const ended = await this.attempt(delivery, claimedAt);
     const next = nextInMs(ended);
     await this.record({ ...ended, next });
-    if (next === null) return { kind: 'done' };
-    const isPostponed = ended.kind === 'postponed';
-    return { kind: 'again', after: { ms: next }, reason: null, isPostponed };
+    if (next === null) return DONE;
+    return ended.kind === 'postponed' ? postponedFor(next) : againIn(next);
   }
 
-  /** What ended while the database is away keeps its place, and is not sent again. */
+  /** During an outage of the database outcomes keep their places; nothing is sent again. */
   private async untilRecorded(ended: readonly RecordedClaim[]): Promise<void> {
     const { signal } = this.worker.loop;
     for (let failures = 0; ; failures++)
