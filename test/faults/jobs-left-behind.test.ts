@@ -2,6 +2,8 @@ import pg from 'pg';
 import { startServiceProcess, type ServiceProcess } from '../harness/service-process.js';
 import { eventually } from '../support/embedded.js';
 import { createTenantDatabase, type TenantDatabase } from '../support/tenant-database.js';
+import { JOBS } from '../../src/work-queue/jobs.js';
+import { wakeWork } from '../../src/work-queue/work-items.js';
 
 let database: TenantDatabase;
 let client: pg.Client;
@@ -40,9 +42,7 @@ it('a job in the hands of a process that is killed runs in the next one, within 
   await client.query('lock table ledger.idempotency_keys in share mode');
   const other = new pg.Client(database.env.DATABASE_URL);
   await other.connect();
-  await other.query(
-    `update ledger.work_items set due_at = now() where id = 'purge-idempotency-keys'`,
-  );
+  await wakeWork(other, { kind: JOBS, id: 'purge-idempotency-keys' });
   await other.end();
   await eventually(async () => typeof (await purge())?.claimed_by === 'number');
   await first.kill();

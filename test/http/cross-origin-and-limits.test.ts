@@ -8,6 +8,8 @@ import {
   type TestTenant,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
+import { JOBS } from '../../src/work-queue/jobs.js';
+import { wakeWork } from '../../src/work-queue/work-items.js';
 
 const running = useSharedService();
 /** On the same database. */
@@ -241,9 +243,7 @@ describe('calls of clients', () => {
       (await pool.query('select from ledger.call_counts where tenant = $1', [tenant.alias]))
         .rowCount;
     expect(await left()).toBe(2);
-    await pool.query(
-      `update ledger.work_items set due_at = now() where id = 'purge-idempotency-keys'`,
-    );
+    await wakeWork(pool, { kind: JOBS, id: 'purge-idempotency-keys' });
     await eventually(async () => (await left()) === 1);
   });
 

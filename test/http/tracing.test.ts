@@ -9,6 +9,8 @@ import {
   type RunningService,
   type TestTenant,
 } from '../support/running-service.js';
+import { JOBS } from '../../src/work-queue/jobs.js';
+import { wakeWork } from '../../src/work-queue/work-items.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
@@ -113,9 +115,7 @@ it('read models and jobs work in spans of their own', async () => {
     },
   });
   const { pool } = running.service.core;
-  await pool.query(
-    `update ledger.work_items set due_at = now() where id = 'purge-idempotency-keys'`,
-  );
+  await wakeWork(pool, { kind: JOBS, id: 'purge-idempotency-keys' });
   expect(await spanOf(() => spans.named('job purge-idempotency-keys')[0])).toMatchObject({
     parentId: INVALID_SPANID,
     attributes: { 'ledger.task': 'purge-idempotency-keys', 'ledger.attempt': 1 },
