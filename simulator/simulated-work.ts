@@ -92,22 +92,29 @@ export class WorkTable {
 
   claim({ kind, items, ofTenant, ofLane, ...room }: WorkRoom): ClaimedWork[] {
     const laneOf = (row: Row): string => laneName(row.tenant, row.lane);
-    const inLanes = new Map<string, number>();
+    const busy = new Map<string, number>();
     for (const row of this.rows.values())
-      if (row.kind === kind && row.claim)
-        inLanes.set(laneOf(row), (inLanes.get(laneOf(row)) ?? 0) + 1);
+      if (row.kind === kind && row.claim) busy.set(laneOf(row), (busy.get(laneOf(row)) ?? 0) + 1);
     const ofTenants = new Map<string, number>();
     for (const one of room.underWay) ofTenants.set(one, (ofTenants.get(one) ?? 0) + 1);
-    const due = this.openRows(kind).flatMap((row) => {
-      if (room.paused.includes(laneOf(row))) return [];
-      const inLane = (inLanes.get(laneOf(row)) ?? 0) + 1;
-      const place = (ofTenants.get(row.tenant) ?? 0) + 1;
-      const atMost = room.narrow.includes(laneOf(row)) ? 1 : ofLane;
-      if (inLane > atMost || place > ofTenant) return [];
-      inLanes.set(laneOf(row), inLane);
-      ofTenants.set(row.tenant, place);
-      return { row, order: [place, Number(row.tenant <= room.after)] };
+    const places = new Map<string, number>();
+    const inLane = this.openRows(kind).flatMap((row) => {
+      const lane = laneOf(row);
+      const place = (places.get(lane) ?? 0) + 1;
+      const atMost = room.narrow.includes(lane) ? 1 : ofLane;
+      if (room.paused.includes(lane) || place + (busy.get(lane) ?? 0) > atMost) return [];
+      places.set(lane, place);
+      return { row, place };
     });
+    // The lanes of a tenant take turns.
+    const due = inLane
+      .sort((a, b) => a.place - b.place)
+      .flatMap(({ row }) => {
+        const place = (ofTenants.get(row.tenant) ?? 0) + 1;
+        if (place > ofTenant) return [];
+        ofTenants.set(row.tenant, place);
+        return { row, order: [place, Number(row.tenant <= room.after)] };
+      });
     const inOrder = due.sort(
       (a, b) => compare(a.order, b.order) || (a.row.tenant < b.row.tenant ? -1 : 1),
     );

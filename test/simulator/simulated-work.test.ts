@@ -34,11 +34,14 @@ const line: Line = {
 let pool: pg.Pool;
 let random: SeededRandom;
 let now: number;
+let presences: readonly ProcessPresence[] = [];
 useDatabase(6, (opened) => (pool = opened));
 beforeEach(() => {
   random = new SeededRandom(newSeed('simulated work'));
   now = Date.now();
 });
+
+afterEach(() => Promise.all(presences.map((one) => one.stop())));
 
 /** Makes random steps, and names the seed and the step at which both sides differ. */
 async function alike(step: () => Promise<readonly [string, real: unknown, simulated: unknown]>) {
@@ -54,7 +57,7 @@ const inOrder = <T>(rows: Iterable<T>): readonly T[] =>
   [...rows].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 
 it('work of every kind', async () => {
-  const presences = [new ProcessPresence(pool), new ProcessPresence(pool)];
+  presences = [new ProcessPresence(pool), new ProcessPresence(pool)];
   for (const presence of presences) await presence.start();
   const present = new Set(presences.map(({ id }) => id));
   const table = new WorkTable({ now: () => now, elapsed: () => now }, present);
@@ -182,6 +185,4 @@ it('work of every kind', async () => {
     return [name, await stored(), simulated()];
   });
   expect(claims.length).toBeGreaterThan(0);
-  await presences[0]!.stop();
-  if (living === 2) await presences[1]!.stop();
 });
