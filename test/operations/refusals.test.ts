@@ -183,6 +183,7 @@ const CORRECTED = { ...CORRECTION, amount: 5, approvedBy: undefined };
 const UNKNOWN: readonly (readonly [path: string, body: object | undefined, code: string])[] = [
   ['runs/x', undefined, 'RUN_NOT_FOUND'],
   ['ledger/unknown/replay', {}, 'TENANT_NOT_FOUND'],
+  ['ledger/a%00b/verification', {}, 'TENANT_NOT_FOUND'],
   ['ledger/acme/statement?account=unknown', undefined, 'ACCOUNT_NOT_FOUND'],
   ['ledger/acme/proposals', { ...CORRECTED, account: 'unknown' }, 'ACCOUNT_NOT_FOUND'],
   ['ledger/acme/proposals', { ...CORRECTED, account: 'a', user: 'unknown' }, 'USER_NOT_FOUND'],

@@ -41,11 +41,15 @@ export class OperationCalls {
     request: object,
     caller: OperationCaller,
   ): Promise<Run | undefined> {
-    const { name, of } = operation;
-    if (of === 'ledger') done(await scopeOf(this.operations.core, request));
     const scope = scopeIn(request);
+    if (scope !== undefined) done(await scopeOf(this.operations.core, scope));
     const parameters = shownParameters(operation, request);
-    const asked = { operation: name, by: caller.by.name, parameters, ...(scope && { scope }) };
+    const asked = {
+      operation: operation.name,
+      by: caller.by.name,
+      parameters,
+      ...(scope && { scope }),
+    };
     return this.runs.start(asked, (running) =>
       operation.run(this.contextOf(caller, running), request),
     );
