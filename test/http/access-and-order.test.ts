@@ -7,7 +7,7 @@ import {
   type TestTenant,
   expectRefusal,
 } from '../support/running-service.js';
-import { token, userClient } from '../support/user-tokens.js';
+import { userClient } from '../support/user-tokens.js';
 
 const running = useSharedService();
 let tenant: TestTenant;
@@ -53,19 +53,6 @@ test('a tenant with a payment provider has neither accountsync nor account reads
   );
   expect((await api.get('/users')).status).toBe(200);
   expect((await api.get('/reward/balance?accountId=a')).body).toStrictEqual([]);
-});
-
-test('user tokens from before the moment that the tenant names are refused like any bad one', async () => {
-  const made = await running.service.createTenant();
-  const at = '/open/account/a/user/u';
-  const now = Math.floor(Date.now() / 1000);
-  const issued = (iat: number) =>
-    made.live.as({ token: token(made.liveSecret, { user: { id: 'u', accountId: 'a' }, iat }) });
-  const change = { type: 'ChangeTokensNotBefore', tokensNotBefore: now * 1000 } as const;
-  expect((await issued(now - 1).get(at)).status).toBe(404);
-  await running.service.service.core.tenantCommands.execute(made.alias, { ...change, now });
-  expectRefusal(await issued(now - 1).get(at), 401, 'UNAUTHORIZED', 'RS032');
-  expect((await issued(now).get(at)).status).toBe(404);
 });
 
 test('a suspended tenant lets nobody in, after the credentials, on any route; resumed, all is there', async () => {

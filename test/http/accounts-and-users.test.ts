@@ -1,6 +1,6 @@
 import { path, query, type Answer, type ApiClient, type Json } from '../support/api-client.js';
 import { expectedUser } from '../support/expected-answers.js';
-import { aPerson, PAID, TRIAL, type Person } from '../support/people.js';
+import { aPerson, TRIAL, type Person } from '../support/people.js';
 import {
   outcome,
   personal,
@@ -89,15 +89,6 @@ describe('users', () => {
     expect((await api.get(`/account${path(accountId)}/user/u`)).status).toBe(404);
   });
 
-  test('need an existing account', async () => {
-    expectRefusal(
-      await api.post('/user', { id: personal(), accountId: personal() }),
-      404,
-      'ACCOUNT_NOT_FOUND',
-      'RS041',
-    );
-  });
-
   test('are unknown in a known account and in an unknown one', async () => {
     const { accountId } = await user();
     for (const inAccount of [accountId, personal()]) {
@@ -110,33 +101,6 @@ describe('users', () => {
         outcome(await api.post(`/rewards${at}`, { type: 'PCT_DISCOUNT', discountPercent: 1 })),
       ).toStrictEqual(unknown);
     }
-  });
-
-  test('are blocked and unblocked, each once', async () => {
-    const { at } = await user();
-    expectRefusal(await api.post(`${at}/unblock`), 403, 'USER_NOT_BLOCKED');
-    expectAnswer(await api.post(`${at}/block`), 200, {});
-    expectRefusal(await api.post(`${at}/block`, {}), 403, 'USER_ALREADY_BLOCKED');
-    expectAnswer(await api.post(`${at}/unblock`), 200, {});
-    expectRefusal(await api.post(`${at}/unblock`), 403, 'USER_NOT_BLOCKED');
-  });
-
-  test('share the one paymentProviderId of their account, which no other account may have', async () => {
-    const paymentProviderId = personal('cus');
-    const { accountId } = await user({ paymentProviderId });
-    const post = (more: Json) => api.post('/user', { id: 'x', ...more });
-    expectRefusal(
-      await post({ accountId, paymentProviderId: personal('cus') }),
-      400,
-      'PAYMENT_PROVIDER_ID_SET',
-      'RS019',
-    );
-    expectRefusal(
-      await post({ accountId: await account(), paymentProviderId }),
-      400,
-      'PAYMENT_PROVIDER_ID_USED',
-      'RS029',
-    );
   });
 });
 
@@ -210,27 +174,6 @@ describe('codes', () => {
       expectRefusal(await api.get(`/user${parameters}`), 400, 'BAD_REQUEST');
     },
   );
-
-  test('are applied with the refusals of the decision', async () => {
-    const [owner, friend] = [await user(), await user()];
-    const paid = await user({}, { subscription: PAID });
-    const shy = await user({ referable: false });
-    const nobody = { accountId: personal(), id: personal() };
-    expect((await apply(owner.code, friend)).status).toBe(200);
-    const refused: readonly (readonly [string, typeof nobody, ReturnType<typeof refusal>])[] = [
-      ['not a code', friend, refusal(404, 'REFERRAL_CODE_NOT_FOUND')],
-      [owner.code, nobody, refusal(404, 'USER_NOT_FOUND', 'RS042')],
-      [owner.code, owner, refusal(400, 'SELF_REFERRAL')],
-      [owner.code, shy, refusal(400, 'NOT_REFERABLE')],
-      [owner.code, paid, refusal(400, 'NOT_ATTRIBUTABLE')],
-      [owner.code, friend, refusal(400, 'ALREADY_REFERRED')],
-    ];
-    for (const [code, to, answer] of refused)
-      expect([answer.body.apiErrorCode, outcome(await apply(code, to))]).toStrictEqual([
-        answer.body.apiErrorCode,
-        answer,
-      ]);
-  });
 });
 
 describe('tenants and modes', () => {

@@ -231,20 +231,4 @@ describe('is refused, and nothing changes:', () => {
     expect((await api.post('/discount')).status).toBe(400);
     await untouched(String(good['accountId']));
   });
-
-  // Every reason: `test/domain/apply-discount.test.ts`.
-  test('an unknown code, and an account of nobody who is referable', async () => {
-    const { accountId } = await owner(api);
-    const { accountId: loner } = await owner(api, { referable: false });
-    const taken = cus();
-    const offer = (body: Json) => apply({ ...body, paymentProviderId: taken });
-    const unknown = await offer({ accountId, couponCode: 'nobodys' });
-    expectRefusal(unknown, 404, 'REFERRAL_CODE_NOT_FOUND');
-    const refused = await offer({ accountId: loner, couponCode: ann.code });
-    expectRefusal(refused, 400, 'NOT_REFERABLE');
-    await untouched(accountId);
-    // None of them kept the payment provider's id.
-    const free = { accountId, paymentProviderId: taken, couponCode: ann.code };
-    expect(outcome(await apply(free))).toStrictEqual(DONE);
-  });
 });

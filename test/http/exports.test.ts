@@ -143,15 +143,6 @@ describe('an export', () => {
     expect((await download(id)).bytes.toString()).toContain(`,${new Date().getUTCFullYear()}-`);
   });
 
-  test('is asked for once with an idempotency key', async () => {
-    const key = 'one-export';
-    const first = await tenant.live.post<Shown>('/export', { type: 'REWARD' }, { key });
-    const second = await tenant.live.post<Shown>('/export', { type: 'REWARD' }, { key });
-    expect(second.body.id).toBe(first.body.id);
-    expect(second.headers.get('idempotency-replayed')).toBe('true');
-    expect((await tenant.live.get('/export/history/list')).body['totalCount']).toBe(1);
-  });
-
   test('is listed newest first, in pages', async () => {
     const ids: string[] = [];
     for (const type of ['USER', 'REWARD', 'REFERRAL']) ids.unshift((await ask({ type })).id);

@@ -71,19 +71,6 @@ test('a key belongs to its caller: the API keys of the tenant, or one user', asy
   expect(outcome(await post(tenant.live, ann))).toEqual(REUSED);
 });
 
-test('an effect whose answer was lost is answered again to its own caller alone', async () => {
-  const [ann, bob] = [await person(), await person()];
-  const key = personal('order');
-  const post = (client: ApiClient, who: Person, over: Json = {}) =>
-    client.post(`${who.at}/events`, { ...visit(who), ...over }, { key });
-  const first = [await post(ann.own, ann), await post(tenant.live, ann), await post(bob.own, bob)];
-  await sql.query('delete from ledger.idempotency_keys');
-  expect(outcome(await post(ann.own, ann, { x: 1 }))).toEqual(REUSED);
-  const again = [await post(ann.own, ann), await post(tenant.live, ann), await post(bob.own, bob)];
-  expect(again.map(outcome)).toEqual(first.map(outcome));
-  expect(again.map(replayed)).toEqual(['true', 'true', 'true']);
-});
-
 test('a user who was deleted and exists again has the keys of before', async () => {
   const ann = await person();
   const key = personal('order');

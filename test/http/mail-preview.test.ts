@@ -125,29 +125,6 @@ test('with sendTo the mail goes out, once for an idempotency key', async () => {
   expect(running.service.logText).not.toContain(sendTo);
 });
 
-test('a preview is from the address of the theme at a domain of the tenant only', async () => {
-  const configuration = { fromName: 'Acme', fromAddress: 'boss@acme.example' };
-  await api.put('/theme/variables/instance', {
-    jsOptions: {},
-    widget: {},
-    email: { configuration },
-  });
-  const from = async () => {
-    const sendTo = someone();
-    expect((await api.post(at('WELCOME', { sendTo }))).status).toBe(204);
-    const [received] = sentTo(sendTo);
-    expect(received?.from).toBe('refer@ledger.example');
-    return received?.mail.from?.text;
-  };
-  expect(await from()).toBe('"Acme" <refer@ledger.example>');
-  await running.service.service.core.tenantCommands.execute(tenant.alias, {
-    type: 'ChangeMailSettings',
-    domains: ['Acme.example'],
-    now: Date.now(),
-  });
-  expect(await from()).toBe('"Acme" <boss@acme.example>');
-});
-
 test('an unknown type, a bad locale and a bad address change nothing', async () => {
   const sendTo = someone();
   for (const type of ['NONE', 'constructor'])

@@ -105,21 +105,6 @@ describe('with a token', () => {
     expect((await client.put(at(who), { email: 'a@b.cc' })).status).toBe(200);
   });
 
-  test('its secret decides the mode, whether key or signing secret, in either header', async () => {
-    const who = ids();
-    await tenant.test.put(at(who), { firstName: 'Testy' });
-    const claims = { sub: `${who.accountId}:${who.userId}@${tenant.alias}:users` };
-    for (const secret of [tenant.testKey, tenant.testSecret]) {
-      const bearer = { headers: { authorization: `Bearer ${token(secret, claims)}` } };
-      expect((await tenant.live.as(undefined).get(at(who), bearer)).body).toMatchObject({
-        firstName: 'Testy',
-      });
-    }
-    expect(
-      (await tenant.live.as({ token: token(tenant.liveKey, claims) }).get(at(who))).status,
-    ).toBe(404);
-  });
-
   test("the public view of a code's owner is as wide as the tenant says, for everyone", async () => {
     const narrow = await running.service.createTenant();
     const { tenantCommands } = running.service.service.core;

@@ -164,25 +164,6 @@ describe('moderation', () => {
     return { referrer, friend, id: friend.referralId };
   }
 
-  test('denies one side, and brings it back', async () => {
-    const { id } = await converted();
-    const before = await scene.referral(id);
-    expectAnswer(await scene.moderate([id, 'REFERRER_DENIED']), 200, {});
-    const after = await scene.referral(id);
-    expect(after).toMatchObject({
-      moderationStatus: 'ACTIONED',
-      referredModerationStatus: 'APPROVED',
-      referrerModerationStatus: 'DENIED',
-      referredReward: { dateCancelled: null },
-      referrerReward: { dateCancelled: expect.any(Number) as number },
-    });
-    expect(after.dateModerated).toBeGreaterThan(before.dateModerated);
-    expect((await scene.moderate([id, 'APPROVED'])).status).toBe(200);
-    const back = await scene.referral(id);
-    expect({ ...back, dateModerated: 0 }).toStrictEqual({ ...before, dateModerated: 0 });
-    expect(back.dateModerated).toBeGreaterThanOrEqual(after.dateModerated);
-  });
-
   test('is all or nothing, with one reason a line that begins with the id', async () => {
     const one = await converted();
     const spent = await converted();

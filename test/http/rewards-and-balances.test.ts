@@ -1,7 +1,7 @@
 import { path, query, type ApiClient, type Json } from '../support/api-client.js';
 import { creditBalance } from '../support/expected-answers.js';
 import { aPerson, type Person } from '../support/people.js';
-import { personal, useSharedService, expectRefusal } from '../support/running-service.js';
+import { useSharedService, expectRefusal } from '../support/running-service.js';
 
 const running = useSharedService();
 let api: ApiClient;
@@ -32,17 +32,6 @@ const redeem = (id: string, amount: unknown, unit: unknown) =>
   api.post(`/credit${path(id)}/redeem`, { amount, unit });
 const bulk = (accountId: string, amount: unknown, unit: unknown) =>
   api.post('/credit/bulkredeem', { accountId, amount, unit });
-const cancel = (id: string) => api.post(`/reward${path(id)}/cancel`);
-
-test('a reward whose end is in the past is refused, before the question whose reward it would be', async () => {
-  const person = await owner();
-  const reward = credit('CENTS', 1, { dateExpires: Date.now() - 1 });
-  for (const at of [person.at, '/account/nowhere/user/nobody'])
-    expectRefusal(await api.post(`/rewards${at}`, reward), 400, 'BAD_REQUEST');
-  expect((await api.get(`/reward${query({ accountId: person.accountId })}`)).body).toStrictEqual(
-    [],
-  );
-});
 
 describe('redeeming one', () => {
   test.each<[string, unknown, unknown, string]>([
@@ -55,35 +44,6 @@ describe('redeeming one', () => {
     expectRefusal(await redeem(id, amount, unit), 400, code);
     expectRefusal(await bulk(person.accountId, amount, unit), 400, code);
     expect(await balance(person.accountId)).toStrictEqual([creditBalance('CENTS', 1, 100)]);
-  });
-
-  test('finds no unknown reward or account, for any request', async () => {
-    const { at } = await owner();
-    const { id } = await give({ at }, credit('CENTS', 5));
-    for (const unknown of ['x', '0'.repeat(48), id.toUpperCase(), 'a/b', 'x'.repeat(2000)]) {
-      const answers = [
-        await redeem(unknown, 0, 'CENTS'),
-        await cancel(unknown),
-        await api.get(`/reward${path(unknown)}`),
-      ];
-      for (const answer of answers) expectRefusal(answer, 404, 'REWARD_NOT_FOUND');
-    }
-    expectRefusal(await bulk(personal(), 0, 'CENTS'), 404, 'ACCOUNT_NOT_FOUND', 'RS041');
-  });
-});
-
-describe('cancelling', () => {
-  test('is refused for a partly redeemed reward and for one that cannot be cancelled', async () => {
-    const person = await owner();
-    const { id: redeemed } = await give(person, credit('CENTS', 5));
-    await redeem(redeemed, 1, 'CENTS');
-    const { id: firm } = await give(person, {
-      type: 'PCT_DISCOUNT',
-      discountPercent: 5,
-      cancellable: false,
-    });
-    for (const id of [redeemed, firm])
-      expectRefusal(await cancel(id), 400, 'REWARD_NOT_CANCELLABLE');
   });
 });
 
