@@ -2,7 +2,7 @@ import pg from 'pg';
 import { eventually } from '../support/embedded.js';
 import type { Json } from '../support/api-client.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
-import { aPerson, PAID } from '../support/people.js';
+import { aPerson } from '../support/people.js';
 import {
   createStores,
   RunningService,
@@ -57,16 +57,6 @@ async function available(accountId: string): Promise<number> {
   return found;
 }
 
-/** Jobs that run once and are still to be done. */
-async function jobs(): Promise<number> {
-  const { rows } = await sql.query<{ waiting: string }>(
-    `select count(*) as waiting from ledger.work_items
-     where kind = 'job' and (tenant <> '' or id = 'repeat-lost-jobs') and claimed_by is null
-       and due_at < now() + interval '1 day'`,
-  );
-  return Number(rows[0]?.waiting);
-}
-
 const spend = (accountId: string, amount: number) =>
   tenant.live.post('/credit/bulkredeem', { accountId, amount, unit: 'CENTS' });
 
@@ -109,45 +99,6 @@ it('a running service neither shows nor redeems lost rewards, and new ones are r
   expect(lossLines().length).toBe(1);
   const { rows } = await sql.query('select from_position, to_position from ledger.log_losses');
   expect(rows).toEqual([{ from_position: from, to_position: from?.replace(/\d+$/, String(kept)) }]);
-});
-
-it('lost reactions of policies are repeated', async () => {
-  const referrer = await person();
-  const { accountId: id } = await aPerson(tenant.live, {}, { referral: { code: referrer.code } });
-  const converted = await tenant.live.post('/accountsync', { id, subscription: PAID });
-  expect(await available(referrer.accountId)).toBe(1000);
-  // Everything behind the conversion is lost: what the policy made of it, and only that.
-  await loseTail(sql, numberOf(converted.headers.get('ledger-position')));
-  await eventually(() => lossLines().length > 0);
-  await eventually(async () => (await available(referrer.accountId)) === 1000);
-});
-
-it('what a finished job appended is appended again', async () => {
-  const { accountId, at } = await person();
-  const { headers, body } = await tenant.live.post(`/rewards${at}`, {
-    ...CREDIT,
-    dateScheduledFor: Date.now() + 2_000,
-  });
-  const position = headers.get('ledger-position');
-  const granted = numberOf(position);
-  const isSettled = async () => (await head()) > granted && (await jobs()) === 0;
-  await eventually(isSettled);
-  expect(await available(accountId)).toBe(800);
-  // The policies had passed the reward long before its date: they do not go back behind it.
-  await sql.query(
-    `update ledger.handler_checkpoints set trail = jsonb_build_array(jsonb_build_object(
-       'reached', $1::text, 'witness', $1 || ' ' || (select event_id from ledger.events where position = $2)))
-     where name = 'policies'`,
-    [position, granted],
-  );
-  await loseTail(sql, granted);
-  await eventually(isSettled);
-  const { rows } = await sql.query<{ type: string; data: string }>(
-    'select type, data from ledger.events where position > $1',
-    [granted],
-  );
-  expect(rows.map(({ type }) => type)).toEqual(['RewardBecameAvailable']);
-  expect(rows[0]?.data).toContain((body as { id: string }).id);
 });
 
 it.each([

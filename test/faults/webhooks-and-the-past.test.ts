@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
-import { loseTail, numberOf } from '../support/lost-tail.js';
 import { eventually } from '../support/embedded.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
@@ -75,32 +74,4 @@ test('a rebuild of all read models, and its switch, send nothing', async () => {
   await receiver.requests(path, 4);
   expect(usersTold(path)).toEqual([first, second]);
   expect([await deliveries(), receiver.receivedAt(path).length]).toEqual([4, 4]);
-});
-
-test('an endpoint is not told what was before it when the log loses its end behind it', async () => {
-  const before = [await aUser(), await aUser(), await aUser()];
-  const { path } = await subscribed();
-  const keep = numberOf(await running.service.head());
-  const lost = await aUser();
-  await receiver.requests(path, 2);
-  await loseTail(pool(), keep);
-  const after = await aUser();
-  await receiver.until(() => usersTold(path).includes(after));
-  expect(usersTold(path)).toEqual([lost, after]);
-  expect(before).toHaveLength(3);
-});
-
-test('an endpoint that the log lost is told nothing more, and begins anew with its next subscription', async () => {
-  const { path: other } = await subscribed();
-  const keep = numberOf(await running.service.head());
-  const { path, endpoint } = await subscribed();
-  const lost = await aUser();
-  await receiver.until(() => usersTold(path).includes(lost) && usersTold(other).includes(lost));
-  await loseTail(pool(), keep);
-  const unheard = await aUser();
-  await receiver.until(() => usersTold(other).includes(unheard));
-  expect((await tenant.live.post('/subscription', { endpointUrl: endpoint })).status).toBe(201);
-  const heard = await aUser();
-  await receiver.until(() => usersTold(path).includes(heard));
-  expect(usersTold(path)).toEqual([lost, heard]);
 });

@@ -7,13 +7,8 @@ import type { Core } from '../../src/stores/core.js';
 import type { Scope } from '../../src/domain/scope.js';
 import { LogAheadOfClock } from '../../src/event-log/clock.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
-import { PostgresAnswerRows } from '../../src/idempotency/answer-rows.js';
-import { KeptAnswers } from '../../src/idempotency/kept-answers.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import type { SelectionOptions } from '../../src/operations/ledger/ledger-selection.js';
-import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { statementOfTenant } from '../../src/operations/ledger/tenant-statement.js';
-import type { OperatorAnswers } from '../../src/operations/operator-keys.js';
 import { withOwnKeys } from '../../src/cli/own-keys.js';
 import { DAY_MS } from '../support/clock-of-process.js';
 import { everythingProjected } from '../support/everything-projected.js';
@@ -24,7 +19,6 @@ import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { useService, type TestTenant } from '../support/running-service.js';
 import {
-  adjustLedger,
   adjustOnRecord,
   metaBy,
   done,
@@ -198,73 +192,7 @@ const wordsOf = (
   ...(key === undefined ? [] : ['--idempotency-key', key]),
 ];
 
-/**
- * Kept answers as another process has them, whose end is `stop`; of its operations some may be
- * replaced.
- */
-async function keysOfOperators(
-  replaced: Partial<OperatorAnswers> = {},
-): Promise<{ answers: OperatorAnswers; stop: () => Promise<void> }> {
-  const presence = new ProcessPresence(core.pool);
-  await presence.start();
-  const answers = new KeptAnswers(
-    new PostgresAnswerRows(core.pool, presence),
-    core.answerSealer,
-    core.keys,
-  );
-  return { answers: Object.assign(answers, replaced), stop: () => presence.stop() };
-}
-
 describe('an adjustment', () => {
-  test('adds a manual reward or redeems, has its reason in its event, and is visible to clients', async () => {
-    const tenant = await running.service.createTenant();
-    const scope = scopeOf(tenant);
-    const owner = await user(tenant);
-    const adjust = (amount: number) =>
-      adjustLedger(core, metaBy('Sam Staff', core, scope), {
-        ...owner,
-        approvedBy: 'Ada Approver',
-        unit: 'CENTS',
-        amount,
-        reason: 'a double charge',
-      });
-    const added = await adjust(500);
-    const taken = await adjust(-200);
-    const { body } = await tenant.live.get<Record<string, unknown>[]>(
-      `/reward${query({ accountId: owner.accountId })}`,
-      {
-        atLeast: taken.position ?? '',
-      },
-    );
-    expect(body).toMatchObject([
-      { rewardSource: 'MANUAL', type: 'CREDIT', assignedCredit: 500, redeemedCredit: 200 },
-    ]);
-    const { units } = await statementOfAccount(core, scope, { account: owner.accountId });
-    expect(
-      units[0]?.lines.map(({ eventId, actor, amount }) => ({ eventId, actor, amount })),
-    ).toEqual([
-      { eventId: added.eventId, actor: 'cli:Sam Staff', amount: 500 },
-      { eventId: taken.eventId, actor: 'cli:Sam Staff', amount: -200 },
-    ]);
-    const stream = core.names.accountStream(scope, core.names.accountRef(scope, owner.accountId));
-    for await (const event of core.log.readStream(stream)) {
-      const [decoded] = await core.codec.decodeAll([event]);
-      for (const text of ['Sam Staff', 'Ada Approver', 'a double charge'])
-        expect(event.data).not.toContain(text);
-      if (event.id === added.eventId || event.id === taken.eventId)
-        expect(decoded?.event).toMatchObject({
-          adjustment: {
-            reason: { value: 'a double charge' },
-            approvedBy: { value: 'Ada Approver' },
-          },
-        });
-    }
-    const head = await running.service.head();
-    await expect(adjust(-301)).rejects.toThrow(/The amount 301 exceeds the available credit/);
-    expect(await running.service.head()).toBe(head);
-    expect((await replayLedger(core, scope, {})).differences).toEqual([]);
-  });
-
   test('refused because the log is ahead of the clock is not reported as possibly done', async () => {
     const refused = await withOwnKeys(core, { key: undefined }, () =>
       Promise.reject(new LogAheadOfClock()),
@@ -292,30 +220,6 @@ describe('an adjustment', () => {
       err: 'a repetition: nothing changed a second time\n',
     });
     expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
-  });
-
-  test('with an idempotency key has one effect and one answer although its process died before it could answer', async () => {
-    const tenant = await running.service.createTenant();
-    const scope = scopeOf(tenant);
-    const owner = await user(tenant);
-    const dead = await keysOfOperators({ keep: () => new Promise<void>(() => undefined) });
-    const keyed = { key: 'one', answers: dead.answers };
-    void adjustLedger(core, metaBy('Sam', core, scope), { ...owner, ...MISTAKE }, keyed);
-    await eventually(async () => (await creditOf(tenant, owner))['CENTS'] === 25);
-    expect(await cli(...wordsOf(tenant, owner, '+25', 'one'))).toEqual({
-      code: 1,
-      out: '',
-      err: 'a correction with this idempotency key is still under way\n',
-    });
-    await dead.stop();
-    const again = await cli(...wordsOf(tenant, owner, '+25', 'one'));
-    const { units } = await statementOfAccount(core, scope, { account: owner.accountId });
-    const effects = units.flatMap(({ lines }) =>
-      lines.map(({ eventId, position }) => ({ eventId, position })),
-    );
-    expect(effects).toHaveLength(1);
-    expect(again.code).toBe(0);
-    expect(JSON.parse(again.out)).toEqual(effects[0]);
   });
 });
 
@@ -369,28 +273,6 @@ describe('an export', () => {
 });
 
 describe('the audit entry of an operation', () => {
-  test('is in the log of the tenant, without a readable name', async () => {
-    const tenant = await running.service.createTenant();
-    const { accountId } = await user(tenant);
-    const words = ['ledger', 'statement', tenant.alias, accountId, '--by', 'Sam Staff'];
-    const ran = await cli(...words, '--json');
-    const again = await cli(...words, '--format', 'json');
-    expect(ran.code).toBe(0);
-    expect(again.out).toBe(ran.out);
-    const { digest } = JSON.parse(ran.out) as { digest: string };
-    const account = core.names.accountRef(scopeOf(tenant), accountId);
-    const recorded = {
-      type: 'OperationRecorded',
-      operation: 'ledger statement',
-      by: { value: 'Sam Staff' },
-      parameters: { account },
-      resultDigest: digest,
-    };
-    expect(await operationsOf(tenant)).toMatchObject([recorded, recorded]);
-    const events = await core.log.readAll(undefined, 10_000);
-    for (const { data, metadata } of events) expect(`${data}${metadata}`).not.toMatch(/Sam Staff/);
-  });
-
   test('may fail: a finished change is answered as done, and an operation without a change fails', async () => {
     const tenant = await running.service.createTenant();
     const { accountId, userId } = await user(tenant);
@@ -521,29 +403,6 @@ test('a day without a time is the whole day', async () => {
     { now: tomorrow },
   );
   expect(units.map((unit) => unit.closing)).toEqual([40]);
-});
-
-test('an entry ahead of the clock on the present day is in no statement up to today', async () => {
-  const tenant = await running.service.createTenant();
-  const scope = scopeOf(tenant);
-  const { accountId, at } = await aPerson(tenant.live);
-  await give(tenant.live, { at }, { assignedCredit: 100 });
-  const first = Date.now();
-  await eventually(() => Date.now() > first);
-  await give(tenant.live, { at }, { assignedCredit: 50 });
-  await give(tenant.live, { at }, { unit: 'POINTS', assignedCredit: 10 });
-  await everythingProjected(core);
-  const to = new Date(first).toISOString().slice(0, 10);
-  const closings = async (now: number) => {
-    const ofAccount = await statementOfAccount(core, scope, { account: accountId, to }, { now });
-    const ofTenant = done(await statementOfTenant(core, scope, { to }, now)).result;
-    return [ofAccount, ofTenant].map(({ units }) =>
-      Object.fromEntries(units.map(({ unit, closing }) => [unit, closing])),
-    );
-  };
-  expect(await closings(first)).toEqual([{ CENTS: 100 }, { CENTS: 100 }]);
-  const all = { CENTS: 150, POINTS: 10 };
-  expect(await closings(Date.now())).toEqual([all, all]);
 });
 
 test('a statement of a unit that an account lacks says which unit was asked for', async () => {

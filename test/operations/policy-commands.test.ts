@@ -6,7 +6,6 @@ import { eventually } from '../support/embedded.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { aPerson, PAID, type Person } from '../support/people.js';
 import { useService, type TestTenant } from '../support/running-service.js';
-import { reconcileLedger } from '../support/operations.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 
 /**
@@ -22,7 +21,6 @@ beforeAll(async () => {
 const cli = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
 
 const scopeOf = ({ alias }: TestTenant) => ({ tenant: alias, mode: 'live' }) as const;
-const inTwoMinutes = () => ({ now: Date.now() + 120_000 });
 
 /** Grants to this account fail in the database until the function that comes back is called. */
 async function refusingGrants(
@@ -50,50 +48,6 @@ const credit = async (tenant: TestTenant, { accountId }: Person): Promise<number
   const { body } = await tenant.live.get<readonly Json[]>(`/reward${query({ accountId })}`);
   return body.reduce((sum, reward) => sum + Number(reward['assignedCredit'] ?? 0), 0);
 };
-
-test('a reward that could not be granted is retried automatically when the cause is over, and is a difference without its row', async () => {
-  const tenant = await running.service.createTenant();
-  const referrer = await aPerson(tenant.live);
-  const mend = await refusingGrants(tenant, referrer);
-  try {
-    await converts(tenant, referrer);
-    await eventually(async () => (await showParked(core, 10)).length === 1);
-    expect(await credit(tenant, referrer)).toBe(0);
-    const { rows } = await core.pool.query<{ event_id: string }>(
-      'delete from ledger.parked_reactions returning *',
-    );
-    expect(await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes())).toMatchObject({
-      ok: false,
-      differences: [
-        {
-          kind: 'conversion',
-          unit: expect.stringMatching(/^referrer reward of \w+: 1000 CENTS$/) as unknown,
-          ledger: 1_000,
-          account: referrer.accountId,
-          eventIds: [rows[0]?.event_id],
-        },
-      ],
-    });
-    for (const row of rows) await putBack(row);
-    await eventually(async () => (await showParked(core, 10)).length === 1);
-  } finally {
-    await mend();
-  }
-  await eventually(async () => (await showParked(core, 10)).length === 0);
-  expect(await reconcileLedger(core, scopeOf(tenant), {}, inTwoMinutes())).toMatchObject({
-    ok: true,
-  });
-  // No write of the client's own: the read models follow in their time.
-  await eventually(async () => (await credit(tenant, referrer)) > 0);
-});
-
-async function putBack(row: object): Promise<void> {
-  const { event_id, policy, stream, revision, position, reason } = row as Record<string, unknown>;
-  await core.pool.query(
-    'insert into ledger.parked_reactions (event_id, policy, stream, revision, position, reason) values ($1, $2, $3, $4, $5, $6)',
-    [event_id, policy, stream, revision, position, reason],
-  );
-}
 
 describe('policy parked and policy retry', () => {
   it('show parked reactions and retry them, beside the service', async () => {

@@ -17,7 +17,6 @@ import {
 import { type Outcome } from '../../src/operations/outcome.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
-import { everythingProjected } from '../support/everything-projected.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { personal, useService, type TestTenant } from '../support/running-service.js';
 import { insisting, withProjections } from '../support/operations.js';
@@ -282,28 +281,6 @@ test('accounts whose rows the table refuses are parked, and retry-parked release
   await operate((operator) => retryParked(operator, of(operator)));
   expect(await shown()).toMatchObject({ parked: 0, lastError: null });
   expect(await operate((operator) => showParkedStreams(operator, 10))).toEqual([]);
-});
-
-test('an account that was parked over rows of an older release is released by a rebuild of it', async () => {
-  const { pool } = running.service.service.core;
-  const [odd, owner] = [personal('acc'), personal('usr')];
-  await open(odd, owner);
-  const reward = { type: 'CREDIT', unit: 'constructor', assignedCredit: 7 };
-  await tenant.live.post(`/rewards/account/${odd}/user/${owner}`, reward);
-  await everythingProjected(running.service.service.core);
-  const daily = async () =>
-    (await operate(showStatus)).find(({ name }) => name === 'daily-figures');
-  const { generation } = (await daily())!;
-  const broken = await pool.query(
-    `update rm_daily_figures_${generation}.credit_holders set available = '{"constructor":"function 7"}'
-     where available ? 'constructor'`,
-  );
-  expect(broken.rowCount).toBe(1);
-  expect((await tenant.live.call('DELETE', `/open/account/${odd}`)).status).toBe(204);
-  await eventually(async () => (await daily())?.parked === 1);
-
-  await repaired('daily-figures', { account: odd });
-  expect(await daily()).toMatchObject({ parked: 0 });
 });
 
 test('projection skip lets a parked account continue without the event, with operator and reason on record, until a rebuild applies the event.', async () => {

@@ -12,7 +12,6 @@ import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { type Answer } from '../support/api-client.js';
 import { aPerson, give } from '../support/people.js';
 import { metaBy } from '../support/operations.js';
-import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { makeOperators, useService, type TestTenant } from '../support/running-service.js';
 
@@ -121,35 +120,6 @@ test('a correction that one operator proposes waits until another one approves i
   });
   expect(await closingOf(ledger)).toBe(450);
   expect(await waiting(ledger)).toEqual([]);
-});
-
-test('the correction names both, and each step is on record', async () => {
-  const ledger = await ledgerWithCredit();
-  const { core } = running.service.service;
-  const id = await proposedId(ledger, 5);
-  const { eventId } = (await approve(ledger, id)).body as { readonly eventId: string };
-  const stored = (await core.log.readAll(undefined, 10_000)).filter(
-    (event) => event.id === eventId,
-  );
-  const [appended] = await core.codec.decodeAll(stored);
-  expect(appended?.event).toMatchObject({
-    type: 'RewardGranted',
-    adjustment: {
-      reason: { value: 'charged twice' },
-      by: { value: 'fay' },
-      approvedBy: { value: 'gil' },
-    },
-  });
-  const recorded = await recordedOperations(core, ledger.scope);
-  const steps = recorded.filter((event) => 'parameters' in event && 'proposal' in event.parameters);
-  expect(steps).toMatchObject([
-    {
-      operation: 'ledger propose',
-      by: { value: 'fay' },
-      parameters: { proposal: id, amount: '5' },
-    },
-    { operation: 'ledger approve', by: { value: 'gil' }, parameters: { proposal: id } },
-  ]);
 });
 
 test('an operator does not approve the own proposal, in whatever spelling of the name', async () => {

@@ -31,32 +31,6 @@ const inTest = (command: string, ...words: readonly string[]) =>
 let paths = 0;
 const endpointAt = (path = `/hooks-${++paths}`) => ({ path, url: receiver.url(path) });
 
-test('an endpoint is added with a secret, changed without one, and removed', async () => {
-  const { url } = endpointAt();
-  const added = await webhook('add', '--endpoint', url, '--types', 'reward.created');
-  expect(added).toMatchObject({
-    code: 0,
-    document: {
-      endpointUrl: url,
-      name: null,
-      eventTypes: ['reward.created'],
-      secret: expect.stringMatching(/^whsec_/) as unknown,
-    },
-  });
-  const again = await webhook('add', '--endpoint', url, '--name', 'CRM', '--types', 'all');
-  expect(again).toEqual({
-    code: 0,
-    err: '',
-    document: { endpointUrl: url, name: 'CRM', eventTypes: null },
-  });
-  expect(await webhook('remove', '--endpoint', url)).toMatchObject({ code: 0 });
-  expect((await webhook('list')).document).toEqual([]);
-  expect(await webhook('remove', '--endpoint', url)).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^there is no .*\n$/) as unknown,
-  });
-});
-
 test('a test is sent once and immediately, and its answer decides the exit code', async () => {
   const { path, url } = endpointAt();
   await webhook('add', '--endpoint', url, '--types', 'reward.created');
