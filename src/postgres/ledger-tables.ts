@@ -112,10 +112,7 @@ interface ExportFiles {
   tenant: string;
   mode: string;
   state: Generated<'WAITING' | 'RUNNING' | 'WRITTEN' | 'STORED' | 'GONE'>;
-  owner: bigint | null;
   attempt: string | null;
-  failures: Generated<number>;
-  retry_at: Generated<Date>;
   rows_done: bigint | null;
   rows_total: bigint | null;
   stored_bytes: Int8WithDefault;
@@ -129,7 +126,6 @@ interface FollowedLog {
   only_row: Generated<boolean>;
   log_id: string;
   rebuilt: Generated<boolean>;
-  shown: Generated<boolean>;
 }
 
 interface IdempotencyKeys {
@@ -140,7 +136,7 @@ interface IdempotencyKeys {
   owner: Int8;
   created_at: Generated<Date>;
   answer: Buffer | null;
-  command_id: string | null;
+  command_id: Generated<string>;
   log_position: ColumnType<string | null, bigint | null | undefined, bigint | null>;
 }
 
@@ -233,7 +229,7 @@ interface ParkedReactions {
   event_id: string;
   policy: string;
   stream: string;
-  revision: bigint | null;
+  revision: bigint;
   position: string;
   reason: string;
   parked_at: Generated<Date>;
@@ -248,7 +244,7 @@ interface ParkedStreams {
   projection: string;
   generation: number;
   stream: string;
-  revision: bigint | null;
+  revision: bigint;
   position: string;
   reason: string;
   parked_at: Generated<Date>;
@@ -272,7 +268,6 @@ interface ProjectionGenerations {
   definition: string | null;
   retired_at: Date | null;
   complete: Generated<boolean>;
-  lock_name: string | null;
 }
 
 interface SkippedEvents {
@@ -329,7 +324,7 @@ interface RetriedReactions {
   event_id: string;
   policy: string;
   stream: string;
-  revision: bigint | null;
+  revision: bigint;
   position: string;
   retried_at: Generated<Date>;
 }
@@ -342,7 +337,7 @@ interface WebhookAttempts {
   reason: string | null;
   ms: number;
   beginning: Buffer | null;
-  people: readonly string[] | null;
+  people: readonly string[];
 }
 
 interface HandlerCheckpoints {
@@ -369,11 +364,9 @@ interface WebhookDeliveries {
   state: Generated<'PENDING' | 'DELIVERED' | 'DEAD'>;
   attempts: Generated<number>;
   next_attempt_at: Date | null;
-  leased_until: Date | null;
   ended_at: Date | null;
   retried_from: Date | null;
   attempts_before: Generated<number>;
-  claimed_by: number | null;
 }
 
 interface WebhookEndpoints {
@@ -384,14 +377,11 @@ interface WebhookEndpoints {
   changed_position: string | null;
   changed_at: Generated<Date>;
   failures: Generated<number>;
-  is_slow: Generated<boolean>;
   pause_until: Date | null;
-  due_at: Date | null;
   last_success: Date | null;
   subscribed_at: Date | null;
   failing_since: Date | null;
   held_until: Date | null;
-  full_until: Date | null;
 }
 
 interface MasterKeyProcesses {

@@ -18,7 +18,6 @@ export const LOCKS = {
   'change master keys': -1_426_729_567n,
   'start operation runs': -1_066_180_052n,
   'provision service role': -906_341_756n,
-  /** The key of Kysely's migrator. */
   migrate: 3_853_314_791_062_309_107n,
 } as const;
 

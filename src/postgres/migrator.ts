@@ -1,51 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
-import * as createEventLog from '../../migrations/0001_create_event_log.js';
-import * as createProjections from '../../migrations/0002_create_projections.js';
-import * as createKeysAndRequests from '../../migrations/0003_create_keys_and_requests.js';
-import * as appendOneEvent from '../../migrations/0004_append_one_event.js';
-import * as appendToDistinctStreams from '../../migrations/0005_append_to_distinct_streams.js';
-import * as followOneLog from '../../migrations/0006_follow_one_log.js';
-import * as createCallCounts from '../../migrations/0007_create_call_counts.js';
-import * as nameDefinitionsOfGenerations from '../../migrations/0008_name_definitions_of_generations.js';
-import * as forgetPeople from '../../migrations/0009_forget_people.js';
-import * as rebuildProjections from '../../migrations/0010_rebuild_projections.js';
-import * as createChainSeals from '../../migrations/0011_create_chain_seals.js';
-import * as nameCommandsOfKeys from '../../migrations/0013_name_commands_of_keys.js';
-import * as appendBehindAKnownEvent from '../../migrations/0014_append_behind_a_known_event.js';
-import * as carryOutParkedReactions from '../../migrations/0015_carry_out_parked_reactions.js';
-import * as forgetInPieces from '../../migrations/0018_forget_in_pieces.js';
-import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_the_log_stood.js';
-import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
-import * as searchByTrigrams from '../../migrations/0037_search_by_trigrams.js';
-import * as serveReleasesSideBySide from '../../migrations/0041_serve_releases_side_by_side.js';
-import * as nameKeys from '../../migrations/0044_name_keys.js';
-import * as createWebhookSigningKeys from '../../migrations/0050_create_webhook_signing_keys.js';
-import * as deliverWebhooks from '../../migrations/0051_deliver_webhooks.js';
-import * as rememberRetriedReactions from '../../migrations/0053_remember_retried_reactions.js';
-import * as storeExportFiles from '../../migrations/0054_store_export_files.js';
-import * as knowWhenSubscriptionsBegan from '../../migrations/0057_know_when_subscriptions_began.js';
-import * as retryByTheDatabasesClock from '../../migrations/0058_retry_by_the_databases_clock.js';
-import * as storeMailDeliveries from '../../migrations/0061_store_mail_deliveries.js';
-import * as findRewardsToPay from '../../migrations/0062_find_rewards_to_pay.js';
-import * as followPaymentProviders from '../../migrations/0064_follow_payment_providers.js';
-import * as findWaitingMails from '../../migrations/0065_find_waiting_mails.js';
-import * as storeOperatorSessions from '../../migrations/0071_store_operator_sessions.js';
-import * as knowSinceWhenPaymentsWait from '../../migrations/0074_know_since_when_payments_wait.js';
-import * as recordOperationRuns from '../../migrations/0080_record_operation_runs.js';
-import * as notePeopleAndFullEndpoints from '../../migrations/0081_note_people_and_full_endpoints.js';
-import * as findDeadWebhooks from '../../migrations/0087_find_dead_webhooks.js';
-import * as keepSnapshots from '../../migrations/0090_keep_snapshots_of_long_streams.js';
-import * as appendByTheClock from '../../migrations/0094_append_by_the_clock_of_the_process.js';
-import * as keepUnsubscribed from '../../migrations/0095_keep_unsubscribed_addresses.js';
-import * as dropSnapshots from '../../migrations/0096_drop_snapshots_of_streams.js';
-import * as recordDownloads from '../../migrations/0097_record_downloads.js';
-import * as keepCheckpointsOfHandlers from '../../migrations/0098_keep_checkpoints_of_handlers.js';
-import * as storeThemes from '../../migrations/0099_store_themes.js';
-import * as skipParkedEvents from '../../migrations/0100_skip_parked_events.js';
-import * as parkAnnouncements from '../../migrations/0101_park_announcements.js';
-import * as queueWork from '../../migrations/0103_queue_work.js';
-import * as parkStreams from '../../migrations/0102_park_streams_by_their_first_event.js';
+import * as baseline from '../../migrations/0001_baseline.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -63,56 +18,24 @@ type Migrations = Readonly<Record<string, SchemaMigration>>;
  * above and one entry here.
  */
 export const MIGRATIONS: Migrations = {
-  '0001_create_event_log': createEventLog,
-  '0002_create_projections': createProjections,
-  '0003_create_keys_and_requests': createKeysAndRequests,
-  '0004_append_one_event': appendOneEvent,
-  '0005_append_to_distinct_streams': appendToDistinctStreams,
-  '0006_follow_one_log': followOneLog,
-  '0007_create_call_counts': createCallCounts,
-  '0008_name_definitions_of_generations': nameDefinitionsOfGenerations,
-  '0009_forget_people': forgetPeople,
-  '0010_rebuild_projections': rebuildProjections,
-  '0011_create_chain_seals': createChainSeals,
-  '0013_name_commands_of_keys': nameCommandsOfKeys,
-  '0014_append_behind_a_known_event': appendBehindAKnownEvent,
-  '0015_carry_out_parked_reactions': carryOutParkedReactions,
-  '0018_forget_in_pieces': forgetInPieces,
-  '0024_remember_where_the_log_stood': rememberWhereTheLogStood,
-  '0034_seal_the_whole_log': sealTheWholeLog,
-  '0037_search_by_trigrams': searchByTrigrams,
-  '0041_serve_releases_side_by_side': serveReleasesSideBySide,
-  '0044_name_keys': nameKeys,
-  '0050_create_webhook_signing_keys': createWebhookSigningKeys,
-  '0051_deliver_webhooks': deliverWebhooks,
-  '0053_remember_retried_reactions': rememberRetriedReactions,
-  '0054_store_export_files': storeExportFiles,
-  '0057_know_when_subscriptions_began': knowWhenSubscriptionsBegan,
-  '0058_retry_by_the_databases_clock': retryByTheDatabasesClock,
-  '0061_store_mail_deliveries': storeMailDeliveries,
-  '0062_find_rewards_to_pay': findRewardsToPay,
-  '0064_follow_payment_providers': followPaymentProviders,
-  '0065_find_waiting_mails': findWaitingMails,
-  '0071_store_operator_sessions': storeOperatorSessions,
-  '0074_know_since_when_payments_wait': knowSinceWhenPaymentsWait,
-  '0080_record_operation_runs': recordOperationRuns,
-  '0081_note_people_and_full_endpoints': notePeopleAndFullEndpoints,
-  '0087_find_dead_webhooks': findDeadWebhooks,
-  '0090_keep_snapshots_of_long_streams': keepSnapshots,
-  '0094_append_by_the_clock_of_the_process': appendByTheClock,
-  '0095_keep_unsubscribed_addresses': keepUnsubscribed,
-  '0096_drop_snapshots_of_streams': dropSnapshots,
-  '0097_record_downloads': recordDownloads,
-  '0098_keep_checkpoints_of_handlers': keepCheckpointsOfHandlers,
-  '0099_store_themes': storeThemes,
-  '0100_skip_parked_events': skipParkedEvents,
-  '0101_park_announcements': parkAnnouncements,
-  '0102_park_streams_by_their_first_event': parkStreams,
-  '0103_queue_work': queueWork,
+  '0001_baseline': baseline,
 };
 
 /** The names of the migrations of this release. */
 export const MIGRATION_NAMES: readonly string[] = Object.keys(MIGRATIONS).sort();
+
+/**
+ * A development build from before the first migration of this release made the database, and no
+ * migration leads from there to here.
+ */
+export class DatabaseOlderThanBaseline extends Error {
+  override readonly name = 'DatabaseOlderThanBaseline';
+  constructor() {
+    super(
+      'the database was made by a development build from before the first release, which this release cannot read: start with a new database (another DATABASE_URL, or an empty DATA_DIR)',
+    );
+  }
+}
 
 /**
  * A newer release migrated the database, and that was confirmed: this release does not know what
@@ -153,7 +76,8 @@ export interface MigrateOptions {
  * start again until `confirmMigrations` (docs/adr/0041-releases-side-by-side.md).
  * @param database a pool of at least two connections, or the address of the database.
  * @returns the names of the migrations that ran.
- * @throws {DatabaseNewerThanCode} {MigrationBlocked} and any error of a migration.
+ * @throws {DatabaseOlderThanBaseline} {DatabaseNewerThanCode} {MigrationBlocked} and any error of a
+ * migration.
  */
 export async function migrateToLatest(
   database: pg.Pool | string,
@@ -211,7 +135,7 @@ function attempt(
       const applied = await namesIn(transaction);
       const missing = missingFrom(applied, migrations);
       for (const name of missing) await migrations[name]?.up(transaction);
-      // What no other release has used yet has nobody to go back to.
+      // Without an earlier release there is none to return to.
       const table = applied.confirmed.length === 0 ? CONFIRMED : UNCONFIRMED;
       for (const name of missing)
         await sql`insert into ${table} (name, timestamp) values (${name}, ${new Date().toISOString()})`.execute(
@@ -227,17 +151,18 @@ export interface AppliedMigrations {
   readonly unconfirmed: readonly string[];
 }
 
-/** In the order of their names. @throws {DatabaseNewerThanCode} */
+/** In the order of their names. @throws {DatabaseOlderThanBaseline} {DatabaseNewerThanCode} */
 function missingFrom(
   { confirmed, unconfirmed }: AppliedMigrations,
   migrations: Migrations,
 ): readonly string[] {
+  const names = Object.keys(migrations).sort();
+  const [first = ''] = names;
+  if (confirmed.length > 0 && !confirmed.includes(first)) throw new DatabaseOlderThanBaseline();
   const unknown = confirmed.filter((name) => !(name in migrations));
   if (unknown.length > 0) throw new DatabaseNewerThanCode(unknown);
   const applied = new Set([...confirmed, ...unconfirmed]);
-  return Object.keys(migrations)
-    .sort()
-    .filter((name) => !applied.has(name));
+  return names.filter((name) => !applied.has(name));
 }
 
 export async function appliedMigrations(pool: pg.Pool): Promise<AppliedMigrations> {
@@ -283,19 +208,14 @@ async function namesIn(
   };
 }
 
-/**
- * The tables in which migrations are recorded. Releases before read `ledger.migration` only, with
- * the migrator of Kysely, whose tables and lock these are.
- */
+/** The tables in which migrations are recorded. */
 async function createOwnTables(db: Kysely<unknown>): Promise<void> {
   // A role without the right to create schemas may use one that was made for it.
   const { rows } = await sql`select from pg_namespace where nspname = 'ledger'`.execute(db);
   if (rows.length === 0) await sql`create schema ledger`.execute(db);
   for (const table of [CONFIRMED, UNCONFIRMED])
     await sql`create table if not exists ${table} (
-      name varchar(255) not null primary key, timestamp varchar(255) not null)`.execute(db);
-  await sql`create table if not exists ledger.migration_lock (
-    id varchar(255) not null primary key, is_locked integer not null default 0)`.execute(db);
+      name text primary key, timestamp text not null)`.execute(db);
 }
 
 const SAY_AGAIN_MS = 30_000;

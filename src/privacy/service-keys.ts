@@ -27,8 +27,8 @@ export interface ServiceKey {
 }
 
 /**
- * The service's keys of this database, which this master key opens. A database without any has its
- * first ones derived from its first master key, which releases before this table used directly.
+ * The service's keys of this database, which this master key opens. The first ones are derived from
+ * the first master key.
  * @throws {WrongMasterKey}
  */
 export async function openServiceKeys(pool: Pool, masterKey: Buffer): Promise<Keyring> {

@@ -6,7 +6,7 @@ import { LogWatch } from '../stores/log-watch.js';
 import { settleLoss } from '../stores/lost-log.js';
 import { watchClock } from '../stores/watch-clock.js';
 import { releaseOf } from '../stores/release.js';
-import type { SeenEvent } from '../event-log/event-log.js';
+import { LogOlderThanBaseline, type SeenEvent } from '../event-log/event-log.js';
 import { atMost } from '../foundation/in-time.js';
 import { openPool } from '../postgres/database.js';
 import { listenForAnnouncements } from '../postgres/announcements.js';
@@ -150,6 +150,8 @@ async function prepareReadModels(
   // The log may be unavailable: its follower settles again.
   await atMost(
     START_WITHOUT_LOG_MS,
-    settling.catch(() => undefined),
+    settling.catch((error: unknown) => {
+      if (error instanceof LogOlderThanBaseline) throw error;
+    }),
   );
 }

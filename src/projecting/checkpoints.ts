@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Position } from '../event-log/event-log.js';
 import {
@@ -98,7 +97,7 @@ export async function unreadableStreams(
     pool,
     tables
       .selectFrom('ledger.parked_streams')
-      .select(['stream', sql<bigint>`coalesce(revision, 0)`.as('revision')])
+      .select(['stream', 'revision'])
       .where((eb) => eb.and({ projection, generation }))
       .where('reason', 'like', `${UNREADABLE}%`)
       .where('stream', '>', after)
@@ -143,7 +142,7 @@ export async function listParkedStreams(
       's.position',
       /** Names the place of an error, and no person. */
       's.reason',
-      sql<bigint>`coalesce(s.revision, 0)`.as('revision'),
+      's.revision',
       /** Where the read model is. */
       'c.position as reached',
       epochMs(eb.ref('s.parked_at')).as('since'),

@@ -1,4 +1,4 @@
-import { sql, type NotNull } from 'kysely';
+import { sql } from 'kysely';
 import type { ClientBase, Pool } from 'pg';
 import { anyOf, fetchRow, fetchRows, now, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
@@ -36,8 +36,7 @@ const REACTIONS = tables
     'parked_at as since',
     'tries',
     'passed_over as passedOver',
-  ])
-  .$narrowType<{ revision: NotNull }>();
+  ]);
 
 /**
  * The parked reactions, recorded with all that a retry needs: the rows of

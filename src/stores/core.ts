@@ -72,7 +72,7 @@ export interface CoreOptions extends LedgerDatabaseOptions {
 export async function openCore(options: CoreOptions) {
   const { config } = options;
   const database = await openLedgerDatabase(options);
-  const { pool, names, masterKey, keyring, embedded, url, migrated } = database;
+  const { pool, names, masterKey, keyring, embedded, url } = database;
   const closing: (() => Promise<unknown>)[] = [() => database.close()];
   const close = async (): Promise<void> => {
     for (const step of closing.splice(0)) await step();
@@ -83,7 +83,6 @@ export async function openCore(options: CoreOptions) {
       options.projectors,
       new ChainSigner(keyring.fixed('chain-signing')),
     );
-    if (migrated.includes('0034_seal_the_whole_log')) await followedLog.beginSealing();
     const accept = (logId: string): Promise<void> => followedLog.accept(logId);
     const { acceptsClock = false, observe } = options;
     const observed = { acceptsClock, ...(observe && { observe }) };

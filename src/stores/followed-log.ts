@@ -99,15 +99,6 @@ export class FollowedLog {
   }
 
   /**
-   * Begins the sealing of a log that this database followed before whole logs were sealed: once,
-   * with the migration that introduced it.
-   */
-  async beginSealing(): Promise<void> {
-    const followed = await followedLogId(this.pool);
-    if (followed !== undefined && this.signer) await beginLogSeal(this.pool, followed, this.signer);
-  }
-
-  /**
    * Records that the read models of this release have caught up. @param live the ones that have,
    * from `liveGenerations` before the check: there may be others by now.
    */
@@ -129,9 +120,9 @@ export class FollowedLog {
       // Of the others nothing is known here.
       tables
         .updateTable('ledger.followed_log')
-        .set({ rebuilt: true, shown: true })
+        .set({ rebuilt: true })
         .where('log_id', '=', this.accepted)
-        .where((eb) => eb.not(eb.and({ rebuilt: true, shown: true })))
+        .where('rebuilt', '=', false)
         .where(areSame).where(sql<boolean>`not exists (
           select from ledger.projection_generations g where g.state = 'live' and not (${isOwn}))`),
     );

@@ -31,8 +31,6 @@ export interface LedgerDatabase {
   /** The service's own keys. */
   readonly keyring: Keyring;
   readonly names: KeyedNames;
-  /** The migrations that this start ran. */
-  readonly migrated: readonly string[];
   close(): Promise<void>;
 }
 
@@ -49,6 +47,7 @@ export interface LedgerDatabaseOptions {
 /**
  * Opens the database (and starts the embedded one) and migrates its schema.
  * @throws {WrongMasterKey} {MasterKeyError} {EmbeddedPostgresError} {DatabaseNotOpened}
+ * {DatabaseOlderThanBaseline} {DatabaseNewerThanCode}
  */
 export async function openLedgerDatabase({
   config,
@@ -83,12 +82,12 @@ export async function openLedgerDatabase({
   };
   try {
     // On a connection of its own: a request's statement timeout is too short for a migration.
-    const migrated = await migrateToLatest(url(), undefined, {
+    await migrateToLatest(url(), undefined, {
       onWait: (line) => logger.warn({}, line),
     });
     const keyring = await openServiceKeys(pool, masterKey);
     const names = new KeyedNames(keyring.fixed('stream-names'));
-    return { pool, url, embedded, masterKey, keyring, names, migrated, close };
+    return { pool, url, embedded, masterKey, keyring, names, close };
   } catch (error) {
     await close();
     throw error;

@@ -99,8 +99,6 @@ async function settle(
         .set({ definition: null, ...(state === 'beside' ? { state: 'retired' } : {}) })
         .where((eb) => eb.and({ projection, generation })),
     );
-  if (renewed.length > 0)
-    await run(client, tables.updateTable('ledger.followed_log').set({ shown: false }));
   if (marks.policies) await putPoliciesBack(client, log, marks.policies);
   if (marks.webhooks) await putWebhooksBack(client, log, marks.webhooks);
   await dropParked(client, log);

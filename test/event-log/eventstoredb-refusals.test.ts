@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
-import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
+import {
+  EventLogUnavailable,
+  LogOlderThanBaseline,
+  type EventLog,
+} from '../../src/event-log/event-log.js';
 import { EventStoreDbWire } from '../../src/event-log/eventstoredb/eventstoredb-wire.js';
 import { eventually } from '../support/embedded.js';
 import {
@@ -102,13 +106,27 @@ describe('an unusable EventStoreDB is refused with the reason and a remedy', () 
       const log = logs.open(double.url);
       await appended(log.append('ours-a', 'no-stream', [newEvent()]));
       double.storedBehindTheBack('$$ours-log', [
-        { type: '$metadata', data: { ledger: { id: randomUUID(), owner: 'owner' } } },
+        { type: '$metadata', data: { ledger: { id: randomUUID(), owner: 'owner', baseline: 1 } } },
       ]);
       double.faults.next('not-ready', 1, { methods: ['read'] });
       await expect(log.readAll(undefined, 10)).rejects.toThrow(EventLogUnavailable);
       await expect(log.readAll(undefined, 10)).rejects.toThrow(
         /^EVENT_STORE_URL leads to another log than before/,
       );
+    });
+
+    it('the log of a development build from before the first release is not read and not written', async () => {
+      const double = await start();
+      double.storedBehindTheBack('$$ours-log', [
+        { type: '$metadata', data: { ledger: { id: randomUUID(), owner: 'owner' } } },
+      ]);
+      const size = double.store.size;
+      const log = logs.open(double.url, REFUSED_SOON);
+      await expect(log.check()).rejects.toThrow(LogOlderThanBaseline);
+      await expect(log.append('ours-a', 'no-stream', [newEvent()])).rejects.toThrow(
+        /development build from before the first release.*set another store in EVENT_STORE_URL/,
+      );
+      expect(double.store.size).toBe(size);
     });
 
     it('several processes on a new store at the same time agree on its identity', async () => {

@@ -70,12 +70,13 @@ async function postgresLog(): Promise<PostgresUnderTest> {
       clients.push(writer);
       const { id, type, data, metadata } = event();
       await writer.query('begin');
-      await writer.query('select ledger.append_one($1, -1, $2, $3, $4, $5)', [
+      await writer.query('select ledger.append_one(null, $1, -1, $2, $3, $4, $5, $6, null)', [
         stream,
         id,
         type,
         data,
         metadata,
+        Date.now(),
       ]);
       return {
         untilSomebodyWaits: () => untilWriterWaits(),
@@ -244,12 +245,10 @@ describe('the log on postgres', () => {
       const behind = log.append('held', 0n, [event()]);
       await subject.untilWriterWaits();
       const { id, type, data, metadata } = event();
-      await subject.sql.query(`select ledger.append_one('held', 0, $1, $2, $3, $4)`, [
-        id,
-        type,
-        data,
-        metadata,
-      ]);
+      await subject.sql.query(
+        `select ledger.append_one(null, 'held', 0, $1, $2, $3, $4, $5, null)`,
+        [id, type, data, metadata, Date.now()],
+      );
       await subject.sql.query('commit');
       expect(await behind).toEqual({ kind: 'conflict', expected: 0n, actual: 1n });
     });

@@ -128,8 +128,8 @@ const claimedByTheDead = (id: string, attempts = 1) =>
 /** A process took the export, stored more chunks than a statement deletes, and died. */
 async function abandon(id: string, failures: number, attempt: string): Promise<void> {
   await pool.query(
-    `update ledger.export_files set state = 'RUNNING', owner = $2, attempt = $3 where export_id = $1`,
-    [id, DEAD, attempt],
+    `update ledger.export_files set state = 'RUNNING', attempt = $2 where export_id = $1`,
+    [id, attempt],
   );
   await claimedByTheDead(id, failures + 1);
   await pool.query(
@@ -186,8 +186,8 @@ test('a file whose completion was not recorded is completed', async () => {
   const id = await ask();
   const file = { position: null, rows: 0, bytes: 1, sha256: 'a'.repeat(64) };
   await pool.query(
-    `update ledger.export_files set state = 'WRITTEN', owner = $2, attempt = $3, file = $4 where export_id = $1`,
-    [id, DEAD, ATTEMPT, JSON.stringify(file)],
+    `update ledger.export_files set state = 'WRITTEN', attempt = $2, file = $3 where export_id = $1`,
+    [id, ATTEMPT, JSON.stringify(file)],
   );
   await claimedByTheDead(id);
   await withWorker(async () => {
@@ -205,10 +205,7 @@ test('a file whose completion was not recorded is completed', async () => {
 test('a file that was recorded and not yet marked as stored is marked by another process', async () => {
   const id = await ask();
   await withWorker(() => ended(id));
-  await pool.query(
-    `update ledger.export_files set state = 'WRITTEN', owner = $2 where export_id = $1`,
-    [id, DEAD],
-  );
+  await pool.query(`update ledger.export_files set state = 'WRITTEN' where export_id = $1`, [id]);
   await withWorker(() =>
     eventually(async () => {
       const { rows } = await pool.query<{ state: string }>(
@@ -456,7 +453,7 @@ test('of a tenant and mode one export is written at a time, beside that of the o
     const name = { exportId, scope: { tenant: tenant.alias, mode: 'live' } as const };
     const destroyKey = () => Promise.resolve();
     const expiresAt = Date.now() + WITHIN_MS;
-    const begun = await beginAttempt(pool, name, { attempt, owner: DEAD, expiresAt, destroyKey });
+    const begun = await beginAttempt(pool, name, { attempt, expiresAt, destroyKey });
     return begun !== undefined;
   };
   // Of two processes that claim at the same moment, one begins.

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { PostgresAnswerRows } from '../../src/idempotency/answer-rows.js';
 import { KeptAnswers } from '../../src/idempotency/kept-answers.js';
 import { purgeAnswers } from '../../src/idempotency/purge-answers.js';
@@ -96,19 +95,6 @@ describe('the command of a key', () => {
     expect(await purgeAnswers(pool)).toBe(0);
     await pool.query("delete from ledger.idempotency_keys where key = 'aged'");
     expect([first, second]).not.toContain(await commandOf(four, 'aged'));
-  });
-
-  it('is the one of an earlier release that claimed the key', async () => {
-    const key = randomBytes(32);
-    const [one, two] = [await process(key), await process(key)];
-    await commandOf(one, 'before');
-    await pool.query(
-      "update ledger.idempotency_keys set command_id = null, owner = 0 where key = 'before'",
-    );
-    const { tenant, mode } = REQUEST.scope;
-    expect(await commandOf(two, 'before')).toBe(
-      deterministicId(`${tenant}/${mode}/before`, 'request'),
-    );
   });
 
   it('is answered for its whole time from the answer on, however late that was', async () => {

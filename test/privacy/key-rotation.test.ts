@@ -12,7 +12,6 @@ import {
   settleRotation,
 } from '../../src/privacy/key-rotation.js';
 import type { Keyring } from '../../src/privacy/keyring.js';
-import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import {
   KEY_PURPOSES,
   masterKeyId,
@@ -163,26 +162,6 @@ test('a process that runs meanwhile reads the new key when it meets it, and soon
   } finally {
     back();
   }
-});
-
-test('a database of a release before keys had names is read, and can be rotated', async () => {
-  const subject = randomUUID();
-  const key = randomBytes(32);
-  const wrapped = sealBytes(purposeKey(first, 'key-wrapping'), key, subject);
-  await pool.query('insert into vault.subject_keys (subject, wrapped) values ($1, $2)', [
-    subject,
-    wrapped,
-  ]);
-  await pool.query('insert into ledger.identity (master_key_check) values ($1)', [
-    new KeyedNames(purposeKey(first, 'stream-names')).digest('master-key-check'),
-  ]);
-  expect(await refusalOf(openServiceKeys(pool, second))).toMatch(/not the one/);
-  const keyring = await openServiceKeys(pool, first);
-  expect((await peopleWith(keyring).load([subject])).get(subject)).toEqual(key);
-  expect(await keyStatus(pool)).toMatchObject({ sealedBy: [{ generation: 1, subjects: 1 }] });
-  await rotate(first, second);
-  const after = await openServiceKeys(pool, second);
-  expect((await peopleWith(after).load([subject])).get(subject)).toEqual(key);
 });
 
 test('the old key is needed until every process runs with the new one, and opens nothing after that', async () => {

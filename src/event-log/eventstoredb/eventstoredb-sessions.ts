@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { inTime } from '../../foundation/in-time.js';
-import { EventLogUnavailable } from '../event-log.js';
+import { EventLogUnavailable, LogOlderThanBaseline } from '../event-log.js';
 import type { EventStoreAddress } from '../../config/event-store-url.js';
 import { asPortError, exceptionOf, NoAnswer, saysOnlyAway } from './eventstoredb-failures.js';
 import { connectionProblem } from './eventstoredb-handshake.js';
@@ -140,13 +140,14 @@ export class EventStoreDbSessions {
       const given = version === VERSION_UNKNOWN ? 'older than 21.10' : `of version ${version}`;
       throw new EventLogUnavailable(`EventStoreDB is ${given}: 21.10 or newer is needed`);
     }
-    const { id, owner, namesEnds } =
+    const { id, owner, baseline, namesEnds } =
       (await this.identity(wire)) ?? (await this.createIdentity(wire));
     if (owner !== this.options.owner) {
       throw new EventLogUnavailable(
         'EventStoreDB holds the log of another ledger, made with another master key: set its key file, or another store',
       );
     }
+    if (baseline !== BASELINE) throw new LogOlderThanBaseline();
     if (this.known !== undefined && this.known !== id) {
       throw new EventLogUnavailable(
         'EVENT_STORE_URL leads to another log than before: restart the service if that is meant',
@@ -185,7 +186,11 @@ export class EventStoreDbSessions {
     wire: EventStoreDbWire,
   ): Promise<Identity & { readonly namesEnds: boolean }> {
     const data = JSON.stringify({
-      ledger: { id: randomUUID(), owner: this.options.owner } satisfies Identity,
+      ledger: {
+        id: randomUUID(),
+        owner: this.options.owner,
+        baseline: BASELINE,
+      } satisfies Identity,
     });
     await wire.append(
       this.stream,
@@ -220,7 +225,11 @@ export class EventStoreDbSessions {
 interface Identity {
   readonly id: string;
   readonly owner: string;
+  /** Undefined: of a development build from before the first release. */
+  readonly baseline: number | undefined;
 }
+
+const BASELINE = 1;
 
 function parseIdentity(data: string): Identity | undefined {
   try {
@@ -228,7 +237,7 @@ function parseIdentity(data: string): Identity | undefined {
     return typeof ledger?.id === 'string' &&
       /^[0-9a-f-]{36}$/.test(ledger.id) &&
       typeof ledger.owner === 'string'
-      ? { id: ledger.id, owner: ledger.owner }
+      ? { id: ledger.id, owner: ledger.owner, baseline: ledger.baseline }
       : undefined;
   } catch {
     return undefined;

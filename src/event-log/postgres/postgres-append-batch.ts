@@ -38,11 +38,11 @@ export type SingleRow = readonly [answer: string | null];
 const ARGUMENTS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
 const APPEND_BATCH = {
   name: 'ledger-append-batch',
-  text: `select * from ledger.append_batch_at${ARGUMENTS}`,
+  text: `select * from ledger.append_batch${ARGUMENTS}`,
 };
 const APPEND_DISTINCT = {
   name: 'ledger-append-distinct',
-  text: `select * from ledger.append_distinct_at${ARGUMENTS}`,
+  text: `select * from ledger.append_distinct${ARGUMENTS}`,
 };
 /** Replaces an end that was not passed. */
 const NO_END = '00000000-0000-0000-0000-000000000000';
@@ -65,7 +65,7 @@ export interface RecordingTime {
 
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
-const APPEND_ONE = 'select ledger.append_one_at($1, $2, $3, $4, $5, $6, $7, $8, $9)';
+const APPEND_ONE = 'select ledger.append_one($1, $2, $3, $4, $5, $6, $7, $8, $9)';
 
 /**
  * For a batch of one append of one event, the usual one without load: no arrays, half the time.
@@ -100,8 +100,7 @@ export interface BatchCall {
 }
 
 /**
- * The one call that stores a batch: ledger.append_batch documents its arguments
- * (migrations/0001_create_event_log.ts), and migration 0094 the last three.
+ * The one call that stores a batch: migrations/0001_baseline.ts documents its arguments.
  */
 export function batchCall(appends: readonly BatchedAppend[], time: RecordingTime): BatchCall {
   const places = lockOrder(appends);

@@ -59,7 +59,7 @@ interface PostgresEventLogParts {
 
 /**
  * The event log on Postgres. Positions are counted by one row that every append updates last
- * (migrations/0001_create_event_log.ts says why that keeps readers from gaps and late arrivals);
+ * (migrations/0001_baseline.ts says why that keeps readers from gaps and late arrivals);
  * group commits win back the cost of that row. One writing connection and, while the log is
  * followed, one listening connection; reads use a pool.
  */

@@ -96,7 +96,7 @@ export class ExportJobs {
   }
 
   private async carryOut(item: ClaimedWork, signal: AbortSignal): Promise<WorkOutcome> {
-    const { exports, pool, presence } = this.parts;
+    const { exports, pool } = this.parts;
     const row = await findExportFile(pool, item.id);
     if (row === undefined) return DONE;
     const state = await exports.stateOf(row);
@@ -108,7 +108,6 @@ export class ExportJobs {
     if (row.state === 'WRITTEN') return this.complete(row);
     const claimed = await beginAttempt(pool, row, {
       attempt: newFileKeyId(),
-      owner: presence.id,
       expiresAt: state.expiresAt,
       destroyKey: (attempt) => exports.destroyKey(attempt),
     });

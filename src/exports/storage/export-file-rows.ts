@@ -94,8 +94,6 @@ export async function putWaiting(
 /** What a claim makes of a row. */
 export interface NewAttempt {
   readonly attempt: string;
-  /** The process: for releases before the work queue. */
-  readonly owner: number;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
   /** Called for the attempt that the export had before, which is over. */
@@ -109,12 +107,12 @@ export interface NewAttempt {
 export async function beginAttempt(
   pool: Pool,
   { exportId, scope }: ExportName,
-  { attempt, owner, expiresAt, destroyKey }: NewAttempt,
+  { attempt, expiresAt, destroyKey }: NewAttempt,
 ): Promise<ClaimedExport | undefined> {
   const before = await fetchRow(
     pool,
     sql<{ attempt: string | null }>`
-      update ledger.export_files set state = 'WAITING', owner = null
+      update ledger.export_files set state = 'WAITING'
       where export_id = ${exportId} and state in ('WAITING', 'RUNNING') returning attempt`,
   );
   if (before === undefined) return undefined;
@@ -126,7 +124,7 @@ export async function beginAttempt(
     const begun = await run(
       pool,
       sql`
-        update ledger.export_files set state = 'RUNNING', owner = ${owner}, attempt = ${attempt},
+        update ledger.export_files set state = 'RUNNING', attempt = ${attempt},
           rows_done = null, rows_total = null, stored_bytes = 0, file = null, erased = '{}',
           expires_at = ${new Date(expiresAt)}
         where export_id = ${exportId} and state = 'WAITING'
@@ -246,7 +244,7 @@ export async function storeAttempt(pool: Pool, attempt: string): Promise<boolean
     pool,
     tables
       .updateTable('ledger.export_files')
-      .set({ state: 'STORED', owner: null })
+      .set({ state: 'STORED' })
       .where('attempt', '=', attempt)
       .where('state', '=', 'WRITTEN'),
   );
@@ -259,7 +257,7 @@ export async function releaseAttempt(pool: Pool, attempt: string): Promise<void>
     pool,
     tables
       .updateTable('ledger.export_files')
-      .set({ state: 'WAITING', owner: null, file: null, rows_done: null, rows_total: null })
+      .set({ state: 'WAITING', file: null, rows_done: null, rows_total: null })
       .where('attempt', '=', attempt)
       .where('state', 'in', ['RUNNING', 'WRITTEN', 'STORED']),
   );
@@ -285,7 +283,7 @@ export async function takeAway(
     pool,
     tables
       .updateTable('ledger.export_files')
-      .set({ state: 'GONE', owner: null })
+      .set({ state: 'GONE' })
       .where('export_id', '=', exportId)
       .returning('attempt'),
   );

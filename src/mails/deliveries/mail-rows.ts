@@ -188,20 +188,6 @@ export async function recordOutcome(
   return false;
 }
 
-/** Mails without an item: of a release before, of which no process sends them. */
-export async function queueMails(pool: Pool): Promise<void> {
-  await run(
-    pool,
-    sql`
-      insert into ledger.work_items (kind, id, tenant, due_at, waiting_since)
-      select ${MAILS}, id::text, tenant, next_attempt_at, next_attempt_at
-      from ledger.mail_deliveries m
-      where (state = 'PENDING' or (state = 'SENDING' and leased_until < now())) and not exists (
-        select from ledger.work_items where kind = ${MAILS} and id = m.id::text)
-      on conflict do nothing`,
-  );
-}
-
 /** Deletes what ended before. @returns how many. */
 export async function purgeMails(pool: Pool, before: Date, limit: number): Promise<number> {
   return run(

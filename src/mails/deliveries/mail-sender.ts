@@ -25,7 +25,6 @@ import {
   LEASE_MS,
   MAILS,
   purgeMails,
-  queueMails,
   recordOutcome,
   type OpenMail,
   type Outcome,
@@ -69,10 +68,7 @@ export class MailSender {
       store: workStore(pool),
       presence,
       describe: describeFailure,
-      sideWork: [
-        { work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS },
-        { work: () => queueMails(pool).then(() => 0), everyMs: PURGE_EVERY_MS },
-      ],
+      sideWork: [{ work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS }],
       kind: {
         name: MAILS,
         atOnce: AT_ONCE,

@@ -128,5 +128,5 @@ async function makeLive(client: PoolClient, own: readonly GenerationRecord[]): P
   );
   await run(client, followed.set({ state: 'live' }).where(isOwn));
   // They have caught up; what was said was said of the retired ones.
-  await run(client, tables.updateTable('ledger.followed_log').set({ rebuilt: true, shown: true }));
+  await run(client, tables.updateTable('ledger.followed_log').set({ rebuilt: true }));
 }

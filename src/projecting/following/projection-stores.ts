@@ -20,7 +20,7 @@ export function postgresProjectionStores(pool: Pool, projectors: readonly Projec
   // Processes of a release with other tables follow other generations, under other locks.
   const lockNames = async (): Promise<ReadonlyMap<string, string>> => {
     await ensureGenerations();
-    return leaderLocksOf(pool, projectors);
+    return leaderLocksOf(projectors);
   };
   return {
     locks: new AdvisoryLocks(pool, { lockNames }) as Locks,

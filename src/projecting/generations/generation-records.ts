@@ -196,7 +196,7 @@ export async function parkedEvents(
   projection: string,
   generation: number,
 ): Promise<ParkedEvent[]> {
-  const rows = await fetchRows(
+  return fetchRows(
     db,
     tables
       .selectFrom('ledger.parked_streams')
@@ -204,7 +204,6 @@ export async function parkedEvents(
       .where((eb) => eb.and({ projection, generation }))
       .orderBy('stream'),
   );
-  return rows.map((row) => ({ ...row, revision: row.revision ?? 0n }));
 }
 
 /** Records parked streams, within the caller's transaction. Raw SQL: one statement for all. */

@@ -108,9 +108,6 @@ export async function ensureOwnGenerations(
         renewed.push(projector.name);
       }
     }
-    // Releases before `complete` go by this.
-    if (renewed.length > 0)
-      await run(client, tables.updateTable('ledger.followed_log').set({ rebuilt: false }));
     return { beside, renewed };
   });
 }
@@ -263,41 +260,16 @@ export async function createGeneration(
   }
   const key = { projection: projector.name, generation };
   const definition = definitionOf(projector);
-  const lock_name = await lockNameFor(client, projector.name, definition);
-  await run(client, tables.insertInto(TABLE).values({ ...key, state, definition, lock_name }));
+  await run(client, tables.insertInto(TABLE).values({ ...key, state, definition }));
   await run(client, tables.insertInto('ledger.projection_checkpoints').values(key));
 }
 
 /**
- * Generations with the same tables share a lock, so that processes of releases with these tables
- * share a leader. Null: the name of the projection.
+ * The locks of the leaders of what the release with these tables follows, by projection: releases
+ * with the same tables share a generation, and its leader.
  */
-async function lockNameFor(
-  client: PoolClient,
-  projection: string,
-  definition: string,
-): Promise<string | null> {
-  const known = await fetchRows(
-    client,
-    tables
-      .selectFrom(TABLE)
-      .select(['definition', 'lock_name'])
-      .where('projection', '=', projection)
-      .orderBy('generation', 'desc'),
-  );
-  const same = known.find((each) => each.definition === definition);
-  if (same) return same.lock_name;
-  return known.length === 0 ? null : `${projection} ${definition}`;
-}
-
-/** The locks of the leaders of what the release with these tables follows, by projection. */
-export async function leaderLocksOf(
-  db: Pool | PoolClient,
-  readModels: readonly ReadModel[],
-): Promise<ReadonlyMap<string, string>> {
-  const rows = await fetchRows(db, ownGenerations(readModels).select('g.lock_name'));
-  return new Map(rows.map(({ projection, lock_name }) => [projection, lock_name ?? projection]));
-}
+export const leaderLocksOf = (readModels: readonly ReadModel[]): ReadonlyMap<string, string> =>
+  new Map(readModels.map((model) => [model.name, `${model.name} ${definitionOf(model)}`]));
 
 function tableStatement(schema: string, table: ReadModelTable): string {
   const columns = Object.entries(table.columns).map(([name, type]) => `${quoted(name)} ${type}`);

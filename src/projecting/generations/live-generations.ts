@@ -13,7 +13,6 @@ const WHAT_IS_SHOWN = compiledOnce('projection_generations.shown', (given: Given
   FOLLOWED.where(isFollowedWith(given)).select((eb) => [
     'g.complete',
     eb.selectFrom('ledger.followed_log').select('rebuilt').as('rebuilt'),
-    eb.selectFrom('ledger.followed_log').select('shown').as('shown'),
   ]),
 );
 
@@ -44,13 +43,13 @@ export async function followedGenerations(
   readModels: readonly ReadModel[],
 ): Promise<FollowedGenerations> {
   const rows = await fetchRows(db, WHAT_IS_SHOWN(namedTablesOf(readModels)));
-  // What the followed log says is about the confirmed release's.
+  // `rebuilt` is about the confirmed release's.
   const areLive = rows.every(({ state }) => state === 'live');
   return {
     live: new Map(rows.map(({ projection, generation }) => [projection, generation])),
     // Without a followed log nothing is rebuilt.
     complete: !areLive || rows.every(({ rebuilt }) => rebuilt ?? true),
-    shown: rows.every(({ complete, shown }) => complete && (!areLive || (shown ?? true))),
+    shown: rows.every(({ complete }) => complete),
   };
 }
 

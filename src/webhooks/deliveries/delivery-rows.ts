@@ -1,4 +1,4 @@
-import { sql, type NotNull } from 'kysely';
+import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
@@ -339,7 +339,6 @@ export async function unreadEvents(
     tables
       .selectFrom('ledger.parked_reactions')
       .select(['event_id as eventId', 'stream', 'revision', 'position', 'reason'])
-      .$narrowType<{ revision: NotNull }>()
       .where('policy', '=', WEBHOOKS_HANDLER)
       .orderBy('ledger.parked_reactions.id')
       .limit(limit),

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Pool } from 'pg';
 import { compiledOnce, epochMs, fetchRows, run, type Given } from '../../postgres/statements.js';
 import { laneName } from '../../work-queue/work-items.js';
-import { laneOf, WEBHOOKS, type EndpointName, type NewDelivery } from './delivery-rows.js';
+import { laneOf, type EndpointName, type NewDelivery } from './delivery-rows.js';
 import { FAILING_FROM, type Retried } from './retry-times.js';
 
 /** Deliveries that this process has claimed, and the endpoints that they wait for. */
@@ -97,21 +97,6 @@ const LANES = compiledOnce(
     where state = 'ACTIVE'
       and (pause_until > now() or failures >= ${FAILING_FROM} or last_success is null)`,
 );
-
-/** Deliveries without an item: of a release before, of which no process sends them. */
-export async function queueDeliveries(pool: Pool): Promise<void> {
-  await run(
-    pool,
-    sql`
-      insert into ledger.work_items (kind, id, tenant, lane, due_at, waiting_since)
-      select ${WEBHOOKS}, id::text, tenant, mode || ' ' || endpoint_id, next_attempt_at,
-        next_attempt_at
-      from ledger.webhook_deliveries d
-      where state = 'PENDING' and not exists (
-        select from ledger.work_items where kind = ${WEBHOOKS} and id = d.id::text)
-      on conflict do nothing`,
-  );
-}
 
 /**
  * Deletes ended deliveries of before, and those of endpoints that are gone; so many at most.

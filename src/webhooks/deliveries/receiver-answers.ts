@@ -31,15 +31,15 @@ export class ReceiverAnswers {
   }
 
   /**
-   * @param people as it was sealed; null: they are not known, so that nothing may be shown.
+   * @param people as it was sealed.
    * @returns null: one of them was forgotten. @throws when keys cannot be read.
    */
   async open(
     sealed: Buffer,
     deliveryId: string,
-    people: readonly SubjectId[] | null,
+    people: readonly SubjectId[],
   ): Promise<Buffer | null> {
-    const keys = people && (await this.keysOf(people));
+    const keys = await this.keysOf(people);
     if (keys === null) return null;
     const context = contextOf(deliveryId);
     const opened = await this.sealer.open(sealed, context);

@@ -68,10 +68,7 @@ export function findDelivery(
   return fetchRow(pool, deliveriesOf(scope).select(COLUMNS).where('id', '=', id));
 }
 
-/**
- * Oldest first. `beginning` is encrypted; `people` are whom the delivery named, null: of an earlier
- * release.
- */
+/** Oldest first. `beginning` is encrypted; the delivery named `people`. */
 export function attemptsOf(pool: Pool, deliveryId: string) {
   return fetchRows(
     pool,

@@ -34,7 +34,6 @@ import {
   dueDeliveries,
   endpointLanes,
   purgeDeliveries,
-  queueDeliveries,
   type DueDelivery,
 } from './due-deliveries.js';
 import {
@@ -138,10 +137,7 @@ export class WebhookSender {
       store: workStore(pool),
       presence,
       describe: describeFailure,
-      sideWork: [
-        { work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS },
-        { work: () => queueDeliveries(pool).then(() => 0), everyMs: PURGE_EVERY_MS },
-      ],
+      sideWork: [{ work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS }],
       kind: {
         name: WEBHOOKS,
         atOnce: AT_ONCE,
