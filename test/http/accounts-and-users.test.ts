@@ -31,12 +31,6 @@ const apply = (code: string, { accountId, id }: Pick<Person, 'accountId' | 'id'>
   api.post(`/open/code${path(code)}/account${path(accountId)}/user${path(id)}`);
 
 describe('accountsync', () => {
-  // Every bad body: `test/http-edge/requests.test.ts`.
-  test('is refused without a body and with a bad one', async () => {
-    for (const body of [undefined, { id: 'a', subscription: { status: 'paid' } }])
-      expectRefusal(await api.post('/accountsync', body), 400, 'BAD_REQUEST', 'RS022');
-  });
-
   test('shows nothing of an unknown account', async () => {
     expectRefusal(await api.get(`/account/${personal()}`), 404, 'ACCOUNT_NOT_FOUND', 'RS041');
     expectRefusal(
@@ -71,24 +65,6 @@ test('white space around an address, a name, a segment or a search is no part of
 });
 
 describe('users', () => {
-  // Every bad member: `test/http-edge/requests.test.ts`.
-  test.each<[string, Json, string | null]>([
-    ['an address without a host', { email: 'ann@' }, 'RS023'],
-    ['a code for an unknown program', { referralCodes: { other: 'Abc' } }, null],
-    [
-      'two codes for the default program',
-      { referralCode: 'Abc', referralCodes: { default: 'Def' } },
-      null,
-    ],
-  ])('are refused with %s', async (_what, change, rsCode) => {
-    const accountId = await account();
-    for (const at of [accountId, personal('nowhere')]) {
-      const refused = await api.post('/user', { id: 'u', accountId: at, ...change });
-      expectRefusal(refused, 400, 'BAD_REQUEST', rsCode);
-    }
-    expect((await api.get(`/account${path(accountId)}/user/u`)).status).toBe(404);
-  });
-
   test('are unknown in a known account and in an unknown one', async () => {
     const { accountId } = await user();
     for (const inAccount of [accountId, personal()]) {
@@ -167,13 +143,6 @@ describe('codes', () => {
     const created = await api.post(open, { cookies: cookies(both) });
     expect(created.body['referredByCodes']).toStrictEqual([owner.code]);
   });
-
-  test.each(['', '?referralCode=', '?referralCode=a&referralCode=b'])(
-    'are required by GET /user%s',
-    async (parameters) => {
-      expectRefusal(await api.get(`/user${parameters}`), 400, 'BAD_REQUEST');
-    },
-  );
 });
 
 describe('tenants and modes', () => {

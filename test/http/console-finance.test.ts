@@ -138,16 +138,6 @@ describe('finance', () => {
     expect((await get('flo', '/console/runs')).text).not.toContain(path);
   });
 
-  test('a reconciliation finds what a file of balances says otherwise', async () => {
-    const { accountId } = await rewarded(700);
-    const balances = `account,unit,balance\n${accountId},CENTS,650\n`;
-    const started = await post('fay', ofTenant('/reconcile'), {}, { balances });
-    const page = await ended('fay', started.location ?? '');
-    expect(figures(page, 'ok')).toEqual(['false']);
-    expect(figures(page, 'difference.ledger')).toContain('700');
-    expect(figures(page, 'difference.against')).toContain('650');
-  });
-
   test('a correction is proposed by one and appended by another, once', async () => {
     const { accountId, userId } = await rewarded(1_000);
     const fields = { account: accountId, user: userId, unit: 'CENTS', amount: '-300', reason: 'x' };

@@ -248,36 +248,3 @@ test('The first piece of a download leaves one row for an export and key; an ans
   // The hour may have ended between both pieces.
   expect((await rows()).length).toBeLessThanOrEqual(2);
 });
-
-describe('the people in a file', () => {
-  test('whoever is forgotten ends the files with them, and no others', async () => {
-    const empty = await completed({ type: 'USER' });
-    const ann = await user(tenant.live, 'ann');
-    const bob = await user(tenant.live, 'bob');
-    const both = await completed({ type: 'USER' });
-    const rewards = await completed({ type: 'REWARD' });
-    // Of this file alone: others of the worker may be written at any time.
-    const left = async (attempt: unknown) =>
-      inDatabase(async (pool) => {
-        const { rows } = await pool.query<{ attempt: string }>(
-          `select attempt from ledger.export_files where export_id = $1
-           union all select attempt from ledger.export_chunks where attempt = $2`,
-          [both.id, attempt],
-        );
-        return rows;
-      });
-    const [stored] = await left(null);
-    expect((await left(stored?.attempt)).length).toBeGreaterThan(1);
-    expect((await tenant.live.call('DELETE', `/open/account/${ann}/user/${ann}`)).status).toBe(204);
-    expect((await show(both.id)).status).toBe('EXPIRED');
-    expect((await download(both.id)).status).toBe(410);
-    for (const { id } of [empty, rewards]) {
-      expect((await show(id)).status).toBe('COMPLETED');
-      expect((await download(id)).status).toBe(200);
-    }
-    const later = await completed({ type: 'USER' });
-    const text = (await download(later.id)).bytes.toString();
-    expect([text.includes(bob), text.includes(ann)]).toEqual([true, false]);
-    expect(await left(stored?.attempt)).toEqual([]);
-  });
-});

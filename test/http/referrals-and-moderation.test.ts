@@ -2,7 +2,6 @@ import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { path, query, type ApiClient, type Json } from '../support/api-client.js';
 import { aPerson, PAID, type Person } from '../support/people.js';
 import {
-  errorBody,
   useSharedService,
   type TestTenant,
   expectRefusal,
@@ -66,12 +65,6 @@ class Scene {
       actions: actions.map(([referralId, action]) => ({ referralId, action })),
     });
   }
-
-  async rewards({ accountId }: Person): Promise<(Json & { readonly id: string })[]> {
-    return (
-      await this.api.get<(Json & { readonly id: string })[]>(`/reward${query({ accountId })}`)
-    ).body;
-  }
 }
 
 const tenantWith = (program?: Json): Promise<TestTenant> =>
@@ -128,73 +121,18 @@ test('a list of referrals is filtered and in pages', async () => {
     expectRefusal(await scene.api.get(`/referrals/${id}`), 404, 'REFERRAL_NOT_FOUND');
 });
 
-test('a list of users is searched, newest first, and in pages', async () => {
+test('a moderation is answered as done when the log becomes unreachable right after it', async () => {
   const scene = new Scene((await tenantWith()).live);
-  const ann = await scene.person({ firstName: 'Ann', lastName: 'Lee' });
-  await scene.person();
-  const zoe = await scene.person({ firstName: 'Zoe', lastName: 'Lee' });
-  const find = async (parameters: string) => {
-    const { body } = await scene.api.get<{ users: Json[] }>(`/users${parameters}`);
-    return { ...body, users: body.users.map(({ id }) => id) };
-  };
-  expect(await find('?query=LEE')).toStrictEqual({
-    count: 2,
-    totalCount: 2,
-    users: [zoe.id, ann.id],
-  });
-  expect(await find('?limit=1&offset=2')).toStrictEqual({
-    count: 1,
-    totalCount: 3,
-    users: [ann.id],
-  });
-  expectRefusal(await scene.api.get('/users?query=%00'), 400, 'BAD_REQUEST');
-});
-
-describe('moderation', () => {
-  let scene: Scene;
-  beforeAll(async () => {
-    scene = new Scene((await tenantWith()).live);
-  });
-
-  /** A referral that is converted: both sides have their reward. */
-  async function converted() {
-    const referrer = await scene.person();
-    const friend = await scene.friendOf(referrer);
-    await scene.subscribe(friend, PAID);
-    return { referrer, friend, id: friend.referralId };
+  const referrer = await scene.person();
+  const friend = await scene.friendOf(referrer);
+  const { log } = running.service.service.core;
+  const head = jest.spyOn(log, 'head').mockRejectedValue(new EventLogUnavailable('away'));
+  try {
+    expectAnswer(await scene.moderate([friend.referralId, 'DENIED']), 200, {});
+  } finally {
+    head.mockRestore();
   }
-
-  test('is all or nothing, with one reason a line that begins with the id', async () => {
-    const one = await converted();
-    const spent = await converted();
-    const [reward] = await scene.rewards(spent.referrer);
-    await scene.api.post(`/credit/${reward!.id}/redeem`, { amount: 1, unit: 'CENTS' });
-    const before = await scene.referral(one.id);
-    for (const impossible of [spent.id, 'nobody'])
-      expectAnswer(await scene.moderate([one.id, 'DENIED'], [impossible, 'DENIED']), 400, {
-        ...errorBody(400, 'MODERATION_NOT_POSSIBLE'),
-        validationErrors: [expect.stringMatching(`^${impossible}`)],
-      });
-    expect(await scene.referral(one.id)).toStrictEqual(before);
-    // Nothing stays held.
-    const [free] = await scene.rewards(one.referrer);
-    expect(
-      (await scene.api.post(`/credit/${free!.id}/redeem`, { amount: 1, unit: 'CENTS' })).status,
-    ).toBe(200);
-  });
-
-  test('is answered as done when the log becomes unreachable right after it', async () => {
-    const referrer = await scene.person();
-    const friend = await scene.friendOf(referrer);
-    const { log } = running.service.service.core;
-    const head = jest.spyOn(log, 'head').mockRejectedValue(new EventLogUnavailable('away'));
-    try {
-      expectAnswer(await scene.moderate([friend.referralId, 'DENIED']), 200, {});
-    } finally {
-      head.mockRestore();
-    }
-    expect(await scene.referral(friend.referralId)).toMatchObject({
-      referredModerationStatus: 'DENIED',
-    });
+  expect(await scene.referral(friend.referralId)).toMatchObject({
+    referredModerationStatus: 'DENIED',
   });
 });

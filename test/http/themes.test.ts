@@ -6,7 +6,6 @@ import { THEME_BYTES_MAX } from '../../src/domain/theme/theme.decider.js';
 import { themeRefused } from '../../src/http/themes/theme-refused.js';
 import type { ApiClient, Json } from '../support/api-client.js';
 import {
-  errorBody,
   outcome,
   useSharedService,
   type TestTenant,
@@ -100,35 +99,6 @@ test.each(['fra', 'fr-CA', 'en_US%2F..'])('%s is no locale', async (locale) => {
       'BAD_REQUEST',
       'RS039',
     );
-});
-
-test('a document with faults is refused with a line for each, and nothing changes', async () => {
-  await put(DEFAULT, WHOLE);
-  await put(of('fr'), WHOLE);
-  const faulty = {
-    jsOptions: {},
-    widget: { CONVERSION_WIDGET: { cta: { content: { buttonColor: 'red' } } } },
-    email: { WELCOME: { configuration: { subject: 'a\r\nBcc: b' } } },
-    page: { text: '{{constructor}}', siteUrl: 'javascript:alert(1)' },
-  };
-  const lines = [
-    '/widget/CONVERSION_WIDGET/cta/content/buttonColor is none: A colour: #rgb or #rrggbb',
-    '/email/WELCOME/configuration/subject must be one line',
-    '/page/text not allowed in a path: constructor (line 1)',
-    '/page/siteUrl must be an absolute http(s) address',
-  ];
-  for (const method of ['PUT', 'PATCH'])
-    expectAnswer(await api.call(method, of('fr'), faulty), 400, {
-      ...errorBody(400, 'VALIDATION_FAILED'),
-      validationErrors: lines,
-    });
-  // Wanted are the three members; a patch has not to name them.
-  expect((await api.put(DEFAULT, { widget: {} })).body['validationErrors']).toEqual([
-    '/ lacks jsOptions',
-    '/ lacks email',
-  ]);
-  expect(await get()).toEqual(WHOLE);
-  expect(await get(of('fr'))).toEqual(WHOLE);
 });
 
 test('256 KiB are the limit, of a document and of what a patch makes of one', async () => {

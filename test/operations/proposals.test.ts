@@ -234,17 +234,6 @@ test('a proposal that another operator rejects, or its proposer withdraws, has e
   expect(await closingOf(ledger)).toBe(707);
 });
 
-test('of a rejection and an approval at the same time one counts', async () => {
-  const ledger = await ledgerWithCredit();
-  const id = await proposedId(ledger, 5);
-  const answers = await Promise.all([
-    approve(ledger, id, 'gil'),
-    end(ledger, id, 'rejection', 'hal'),
-    end(ledger, id, 'withdrawal', 'fay'),
-  ]);
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
-});
-
 test('the command line takes the beginning of an id, from 8 characters on', async () => {
   const ledger = await ledgerWithCredit();
   const [id] = [await proposedId(ledger, 5), await proposedId(ledger, 6)];

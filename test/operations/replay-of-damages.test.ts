@@ -133,7 +133,6 @@ interface TableOfModel {
 const TABLES: readonly TableOfModel[] = accountProjectors.flatMap(({ name, tables }) =>
   tables.map((table) => ({ readModel: name, table })),
 );
-const NAMED = TABLES.map(({ readModel, table }) => [`${readModel}: ${table.name}`, table] as const);
 
 /** Says in which tenant and mode a row is. */
 const isOfScope = (column: string): boolean => column === 'tenant' || column === 'mode';
@@ -257,12 +256,6 @@ const rowsOf = (damages: readonly Damage[]): string[] =>
 
 const contents = ({ columns, primaryKey }: ReadModelTable): string[] =>
   Object.keys(columns).filter((column) => !primaryKey.includes(column));
-
-test.each(NAMED)('%s has a row that can be damaged', async (_, table) => {
-  const of = TABLES.find((each) => each.table === table);
-  if (!of) throw new Error('a table of no read model');
-  expect((await someRow(await placeOf(of))).row).toMatchObject(SCOPE);
-});
 
 test.each([
   ['several accounts at a time', {}],

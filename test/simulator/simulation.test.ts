@@ -11,10 +11,7 @@ import { newSeed } from '../support/new-seed.js';
 
 const COMMANDS = 300;
 
-/** Those of payments are for long runs. */
-const scenarios = Object.keys(SCENARIOS).filter((name) => !name.startsWith('payments'));
-
-it.each(scenarios as Scenario[])(
+it.each(Object.keys(SCENARIOS) as Scenario[])(
   'every promise holds in the scenario %s',
   async (scenario) => {
     const { failing } = await simulate({ seed: 2_026, commands: COMMANDS, scenario });
