@@ -249,24 +249,6 @@ export function eventLogContract(
         expect(await collect(log.readStream('s'))).toHaveLength(3);
       });
 
-      it('does not let a conflict disturb its neighbours', async () => {
-        await log.append('taken', 'no-stream', [event()]);
-        const results = await Promise.all(
-          Array.from({ length: 60 }, (_, n) =>
-            n % 3 === 0
-              ? log.append('taken', 'no-stream', [event(), event()])
-              : log.append(`free${n}`, 'no-stream', [event(), event()]),
-          ),
-        );
-        results.forEach((result, n) => {
-          if (n % 3 === 0) expect(result).toEqual(conflict('no-stream', 0n));
-          else expect(result).toMatchObject({ kind: 'appended', revision: 1n });
-        });
-        const all = await log.readAll(undefined, 1_000);
-        expect(all).toHaveLength(1 + 40 * 2);
-        expectWhole(subject, all);
-      });
-
       it('keeps a stream in order when its appends arrive at the same time', async () => {
         const results = await Promise.all(
           [0, 1, 2, 3].map((revision) => log.append('s', at(revision), [event()])),
@@ -279,16 +261,6 @@ export function eventLogContract(
     });
 
     describe('the same append again', () => {
-      it('gets the first answer, on a new stream and at a revision', async () => {
-        const opening = [event(), event()];
-        const more = [event(), event(), event()];
-        const first = stored(await log.append('s', 'no-stream', opening));
-        expect(await log.append('s', 'no-stream', opening)).toEqual(first);
-        const second = stored(await log.append('s', 1n, more));
-        expect(await log.append('s', 1n, more)).toEqual(second);
-        expect(await log.readAll(undefined, 10)).toHaveLength(5);
-      });
-
       it('gets the first answer also after other writes', async () => {
         const opening = [event()];
         const more = [event(), event()];

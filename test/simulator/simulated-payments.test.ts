@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import type { Line } from '../../simulator/connection.js';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import {
   SimulatedPaymentTable,
@@ -9,22 +8,9 @@ import { WorkTable } from '../../simulator/simulated-work.js';
 import { providerRows } from '../../src/payments/incoming/payment-rows.js';
 import { useDatabase } from '../support/database.js';
 import { newSeed } from '../support/new-seed.js';
+import { alike, inOrder, line, MINUTE, SCOPES } from './support/alike.js';
 
 /** The same calls in a random order, on the tables of payments and on the simulated ones. */
-
-const STEPS = 150;
-const MINUTE = 60_000;
-const SCOPES = [
-  { tenant: 'acme', mode: 'live' },
-  { tenant: 'acme', mode: 'test' },
-  { tenant: 'zeta', mode: 'live' },
-] as const;
-
-/** Takes effect and answers at once. */
-const line: Line = {
-  read: async (_kind, _away, question) => question(),
-  write: async (_kind, _away, change) => change(),
-};
 
 let pool: pg.Pool;
 let random: SeededRandom;
@@ -34,19 +20,6 @@ beforeEach(() => {
   random = new SeededRandom(newSeed('simulated payments'));
   now = Date.now();
 });
-
-/** Makes random steps, and names the seed and the step at which both sides differ. */
-async function alike(step: () => Promise<readonly [string, real: unknown, simulated: unknown]>) {
-  for (let n = 0; n < STEPS; n++) {
-    now = Math.max(Date.now(), now + 1);
-    const [name, real, simulated] = await step();
-    const at = { seed: random.seed, step: n, name };
-    expect({ ...at, is: simulated }).toEqual({ ...at, is: real });
-  }
-}
-
-const inOrder = <T>(rows: Iterable<T>): readonly T[] =>
-  [...rows].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 
 it('what is known of providers, and events that wait for an account', async () => {
   const table = new SimulatedPaymentTable(
@@ -78,7 +51,8 @@ it('what is known of providers, and events that wait for an account', async () =
       })),
     );
   const subjects = Array.from({ length: 3 }, () => random.uuid());
-  await alike(async () => {
+  await alike(random, async () => {
+    now = Math.max(Date.now(), now + 1);
     const scope = random.oneOf(SCOPES);
     const [subject, at] = [random.oneOf(subjects), now - random.below(1_000) * MINUTE];
     const stream = `stream of ${subject}`;

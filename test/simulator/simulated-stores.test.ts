@@ -18,7 +18,6 @@ import {
   SimulatedWebhookTable,
 } from '../../simulator/simulated-webhooks.js';
 import { Owner } from '../../simulator/virtual-world.js';
-import type { LogLine } from '../../simulator/connection.js';
 import { sealsIn, type SealStore } from '../../src/chain/chain-seals.js';
 import { ChainSigner } from '../../src/chain/chain-signer.js';
 import { sealLog } from '../../src/chain/log-seal.js';
@@ -58,22 +57,11 @@ import {
 } from '../../src/webhooks/deliveries/announcements-store.js';
 import { useDatabase } from '../support/database.js';
 import { newSeed } from '../support/new-seed.js';
+import { alike, inOrder, line } from './support/alike.js';
 
-/**
- * The simulator proves something only as far as its stores behave as the real ones: the same calls
- * in a random order, made on both, are answered alike.
- */
+/** The stores of one process each, on a database and simulated. */
 
 const DAY_MS = 86_400_000;
-const STEPS = 150;
-
-/** Takes effect and answers at once. */
-const line: LogLine = {
-  read: async (_kind, _away, question) => question(),
-  write: async (_kind, _away, change) => change(),
-  notify: (_to, message) => message(),
-  isBroken: () => false,
-};
 
 let pool: pg.Pool;
 let random: SeededRandom;
@@ -88,18 +76,6 @@ const ended = (call: Promise<unknown>): Promise<unknown> =>
     (value) => ({ value: value ?? null }),
     (error: unknown) => ({ error: (error as Error).name }),
   );
-
-/** Runs random steps, and names the seed and the step at which the answers differ. */
-async function alike(
-  step: () => Promise<readonly [name: string, real: unknown, simulated: unknown]>,
-  steps = STEPS,
-) {
-  for (let n = 0; n < steps; n++) {
-    const [name, real, simulated] = await step();
-    const at = { seed: random.seed, step: n, name };
-    expect({ ...at, answer: simulated }).toEqual({ ...at, answer: real });
-  }
-}
 
 it('claims and kept answers, of two processes', async () => {
   const presences = [new ProcessPresence(pool), new ProcessPresence(pool)];
@@ -131,7 +107,7 @@ it('claims and kept answers, of two processes', async () => {
     };
   type Request = Parameters<AnswerRows['find']>[0];
   let steps = 0;
-  await alike(async () => {
+  await alike(random, async () => {
     steps += 1;
     const { real, simulated } = random.oneOf(processes);
     const key = random.oneOf(['a', 'b', 'c']);
@@ -168,7 +144,7 @@ it('the checkpoint of the policies', async () => {
     const checkpoint = await checkpoints.load();
     return checkpoint && { ...checkpoint, movedAt: undefined };
   };
-  await alike(async () => {
+  await alike(random, async () => {
     const { reached, witness } = point();
     if (random.onceIn(6)) {
       const trail = random.onceIn(2) ? [] : [point()];
@@ -222,7 +198,7 @@ it('parked reactions', async () => {
   const shown = ({ id: _, since: __, ...row }: ParkedReaction) => row;
   const answers = (ask: (rows: ParkedReactions) => Promise<unknown>) => Promise.all(both.map(ask));
   const name = (row: ParkedReaction): string => `${row.policy} ${row.eventId}`;
-  await alike(async () => {
+  await alike(random, async () => {
     const stream = random.oneOf(streams);
     const which = random.below(5);
     const to = parkedAt(stream);
@@ -337,26 +313,24 @@ it('rows of read models, with their checkpoint', async () => {
   for (const stores of both) await stores.ensureGenerations();
   const of = (stores: ProjectionStores) => stores.rowsOf(thingsProjector, 1);
   const keys = ['a', 'b', 'c', 'd', 'e'].map((id) => ['acme', id]);
-  const byText = (one: unknown, other: unknown) =>
-    JSON.stringify(one) < JSON.stringify(other) ? -1 : 1;
   const looked = async (stores: ProjectionStores, after: readonly unknown[] | null) => ({
     checkpoint: (await stores.checkpoints([thingsProjector])).map(
       ({ updatedAt: _, ...rest }) => rest,
     ),
-    rows: [...(await of(stores).load(new Map([['things', keys]])))].sort(byText),
+    rows: inOrder(await of(stores).load(new Map([['things', keys]]))),
     one: await of(stores).load(new Map([['things', keys.slice(0, 1)]])),
     of: await of(stores).find(
       { table: 'things', where: { owner: ['ann'], tenant: ['acme'] }, along: ALONG },
       2,
       after,
     ),
-    all: [
-      ...(await of(stores).find({ table: 'things', where: { owner: ['ann', 'bob'] } }, 99, null)),
-    ].sort(byText),
+    all: inOrder(
+      await of(stores).find({ table: 'things', where: { owner: ['ann', 'bob'] } }, 99, null),
+    ),
     parked: [...(await of(stores).parkedStreams())].sort(),
     erasure: await of(stores).unfinishedErasure(),
   });
-  await alike(async () => {
+  await alike(random, async () => {
     const [checkpoint] = await both[1]!.checkpoints([thingsProjector]);
     const { version } = checkpoint!;
     const batch = someBatch(version);
@@ -454,7 +428,7 @@ it('rows of webhooks, with the checkpoint of their follower', async () => {
         state,
       }))
       .sort((one, other) => (one.id < other.id ? -1 : 1));
-  await alike(async () => {
+  await alike(random, async () => {
     const which = random.below(10);
     const page = somePage(ids);
     const version = random.onceIn(6) ? 99n : (table.checkpoint?.version ?? 0n);
@@ -533,20 +507,29 @@ it('seals of the log, with the checkpoint of the sealer', async () => {
       isSealed: await store.isSealed('live.a', table.chains.get('live.a')?.[0]?.ids[0] ?? logId),
     };
   };
-  await alike(async () => {
-    if (random.onceIn(5)) for (const store of both) await store.begin(signer);
-    else {
-      const seals = chains.filter(() => random.onceIn(2)).map(someSeal);
-      const stale = random.onceIn(5) ? 1n : 0n;
-      const { version, ...rest } = table.checkpoint;
-      const position = seals.at(-1)?.position ?? null;
-      const link = { events: rest.events + seals.length, position, eventId: null, digest: hex(32) };
-      const after = sealLog(signer, logId, link);
-      const answers = [];
-      for (const store of both)
-        answers.push(await store.add({ ...rest, version: version + stale }, after, seals));
-      expect(answers).toEqual([stale === 0n, stale === 0n]);
-    }
-    return ['all seals', await looked(both[0]!), await looked(both[1]!)];
-  }, 25);
+  await alike(
+    random,
+    async () => {
+      if (random.onceIn(5)) for (const store of both) await store.begin(signer);
+      else {
+        const seals = chains.filter(() => random.onceIn(2)).map(someSeal);
+        const stale = random.onceIn(5) ? 1n : 0n;
+        const { version, ...rest } = table.checkpoint;
+        const position = seals.at(-1)?.position ?? null;
+        const link = {
+          events: rest.events + seals.length,
+          position,
+          eventId: null,
+          digest: hex(32),
+        };
+        const after = sealLog(signer, logId, link);
+        const answers = [];
+        for (const store of both)
+          answers.push(await store.add({ ...rest, version: version + stale }, after, seals));
+        expect(answers).toEqual([stale === 0n, stale === 0n]);
+      }
+      return ['all seals', await looked(both[0]!), await looked(both[1]!)];
+    },
+    25,
+  );
 });

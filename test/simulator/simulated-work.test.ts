@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import type { Line } from '../../simulator/connection.js';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import { simulatedWork, WorkTable } from '../../simulator/simulated-work.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
@@ -12,24 +11,12 @@ import {
 import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { newSeed } from '../support/new-seed.js';
+import { alike, inOrder, line, MINUTE, SCOPES } from './support/alike.js';
 
 /** The same calls in a random order, on the table of the work queue and on the simulated one. */
 
-const STEPS = 150;
-const MINUTE = 60_000;
 /** Of everything together. No two times of these tests come near each other by it. */
 const SHIFT = 8 * MINUTE;
-const SCOPES = [
-  { tenant: 'acme', mode: 'live' },
-  { tenant: 'acme', mode: 'test' },
-  { tenant: 'zeta', mode: 'live' },
-] as const;
-
-/** Takes effect and answers immediately. */
-const line: Line = {
-  read: async (_kind, _away, question) => question(),
-  write: async (_kind, _away, change) => change(),
-};
 
 let pool: pg.Pool;
 let random: SeededRandom;
@@ -42,19 +29,6 @@ beforeEach(() => {
 });
 
 afterEach(() => Promise.all(presences.map((one) => one.stop())));
-
-/** Makes random steps, and names the seed and the step at which both sides differ. */
-async function alike(step: () => Promise<readonly [string, real: unknown, simulated: unknown]>) {
-  for (let n = 0; n < STEPS; n++) {
-    now = Math.max(Date.now(), now + 1);
-    const [name, real, simulated] = await step();
-    const at = { seed: random.seed, step: n, name };
-    expect({ ...at, is: simulated }).toEqual({ ...at, is: real });
-  }
-}
-
-const inOrder = <T>(rows: Iterable<T>): readonly T[] =>
-  [...rows].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 
 it('work of every kind', async () => {
   presences = [new ProcessPresence(pool), new ProcessPresence(pool)];
@@ -103,7 +77,8 @@ it('work of every kind', async () => {
     now += SHIFT;
     shifted += SHIFT;
   };
-  await alike(async () => {
+  await alike(random, async () => {
+    now = Math.max(Date.now(), now + 1);
     const by = random.below(living);
     const process = presences[by]!.id;
     const kind = random.oneOf(['k', 'l']);
