@@ -63,7 +63,7 @@ interface Build {
 }
 
 /** Rows that several events of a page change are written once. */
-const PAGE = 5_000;
+const PAGE = 1_250;
 
 /**
  * Builds a new generation of each of these beside the live ones, up to their position, and leaves
@@ -135,17 +135,19 @@ async function followTogether(
     for (const { follower } of builds) await follower.track.apply(page);
   };
   let events = 0;
-  // The next page is read and decoded here while Postgres writes this one.
-  let applying = Promise.resolve();
+  // Two pages are read and decoded here while Postgres writes one.
+  let before = Promise.resolve();
+  let applying = before;
   try {
     for await (const read of logPages(log, { after, upTo: until, limit: pageSize })) {
       const page = await decodePage(read, decode);
-      await applying;
+      await before;
       if (signal.aborted) throw new Interrupted();
       if (!page) continue;
       onProgress?.({ phase: 'reading', events: (events += read.length), last: page.last, until });
-      applying = apply(page);
-      // Thrown by the `await` before the next page.
+      before = applying;
+      applying = before.then(() => apply(page));
+      // Thrown by an `await`.
       applying.catch(() => undefined);
     }
   } finally {
