@@ -16,8 +16,11 @@ const tank = (prefix: string): object => ({
   fuelTankCodes: Array.from({ length: 4 }, (_, index) => `${prefix}-${index}`),
 });
 
-/** The event that clients post. */
+/** The events that clients post. */
 export const PURCHASE = 'purchase';
+export const RETURN = 'return';
+
+const refund = { key: RETURN, field: 'order' };
 
 const paid = { currency: 'USD', payTo: 'provider' };
 
@@ -57,13 +60,14 @@ export const PROGRAMS = {
     id: 'default',
     referredReward: credit(300),
     referrerReward: credit(200),
-    conversion: { on: 'EVENT', key: PURCHASE, firstTimeOnly: true },
+    conversion: { on: 'EVENT', key: PURCHASE, firstTimeOnly: true, refund },
     eventRewards: [
-      { key: PURCHASE, to: 'USER', firstTimeOnly: true, reward: credit(50) },
+      { key: PURCHASE, to: 'USER', refund, reward: credit(50, { limit: { perDay: 5 } }) },
       {
         key: PURCHASE,
         to: 'REFERRER',
         minimum: { field: 'total', value: 50 },
+        refund,
         reward: credit(20, { limit: { total: 5 } }),
       },
     ],

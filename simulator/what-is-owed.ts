@@ -1,6 +1,12 @@
 import { eventRewardId } from '../src/command-handling/event-reward-id.js';
 import type { AccountEvent, AccountEventOf, Party } from '../src/domain/account/account.events.js';
-import { REFERRED_RULE, REFERRER_RULE, type GrantTerms } from '../src/domain/program.js';
+import {
+  CONVERSION_RULE,
+  REFERRED_RULE,
+  REFERRER_RULE,
+  type GrantTerms,
+} from '../src/domain/program.js';
+import { idWithin } from '../src/privacy/keyed-names.js';
 import type { Decoded } from '../src/event-log/codec.js';
 
 /** The events of one account. */
@@ -26,6 +32,9 @@ export function unpaid(accounts: ReadonlyMap<string, EventsOfAccount>): string[]
     for (const event of events)
       if (event.type === 'ReferrerRewardEarnedByEvent' && !isEventPaid(event, accounts))
         broken.push(`${event.userEventId}: the referrer was not rewarded for it`);
+    for (const event of events)
+      if (event.type === 'EarningRefunded' && !isTakenBack(event, account.account, accounts))
+        broken.push(`${event.userEventId}: its refund took nothing back`);
   }
   for (const account of accounts.values()) broken.push(...beyondLimits(account, limits));
   return broken;
@@ -74,6 +83,26 @@ function isEventPaid(
       isGone(event, referrer) ||
       ((event.type === 'RewardGranted' || event.type === 'RewardWithheld') &&
         event.rewardId === rewardId),
+  );
+}
+
+/** Whether the reward of a refunded event is cancelled, or stays with a reason. */
+function isTakenBack(
+  { userEventId, programId, rule, referralId, referrer }: AccountEventOf<'EarningRefunded'>,
+  account: string,
+  accounts: ReadonlyMap<string, EventsOfAccount>,
+): boolean {
+  const owner = referrer?.account ?? account;
+  const rewardId =
+    rule === CONVERSION_RULE
+      ? idWithin(owner, `${referralId ?? ''}/referrer`)
+      : eventRewardId(owner, userEventId, programId, rule);
+  const events = eventsOf(accounts.get(owner));
+  const about = events.filter((event) => 'rewardId' in event && event.rewardId === rewardId);
+  return (
+    !about.some(({ type }) => type === 'RewardGranted') ||
+    about.some(({ type }) => type === 'RewardCancelled' || type === 'RewardKept') ||
+    events.some((event) => referrer !== null && isGone(event, referrer))
   );
 }
 

@@ -7,7 +7,7 @@ import {
   type KnownWorld,
   type Wish,
 } from './known-world.js';
-import { PURCHASE } from './programs.js';
+import { PURCHASE, RETURN } from './programs.js';
 import type { AdditionName } from './releases.js';
 import type { SeededRandom } from './seeded-random.js';
 
@@ -167,13 +167,16 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountCommand>>
     userId,
     events: Array.from({ length: 1 + random.below(3) }, () => ({
       id: random.onceIn(3) ? random.oneOf(EVENT_IDS) : undefined,
-      key: random.oneOf([PURCHASE, PURCHASE, 'visit']),
-      fields: { total: random.below(100) },
+      key: random.oneOf([PURCHASE, PURCHASE, RETURN, 'visit']),
+      fields: fieldsOf(random.below(100)),
       dateTriggered: undefined,
     })),
     idempotencyKey: random.onceIn(3) ? random.oneOf(BATCHES) : undefined,
   }),
 };
+
+/** Purchases and returns of few orders meet. */
+const fieldsOf = (total: number) => ({ total, order: total % 5 });
 
 /** Makes up the next wish. @param now epoch milliseconds. */
 export function nextWish(

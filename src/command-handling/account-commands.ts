@@ -6,6 +6,7 @@ import { decide, type AccountCommand } from '../domain/account/account.decider.j
 import type { AccountRef, Scope } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
+import { canonicalJson } from '../foundation/canonical-json.js';
 import { idWithin, type KeyedNames } from '../privacy/keyed-names.js';
 import { asNewCommand } from './as-new-command.js';
 import type { AccountCommandEnvelope, AccountOutcome } from './commands.js';
@@ -149,6 +150,15 @@ export class AccountCommands {
         names.digest('event-batch', scope.tenant, scope.mode, account, userId, idempotencyKey),
       eventRef: (userId, eventId) =>
         names.digest('event-id', scope.tenant, scope.mode, account, userId, eventId).slice(0, 32),
+      valueRef: (person, value) =>
+        names.digest(
+          'event-value',
+          scope.tenant,
+          scope.mode,
+          account,
+          person,
+          canonicalJson(value),
+        ),
     };
   }
 

@@ -76,6 +76,17 @@ export interface EventCondition {
   readonly firstTimeOnly: boolean;
   /** The field must be a number of at least the value. */
   readonly minimum: { readonly field: string; readonly value: number } | null;
+  /** Absent: nothing takes back what it earned. */
+  readonly refund?: EventRefund;
+}
+
+/**
+ * The event that takes back what an earlier one of the user earned: its key, and the field that has
+ * the same value in both.
+ */
+export interface EventRefund {
+  readonly key: string;
+  readonly field: string;
 }
 
 /** The conversion condition of a referral. */
@@ -92,6 +103,8 @@ export interface EventReward extends EventCondition {
 /** The rules for the two sides of a referral, as events name them. */
 export const REFERRED_RULE = 'referredReward';
 export const REFERRER_RULE = 'referrerReward';
+/** The conversion by an event, where an event names the rule by which another one earned. */
+export const CONVERSION_RULE = 'conversion';
 
 export const FRAUD_CRITERIA = ['name', 'email', 'ip', 'rate'] as const;
 export type FraudCriterion = (typeof FRAUD_CRITERIA)[number];

@@ -1,30 +1,25 @@
+import { CONVERSION_RULE, REFERRER_RULE } from '../domain/program.js';
 import type { Policy } from '../reacting/policy.js';
 
 /**
  * Grants the referrer, in its own account, the reward that an event of the referred user has
- * earned. The account grants it once.
+ * earned, and takes it back when a later event refunds it. The account does each once.
  */
 export const grantReferrerRewardEarnedByEvent: Policy = {
   name: 'grant-referrer-reward-earned-by-event',
-  handles: new Set(['ReferrerRewardEarnedByEvent']),
+  handles: new Set(['ReferrerRewardEarnedByEvent', 'EarningRefunded']),
   react: ({ event }) => {
-    if (event.type !== 'ReferrerRewardEarnedByEvent') return [];
-    const { referralId, userEventId, referrer, programId, programVersion, rule, terms, at } = event;
-    const earned = {
-      referralId,
-      userEventId,
-      programId,
-      programVersion,
-      rule,
-      terms,
-      earnedAt: at,
-    };
-    return [
-      {
-        kind: 'command',
-        account: referrer.account,
-        request: { type: 'GrantEventReward', person: referrer.person, ...earned },
-      },
-    ];
+    if (event.type !== 'ReferrerRewardEarnedByEvent' && event.type !== 'EarningRefunded') return [];
+    const { referralId, userEventId, referrer, programId, programVersion, at } = event;
+    if (referrer === null || referralId === null) return [];
+    const { account, person } = referrer;
+    const earned = { referralId, userEventId, person, programId, programVersion };
+    if (event.type === 'EarningRefunded') {
+      const rule = event.rule === CONVERSION_RULE ? REFERRER_RULE : event.rule;
+      return [{ kind: 'command', account, request: { type: 'TakeBackReward', ...earned, rule } }];
+    }
+    const { rule, terms } = event;
+    const request = { type: 'GrantEventReward', ...earned, rule, terms, earnedAt: at } as const;
+    return [{ kind: 'command', account, request }];
   },
 };

@@ -200,6 +200,7 @@ test("an erasure leaves none of the person's events: the next person with the id
     programs: [],
     context: annStands(),
     events: [],
+    valueRef: () => 'value',
   } as const;
   const before = opened(fold([...bobAndCat, did]));
   expect(receiveUserEvents(before, { ...asked, rewardIdOf: () => 'reward' })).toStrictEqual({

@@ -94,6 +94,7 @@ const did = (key: string): CompleteCommand => ({
     { userEventId: 'e', idRef: null, content: { id: 'e', key, fields: {}, dateTriggered: NOW } },
   ],
   rewardIdOf: (event, program, rule) => `${event}/${program}/${rule}`,
+  valueRef: (_, value) => JSON.stringify(value),
 });
 const adjust = (amount: number): CompleteCommand => ({
   type: 'AdjustCredit',
@@ -258,6 +259,14 @@ const WHILE_HELD: {
   ],
   GrantEventReward: [
     waits('of what this account made', { type: 'GrantEventReward', ...earned, rule: 'visit' }),
+  ],
+  TakeBackReward: [
+    waits('of what this account made', {
+      type: 'TakeBackReward',
+      ...earned,
+      rule: 'visit',
+      now: NOW,
+    }),
   ],
   FlagReferral: [
     waits('the referral', { type: 'FlagReferral', referralId: 'referral', now: NOW }),

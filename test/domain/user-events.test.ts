@@ -72,6 +72,7 @@ const receive = (
     content: each,
   })),
   rewardIdOf: (userEventId, _, name) => `${userEventId} ${name}`,
+  valueRef: (_, value) => JSON.stringify(value),
   ...over,
 });
 

@@ -270,6 +270,13 @@ test.each([
   [onEvent({ reward: { ...discount, when: 'STARTED' } }), '/eventRewards/0/reward/when'],
   [onEvent({ to: 'ALL', reward: discount }), '/eventRewards/0/to'],
   [onEvent({}), '/eventRewards/0'],
+  [onEvent({ reward: discount, refund: { key: 'r' } }), '/eventRewards/0/refund'],
+  [onEvent({ reward: discount, refund: { key: 'k', field: 'f' } }), '/eventRewards/0/refund/key'],
+  [
+    { id: 'a', conversion: { on: 'EVENT', key: 'k', refund: { key: 'k', field: 'f' } } },
+    '/conversion/refund/key',
+  ],
+  [{ id: 'a', conversion: { on: 'PAID', refund: { key: 'r', field: 'f' } } }, '/conversion/refund'],
   [{ id: 'a', automaticRedemption: ['FUELTANK'] }, '/automaticRedemption/0'],
   [{ id: 'a', fraud: { ip: 'forbid' } }, '/fraud/ip'],
   [{ id: 'a', fraud: { phone: 'deny' } }, '/fraud/phone'],

@@ -108,6 +108,16 @@ const erased: AccountEvent = {
   account: null,
   suppressed: [],
 };
+const refunded: AccountEvent = {
+  type: 'EarningRefunded',
+  ...frame,
+  userEventId: 'e',
+  person: 'bob',
+  rule: 'conversion',
+  refund: { key: 'refund', field: 'order' },
+  value: personal('bob', 'digest'),
+  refundedBy: 'f',
+};
 const eventReward = eventRewardId('ann-ref', 'e', 'p', 'per-order');
 
 const facts = (...events: readonly AccountEvent[]): Decoded[] =>
@@ -194,6 +204,12 @@ describe('the referred side’s reward', () => {
     expect(missing([earned])).toEqual(ofReferred(0));
     expect(missing([earned, granted('REFERRED')])).toEqual([]);
     expect(missing([earned, withheld('reward', 'r', 'referredReward')])).toEqual([]);
+  });
+
+  it('is not owed by an approval after the refund of the conversion that earned it', () => {
+    const converted = convertedBy({ referredReward: terms, referredStatus: 'PENDING' });
+    expect(missing([started(), converted, moderated({})])).toEqual(ofReferred(2));
+    expect(missing([started(), converted, refunded, moderated({})])).toEqual([]);
   });
 
   it('that waited for an approval is owed from then on', () => {

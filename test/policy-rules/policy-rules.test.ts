@@ -184,6 +184,34 @@ it('the reward of a referrer is granted under the rule of the event that earned 
   });
 });
 
+it.each([
+  ['an event', 'per-order', 'per-order'],
+  ['the conversion', 'conversion', 'referrerReward'],
+])('the reward of a referrer is taken back when %s that earned it is refunded', (_, rule, of) => {
+  const earned = {
+    referralId: 'referral',
+    userEventId: 'user-event',
+    programId: 'default',
+    programVersion: 3,
+  };
+  const refunded = {
+    type: 'EarningRefunded',
+    at: 2_500,
+    ...earned,
+    rule,
+    person: BOB.person,
+    refund: { key: 'refund', field: 'order' },
+    value: { subject: BOB.person, value: 'digest' },
+    refundedBy: 'refund',
+  } as const;
+  given({ ...refunded, referrer: null }).then();
+  given({ ...refunded, referrer: ANN }).then({
+    kind: 'command',
+    account: ANNS.accountRef,
+    request: { type: 'TakeBackReward', person: ANN.person, ...earned, rule: of },
+  });
+});
+
 const mail = (type: Mail['type'], to: 'ann' | 'bob', more: Partial<Mail> = {}): Mail => ({
   type,
   account: (to === 'ann' ? ANNS : ACME).accountRef,

@@ -13,6 +13,7 @@ import type {
   Subscription,
 } from './account.events.js';
 import type { EventsSeen } from './users/events-seen.js';
+import type { Refundable } from './users/refundable.js';
 import type { Spendable } from './rewards/spendable.js';
 import type { RewardState } from './rewards/reward-state.js';
 import type { GrantedOfRule } from './rewards/rule-counts.js';
@@ -110,6 +111,8 @@ export interface OpenAccount {
   readonly withheld: Set<string>;
   /** Each user's events, as far as a rule needs them to recognise a first time. */
   readonly eventsSeen: Map<PersonId, EventsSeen>;
+  /** What each user's events earned and a later event may refund. */
+  readonly refundable: Map<PersonId, Refundable>;
   /** Idempotency keys of user events, by person, as keyed hashes with their time; oldest first. */
   readonly batches: OrderedMap<string, number>;
   /**
@@ -166,6 +169,8 @@ export interface ReferralState {
   readonly dateEnded: number | null;
   /** Absent: it was not refunded. */
   readonly dateRefunded?: number;
+  /** Absent: the event that converted it was not refunded. */
+  readonly dateConversionRefunded?: number;
   readonly dateModerated: number;
 }
 

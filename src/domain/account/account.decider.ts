@@ -3,6 +3,7 @@ import type { Decision } from '../decision.js';
 import type { InNeed } from '../need.js';
 import { ownMember } from '../own-member.js';
 import type { SubjectId } from '../personal.js';
+import { REFERRER_RULE } from '../program.js';
 import { programOf } from '../tenant/program-document.js';
 import type { AccountEvent } from './account.events.js';
 import { linkOf } from './account-shapes.js';
@@ -59,6 +60,7 @@ import {
   type CreateReward,
   type SettleReward,
 } from './rewards/rewards.js';
+import { takeBackReward, type TakeBackReward } from './rewards/take-back-reward.js';
 import { syncAccount, type SyncAccount } from './sync-account.js';
 import { unsubscribeFromMails, type UnsubscribeFromMails } from './users/mail-wishes.js';
 
@@ -83,6 +85,7 @@ export type AccountCommand =
   | Omit<AdjustCredit, 'rewardId' | 'redemptionId' | 'now'>
   | Omit<GrantReferrerReward, 'rewardId' | 'provided'>
   | (Omit<GrantEventReward, 'rewardId' | 'provided'> & { readonly userEventId: string })
+  | (Omit<TakeBackReward, 'rewardId' | 'now'> & { readonly userEventId: string })
   | Omit<StartRewardPush, 'firstPaid' | 'now'>
   | Omit<RecordRewardPush, 'now'>
   | Omit<CancelRefundedRewards, 'now'>
@@ -160,6 +163,14 @@ export function decide(
       const { userEventId, programId, rule } = command;
       const rewardId = ids.rewardOfEvent(userEventId, programId, rule);
       return grantEventReward(state, { ...command, rewardId, provided });
+    }
+    case 'TakeBackReward': {
+      const { referralId, userEventId, programId, rule } = command;
+      const rewardId =
+        rule === REFERRER_RULE
+          ? ids.within(`${referralId}/referrer`)
+          : ids.rewardOfEvent(userEventId, programId, rule);
+      return takeBackReward(state, { ...command, rewardId, now });
     }
     case 'StartRewardPush':
       return decidePush(state, command, given);

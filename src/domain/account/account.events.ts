@@ -1,6 +1,13 @@
 import type { Fact } from '../fact.js';
 import type { Personal, SubjectId } from '../personal.js';
-import type { GrantTerms, PayTo, RewardTerms, RewardValue, SideStatus } from '../program.js';
+import type {
+  EventRefund,
+  GrantTerms,
+  PayTo,
+  RewardTerms,
+  RewardValue,
+  SideStatus,
+} from '../program.js';
 import type { LapsingKind } from '../reservation/reservation-kind.js';
 import type { AccountRef } from '../scope.js';
 
@@ -115,7 +122,28 @@ export type WithheldReason =
   | 'SIDE_NOT_APPROVED'
   | 'REFERRER_BLOCKED'
   | 'REFERRER_GONE'
-  | 'REFERRAL_REFUNDED';
+  | 'REFERRAL_REFUNDED'
+  /** The event that earned it was refunded before it was granted. */
+  | 'EVENT_REFUNDED';
+
+/** What an event of a user earned, by a rule whose refund takes it back. */
+export interface RefundableEarning {
+  readonly userEventId: string;
+  readonly person: PersonId;
+  readonly programId: string;
+  readonly programVersion: number;
+  /** The event reward, or the conversion. */
+  readonly rule: string;
+  /** Of the conversion, and of a reward of the referrer; null: the user earned it. */
+  readonly referralId: string | null;
+  /** Of the program's version by which it earned. */
+  readonly refund: EventRefund;
+  /** Keyed digest of the value of that field. Null: erased. */
+  readonly value: Personal<string>;
+}
+
+/** Why a reward stays although its event was refunded. */
+export type KeptReason = 'REDEEMED' | 'NOT_CANCELLABLE';
 
 /** A value of free-form fields. */
 export type EventField =
@@ -302,6 +330,12 @@ export type AccountEvent =
         terms: GrantTerms;
       }
     >
+  | Fact<'RefundableEarningNoted', RefundableEarning>
+  /**
+   * A later event of the user refunds it. `referrer`: whose account takes back the referrer's
+   * reward; null: none was earned.
+   */
+  | Fact<'EarningRefunded', RefundableEarning & { refundedBy: string; referrer: Party | null }>
   /** A moderation holds the rewards of these referrals until it is applied or released. */
   | Fact<'ModerationPrepared', { moderationId: string; referralIds: readonly string[] }>
   | Fact<'ModerationReleased', { moderationId: string }>
@@ -419,6 +453,8 @@ export type AccountEvent =
   /** `amount`: the rest of a credit reward, otherwise 0. */
   | Fact<'RewardCancelled', RewardRef & { amount: number; by: 'REQUEST' | 'MODERATION' }>
   | Fact<'RewardRestored', RewardRef & { amount: number }>
+  /** The event that earned it was refunded, and the reward stays. */
+  | Fact<'RewardKept', RewardRef & { reason: KeptReason }>
   /**
    * The payment provider is about to be called for this reward, or was. `push` counts the starts
    * from 1: a further one replaces the one before.

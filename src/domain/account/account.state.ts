@@ -1,6 +1,6 @@
 import { List, Map, OrderedMap, Set } from 'immutable';
 import type { SubjectId } from '../personal.js';
-import type { RewardValue } from '../program.js';
+import { CONVERSION_RULE, type RewardValue } from '../program.js';
 import {
   type AccountState,
   type FormerReferral,
@@ -20,6 +20,7 @@ import type {
 } from './account.events.js';
 import { noteListed, redeemFromMany } from './rewards/bulk-redemption.js';
 import { batchKey, noteEvent, rememberBatch } from './users/events-seen.js';
+import { noteEarning, withoutEarning } from './users/refundable.js';
 import { evolveFormer, withFormer } from './referral/former-referrals.js';
 import { afterDeletion, pushedBy, pushingOf, type PushEvent } from './provider/pushed-rewards.js';
 import { grantedReward, redeemedBy, unitKey, type RewardState } from './rewards/reward-state.js';
@@ -147,7 +148,12 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
       };
     // The reward is in the referrer's account; this event informs the policy that grants it.
     case 'ReferrerRewardEarnedByEvent':
+    case 'RewardKept':
       return state;
+    case 'RefundableEarningNoted':
+      return { ...state, refundable: noteEarning(state.refundable, event) };
+    case 'EarningRefunded':
+      return refundEarning(state, event);
     case 'ModerationPrepared':
       return hold(state, event);
     case 'ModerationReleased':
@@ -235,6 +241,7 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     grantedByRule: remains.grantedByRule,
     withheld: Set(),
     eventsSeen: Map(),
+    refundable: Map(),
     batches: OrderedMap(),
     announced: List(),
     announcedAt: Map(),
@@ -297,6 +304,7 @@ function erase(
     persons: state.persons.filterNot(isGone),
     forgottenPersons: state.forgottenPersons.union(persons),
     eventsSeen: state.eventsSeen.deleteAll(persons),
+    refundable: state.refundable.deleteAll(persons),
     spendable: withoutPersons(state.spendable, persons),
   };
 }
@@ -402,6 +410,16 @@ const refund = (state: OpenAccount, referralId: string): OpenAccount => ({
   ...state,
   refunded: state.refunded.add(referralId),
 });
+
+function refundEarning(state: OpenAccount, event: AccountEventOf<'EarningRefunded'>): OpenAccount {
+  const after = { ...state, refundable: withoutEarning(state.refundable, event) };
+  return event.rule === CONVERSION_RULE && event.referralId !== null
+    ? withReferral(after, event.referralId, (referral) => ({
+        ...referral,
+        dateConversionRefunded: event.at,
+      }))
+    : after;
+}
 
 function flag(
   state: OpenAccount,

@@ -1,5 +1,5 @@
 import { Map } from 'immutable';
-import type { EventReward } from '../program.js';
+import type { EventRefund, EventReward } from '../program.js';
 
 /**
  * The names of a program's event rules. Limits count, and rewards are identified, by the name of
@@ -23,6 +23,8 @@ export interface ConditionDocument {
   readonly key?: string;
   readonly firstTimeOnly?: boolean;
   readonly minimum?: { readonly field: string; readonly value: number };
+  /** No part of the condition: it makes no other rule. */
+  readonly refund?: EventRefund;
 }
 
 /** A program file as applied, checked by its schema before; parsed when terms are needed. */

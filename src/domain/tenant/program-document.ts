@@ -139,8 +139,9 @@ function toCondition({
   key = '',
   firstTimeOnly = false,
   minimum,
+  refund,
 }: ConditionDocument): EventCondition {
-  return { key, firstTimeOnly, minimum: minimum ?? null };
+  return { key, firstTimeOnly, minimum: minimum ?? null, ...(refund && { refund }) };
 }
 
 function toTerms(document: RewardDocument, automatic: readonly RewardType[]): GrantTerms {

@@ -94,6 +94,8 @@ const WORDS: Words = {
     `${known.nameOf(person)}: event ${hidden(content.value?.key ?? null, known)}` +
     (repeated ? ', repeated with its id: no rule counts it' : ''),
   ReferrerRewardEarnedByEvent: ({ rule }) => `An event earned the referrer the reward ${rule}`,
+  RefundableEarningNoted: ({ rule }) => `What the event earned by ${rule} can be refunded`,
+  EarningRefunded: ({ rule }) => `An event refunded what an earlier one had earned by ${rule}`,
   ModerationPrepared: ({ referralIds }) =>
     `A moderation holds the rewards of ${referralIds.length} referrals`,
   ModerationReleased: () => 'The moderation let the rewards go',
@@ -114,6 +116,9 @@ const WORDS: Words = {
   RewardCancelled: (event, { nameOf }) =>
     `${amountOf(event)} of ${nameOf(event.person)} cancelled by ${event.by === 'REQUEST' ? 'a request' : 'a moderation'}`,
   RewardRestored: (event, { nameOf }) => `${amountOf(event)} of ${nameOf(event.person)} restored`,
+  RewardKept: (event, { nameOf }) =>
+    `A reward of ${nameOf(event.person)} stays after the refund of its event: ` +
+    (event.reason === 'REDEEMED' ? 'it is redeemed' : 'it is not cancellable'),
   RewardPushStarted: ({ person }, { nameOf }) =>
     `A reward of ${nameOf(person)} is paid by the payment provider`,
   RewardPushed: ({ person }, { nameOf }) =>

@@ -2,10 +2,12 @@ import type { Decoded } from '../../event-log/codec.js';
 import { eventRewardId } from '../../command-handling/event-reward-id.js';
 import type { AccountEvent, Party, PersonId } from '../../domain/account/account.events.js';
 import {
+  CONVERSION_RULE,
   REFERRED_RULE,
   REFERRER_RULE,
   type GrantTerms,
   type PromisedValue,
+  type RewardTerms,
 } from '../../domain/program.js';
 
 /** A reward that an event has earned and that was neither granted nor withheld. */
@@ -33,6 +35,7 @@ export const OWED_REWARD_TYPES = [
   'ReferralConverted',
   'ReferralModerated',
   'ReferrerRewardEarnedByEvent',
+  'EarningRefunded',
   'RewardGranted',
   'RewardWithheld',
   'ErasureRequested',
@@ -90,7 +93,7 @@ class AccountRead {
   /** Another account's event may have earned them, unless they are of the referred side. */
   readonly settled = new Set<string>();
   /** The rewards that the referred side has earned, approved or not. */
-  private readonly earned = new Map<string, GrantTerms>();
+  private readonly earned = new Map<string, RewardTerms>();
   /** The referred person of each referral, which only its first event names. */
   private readonly referred = new Map<string, PersonId>();
 
@@ -116,6 +119,15 @@ class AccountRead {
         const key = eventRewardId(referrer.account, userEventId, programId, rule);
         const of = `${rule} reward of event ${userEventId}`;
         return this.owe(key, recorded, { kind: 'event-reward', of, terms, to: referrer });
+      }
+      case 'EarningRefunded': {
+        const { rule, referralId } = event;
+        if (rule !== CONVERSION_RULE || referralId === null) return;
+        // The reward of the referrer is settled in the referrer's account.
+        if (this.earned.get(referralId)?.when !== 'CONVERTED') return;
+        this.earned.delete(referralId);
+        this.owed.delete(ofSide('referred', referralId));
+        return;
       }
       case 'ReferralStarted':
       case 'ReferralConverted':

@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { CURRENCIES } from '../../domain/currencies.js';
+import { eventRulesOf, type ConditionDocument } from '../../domain/tenant/event-rules.js';
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
 import { UNIT_LENGTH_MAX } from '../../domain/units.js';
 import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
@@ -113,7 +114,8 @@ const rewardOf = (moment: object) => ({
 
 const reward = rewardOf({ when: { enum: ['STARTED', 'CONVERTED'] } });
 const minimum = only({ field: text, value: { type: 'number' } }, 'field', 'value');
-const eventRule = { key: text, firstTimeOnly: { type: 'boolean' }, minimum };
+const refund = only({ key: text, field: text }, 'key', 'field');
+const eventRule = { key: text, firstTimeOnly: { type: 'boolean' }, minimum, refund };
 const handling = { enum: ['ignore', 'pending', 'deny'] };
 const sideStatus = { enum: ['APPROVED', 'PENDING'] };
 
@@ -190,7 +192,22 @@ export function parseProgram(
       });
     return { problems: [...new Set(problems)] };
   }
-  return content;
+  const problems = refundsOfTheirOwnKey(content);
+  return problems.length > 0 ? { problems } : content;
+}
+
+/** An event that refunds those of its own key would take back what it has just earned. */
+function refundsOfTheirOwnKey(program: ProgramDocument): readonly string[] {
+  const { conversion } = program as { readonly conversion?: ConditionDocument };
+  const rules = eventRulesOf(program).map(
+    (rule, index) => [`/eventRewards/${index}`, rule] as const,
+  );
+  return [['/conversion', conversion ?? {}] as const, ...rules].flatMap(
+    ([path, { key, refund: by }]) =>
+      by !== undefined && by.key === key
+        ? [`${path}/refund/key must be another key than ${path}/key`]
+        : [],
+  );
 }
 
 /** An alternative and a condition have an error of their own beside those of their parts. */

@@ -97,6 +97,9 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'ReferrerSideRefunded':
     case 'UserEventReceived':
     case 'ReferrerRewardEarnedByEvent':
+    case 'RefundableEarningNoted':
+    case 'EarningRefunded':
+    case 'RewardKept':
     case 'RewardWithheld':
     case 'ErasureRequested':
     case 'ErasureCompleted':

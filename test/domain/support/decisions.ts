@@ -46,6 +46,7 @@ import {
   createReward,
   settleReward,
 } from '../../../src/domain/account/rewards/rewards.js';
+import { takeBackReward } from '../../../src/domain/account/rewards/take-back-reward.js';
 import { syncAccount } from '../../../src/domain/account/sync-account.js';
 import { receiveUserEvents } from '../../../src/domain/account/users/user-events.js';
 import type { Decision } from '../../../src/domain/decision.js';
@@ -71,6 +72,7 @@ const DECISIONS = {
   ReceiveUserEvents: receiveUserEvents,
   GrantReferrerReward: grantReferrerReward,
   GrantEventReward: grantEventReward,
+  TakeBackReward: takeBackReward,
   AnnounceReferral: announceReferral,
   WithdrawReferral: withdrawReferral,
   FlagReferral: flagReferral,

@@ -29,6 +29,7 @@ const IDS: Ids = {
   userRef: (userId) => `ref of ${userId}`,
   batchRef: (userId, key) => `batch of ${userId} ${key}`,
   eventRef: (userId, eventId) => `event of ${userId} ${eventId}`,
+  valueRef: (person, value) => `${person} ${JSON.stringify(value)}`,
 };
 
 /** A tenant with the default program and these. */

@@ -1,5 +1,5 @@
 import type { Provided } from '../../need.js';
-import type { SideStatus } from '../../program.js';
+import type { RewardTerms, SideStatus } from '../../program.js';
 import type { Decision } from '../../decision.js';
 import type { Ask } from '../../fact.js';
 import type { AccountEvent } from '../account.events.js';
@@ -160,11 +160,19 @@ function moderated(
     referrerStatus: referrer ?? referral.referrerStatus,
     referrer: referral.referrer,
     // A refunded referral pays nothing anew, whatever its moderation says.
-    referrerReward: referral.dateRefunded === undefined ? referral.referrerEarned : null,
+    referrerReward: isRefunded(referral, referral.referrerEarned) ? null : referral.referrerEarned,
     programId: referral.programId,
     programVersion: referral.programVersion,
   };
 }
+
+/** Whether a refund ended the referral, or the conversion that earned this reward of it. */
+const isRefunded = (
+  { dateRefunded, dateConversionRefunded }: ReferralState,
+  earned: RewardTerms | null,
+): boolean =>
+  dateRefunded !== undefined ||
+  (dateConversionRefunded !== undefined && earned?.when === 'CONVERTED');
 
 function applyToReferred(draft: Draft, change: SideChanges, command: ApplyModeration): void {
   const { rewardIds, now } = command;
@@ -172,7 +180,7 @@ function applyToReferred(draft: Draft, change: SideChanges, command: ApplyModera
   if (referral?.referralId !== change.referralId) return;
   draft.emit(moderated(referral, change, command));
   if (change.referred === undefined) return;
-  if (change.referred === 'APPROVED' && referral.dateRefunded !== undefined) return;
+  if (change.referred === 'APPROVED' && isRefunded(referral, referral.referredEarned)) return;
   moderateRewards(draft, change.referralId, change.referred, now);
   const rewardId = ownMember(rewardIds, change.referralId);
   const neverGiven = rewardsOf(draft.state, change.referralId).length === 0;

@@ -1,6 +1,7 @@
 import type { Provided } from '../../need.js';
 import type { AccountRef } from '../../scope.js';
 import type { OpenTenant } from '../../tenant/tenant.decider.js';
+import type { ValueRef } from '../users/refundable.js';
 
 /**
  * The circumstances of a decision. The same for every try but for the time, the tenant and the
@@ -32,4 +33,6 @@ export interface Ids {
   readonly batchRef: (userId: string, idempotencyKey: string) => string;
   /** Replaces the id that a client gave a user's event. */
   readonly eventRef: (userId: string, eventId: string) => string;
+  /** Replaces a value of a person's event: the same for an equal JSON value. */
+  readonly valueRef: ValueRef;
 }

@@ -49,6 +49,7 @@ export function requestReceiveUserEvents(
     // The client's text: only a keyed hash of it is kept.
     batch: idempotencyKey === undefined ? null : ids.batchRef(userId, idempotencyKey),
     rewardIdOf: ids.rewardOfEvent,
+    valueRef: ids.valueRef,
   });
 }
 

@@ -6,6 +6,7 @@ import { refused } from '../../refusal.js';
 import type {
   AccountEvent,
   AccountEventOf,
+  KeptReason,
   PartyIds,
   PersonId,
   RewardSource,
@@ -344,6 +345,21 @@ export function cancel(
   // time.
   const amount = reward.dateCancelled === null ? amountLeft(reward) : 0;
   draft.emit({ type: 'RewardCancelled', at: now, ...rewardRef(reward), amount, by });
+}
+
+/**
+ * The event that earned the reward was refunded: it is cancelled as by request, unless a part of it
+ * is redeemed or it is not cancellable.
+ */
+export function cancelOrKeep(draft: Draft, rewardId: string, now: number): void {
+  const reward = settle(draft, rewardId, now);
+  if (!reward || reward.cancelledBy === 'REQUEST') return;
+  if (draft.state.remains.forgotten.has(reward.person)) return;
+  const keep = (reason: KeptReason): void =>
+    draft.emit({ type: 'RewardKept', at: now, ...rewardRef(reward), reason });
+  if (reward.redeemed > 0) keep('REDEEMED');
+  else if (!isCancellable(draft.state, reward)) keep('NOT_CANCELLABLE');
+  else cancel(draft, rewardId, now, 'REQUEST');
 }
 
 /**

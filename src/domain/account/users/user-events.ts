@@ -1,12 +1,18 @@
 import { Map } from 'immutable';
 import { personal } from '../../personal.js';
-import type { EventCondition, EventReward, Program } from '../../program.js';
+import {
+  CONVERSION_RULE,
+  type EventCondition,
+  type EventReward,
+  type Program,
+} from '../../program.js';
 import type { Decision } from '../../decision.js';
 import { refused } from '../../refusal.js';
 import type {
   AccountEvent,
   PersonId,
   RecalledNumbers,
+  RefundableEarning,
   UserEventContent,
   WithheldReason,
 } from '../account.events.js';
@@ -20,8 +26,9 @@ import {
   hasId,
   type NamedNumbers,
 } from './events-seen.js';
-import { convert, type ReferralContext } from '../referral/referral.js';
-import { grantUnderTerms, withhold, type DueReward } from '../rewards/rewards.js';
+import { convert, end, type ReferralContext } from '../referral/referral.js';
+import { cancelOrKeep, grantUnderTerms, withhold, type DueReward } from '../rewards/rewards.js';
+import { refundedBy, refundValue, type ValueRef } from './refundable.js';
 import { noteSeen, type Seen } from './seen.js';
 import { ownMember } from '../../own-member.js';
 
@@ -51,6 +58,7 @@ export interface ReceiveUserEvents {
    * The id of a rule's reward for an event; of this account or, in the same way, of the referrer.
    */
   readonly rewardIdOf: (userEventId: string, programId: string, rule: string) => string;
+  readonly valueRef: ValueRef;
 }
 
 export function receiveUserEvents(
@@ -69,6 +77,7 @@ export function receiveUserEvents(
 
 /** The event that may earn rewards, and its command. */
 interface Earning {
+  readonly person: PersonId;
   readonly received: ReceivedEvent;
   readonly command: ReceiveUserEvents;
 }
@@ -93,7 +102,7 @@ function receive(
   // Recorded, since its sender gets the usual answer.
   if (idRef !== null && hasId(draft.state.eventsSeen.get(person), idRef))
     return draft.emit({ ...event, repeated: true });
-  const earning = { received, command };
+  const earning = { person, received, command };
   const seen = draft.state.eventsSeen.get(person);
   const rules = rulesFor(draft.state, person, command);
   const leftOut = rules.filter(
@@ -111,18 +120,101 @@ function receive(
     ...event,
     ...(earlier && { recalled: personal(person, recalledBy(leftOut, earlier)) }),
   });
+  for (const refunded of refundedBy(draft.state.refundable, person, content, command.valueRef))
+    refund(draft, refunded, earning);
   for (const program of programs) {
-    for (const rule of program.eventRewards) {
-      if (rule.to === 'USER' && counts(rule))
-        grantUnderTerms(draft, rule.terms, dueOf(program, rule, person, earning), context.now);
-    }
+    for (const rule of program.eventRewards)
+      if (rule.to === 'USER' && counts(rule)) grantToUser(draft, program, rule, earning);
   }
   const { program } = context;
-  if (!program || draft.state.referral?.referred.person !== person) return;
-  if (program.conversion.on === 'EVENT' && counts(program.conversion))
+  const { referral } = draft.state;
+  if (!program || referral?.referred.person !== person) return;
+  const { conversion } = program;
+  if (conversion.on === 'EVENT' && referral.datePaid === null && counts(conversion)) {
     convert(draft, program, context);
+    const { referralId } = referral;
+    note(
+      draft,
+      conversion,
+      { ...earnedBy(program, CONVERSION_RULE, earning), referralId },
+      earning,
+    );
+  }
   for (const rule of program.eventRewards)
     if (rule.to === 'REFERRER' && counts(rule)) earnForReferrer(draft, program, rule, earning);
+}
+
+function grantToUser(draft: Draft, program: Program, rule: EventReward, earning: Earning): void {
+  const due = dueOf(program, rule, earning.person, earning);
+  grantUnderTerms(draft, rule.terms, due, earning.command.context.now);
+  if (draft.state.rewards.has(due.rewardId))
+    note(draft, rule, earnedBy(program, rule.rule, earning), earning);
+}
+
+const earnedBy = (
+  program: Program,
+  rule: string,
+  { person, received: { userEventId } }: Earning,
+) => ({
+  userEventId,
+  person,
+  programId: program.id,
+  programVersion: program.version,
+  rule,
+  referralId: null,
+});
+
+/** Notes what the event earned, where a later event may refund it. */
+function note(
+  draft: Draft,
+  { refund: by }: EventCondition,
+  earned: Omit<RefundableEarning, 'refund' | 'value'>,
+  { received: { content }, command: { valueRef, context } }: Earning,
+): void {
+  const value = by && refundValue(content, by.field);
+  if (by === undefined || value === undefined) return;
+  const { person } = earned;
+  draft.emit({
+    type: 'RefundableEarningNoted',
+    at: context.now,
+    ...earned,
+    refund: by,
+    value: personal(person, valueRef(person, value)),
+  });
+}
+
+/** Takes back what an earlier event earned. The referrer's reward is taken back by a policy. */
+function refund(
+  draft: Draft,
+  { userEventId, person, programId, programVersion, rule, ...earned }: RefundableEarning,
+  { received, command: { context, rewardIdOf } }: Earning,
+): void {
+  const { now } = context;
+  const { referralId, refund: by, value } = earned;
+  const { referral } = draft.state;
+  if (referralId !== null && referral?.referralId !== referralId) return;
+  const isConversion = rule === CONVERSION_RULE;
+  const isReferrers = !isConversion || referral?.referrerEarned?.when === 'CONVERTED';
+  draft.emit({
+    type: 'EarningRefunded',
+    at: now,
+    userEventId,
+    person,
+    programId,
+    programVersion,
+    rule,
+    referralId,
+    refund: by,
+    value,
+    refundedBy: received.userEventId,
+    referrer: (referralId !== null && isReferrers && referral?.referrer) || null,
+  });
+  if (referralId === null) cancelOrKeep(draft, rewardIdOf(userEventId, programId, rule), now);
+  if (!isConversion) return;
+  end(draft, now);
+  if (referral?.referredEarned?.when !== 'CONVERTED') return;
+  for (const rewardId of draft.state.rewardsByReferral.get(referral.referralId) ?? [])
+    cancelOrKeep(draft, rewardId, now);
 }
 
 /** The rules that an event of the person may match. */
@@ -214,6 +306,8 @@ function earnForReferrer(
     rule: rule.rule,
     terms: rule.terms,
   });
+  const { referralId } = referral;
+  note(draft, rule, { ...earnedBy(program, rule.rule, earning), referralId }, earning);
 }
 
 function whyLost(
