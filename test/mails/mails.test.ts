@@ -239,7 +239,7 @@ it('who is forgotten, or asks not to be tracked, gets no mail that was decided o
   for (const id of [tried, untracked]) await reward(tenant, id);
   await server.to(addressOf(decided));
   await failedOnce(tenant, 2);
-  expect(await mailsOf(tenant, { state: 'PENDING' })).toHaveLength(3);
+  await eventually(async () => (await mailsOf(tenant, { state: 'PENDING' })).length === 3);
   for (const [id, query] of [
     [decided, ''],
     [tried, ''],

@@ -11,7 +11,6 @@ import { NOTHING_PROVIDED } from '../../../src/domain/need.js';
 import type { RewardTerms, RewardValue, SideStatus } from '../../../src/domain/program.js';
 import { ACME, terms } from '../../domain/support/account-scenario.js';
 import {
-<<<<<<< HEAD
   createReward,
   redeemAccountCredit,
   redeemCredit,
@@ -20,23 +19,6 @@ import {
   upsertUser,
 } from '../../domain/support/commands.js';
 import { credit, discount, personOf } from '../../support/account-events.js';
-=======
-  NOTHING_PROVIDED,
-  type Provided,
-  type ProvidedTankCode,
-} from '../../../src/domain/need.js';
-import type {
-  EventRefund,
-  EventReward,
-  PromisedValue,
-  RewardTerms,
-  RewardValue,
-  SideStatus,
-} from '../../../src/domain/program.js';
-import { ACME, ANN, DEFAULT } from '../../domain/support/account-scenario.js';
-import { PAID, syncAccount, upsertUser } from '../../domain/support/commands.js';
-import { credit, discount, partyOf, personOf, tankCode } from '../../support/account-events.js';
->>>>>>> c818f556 (An event refunds what an earlier event of the user earned)
 
 /**
  * What may be asked about the credit of one account, in any order, while a virtual clock goes on.
@@ -84,88 +66,12 @@ const value = fc.oneof(
   fc.constantFrom<RewardValue>(discount(10), credit(Number.MAX_SAFE_INTEGER - 40)),
 );
 
-<<<<<<< HEAD
 const earned: fc.Arbitrary<RewardTerms> = fc
   .record({
     value,
     validDays: fc.option(fc.integer({ min: 1, max: 2 })),
     delayDays: fc.integer({ min: 0, max: 1 }),
     redeemsAutomatically: fc.constantFrom(false, false, true),
-=======
-/** What is promised: a tank code is named when it is handed out. */
-const promised: fc.Arbitrary<PromisedValue> = value.map((given) => {
-  if (given.type !== 'FUELTANK') return given;
-  const { fuelTankCode: _, ...tank } = given;
-  return tank;
-});
-
-const grantTerms = {
-  value: promised,
-  name: fc.constant(null),
-  description: fc.constant(null),
-  cancellable: fc.boolean(),
-
-  validDays: fc.option(fc.integer({ min: 1, max: 2 })),
-  delayDays: fc.integer({ min: 0, max: 1 }),
-  limit: fc.option(
-    fc.record({
-      total: fc.option(fc.integer({ min: 1, max: 3 })),
-      perDay: fc.option(fc.constant(1)),
-    }),
-    { freq: 1 },
-  ),
-  redeemsAutomatically: fc.constantFrom(false, false, true),
-};
-
-const terms = (when: RewardTerms['when']): fc.Arbitrary<RewardTerms | null> =>
-  fc.option(
-    fc.record({
-      ...grantTerms,
-      when: fc.constantFrom(when, when, 'STARTED' as const, 'CONVERTED' as const),
-    }),
-  );
-
-/** A visit refunds what a purchase of the same total earned, and the other way round. */
-const refundOf = (key: string): EventRefund => ({
-  key: key === 'visit' ? 'purchase' : 'visit',
-  field: 'total',
-});
-const refundable = <C extends { readonly key: string; readonly isRefundable: boolean }>({
-  isRefundable,
-  ...rule
-}: C) => ({ ...rule, ...(isRefundable && { refund: refundOf(rule.key) }) });
-const condition = {
-  isRefundable: fc.boolean(),
-  key: fc.constantFrom('visit', 'purchase'),
-  firstTimeOnly: fc.boolean(),
-  minimum: fc.option(
-    fc.record({ field: fc.constant('total'), value: fc.integer({ min: 1, max: 9 }) }),
-    { freq: 1 },
-  ),
-};
-const eventReward: fc.Arbitrary<EventReward> = fc
-  .record({
-    rule: fc.constantFrom('one', 'two'),
-    to: fc.constantFrom('USER' as const, 'REFERRER' as const),
-    terms: fc.record(grantTerms),
-    ...condition,
-  })
-  .map(refundable);
-
-const handling = fc.constantFrom('ignore' as const, 'pending' as const, 'deny' as const);
-
-const program = fc
-  .record({
-    referredReward: terms('STARTED'),
-    referrerReward: terms('CONVERTED'),
-    moderation: fc.record({ referred: side, referrer: side }),
-    conversion: fc.oneof(
-      fc.constant({ on: 'PAID' as const }),
-      fc.record({ on: fc.constant('EVENT' as const), ...condition }).map(refundable),
-    ),
-    eventRewards: fc.uniqueArray(eventReward, { maxLength: 2, selector: ({ rule }) => rule }),
-    fraud: fc.record({ name: handling, email: handling, ip: handling, rate: handling }),
->>>>>>> c818f556 (An event refunds what an earlier event of the user earned)
   })
   .map(({ value: given, ...over }) => terms(given as RewardTerms['value'], over));
 
@@ -261,59 +167,6 @@ const moderation = fc
       : { type: 'PrepareModeration', ...command };
   });
 
-<<<<<<< HEAD
-=======
-const fields = fc.record(
-  { total: fc.constantFrom(1, 5, 9.5, '9'), gift: fc.boolean() },
-  { requiredKeys: [] },
-);
-
-const receive = fc
-  .record({
-    userId: user,
-    contents: fc.array(
-      fc.record({
-        idRef: fc.option(fc.constantFrom('id-1', 'id-2')),
-        key: fc.constantFrom('visit', 'purchase'),
-        fields,
-      }),
-      { minLength: 1, maxLength: 3 },
-    ),
-    batch: fc.option(fc.constantFrom('batch-1', 'batch-2')),
-    outside,
-  })
-  .map(({ userId, contents, batch, outside: given }): Intent => ({ step, now }) => ({
-    type: 'ReceiveUserEvents',
-    userId,
-    batch,
-    events: contents.map(({ idRef, ...content }, index) => ({
-      userEventId: `event-${step}-${index}`,
-      idRef,
-      content: { id: `event-${step}-${index}`, dateTriggered: now, ...content },
-    })),
-    programs: given.program === null ? [] : [given.program],
-    context: contextOf(given, step, now),
-    rewardIdOf: (userEventId, programId, rule) => `${userEventId}/${programId}/${rule}`,
-    valueRef: (_, value) => JSON.stringify(value),
-  }));
-
-const earnedByEvent = fc
-  .record({ userId: user, terms: fc.record(grantTerms) })
-  .map(({ userId, terms: earned }): Intent => ({ step, now }) => ({
-    type: 'GrantEventReward',
-    referralId: 'made-0',
-    rewardId: `made-0/event-${step}`,
-    person: personOf(ACME, userId),
-    terms: earned,
-
-    programId: 'default',
-    programVersion: 1,
-    rule: 'one',
-    earnedAt: now,
-    provided: provided(step, now),
-  }));
-
->>>>>>> c818f556 (An event refunds what an earlier event of the user earned)
 const adjust = fc
   .record({ userId: user, unit, amount: fc.integer({ min: -8, max: 8 }) })
   .map((members): Intent => ({ step, now }) => ({
