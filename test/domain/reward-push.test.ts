@@ -348,6 +348,12 @@ it('a discount of a referrer is for the invoices to come, whatever was paid befo
     .then(started(ofReferrer, [tenOff('sub_1')]));
 });
 
+it('a discount that was paid is not added to a later subscription', () => {
+  given(LINKED, TEN_OFF, started(TEN_OFF, [tenOff('sub_1')]), pushed(TEN_OFF))
+    .when(start({ replaces: 1, subscriptions: [{ id: 'sub_2', discounts: [] }] }))
+    .then();
+});
+
 it('a discount has no redemption', () => {
   given(LINKED, TEN_OFF, started(TEN_OFF, [tenOff('sub_1')]))
     .when(record(PAID))
@@ -486,6 +492,12 @@ it.each([
       .then({ ...refused(granted), reason }, cancelled);
   },
 );
+
+it('a refund of the first invoice leaves the discount that a subscription turns out to have', () => {
+  given(LINKED, off, offBegun, side)
+    .when(start({ replaces: 1, done: ['sub_1'], reference: 'di_1', subscriptions: [] }))
+    .then(pushed(off, personal(SUBJECT, 'di_1')));
+});
 
 it('a refund of the first invoice cancels what expired on its way, once it is refused', () => {
   const short = reward(EUROS, { ...of, dateExpires: NOW - 1 });

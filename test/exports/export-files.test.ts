@@ -178,7 +178,6 @@ const FILTERS: readonly ExportFilters[] = [
   { programId: 'default', updatedSince: 0, createdBefore: 75_000, createdOrUpdatedSince: 3_000 },
 ];
 
-const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
 const LIKE_NUMBER = /^-?\d+(\.\d+)?$/;
 const onOneLine = (text: string): string => text.replace(/\r\n|\r|\n/g, ' ');
 
@@ -195,33 +194,11 @@ async function expectedTable(type: ExportType, filters: ExportFilters) {
 }
 
 describe.each(EXPORT_TYPES)('a file of %s', (type) => {
-  test.each(FILTERS)('as CSV holds the rows of the log, by %j', async (filters) => {
+  test.each(FILTERS)('as CSV has the bytes that the reference writes, by %j', async (filters) => {
     const notBefore = await projected.log.head();
     const order = { scope, type, format: 'CSV', filters } as const;
     const { bytes, written, progress } = await writtenFile(parts, order, { notBefore });
     const { headers, rows } = await expectedTable(type, filters);
-    const cells = rows.map((row) =>
-      row.map((cell) => {
-        const text = onOneLine(cell === null ? '' : String(cell));
-        const isEscaped = typeof cell === 'string' && FORMULA.test(text) && !LIKE_NUMBER.test(text);
-        return isEscaped ? `'${text}` : text;
-      }),
-    );
-    expect(readCsv(bytes)).toEqual([headers, ...cells]);
-    expect(written).toEqual({
-      position: notBefore,
-      rows: rows.length,
-      bytes: bytes.length,
-      sha256: sha256(bytes),
-    });
-    expect(progress.at(-1)).toEqual([rows.length, rows.length]);
-  });
-
-  test('as CSV has the bytes that the reference writes', async () => {
-    const notBefore = await projected.log.head();
-    const order = { scope, type, format: 'CSV', filters: {} } as const;
-    const { bytes } = await writtenFile(parts, order, { notBefore });
-    const { headers, rows } = await expectedTable(type, {});
     const cells = rows.map((row) =>
       row.map((cell) => (typeof cell === 'string' ? onOneLine(cell) : cell)),
     );
@@ -231,6 +208,13 @@ describe.each(EXPORT_TYPES)('a file of %s', (type) => {
       cast: { string: (cell) => (LIKE_NUMBER.test(cell) ? plain(cell) : cell) },
     });
     expect(bytes.toString()).toBe(reference);
+    expect(written).toEqual({
+      position: notBefore,
+      rows: rows.length,
+      bytes: bytes.length,
+      sha256: sha256(bytes),
+    });
+    expect(progress.at(-1)).toEqual([rows.length, rows.length]);
   });
 
   test.each([{}, { createdSince: 50_003, programId: 'other' }])(
