@@ -167,6 +167,7 @@ const OVER_HTTP: readonly (readonly [called: string, body: object | undefined, t
   ],
   ['ledger/acme/verification', { digest: {} }, 'digest is not what the digest operation answers'],
   ['projections/rebuild', {}, 'name one projection, or say all'],
+  ['ledger/acme/replay?mode=test', {}, 'mode belongs in the body, not the query'],
   [
     'projections/users/skip',
     { stream: 'x', tenant: 'acme', reason: 'r' },

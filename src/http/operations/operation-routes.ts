@@ -64,7 +64,14 @@ function addRoute(prototype: object, operation: Routed): void {
   const readQuery = queryReader(shape);
   const call = function (this: Parts, ...given: readonly unknown[]): Promise<unknown> {
     const [caller, query, body, key, ...path] = given as Given;
-    const sent = hasBody(route) && route.body === undefined ? body : readQuery(query);
+    const inBody = hasBody(route) && route.body === undefined;
+    // A mode in the query would mean test mode to its sender, and live mode here.
+    const misplaced = Object.keys(query ?? {}).find(
+      (member) => inBody && Object.hasOwn(shape.shape, member),
+    );
+    if (misplaced !== undefined)
+      throw badRequest(`${misplaced} belongs in the body, not the query`);
+    const sent = inBody ? body : readQuery(query);
     const request = {
       ...parsed(shape, sent),
       ...Object.fromEntries(inPath.map((member, place) => [member, path[place]])),
