@@ -10,10 +10,8 @@ import {
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
 import type { Operator, OperatorRole } from '../config/operators.js';
 import type { Scope } from '../domain/scope.js';
-import { after } from '../foundation/world.js';
 import type { Money } from '../operations/registry/operation.js';
 import { Access } from '../http/edge/access.js';
 import { departureOf } from '../http/credentials/call.js';
@@ -23,17 +21,8 @@ import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
 import { forgottenCookie, wantedIn } from './sessions/wanted-page.js';
 import { NO_FAULTS } from './view/faults.js';
-import { consoleErrorSent, errorBelowHeading } from './view/error-page.js';
-import {
-  DONE,
-  isDoneKey,
-  page,
-  restOfPage,
-  startOfPage,
-  tenantPath,
-  type DoneKey,
-  type Frame,
-} from './view/layout.js';
+import { consoleErrorSent } from './view/error-page.js';
+import { DONE, isDoneKey, page, tenantPath, type DoneKey, type Frame } from './view/layout.js';
 import { TEXTS } from './texts.js';
 import { PAGE_HEADERS } from './view/page-headers.js';
 import type { Template } from './view/templates.js';
@@ -56,8 +45,6 @@ export interface ConsoleCall {
   readonly takeWanted: () => string | undefined;
   /** Aborts when the request was answered or its browser has left. */
   readonly departure: () => AbortSignal;
-  /** What a page whose head was sent says of an error, as HTML. Unexpected errors are logged. */
-  readonly errorBelowHeading: (error: unknown) => string;
 }
 
 /** One request of a page of a tenant. */
@@ -109,7 +96,6 @@ function callOf(context: ExecutionContext): ConsoleCall {
       reply.raw.setMaxListeners(12);
       return departureOf(reply);
     },
-    errorBelowHeading: (error) => errorBelowHeading(request, request.refusalOf(error).body),
   };
 }
 
@@ -194,45 +180,6 @@ export function pageSent(
   void reply.headers(PAGE_HEADERS);
   const inForms = { wrong, money, csrf: session.csrf };
   return page({ ...framed(frame), ...call }, content({ ...values, ...inForms }));
-}
-
-/** A page that takes longer shows its heading meanwhile. */
-const HEADING_AFTER_MS = 75;
-
-/**
- * A page with long work: its heading is sent when that takes long, and the rest follows. What is
- * refused after that cannot have a status of its own any more.
- * @param make the whole page; it calls `accepted` when what was asked for is not refused any more,
- * and the long work begins.
- * @returns the body.
- */
-export async function longPageSent(
-  call: ConsoleCall & { readonly scope?: Scope },
-  frame: PageFrame,
-  make: (accepted: () => void) => Promise<string>,
-): Promise<string | Readable> {
-  let cancel = (): void => undefined;
-  let accepted = cancel;
-  const isLong = new Promise<undefined>((resolve) => {
-    accepted = () => (cancel = after(HEADING_AFTER_MS, () => resolve(undefined)));
-  });
-  const made = make(accepted);
-  try {
-    const whole = await Promise.race([made, isLong]);
-    if (whole !== undefined) return whole;
-  } finally {
-    cancel();
-  }
-  void call.reply.headers(PAGE_HEADERS);
-  const rest = made.then(restOfPage, call.errorBelowHeading);
-  const start = startOfPage({ ...framed(frame), ...call });
-  return Readable.from(
-    (async function* () {
-      yield start;
-      yield await rest;
-    })(),
-    { objectMode: false },
-  );
 }
 
 /**

@@ -42,7 +42,6 @@ export const TEXTS = {
     endpoint: 'Endpoint',
   },
   layout: {
-    awaited: 'The log is read. What is asked for follows here.',
     product: 'Referral ledger',
     zone: 'Times are in UTC.',
     skip: 'Skip to the content',

@@ -55,8 +55,7 @@ tfoot td, tr.sum td { font-weight: 600; }
 td.id { min-width: 9rem; }
 td.text { min-width: 16rem; }
 td.month { white-space: nowrap; }
-.empty, .awaited { color: var(--soft); padding: 1rem 0; }
-.awaited:not(:last-child) { display: none; }
+.empty { color: var(--soft); padding: 1rem 0; }
 form.fields { display: grid; gap: 0.75rem 1rem; align-items: start; margin: 0 0 1rem;
   grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); max-width: 70rem; }
 form.fields.narrow { grid-template-columns: minmax(0, 24rem); }

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { Get, Param } from '@nestjs/common';
 import {
   accountHistory,
@@ -11,7 +10,7 @@ import type { ShownUnit } from '../../operations/accounts/account-credit.js';
 import { laterText } from '../../operations/ledger/later-entries.js';
 import { NotDone } from '../../operations/outcome.js';
 import { ApiError } from '../../http/edge/api-error.js';
-import { ForRoles, longPageSent, pageSent, TenantCall, TenantPage } from '../console-call.js';
+import { ForRoles, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
 import { hasRole } from '../view/layout.js';
 import { plotView } from '../view/plot.js';
@@ -97,18 +96,9 @@ export class ConsoleAccountController {
 
   @Get(':account')
   @ForRoles('finance', 'support', 'viewer')
-  account(
+  async account(
     @TenantCall() call: TenantCall,
     @Param('account') accountId: string,
-  ): Promise<string | Readable> {
-    const frame = { title: TEXTS.account.titleOf(accountId) };
-    return longPageSent(call, frame, (accepted) => this.made(call, { accountId, accepted }, frame));
-  }
-
-  private async made(
-    call: TenantCall,
-    { accountId, accepted }: { readonly accountId: string; readonly accepted: () => void },
-    frame: { readonly title: string },
   ): Promise<string> {
     const { before: typed, ...asked } = queried(call.query, 'asOf', 'position', 'before');
     const before = /^\d{1,18}$/.test(typed) ? typed : '';
@@ -120,7 +110,6 @@ export class ConsoleAccountController {
         accountId,
         showsPersonal,
         before: before === '' ? undefined : BigInt(before),
-        accepted,
         ...options,
       };
       const result = await accountHistory(core, call.scope, request);
@@ -134,7 +123,8 @@ export class ConsoleAccountController {
     if (found instanceof NotDone && found.because.code === 'ACCOUNT_NOT_FOUND')
       throw new ApiError('ACCOUNT_NOT_FOUND');
     const statement = `${call.tenantPath}/statement${queryOf({ account: accountId, ...asked })}`;
-    return pageSent(call, { ...frame, faults: faultsOf(found) }, content, {
+    const frame = { title: TEXTS.account.titleOf(accountId), faults: faultsOf(found) };
+    return pageSent(call, frame, content, {
       asked,
       statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
       later: found instanceof NotDone ? undefined : laterText(found.later, 'moment'),

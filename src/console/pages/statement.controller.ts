@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
 import type { Scope } from '../../domain/scope.js';
 import {
@@ -10,14 +9,7 @@ import { statementCsv, tenantStatementCsv } from '../../operations/ledger/ledger
 import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
-import {
-  fileSent,
-  longPageSent,
-  PageFor,
-  pageSent,
-  TenantCall,
-  TenantPage,
-} from '../console-call.js';
+import { fileSent, PageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
 import type { PathOf } from '../view/paging.js';
 import type { Column } from '../view/sorting.js';
@@ -82,16 +74,10 @@ export class ConsoleStatementController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('finance', 'viewer')
-  async statement(@TenantCall() call: TenantCall): Promise<string | Readable> {
+  async statement(@TenantCall() call: TenantCall): Promise<string> {
     const { format, ...asked } = queried(call.query, 'format', ...ASKED);
-    if (format !== 'csv')
-      return longPageSent(call, { of: 'statement' }, async (accepted) => {
-        const noted = { accepted, later: 0 };
-        const found = await this.found(call, asked, noted);
-        return this.shown(call, found, noted.later);
-      });
-    const found = await this.found(call, asked);
-    if (found instanceof NotDone) return this.shown(call, found);
+    const { found, later } = await this.found(call, asked);
+    if (format !== 'csv' || found instanceof NotDone) return this.shown(call, found, later);
     return fileSent(
       call,
       { name: fileNameOf(call.scope, asked), type: 'text/csv; charset=utf-8; header=present' },
@@ -100,7 +86,11 @@ export class ConsoleStatementController {
   }
 
   /** @param later number of entries that count after the end. */
-  private shown(call: TenantCall, found: Outcome<Statement | TenantStatement>, later = 0): string {
+  private shown(
+    call: TenantCall,
+    found: Outcome<Statement | TenantStatement>,
+    later: number,
+  ): string {
     const asked = queried(call.query, ...ASKED);
     const section = queried(call.query, 'sort', 'dir', 'page');
     const made = found instanceof NotDone ? null : found;
@@ -117,27 +107,30 @@ export class ConsoleStatementController {
     });
   }
 
-  /** @param noted takes the number of entries that count after the end. */
+  /** With the number of entries that count after the end. */
   private async found(
     call: TenantCall,
     { account, ...selection }: Asked,
-    noted?: { readonly accepted: () => void; later: number },
-  ): Promise<Outcome<Statement | TenantStatement>> {
-    if (account !== '')
-      return this.pages.recorded(call, 'ledger statement', async (core) => {
+  ): Promise<{ found: Outcome<Statement | TenantStatement>; later: number }> {
+    let later = 0;
+    if (account !== '') {
+      const found = await this.pages.recorded(call, 'ledger statement', async (core) => {
         const request = { account, ...filledIn(selection) };
-        const done = await statementOfAccount(core, call.scope, request, noted);
-        if (noted && !(done instanceof NotDone)) noted.later = done.later;
+        const done = await statementOfAccount(core, call.scope, request);
+        if (!(done instanceof NotDone)) later = done.later;
         return done;
       });
+      return { found, later };
+    }
     const { position, asOf, ...period } = selection;
-    if (position !== '' || asOf !== '') return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
-    return this.pages.recorded(call, 'ledger tenant-statement', async (core) => {
+    if (position !== '' || asOf !== '')
+      return { found: new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' }), later };
+    const found = await this.pages.recorded(call, 'ledger tenant-statement', async (core) => {
       const done = await statementOfTenant(core, call.scope, filledIn(period));
-      if (noted && !(done instanceof NotDone))
-        noted.later = await entriesAfter(core, call.scope, done.result.to);
+      if (!(done instanceof NotDone)) later = await entriesAfter(core, call.scope, done.result.to);
       return done;
     });
+    return { found, later };
   }
 }
 

@@ -3,7 +3,7 @@ import type { ErrorPage } from '../../http/edge/access.js';
 import type { ErrorJson } from '../../http/edge/api-error.js';
 import { wantedCookie } from '../sessions/wanted-page.js';
 import { TEXTS } from '../texts.js';
-import { page, restOfPage } from './layout.js';
+import { page } from './layout.js';
 import { PAGE_HEADERS } from './page-headers.js';
 import { template } from './templates.js';
 
@@ -14,7 +14,6 @@ const content = template(`<p class="problem" role="alert">{{message}}</p>
 <p class="note">${TEXTS.errors.request('{{requestId}}')}</p>`);
 
 /** For a page whose head was sent: it can have no header any more. */
-const loadedAgain = template(`<meta http-equiv="refresh" content="{{seconds}}">`);
 
 const TITLES: Readonly<Record<number, string>> = {
   400: TEXTS.errors.refused,
@@ -59,12 +58,6 @@ export const pageOfUnmatched: ErrorPage = (request, reply, error) =>
 /** In a window of a browser, not by a script of a page. */
 const isOpened = ({ method, headers }: FastifyRequest): boolean =>
   method === 'GET' && headers['sec-fetch-dest'] === 'document';
-
-/** The page of an error, below a heading that was sent. */
-export function errorBelowHeading(request: FastifyRequest, error: ErrorJson): string {
-  const again = comesBack(request, error.statusCode) ? loadedAgain({ seconds: AGAIN_SECONDS }) : '';
-  return again + restOfPage(errorPage(request, error));
-}
 
 const comesBack = ({ method }: FastifyRequest, statusCode: number): boolean =>
   statusCode === 503 && method === 'GET';

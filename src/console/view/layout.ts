@@ -108,24 +108,6 @@ const layout = template(`<!doctype html>
 </html>
 `);
 
-const HEADING_END = '</h1>';
-
-/** The start of a page whose content is not there yet, with a note that it comes. */
-export function startOfPage(frame: Frame): string {
-  const whole = page(frame, '');
-  return whole.slice(0, contentAt(whole)) + awaited({});
-}
-
-/** What follows `startOfPage`, of a whole page. */
-export const restOfPage = (whole: string): string => whole.slice(contentAt(whole));
-
-/** Titles are escaped: the first end of a heading is that of the page's own. */
-const contentAt = (whole: string): number => whole.indexOf(HEADING_END) + HEADING_END.length;
-
-/** The style sheet hides it as soon as something follows. */
-const awaited = template(`
-<p class="awaited" role="status">${TEXTS.layout.awaited}</p>`);
-
 /** A whole page. @param content HTML. */
 export function page(frame: Frame, content: string): string {
   const { title, session, scope, section, faults = NO_FAULTS, done, refreshSeconds = 0 } = frame;

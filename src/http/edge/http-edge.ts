@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
@@ -29,12 +28,7 @@ import {
 import { trustOf, type Trust } from './client-address.js';
 import { Connections } from './connections.js';
 import { allowCrossOrigin, installCrossOrigin, type AllowedOrigins } from './cross-origin.js';
-import {
-  answerWithError,
-  HttpErrorFilter,
-  loggedRefusalOf,
-  type ErrorMapping,
-} from './http-error-filter.js';
+import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-error-filter.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './http-limits.js';
 import { installBodyParser } from './json-body.js';
 import { factsOf } from './request-facts.js';
@@ -210,11 +204,8 @@ export class HttpEdge {
     });
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
-    server.addHook('onSend', (request, reply, payload, done) => {
-      const { kind, streams = false } = accessOf(request) ?? {};
-      // A page of the console is still worked on when its heading is sent; its files are not.
-      const isMadeWhileSent = payload instanceof Readable && kind === 'console' && !streams;
-      if (!isMadeWhileSent) request.place?.leave();
+    server.addHook('onSend', (request, reply, _payload, done) => {
+      request.place?.leave();
       this.keepOrClose(request, reply);
       done();
     });
@@ -236,7 +227,7 @@ export class HttpEdge {
   private decorateRequests(server: FastifyInstance): void {
     for (const name of ['caller', 'operator', 'console', 'place', 'facts', 'span'])
       server.decorateRequest(name, null);
-    const { bulkhead, parts } = this;
+    const { bulkhead } = this;
     server.decorateRequest('takePlace', async function (this: FastifyRequest, reply: FastifyReply) {
       const place = await bulkhead.enter(tenantOf(this));
       // Its client has left meanwhile, or its time is over.
@@ -244,9 +235,6 @@ export class HttpEdge {
       if (isOver) place?.leave();
       else this.place = place ?? null;
       return place !== undefined && !isOver;
-    });
-    server.decorateRequest('refusalOf', function (this: FastifyRequest, exception: unknown) {
-      return loggedRefusalOf(exception, this, parts);
     });
   }
 

@@ -12,13 +12,6 @@ import { routeOf } from './request-log.js';
 import { traceIdOf } from './request-span.js';
 import { isLiteral } from './route-table.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** What a client is told of an error. Unexpected ones are logged. */
-    refusalOf: (exception: unknown) => ApiError;
-  }
-}
-
 export interface ErrorMapping {
   readonly logger: Logger;
   /** True for an error of an unavailable or slow store: 503 instead of 500. */
@@ -77,7 +70,7 @@ export function answerWithError(
 }
 
 /** The refusal that a client gets for an error. Unexpected ones are logged. */
-export function loggedRefusalOf(
+function loggedRefusalOf(
   exception: unknown,
   request: FastifyRequest,
   { logger, isUnavailable }: ErrorMapping,

@@ -49,8 +49,6 @@ export interface HistoryRequest extends Pick<SelectionOptions, 'asOf' | 'positio
   readonly before?: bigint;
   /** False: what identifies people is left out. */
   readonly showsPersonal: boolean;
-  /** Called when the request is not refused any more: the account is read from here on. */
-  readonly accepted?: (() => void) | undefined;
 }
 
 export const EVENTS_SHOWN_MAX = 100;
@@ -71,10 +69,9 @@ export async function accountHistory(
   request: HistoryRequest,
   now = Date.now(),
 ): Promise<Outcome<AccountHistory>> {
-  const { accountId, before, showsPersonal, accepted, ...options } = request;
+  const { accountId, before, showsPersonal, ...options } = request;
   const selection = unlessRefused(await select(core.log, options, now));
   const found = unlessRefused(await findAccount(core, scope, accountId));
-  accepted?.();
   const isToday = selection.upTo === undefined && selection.until === undefined;
   if (isToday) return historyOfToday(core, found.stream, request, now);
   const reading = new Reading(showsPersonal, before);

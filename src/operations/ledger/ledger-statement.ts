@@ -20,22 +20,18 @@ import {
 import { LaterEntries } from './later-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 
-/**
- * `ledger statement` of an account, with what its audit event contains.
- * @param accepted called when the request is not refused any more: the account is read then.
- */
+/** `ledger statement` of an account, with what its audit event contains. */
 export async function statementOfAccount(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
   request: SelectionOptions & { readonly account: string; readonly unit?: string },
-  { now = Date.now(), accepted }: { readonly now?: number; readonly accepted?: () => void } = {},
+  { now = Date.now() }: { readonly now?: number } = {},
 ) {
   const { account, unit, ...options } = request;
   const selection = await select(core.log, options, now);
   if (selection instanceof NotDone) return selection;
   const found = await findAccount(core, scope, account);
   if (found instanceof NotDone) return found;
-  accepted?.();
   const { newest, later, ...read } = await readAccount(core, found.stream, selection, now);
   const position = selection.asked ?? (newest && firstPosition(newest)) ?? null;
   const clock = clockOf(selection, newest, now);
