@@ -7,7 +7,7 @@ import type { Scope } from '../src/domain/scope.js';
 import type { CommandMeta } from '../src/event-log/envelope.js';
 import { newId } from '../src/foundation/world.js';
 import { statementOfAccount } from '../src/operations/ledger/ledger-statement.js';
-import { NotDone } from '../src/operations/outcome.js';
+import { NotDone, outcomeOf } from '../src/operations/outcome.js';
 import { closedPeriods } from '../src/operations/ledger/ledger-periods.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SimulatedService } from './service.js';
@@ -87,7 +87,9 @@ export class MonthEnd {
       for (const accountId of accounts) {
         const asked = { account: accountId, from, to };
         const now = world.now();
-        const found = await statementOfAccount({ log, codec, names }, scope, asked, { now });
+        const found = await outcomeOf(() =>
+          statementOfAccount({ log, codec, names }, scope, asked, { now }),
+        );
         statements.set(accountId, found instanceof NotDone ? found : found.result);
       }
     });

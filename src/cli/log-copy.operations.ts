@@ -3,7 +3,6 @@ import { loadConfig } from '../config/config.js';
 import { openLedgerDatabase } from '../stores/ledger-database.js';
 import { logAt, type OpenLog } from '../operations/log/log-address.js';
 import { copyWholeLog, type LogMoveResult } from '../operations/log/log-move.js';
-import { NotDone } from '../operations/outcome.js';
 import { given, help, text } from '../operations/registry/members.js';
 import { machineOperation, type Ending, type Operation } from '../operations/registry/operation.js';
 import { commandLogger } from './command-line.js';
@@ -49,7 +48,6 @@ export const operations: readonly Operation[] = [
           signal,
           awayMsMax: AWAY_MS_MAX,
         });
-        if (copied instanceof NotDone) return copied;
         const document = copyDocument(copied);
         if (copyEnding(document, whileRunning) === undefined)
           for (const line of copyNotes(document, whileRunning)) note(line);

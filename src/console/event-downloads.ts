@@ -3,7 +3,6 @@ import { PassThrough, type Readable } from 'node:stream';
 import type { Core } from '../stores/core.js';
 import type { Done } from '../operations/audited.js';
 import { exportLedger, type Exported } from '../operations/ledger/ledger-export.js';
-import { NotDone, type Outcome } from '../operations/outcome.js';
 import { DownloadPlaces } from '../http/exports/download-places.js';
 import type { TenantCall } from './console-call.js';
 import type { TenantPages } from './pages/tenant-pages.js';
@@ -48,16 +47,13 @@ export class EventDownloads {
       departure.throwIfAborted();
       return way.rest();
     };
-    const sends = async (
-      core: Core,
-    ): Promise<Outcome<Done<Exported | { readonly digest: string }>>> => {
+    const sends = async (core: Core): Promise<Done<Exported | { readonly digest: string }>> => {
       const result = await exportLedger(core, call.scope, { ...asked, onPage }, write).catch(
         (error: unknown) => {
           if (departure.aborted) return { digest: 'cut off by its reader' };
           throw error;
         },
       );
-      if (result instanceof NotDone) return result;
       return { result, parameters: { ...asked }, digest: result.digest };
     };
     this.onRecord(call, asked, sends).then(
@@ -74,7 +70,7 @@ export class EventDownloads {
   private async onRecord<T>(
     call: Downloading,
     asked: AskedEvents,
-    send: (core: Core) => Promise<Outcome<Done<T>>>,
+    send: (core: Core) => Promise<Done<T>>,
   ): Promise<void> {
     const begun = { result: null, parameters: { ...asked }, digest: 'begun' };
     await this.pages.recorded(call, 'ledger export begun', () => Promise.resolve(begun));

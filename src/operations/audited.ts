@@ -9,7 +9,6 @@ import {
 } from './audit.js';
 import { LogAheadOfClock } from '../event-log/clock.js';
 import { firstLine } from '../foundation/describe-error.js';
-import { NotDone, outcomeOf, type Outcome } from './outcome.js';
 
 /** The result of an operation, and what its audit event contains. */
 export interface Done<T> extends Pick<Operation, 'parameters'> {
@@ -38,10 +37,9 @@ export interface AuditFrame extends Pick<Operation, 'operation' | 'by'> {
 export async function auditedOn<T>(
   core: Core,
   { scope, by, operation, warn }: AuditFrame,
-  work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
-): Promise<Outcome<T>> {
-  const outcome = await outcomeOf(() => work(core, operatorMeta(core, scope, by, operation)));
-  if (outcome instanceof NotDone) return outcome;
+  work: (core: Core, meta: StaffMeta) => Promise<Done<T>>,
+): Promise<T> {
+  const outcome = await work(core, operatorMeta(core, scope, by, operation));
   const { result, parameters, digest, completed } = outcome;
   const done = { operation, by, parameters, result: digest ?? result };
   if (completed !== undefined) await recordDone(core, scope, done, { completed, warn });

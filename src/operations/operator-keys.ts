@@ -4,8 +4,7 @@ import type { KeptAnswers } from '../idempotency/kept-answers.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { personNamed, type StaffMeta } from './audit.js';
-import { NotDone, outcomeOf, type Outcome } from './outcome.js';
-import { plainText } from './refusal-text.js';
+import { type OperationRefusalCode, NotDone, outcomeOf } from './outcome.js';
 
 /** The kept answers by idempotency key, which the service and the command line share. */
 export type OperatorAnswers = Pick<KeptAnswers, 'claim' | 'keep' | 'drop' | 'abandon'>;
@@ -48,18 +47,17 @@ const REFUSED = 400;
 export async function onceIfKeyed<T>(
   names: KeyedNames,
   operation: KeyedOperation,
-  work: (meta: StaffMeta) => Promise<Outcome<Keyed<T>>>,
-): Promise<Outcome<Keyed<T>>> {
+  work: (meta: StaffMeta) => Promise<Keyed<T>>,
+): Promise<Keyed<T>> {
   const { keyed, meta } = operation;
   if (keyed === undefined) return work(meta);
   const { answers, onReplayed } = keyed;
   const request = keyedRequest(names, operation, keyed.key);
   const claimed = await answers.claim(request);
-  if ('refused' in claimed) return new NotDone({ code: claimed.refused });
+  if ('refused' in claimed) throw keyRefused(claimed.refused);
   if ('answer' in claimed) {
     onReplayed?.();
-    const done = again<T>(claimed.answer);
-    return done instanceof NotDone ? done : { done, replayed: true };
+    return { done: again<T>(claimed.answer), replayed: true };
   }
   const { key, fingerprint } = request;
   const keyedMeta = { ...meta, ...claimed, idempotency: { key, fingerprint } };
@@ -69,7 +67,7 @@ export async function onceIfKeyed<T>(
   });
   if (outcome instanceof NotDone) {
     await keepRefusal(answers, request, outcome);
-    return outcome;
+    throw outcome;
   }
   // The effect is in the log, which answers the next time even if keeping the answer fails.
   await isKept(answers, request, { status: DONE, body: outcome.done, position: null });
@@ -84,11 +82,10 @@ export async function onceIfKeyed<T>(
 async function keepRefusal(
   answers: OperatorAnswers,
   request: KeyedRequest,
-  { because }: NotDone,
+  refusal: NotDone,
 ): Promise<void> {
-  if (because.code === 'IDEMPOTENCY_KEY_REUSED') return answers.drop(request);
-  const refused = because.code === 'NOT_ADJUSTED' ? because.refused : because.code;
-  const body = { reason: plainText(because), refused };
+  if (refusal.code === 'IDEMPOTENCY_KEY_REUSED') return answers.drop(request);
+  const body: KeptRefusal = { reason: refusal.text(), refused: refusal.code };
   if (!(await isKept(answers, request, { status: REFUSED, body, position: null })))
     throw new DatabaseUnavailable('The service is not available at the moment');
 }
@@ -111,15 +108,23 @@ function keyedRequest(
   };
 }
 
-/** Kept before 1.0.0: without the code. */
 interface KeptRefusal {
   readonly reason: string;
-  readonly refused?: string;
+  readonly refused: OperationRefusalCode;
 }
 
-function again<T>({ status, body }: KeptAnswer): Outcome<T> {
+/** @param code why the key is of no use. */
+export const keyRefused = (code: 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS'): NotDone =>
+  new NotDone(code, [
+    code === 'REQUEST_IN_PROGRESS'
+      ? 'a correction with this idempotency key is still under way'
+      : 'the idempotency key was used for another correction',
+  ]);
+
+function again<T>({ status, body }: KeptAnswer): T {
   if (status !== REFUSED) return body as T;
-  return new NotDone({ code: 'REFUSED_BEFORE', ...(body as KeptRefusal) });
+  const { refused, reason } = body as KeptRefusal;
+  throw new NotDone(refused, [reason]);
 }
 
 async function isKept(

@@ -1,35 +1,86 @@
-import { reasonsOf, type Refused } from '../domain/refusal.js';
-import type { Argument, OperationRefusal, Reason } from './refusal-text.js';
+import { reasonsOf, type Refusal, type Refused } from '../domain/refusal.js';
+import type { Scope } from '../domain/scope.js';
 
-export type { OperationRefusal, OperationRefusalCode } from './refusal-text.js';
+/** A member of a request: `asOf` over HTTP, `--as-of` on the command line. */
+export type Argument = string;
 
-/** The refusal of an operation. */
+/** How members of a request are written: as options, or as members of JSON. */
+export type WordFor = (argument: Argument) => string;
+
+/** A line of a refusal; a function names members as its channel does. */
+export type Reason = string | ((wordFor: WordFor) => string);
+
+/**
+ * A refusal that callers act on: it has an answer of its own in src/http/operations/refusals.ts, or
+ * an exit code. `REFUSED`: any other one.
+ */
+export type OperationRefusalCode =
+  | Refusal
+  | 'APPROVER_REFUSED'
+  | 'DELIVERY_NOT_FOUND'
+  | 'ENDPOINT_NOT_FOUND'
+  | 'MAIL_NOT_FOUND'
+  | 'PROJECTION_UNKNOWN'
+  | 'PROPOSAL_IS_OWN'
+  | 'PROPOSAL_NOT_FOUND'
+  | 'PROPOSAL_OF_OTHERS'
+  | 'REACTION_NOT_PARKED'
+  | 'REFUSED'
+  | 'REQUEST_IN_PROGRESS'
+  | 'SEAL_NOT_SIGNED_HERE'
+  | 'STATEMENT_TOO_LONG';
+
+/** Why an operation was refused; nothing changed. Thrown by its work. */
 export class NotDone extends Error {
   override readonly name = 'NotDone';
 
-  constructor(readonly because: OperationRefusal) {
-    super(because.code);
+  /**
+   * @param reasons one line each.
+   * @param about the members of the request that it is about, named as over HTTP; none where it is
+   * about the whole request or what was there before it.
+   */
+  constructor(
+    readonly code: OperationRefusalCode,
+    readonly reasons: readonly Reason[],
+    readonly about: readonly Argument[] = [],
+  ) {
+    super(code);
+  }
+
+  /** One line for an operator, with members as the channel names them; default: as over HTTP. */
+  text(wordFor: WordFor = (argument) => argument): string {
+    return linesOf(this.reasons, wordFor).join('; ');
   }
 }
 
-/** Refused with a line for each reason. */
-export const notDone = (...reasons: readonly Reason[]): NotDone =>
-  new NotDone({ code: 'REFUSED', reasons });
+/** The lines of reasons. */
+export const linesOf = (reasons: readonly Reason[], wordFor: WordFor): readonly string[] =>
+  reasons.map((reason) => (typeof reason === 'string' ? reason : reason(wordFor)));
 
-/** Refused for a member of the request, which the reason names. */
-export const notDoneAbout = (member: Argument, reason: Reason): NotDone =>
-  new NotDone({ code: 'REFUSED', reasons: [reason], about: [member] });
+/** Refused with a line for each reason. */
+export const notDone = (...reasons: readonly Reason[]): NotDone => new NotDone('REFUSED', reasons);
+
+/** Refused for members of the request, which the reason names. */
+export const notDoneAbout = (about: Argument | readonly Argument[], reason: Reason): NotDone =>
+  new NotDone('REFUSED', [reason], [about].flat());
+
+export const tenantNotFound = (tenant: string): NotDone =>
+  new NotDone('TENANT_NOT_FOUND', [`there is no tenant ${tenant}`], ['tenant']);
+
+export const accountNotFound = (accountId: string, { tenant, mode }: Scope): NotDone =>
+  new NotDone(
+    'ACCOUNT_NOT_FOUND',
+    [`there is no account ${accountId} in ${tenant} (${mode})`],
+    ['account'],
+  );
+
+export const readModelsBeingRebuilt = (): NotDone =>
+  notDone('the read models are being rebuilt: try again when the service is ready');
+
+/** What a client wrote, in a line. */
+export const quoted = (text: string): string => JSON.stringify(text.slice(0, 80));
 
 export type Outcome<T> = T | NotDone;
-
-/**
- * A part of an operation's work. @throws {NotDone} its refusal, which ends the operation:
- * `outcomeOf` returns it.
- */
-export function unlessRefused<T>(outcome: Outcome<T>): T {
-  if (outcome instanceof NotDone) throw outcome;
-  return outcome;
-}
 
 /** What a command decided. @throws {NotDone} its refusal, with a line for each reason. */
 export function decided<T extends object>(outcome: T | Refused): T {
@@ -37,10 +88,8 @@ export function decided<T extends object>(outcome: T | Refused): T {
   return outcome;
 }
 
-/** What the work returns; a refusal that it throws is returned as well. */
-export async function outcomeOf<T>(
-  work: () => Outcome<T> | Promise<Outcome<T>>,
-): Promise<Outcome<T>> {
+/** What the work returns; a refusal that it throws is a value. */
+export async function outcomeOf<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
   try {
     return await work();
   } catch (error) {
@@ -48,9 +97,3 @@ export async function outcomeOf<T>(
     throw error;
   }
 }
-
-/** What a function answers when it refuses nothing. */
-export type DocumentOf<F extends (...asked: never[]) => unknown> = Exclude<
-  Awaited<ReturnType<F>>,
-  NotDone
->;

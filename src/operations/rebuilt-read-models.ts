@@ -5,13 +5,12 @@ import {
   LiveGenerations,
   ReadModelsIncomplete,
 } from '../projecting/generations/live-generations.js';
-import { NotDone, unlessRefused, type Outcome } from './outcome.js';
+import { readModelsBeingRebuilt } from './outcome.js';
 
 /** What read models answer; refused while they are being rebuilt. */
-export const unlessRebuilt = <T>(answer: Promise<T>): Promise<Outcome<T>> =>
+export const unlessRebuilt = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch((error: unknown) => {
-    if (error instanceof ReadModelsIncomplete)
-      return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
+    if (error instanceof ReadModelsIncomplete) throw readModelsBeingRebuilt();
     throw error;
   });
 
@@ -24,5 +23,5 @@ export async function readFrom<Tables, Queries, T>(
 ): Promise<T> {
   const generations = new LiveGenerations(pool, accountProjectors);
   const reads = new LiveReads<Tables>(pool, generations, readModel);
-  return unlessRefused(await unlessRebuilt(query(new queriesOf(reads))));
+  return unlessRebuilt(query(new queriesOf(reads)));
 }

@@ -5,7 +5,6 @@ import type { EventLog } from '../../src/event-log/event-log.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
 import { followedAlone } from '../support/followed.js';
 import { eventually } from '../support/embedded.js';
-import { plainText } from '../../src/operations/refusal-text.js';
 import {
   freshNamespace,
   startEventStore,
@@ -93,7 +92,7 @@ test('a log in EventStoreDB is sealed and verified as it grows', async () => {
 test('a tenant without events has a chain without events', async () => {
   const ledger = await open();
   expect(await ledger.verify()).toMatchObject({ ok: true, events: 0, position: null, seals: 0 });
-  await expect(ledger.digest()).rejects.toMatchObject({ code: 'CHAIN_EMPTY' });
+  await expect(ledger.digest()).rejects.toThrow('has no events in live mode');
 });
 
 test('a stopped verification ends, and says how far it was', async () => {
@@ -109,12 +108,8 @@ test('a stopped verification ends, and says how far it was', async () => {
       stopping.abort();
     },
   });
-  await expect(verified).rejects.toMatchObject({ code: 'VERIFICATION_STOPPED' });
+  await expect(verified).rejects.toThrow('stopped before the end; no break was found so far');
   expect(said).toEqual(['sealing 10 undefined']);
-  // What the operation over HTTP answers.
-  expect(plainText({ code: 'VERIFICATION_STOPPED' })).toBe(
-    'stopped before the end; no break was found so far',
-  );
 });
 
 test('one sealer leads, another one takes over, and both say how far they are', async () => {

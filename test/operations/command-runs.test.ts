@@ -1,5 +1,5 @@
 import { asRun } from '../../src/cli/command-run.js';
-import { NotDone } from '../../src/operations/outcome.js';
+import { NotDone, notDone } from '../../src/operations/outcome.js';
 import { RecordedRuns, UNFINISHED_MAX, type RecordedRun } from '../../src/runs/recorded-runs.js';
 import { eventually } from '../support/embedded.js';
 import { runHere } from '../support/command-line.js';
@@ -68,7 +68,7 @@ test('a command shows how far it is, and stops when somebody wants that', async 
     await new Promise((resolve) => {
       stopping.signal.addEventListener('abort', resolve);
     });
-    return new NotDone({ code: 'PROJECTIONS_STOPPED' });
+    return notDone('stopped');
   });
   const progress = { phase: 'replaying', done: 3, total: 12 };
   await eventually(async () => (await runs.list('ben'))[0]?.progress?.done === 3);

@@ -17,7 +17,6 @@ import type { CopyOptions } from '../../src/operations/log/log-copy.js';
 import type { LogMoveResult } from '../../src/operations/log/log-move.js';
 import { Stopped } from '../../src/operations/log/log-reader.js';
 import { NotDone } from '../../src/operations/outcome.js';
-import { refusalText } from '../../src/operations/refusal-text.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
@@ -313,7 +312,7 @@ test.each([
   try {
     logAt('from', text);
   } catch (refused) {
-    if (refused instanceof NotDone) line = refusalText(refused.because, (word) => `--${word}`);
+    if (refused instanceof NotDone) line = refused.text((word) => `--${word}`);
   }
   expect(line).toMatch(/^--from [^\n]+$/);
   expect(line).not.toContain('secret');

@@ -1,4 +1,3 @@
-import { done } from '../../src/http/operations/refusals.js';
 import type { KeptAnswer, KeyedRequest } from '../../src/idempotency/idempotency-key.js';
 import {
   adjustOnRecord,
@@ -6,7 +5,7 @@ import {
 } from '../../src/operations/ledger/ledger-adjustment.js';
 import { proposeOnRecord } from '../../src/operations/ledger/ledger-proposals.js';
 import { onceIfKeyed, type KeyedBy } from '../../src/operations/operator-keys.js';
-import { NotDone } from '../../src/operations/outcome.js';
+import { NotDone, outcomeOf } from '../../src/operations/outcome.js';
 import { metaBy } from '../support/operations.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 
@@ -36,7 +35,7 @@ async function claimed(work: (keyed: KeyedBy) => Promise<unknown>): Promise<Keye
     drop: () => Promise.resolve(),
     abandon: () => undefined,
   };
-  await work({ key: 'ticket', answers });
+  await outcomeOf(() => work({ key: 'ticket', answers }));
   if (claim === undefined) throw new Error('no key was claimed');
   return claim;
 }
@@ -81,15 +80,9 @@ test('a request that was refused is refused again with the same code', async () 
     abandon: () => undefined,
   };
   const keyed = { key: 'ticket', answers };
-  const refused = new NotDone({
-    code: 'NOT_ADJUSTED',
-    refused: 'ACCOUNT_NOT_FOUND',
-    details: [],
-    accountId: 'a',
-    userId: 'u',
-  });
+  const refused = new NotDone('ACCOUNT_NOT_FOUND', ['there is no account a']);
   const operation = { meta: meta(), operation: 'ledger adjust', asked: {}, keyed };
-  const asked = () => onceIfKeyed(core.names, operation, () => Promise.resolve(refused)).then(done);
+  const asked = () => onceIfKeyed(core.names, operation, () => Promise.reject(refused));
   for (const _ of ['the first time', 'again'])
     await expect(asked()).rejects.toMatchObject({ code: 'ACCOUNT_NOT_FOUND' });
 });

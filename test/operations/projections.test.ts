@@ -14,7 +14,6 @@ import {
   repairProjections,
   retryParked,
 } from '../../src/operations/projections/projection-repairs.js';
-import { type Outcome } from '../../src/operations/outcome.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -60,10 +59,7 @@ const cli = (...words: readonly string[]): Promise<Ran> =>
   runHere(running.stores, ['projection', ...words]);
 
 /** The same as the command line, in this process. */
-function operate<T>(
-  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
-  name = 'test',
-): Promise<T> {
+function operate<T>(work: (operator: ProjectionOperator) => Promise<T>, name = 'test'): Promise<T> {
   return insisting(withProjections<T>)(
     running.service.service.core,
     {

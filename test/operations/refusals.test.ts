@@ -132,7 +132,7 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
   ['projection rebuild users --tenant none', 'there is no tenant none'],
   [
     'projection rebuild users --tenant acme --account nobody',
-    'there is no such account of this tenant and mode',
+    'there is no account nobody in acme (live)',
   ],
   ['policy retry 0x1', '"0x1" is no id of a parked reaction: see policy parked'],
   ['policy retry 99', 'nothing is parked under 99'],

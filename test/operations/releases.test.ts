@@ -1,10 +1,9 @@
 import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { releaseOf } from '../../src/stores/release.js';
-import { NotDone } from '../../src/operations/outcome.js';
+import { NotDone, outcomeOf } from '../../src/operations/outcome.js';
 import type { RecordingOperator } from '../../src/operations/projections/projection-operator.js';
 import { confirmRelease, showRelease } from '../../src/operations/releases/release-commands.js';
-import { refusalText } from '../../src/operations/refusal-text.js';
 import {
   DatabaseNewerThanCode,
   migrateToLatest,
@@ -46,8 +45,8 @@ const operatorOf = (projectors: readonly Projector[]): RecordingOperator => ({
 });
 
 const refusal = async (projectors: readonly Projector[]): Promise<string> => {
-  const outcome = await confirmRelease(operatorOf(projectors));
-  return outcome instanceof NotDone ? refusalText(outcome.because, (word) => word) : 'none';
+  const outcome = await outcomeOf(() => confirmRelease(operatorOf(projectors)));
+  return outcome instanceof NotDone ? outcome.text() : 'none';
 };
 
 const states = async (): Promise<readonly string[]> => {

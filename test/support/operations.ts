@@ -21,16 +21,15 @@ import {
   type OperationRefusalCode,
   type Outcome,
 } from '../../src/operations/outcome.js';
-import { plainText } from '../../src/operations/refusal-text.js';
 
 /** Operations for tests that expect a document: a refusal fails them, by its code and its text. */
 
 export class Refused extends Error {
   readonly code: OperationRefusalCode;
 
-  constructor({ because }: NotDone) {
-    super(plainText(because));
-    this.code = because.code;
+  constructor(refusal: NotDone) {
+    super(refusal.text());
+    this.code = refusal.code;
   }
 }
 
@@ -40,15 +39,15 @@ export function done<T>(outcome: Outcome<T>): T {
 }
 
 export const insisting =
-  <A extends unknown[], T>(operation: (...asked: A) => Promise<Outcome<T>>) =>
+  <A extends unknown[], T>(operation: (...asked: A) => Promise<T>) =>
   async (...asked: A): Promise<T> =>
     done(await outcomeOf(() => operation(...asked)));
 
 /** Without what the audit event contains. */
 const resultOf =
-  <A extends unknown[], T>(operation: (...asked: A) => Promise<Outcome<Done<T>>>) =>
+  <A extends unknown[], T>(operation: (...asked: A) => Promise<Done<T>>) =>
   async (...asked: A): Promise<T> =>
-    done(await operation(...asked)).result;
+    (await insisting(operation)(...asked)).result;
 
 export const adjustLedger = resultOf(adjustment.adjustOnRecord);
 export const adjustOnRecord = insisting(adjustment.adjustOnRecord);
@@ -73,8 +72,8 @@ export const metaBy = (
 export async function withProjections<T>(
   core: Parameters<typeof onProjections>[0] & Parameters<typeof openOperationsPool>[0],
   caller: Parameters<typeof onProjections>[2],
-  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> {
+  work: (operator: ProjectionOperator) => Promise<T>,
+): Promise<T> {
   const pool = openOperationsPool(core, 10);
   try {
     return await onProjections(core, pool, caller, work);

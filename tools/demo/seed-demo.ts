@@ -19,7 +19,6 @@ import {
   proposalNameOf,
   proposeOnRecord,
 } from '../../src/operations/ledger/ledger-proposals.js';
-import { NotDone, type Outcome } from '../../src/operations/outcome.js';
 import { moderateReferrals } from '../../src/operations/referrals/moderate-referrals.js';
 import { timeNow } from '../../src/foundation/world.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
@@ -205,9 +204,7 @@ class Seeding {
     const asked = due.map(({ referralId, action }) => ({ referralId, action }));
     await this.asOperator('sam', 'referral moderate', async (core, meta) => {
       const result = await moderateReferrals(core, meta, asked);
-      return result instanceof NotDone
-        ? result
-        : { result, parameters: { referrals: asked.length } };
+      return { result, parameters: { referrals: asked.length } };
     });
   }
 
@@ -386,15 +383,13 @@ class Seeding {
   private async asOperator<T>(
     name: string,
     operation: string,
-    work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
+    work: (core: Core, meta: StaffMeta) => Promise<Done<T>>,
   ): Promise<T> {
     const warn = (line: string): never => {
       throw new Error(line);
     };
     const by = { name, channel: 'console' } as const;
-    const outcome = await auditedOn(this.core, { scope: this.scope, by, operation, warn }, work);
-    if (outcome instanceof NotDone) throw new Error(JSON.stringify(outcome.because));
-    return outcome;
+    return auditedOn(this.core, { scope: this.scope, by, operation, warn }, work);
   }
 }
 

@@ -8,7 +8,6 @@ import {
 } from '../../operations/accounts/account-history.js';
 import type { ShownUnit } from '../../operations/accounts/account-credit.js';
 import { laterText } from '../../operations/ledger/later-entries.js';
-import { NotDone } from '../../operations/outcome.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import { ForRoles, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
@@ -18,6 +17,7 @@ import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone } from '../../operations/outcome.js';
 
 const FIGURES = ['available', 'assigned', 'redeemed', 'pending', 'expired', 'cancelled'] as const;
 
@@ -113,14 +113,13 @@ export class ConsoleAccountController {
         ...options,
       };
       const result = await accountHistory(core, call.scope, request);
-      if (result instanceof NotDone) return result;
       // The audit event says what was looked at; a digest of people's data would outlive them.
       const digest = `position ${result.position ?? 'none'}`;
       const account = core.names.accountRef(call.scope, accountId);
       return { result, parameters: { account, ...options }, digest };
     });
     const path = `${call.tenantPath}/accounts/${encodeURIComponent(accountId)}`;
-    if (found instanceof NotDone && found.because.code === 'ACCOUNT_NOT_FOUND')
+    if (found instanceof NotDone && found.code === 'ACCOUNT_NOT_FOUND')
       throw new ApiError('ACCOUNT_NOT_FOUND');
     const statement = `${call.tenantPath}/statement${queryOf({ account: accountId, ...asked })}`;
     const frame = { title: TEXTS.account.titleOf(accountId), faults: faultsOf(found) };

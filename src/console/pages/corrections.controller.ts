@@ -9,7 +9,6 @@ import {
   proposalNameOf,
   type ShownProposal as Proposal,
 } from '../../operations/ledger/ledger-proposals.js';
-import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { pause } from '../../foundation/pause.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
@@ -19,6 +18,7 @@ import { inOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, type Outcome } from '../../operations/outcome.js';
 
 const FIELDS = ['account', 'user', 'unit', 'amount', 'reason'] as const;
 const BY_LINES = Object.fromEntries(FIELDS.map((name) => [`${name}:`, name]));
@@ -62,7 +62,7 @@ const FIRST_LOOKED_FOR = { times: 50, everyMs: 100 };
 async function afterTheFirst<T>(propose: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   for (let looked = 1; ; looked += 1) {
     const outcome = await propose();
-    const isUnderWay = outcome instanceof NotDone && outcome.because.code === 'REQUEST_IN_PROGRESS';
+    const isUnderWay = outcome instanceof NotDone && outcome.code === 'REQUEST_IN_PROGRESS';
     if (!isUnderWay || looked === FIRST_LOOKED_FOR.times) return outcome;
     await pause(FIRST_LOOKED_FOR.everyMs);
   }
@@ -112,7 +112,7 @@ export class ConsoleCorrectionsController {
     const outcome = await this.pages.called(call, approve, { proposal });
     if (!(outcome instanceof NotDone))
       return redirected(call, `${call.tenantPath}/corrections`, 'approved');
-    if (outcome.because.code === 'PROPOSAL_IS_OWN')
+    if (outcome.code === 'PROPOSAL_IS_OWN')
       throw new ApiError('FORBIDDEN', { message: faultsOf(outcome).problems.join() });
     return this.shown(call, faultsOf(outcome));
   }

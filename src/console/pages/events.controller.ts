@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 import { Get } from '@nestjs/common';
 import { select } from '../../operations/ledger/ledger-selection.js';
-import { NotDone } from '../../operations/outcome.js';
 import { FileForRoles, fileSent, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { EventDownloads } from '../event-downloads.js';
 import { faultsOf } from '../view/faults.js';
 import { template } from '../view/templates.js';
 import { filledIn, queried, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
 const content = template(`
 <p>${TEXTS.events.explained}</p>
@@ -29,7 +29,7 @@ export class ConsoleEventsController {
   @FileForRoles('finance')
   async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const { format, ...asked } = queried(call.query, 'from', 'to', 'format');
-    const selection = await select(this.pages.core.log, filledIn(asked));
+    const selection = await outcomeOf(() => select(this.pages.core.log, filledIn(asked)));
     if (format === 'jsonl' && !(selection instanceof NotDone)) {
       const name = `events-${call.scope.tenant}-${call.scope.mode}.jsonl`;
       const file = { name, type: 'application/jsonl; charset=utf-8' };

@@ -7,7 +7,6 @@ import {
   showExport,
 } from '../../operations/exports/export-commands.js';
 import { cancel } from '../../operations/exports/export.operations.js';
-import { NotDone, notDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import {
   EXPORT_FILTERS,
@@ -21,6 +20,7 @@ import type { Form } from '../sessions/form.js';
 import { faultsIn, faultsOf, type FieldNames, type Faults } from '../view/faults.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, notDone, type Outcome, outcomeOf } from '../../operations/outcome.js';
 
 /** For support: files with the data of a tenant. */
 @TenantPage('exports')

@@ -1,11 +1,11 @@
 import { resend, showMails, type ShownMail } from '../../operations/mails/mail.operations.js';
-import { NotDone } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { TEXTS } from '../texts.js';
 import { faultsOf, type Faults } from '../view/faults.js';
 import { inOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
+import { NotDone } from '../../operations/outcome.js';
 
 const SHOWN_MAX = 100;
 const COLUMNS: readonly Column<ShownMail>[] = [

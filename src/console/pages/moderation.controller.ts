@@ -7,7 +7,6 @@ import {
   type ModerationAction,
 } from '../../domain/moderation/moderation.decider.js';
 import { moderateReferrals } from '../../operations/referrals/moderate-referrals.js';
-import { NotDone } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
@@ -16,6 +15,7 @@ import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone } from '../../operations/outcome.js';
 
 const PAGE = 50;
 const READ_MODELS = ['referrals', 'users'] as const;
@@ -87,7 +87,6 @@ export class ConsoleModerationController {
         seen: seenIn(form, referralId),
       }));
       const result = await moderateReferrals(core, meta, asked);
-      if (result instanceof NotDone) return result;
       const parameters = { action, referrals: chosen.length };
       return { result, parameters, completed: `${chosen.length} referrals are moderated` };
     });

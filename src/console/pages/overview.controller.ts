@@ -9,7 +9,6 @@ import { UserQueries } from '../../../projections/users/queries.js';
 import type { Scope } from '../../domain/scope.js';
 import { backgroundWork } from '../../operations/ledger/background-work.js';
 import { findAccounts } from '../../operations/accounts/find-accounts.js';
-import { NotDone } from '../../operations/outcome.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
 import { PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { hasRole } from '../view/layout.js';
@@ -17,6 +16,7 @@ import { plotView } from '../view/plot.js';
 import { template } from '../view/templates.js';
 import { queried, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone } from '../../operations/outcome.js';
 
 const DAY_MS = 86_400_000;
 const PLOTTED_DAYS = 90;

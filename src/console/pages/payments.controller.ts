@@ -1,6 +1,5 @@
 import { timeNow } from '../../foundation/world.js';
 import { timeOf } from '../../operations/ledger/ledger-selection.js';
-import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import { operations } from '../../operations/payments/payment.operations.js';
 import { showPayments } from '../../operations/payments/payment-commands.js';
 import {
@@ -18,6 +17,7 @@ import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
 const COLUMNS: readonly Column<PaymentDifference>[] = [
   { label: TEXTS.fields.account, key: 'account', value: 'account' },
@@ -93,7 +93,7 @@ export class ConsolePaymentsController {
     const path = `${call.tenantPath}/payments`;
     if (operation.isLong) {
       const since = form.text('since') || undefined;
-      const from = timeOf('since', since, timeNow());
+      const from = await outcomeOf(() => timeOf('since', since, timeNow()));
       if (from instanceof NotDone) return this.shown(call, faultsOf(from));
       const request = { ...scope, ...(action === 'sync' && { since }) };
       const run = await this.pages.startedRun(call, operation, request);

@@ -1,13 +1,13 @@
 import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { closedPeriods, type ClosedPeriod } from '../../operations/ledger/ledger-periods.js';
 import { close, reopen } from '../../operations/ledger/statement.operations.js';
-import { NotDone } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { TEXTS } from '../texts.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { inOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
+import { NotDone } from '../../operations/outcome.js';
 
 /** As typed: into the form that closes a month, or into that of a closed one. */
 const typedIn = ({ form }: TenantCall) => ({

@@ -1,6 +1,5 @@
 import type { Scope } from '../../domain/scope.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
-import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import { applyProgram, programIn } from '../../operations/tenants/apply-program.js';
 import {
   FIELDS_BY_LINES,
@@ -20,6 +19,7 @@ import { digestOfText, jsonOf, jsonText } from '../view/typed-document.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 import { ownMember } from '../../domain/own-member.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
 const content = template(`
 <div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.program}</th><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.program.default}</th></tr></thead>

@@ -13,7 +13,6 @@ import {
   type DiffDocument,
 } from '../../operations/projections/projection-commands.js';
 import { showParked } from '../../operations/policies/policy-commands.js';
-import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { ApiError, badRequest, unavailable } from '../../http/edge/api-error.js';
 import type { Run } from '../../http/operations/operation-runs.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
@@ -55,6 +54,7 @@ import {
 import { inOrder } from '../view/sorting.js';
 import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, type Outcome, outcomeOf, tenantNotFound } from '../../operations/outcome.js';
 
 /** What is kept of a run has 1 MiB. */
 const DIFF_ROWS_MAX = 1_000;
@@ -135,10 +135,10 @@ export class ConsoleProjectionsController {
   ): Promise<Faults | null> {
     if (action !== 'rebuild' || tenant === '') return null;
     const { core } = this.pages;
-    if ((await core.tenants.find(tenant)) === undefined)
-      return faultsOf(new NotDone({ code: 'TENANT_NOT_FOUND', tenant }));
+    if ((await core.tenants.find(tenant)) === undefined) return faultsOf(tenantNotFound(tenant));
     if (account === '') return null;
-    const found = await findAccount(core, { tenant, mode: modeOf(mode) }, account);
+    const scope = { tenant, mode: modeOf(mode) };
+    const found = await outcomeOf(() => findAccount(core, scope, account));
     return found instanceof NotDone ? faultsOf(found) : null;
   }
 
@@ -156,10 +156,11 @@ export class ConsoleProjectionsController {
   private operate<T>(
     call: ConsoleCall,
     signal: AbortSignal,
-    work: (projections: ProjectionOperator) => Promise<Outcome<T>>,
+    work: (projections: ProjectionOperator) => Promise<T>,
   ): Promise<Outcome<T>> {
     const { core, pool, warn } = this.operations;
-    return onProjections(core, pool, { by: staffOf(call), signal, warn }, work);
+    const caller = { by: staffOf(call), signal, warn };
+    return outcomeOf(() => onProjections(core, pool, caller, work));
   }
 
   private async shown(call: ConsoleCall, faults?: Faults): Promise<string> {

@@ -2,7 +2,6 @@ import { parseBalances } from '../../operations/ledger/balance-file.js';
 import { timeNow } from '../../foundation/world.js';
 import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { spanOf, type Reconciliation } from '../../operations/ledger/ledger-reconciliation.js';
-import { NotDone } from '../../operations/outcome.js';
 import { reconcile } from '../../operations/ledger/ledger-check.operations.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf, type Faults } from '../view/faults.js';
@@ -11,6 +10,7 @@ import type { Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
 type Difference = Reconciliation['differences'][number];
 
@@ -68,11 +68,11 @@ export class ConsoleReconcileController {
   async start(@TenantCall() call: TenantCall): Promise<string> {
     const month = call.form.text('month');
     const books = call.form.file('balances');
-    const against =
-      books === undefined ? undefined : await parseBalances(books, 'the balance file');
-    const span = spanOf(month || undefined, timeNow());
-    for (const faulty of [against, span])
-      if (faulty instanceof NotDone) return this.shown(call, faultsOf(faulty, { period: 'month' }));
+    const checked = await outcomeOf(async () => {
+      if (books !== undefined) await parseBalances(books, 'the balance file');
+      spanOf(month || undefined, timeNow());
+    });
+    if (checked instanceof NotDone) return this.shown(call, faultsOf(checked, { period: 'month' }));
     const request = { ...call.scope, period: month || undefined, balances: books };
     const run = await this.pages.startedRun(call, reconcile, request);
     return redirected(call, `${call.tenantPath}/reconcile${queryOf({ run, month })}`);
@@ -84,13 +84,15 @@ export class ConsoleReconcileController {
     const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const result = resultOf<KeptReconciliation>('ledger reconcile');
     const later =
-      result && month !== '' ? await entriesAfter(this.pages.core, call.scope, month) : 0;
+      result && month !== ''
+        ? await outcomeOf(() => entriesAfter(this.pages.core, call.scope, month))
+        : 0;
     return pageSent(call, { of: 'reconcile', faults, ...refresh }, content, {
       asked: { month },
       ...values,
       accounts: `${call.tenantPath}/accounts`,
       here: `${call.tenantPath}/reconcile${queryOf({ run: id, month })}`,
-      later: laterText(later, 'month'),
+      later: laterText(later instanceof NotDone ? 0 : later, 'month'),
       result:
         result && shownResult(result, section, (other) => queryOf({ run: id, month, ...other })),
     });

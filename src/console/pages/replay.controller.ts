@@ -1,7 +1,6 @@
 import type { Difference } from '../../operations/ledger/replay/comparison.js';
 import { selectReplayed } from '../../operations/ledger/ledger-replay.js';
 import type { Replay } from '../../operations/ledger/replay/replay-run.js';
-import { NotDone } from '../../operations/outcome.js';
 import { replay } from '../../operations/ledger/ledger-check.operations.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
@@ -11,6 +10,7 @@ import type { Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { filledIn, given, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
 const COLUMNS: readonly Column<Difference>[] = [
   { label: TEXTS.fields.account, key: 'account', value: 'account' },
@@ -84,7 +84,9 @@ export class ConsoleReplayController {
   @FormFor('finance')
   async start(@TenantCall() call: TenantCall): Promise<string> {
     const asked = given(call, ...ASKED);
-    const replayed = await selectReplayed(this.pages.core, call.scope, filledIn(asked));
+    const replayed = await outcomeOf(() =>
+      selectReplayed(this.pages.core, call.scope, filledIn(asked)),
+    );
     if (replayed instanceof NotDone) return this.shown(call, faultsOf(replayed));
     const run = await this.pages.startedRun(call, replay, { ...call.scope, ...filledIn(asked) });
     return redirected(call, `${call.tenantPath}/replay${queryOf({ run, ...asked })}`);

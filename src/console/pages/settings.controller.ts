@@ -1,6 +1,5 @@
 import { CALL_WINDOWS, COUNTED_CALLS } from '../../domain/tenant/open-rules.js';
 import { durationMs } from '../../foundation/duration.js';
-import { NotDone } from '../../operations/outcome.js';
 import {
   changeSettings,
   digestOfSettings,
@@ -22,6 +21,7 @@ import { faultAt, faultsOf, type FieldNames, type Faults } from '../view/faults.
 import { timeText } from '../view/run-view.js';
 import { template } from '../view/templates.js';
 import { TenantPages } from './tenant-pages.js';
+import { NotDone } from '../../operations/outcome.js';
 
 const content = template(`
 {{#if issued}}<div class="done" role="status"><p>${TEXTS.settings.issued('{{issued.what}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}

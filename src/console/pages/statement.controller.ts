@@ -1,6 +1,7 @@
 import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
 import type { Scope } from '../../domain/scope.js';
 import {
+  statementIsByDays,
   statementOfTenant,
   type TenantStatement,
 } from '../../operations/ledger/tenant-statement.js';
@@ -8,7 +9,6 @@ import { statementView, tenantStatementView } from '../view/tenant-statement-vie
 import { statementCsv, tenantStatementCsv } from '../../operations/ledger/ledger-tables.js';
 import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
-import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { fileSent, PageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
 import type { PathOf } from '../view/paging.js';
@@ -16,6 +16,7 @@ import type { Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, type Outcome } from '../../operations/outcome.js';
 
 const ASKED = ['account', 'position', 'asOf', 'from', 'to', 'unit'] as const;
 type Asked = Readonly<Record<(typeof ASKED)[number], string>>;
@@ -117,17 +118,16 @@ export class ConsoleStatementController {
       const found = await this.pages.recorded(call, 'ledger statement', async (core) => {
         const request = { account, ...filledIn(selection) };
         const done = await statementOfAccount(core, call.scope, request);
-        if (!(done instanceof NotDone)) later = done.later;
+        later = done.later;
         return done;
       });
       return { found, later };
     }
     const { position, asOf, ...period } = selection;
-    if (position !== '' || asOf !== '')
-      return { found: new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' }), later };
+    if (position !== '' || asOf !== '') return { found: statementIsByDays(), later };
     const found = await this.pages.recorded(call, 'ledger tenant-statement', async (core) => {
       const done = await statementOfTenant(core, call.scope, filledIn(period));
-      if (!(done instanceof NotDone)) later = await entriesAfter(core, call.scope, done.result.to);
+      later = await entriesAfter(core, call.scope, done.result.to);
       return done;
     });
     return { found, later };

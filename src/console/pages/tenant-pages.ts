@@ -5,7 +5,6 @@ import type { StaffMeta } from '../../operations/audit.js';
 import { auditedOn, type Done } from '../../operations/audited.js';
 import type { GivingWay } from '../../foundation/giving-way.js';
 import { timeNow } from '../../foundation/world.js';
-import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { ApiError, unavailable } from '../../http/edge/api-error.js';
 import type { OperationsCore } from '../../http/operations/operations-core.js';
 import type { OperationCalls } from '../../http/operations/operation-calls.js';
@@ -14,6 +13,7 @@ import type { Operation } from '../../operations/registry/operation.js';
 import { staffOf, type ConsoleCall, type TenantCall } from '../console-call.js';
 import { progressText, runView } from '../view/run-view.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, type Outcome, outcomeOf } from '../../operations/outcome.js';
 
 const REFRESH_SECONDS = 2;
 
@@ -67,8 +67,7 @@ const IDS_OF_OTHERS: ReadonlySet<string> = new Set([
 
 /** @throws {ApiError} FORBIDDEN for an id that the tenant does not have. */
 export function ofThisTenant<T>(outcome: Outcome<T>): Outcome<T> {
-  if (outcome instanceof NotDone && IDS_OF_OTHERS.has(outcome.because.code))
-    throw notOfThisTenant();
+  if (outcome instanceof NotDone && IDS_OF_OTHERS.has(outcome.code)) throw notOfThisTenant();
   return outcome;
 }
 
@@ -96,11 +95,11 @@ export class TenantPages {
   async recorded<T>(
     call: Pick<TenantCall, 'operator' | 'scope'>,
     operation: string,
-    work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
+    work: (core: Core, meta: StaffMeta) => Promise<Done<T>>,
   ): Promise<Outcome<T>> {
     const { core, warn } = this.operations;
     const called = { operation, by: staffOf(call), scope: call.scope, warn };
-    return ofThisTenant(await auditedOn(core, called, work));
+    return ofThisTenant(await outcomeOf(() => auditedOn(core, called, work)));
   }
 
   /**

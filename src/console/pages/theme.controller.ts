@@ -1,5 +1,4 @@
 import { HttpCode, Post } from '@nestjs/common';
-import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import {
   HISTORY_MAX,
   putTheme,
@@ -25,6 +24,7 @@ import { faultsPage, previewSent, sampleSharePage } from '../view/theme-preview.
 import { jsonOf, jsonText } from '../view/typed-document.js';
 import { given, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
 const UNKNOWN_SHOWN = 50;
 const VERSIONS_SHOWN = Math.min(50, HISTORY_MAX);

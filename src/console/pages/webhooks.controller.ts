@@ -1,7 +1,6 @@
 import type { Core } from '../../stores/core.js';
 import type { StaffMeta } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
-import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import {
   addNewEndpoint,
   changeEndpointTypes,
@@ -28,6 +27,7 @@ import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { ofThisTenant, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { NotDone, type Outcome, outcomeOf } from '../../operations/outcome.js';
 
 const SHOWN_MAX = 100;
 const COLUMNS: readonly Column<ShownDelivery>[] = [
@@ -168,7 +168,7 @@ export class ConsoleWebhooksController {
     const endpoint = form.text('endpoint');
     const recorded = <T>(
       operation: string,
-      work: (core: Core, meta: StaffMeta) => Promise<Outcome<Done<T>>>,
+      work: (core: Core, meta: StaffMeta) => Promise<Done<T>>,
     ): Promise<Outcome<T>> => this.pages.recorded(call, `webhook ${operation}`, work);
     switch (form.text('action')) {
       case 'add':

@@ -1,5 +1,5 @@
-import { NotDone } from '../../operations/outcome.js';
-import { linesOf, membersOf, refusalText } from '../../operations/refusal-text.js';
+import { NotDone, linesOf } from '../../operations/outcome.js';
+import { ThemeNotDone } from '../../operations/themes/theme-commands.js';
 import { TEXTS } from '../texts.js';
 import type { Wrong } from './field.js';
 import { ownMember } from '../../domain/own-member.js';
@@ -21,9 +21,8 @@ export type FieldNames = Readonly<Record<string, string>>;
 /** Of a refused outcome; none: it is done. */
 export function faultsOf(outcome: unknown, fields: FieldNames = {}): Faults {
   if (!(outcome instanceof NotDone)) return NO_FAULTS;
-  const { because } = outcome;
   const problems = problemsOf(outcome);
-  const members = membersOf(because).map((member) => [
+  const members = outcome.about.map((member) => [
     ownMember(fields, member) ?? member,
     problems[0] ?? '',
   ]);
@@ -55,11 +54,9 @@ export const withFaults = (one: Faults, other: Faults): Faults => ({
 });
 
 /** One line for each reason of a refusal, with members named as fields are labelled. */
-function problemsOf({ because }: NotDone): readonly string[] {
-  if (because.code === 'THEME_REFUSED' && because.details.length > 0) return because.details;
+function problemsOf(outcome: NotDone): readonly string[] {
+  const themeFaults = outcome instanceof ThemeNotDone ? outcome.theme.details : undefined;
+  if (themeFaults !== undefined && themeFaults.length > 0) return themeFaults;
   const labels: Readonly<Record<string, string>> = TEXTS.fields;
-  const labelOf = (member: string): string => ownMember(labels, member) ?? member;
-  return because.code === 'REFUSED'
-    ? linesOf(because.reasons, labelOf)
-    : [refusalText(because, labelOf)];
+  return linesOf(outcome.reasons, (member) => ownMember(labels, member) ?? member);
 }

@@ -1,5 +1,5 @@
 import type { Staff } from '../../operations/audit.js';
-import type { Outcome } from '../../operations/outcome.js';
+import { outcomeOf, type Outcome } from '../../operations/outcome.js';
 import {
   scopeIn,
   scopeOf,
@@ -42,7 +42,7 @@ export class OperationCalls {
     caller: OperationCaller,
   ): Promise<Run | undefined> {
     const scope = scopeIn(request);
-    if (scope !== undefined) done(await scopeOf(this.operations.core, scope));
+    if (scope !== undefined) done(await outcomeOf(() => scopeOf(this.operations.core, scope)));
     const parameters = shownParameters(operation, request);
     const asked = {
       operation: operation.name,

@@ -6,7 +6,6 @@ import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
-import { plainText } from '../../operations/refusal-text.js';
 import {
   type NewRun,
   type RecordedRun,
@@ -108,7 +107,7 @@ class OwnRun implements Run {
     };
     this.result = work(this).then(
       async (outcome) => {
-        await ended(outcome instanceof NotDone ? { error: lineOf(outcome) } : { result: outcome });
+        await ended(outcome instanceof NotDone ? { error: outcome.text() } : { result: outcome });
         return outcome;
       },
       async (error: unknown) => {
@@ -278,8 +277,6 @@ export class OperationRuns {
     }
   }
 }
-
-const lineOf = ({ because }: NotDone): string => plainText(because) || 'unknown error';
 
 const isoOf = (time: number): string => new Date(time).toISOString();
 

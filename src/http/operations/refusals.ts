@@ -1,20 +1,16 @@
-import type { Refusal } from '../../domain/refusal.js';
-import { NotDone, type OperationRefusalCode, type Outcome } from '../../operations/outcome.js';
-import { plainText } from '../../operations/refusal-text.js';
+import { type OperationRefusalCode, NotDone, type Outcome } from '../../operations/outcome.js';
+import { ThemeNotDone } from '../../operations/themes/theme-commands.js';
 import type { Operation } from '../../operations/registry/operation.js';
 import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 import { themeRefused } from '../themes/theme-refused.js';
 
-type Refused = OperationRefusalCode | Refusal;
-
 /** The result of an operation. @throws {ApiError} for a refused one. */
 export function done<T>(outcome: Outcome<T>): T {
   if (!(outcome instanceof NotDone)) return outcome;
-  const { because } = outcome;
-  if (because.code === 'THEME_REFUSED') throw themeRefused(because);
-  const code = ANSWERS.get('refused' in because ? (because.refused ?? '') : because.code);
-  if (code === undefined) throw badRequest(plainText(because));
-  throw new ApiError(code, code === 'FORBIDDEN' ? { message: plainText(because) } : {});
+  if (outcome instanceof ThemeNotDone) throw themeRefused(outcome.theme);
+  const code = ANSWERS.get(outcome.code);
+  if (code === undefined) throw badRequest(outcome.text());
+  throw new ApiError(code, code === 'FORBIDDEN' ? { message: outcome.text() } : {});
 }
 
 /** The error codes of an operation's route, in the order of the API reference. */
@@ -25,10 +21,9 @@ export function codesOf({ of, route }: Operation): readonly ApiErrorCode[] {
 }
 
 /** Refusals with a code for clients; any other one is a bad request, with its reason. */
-const ANSWERS: ReadonlyMap<string, ApiErrorCode> = new Map<Refused, ApiErrorCode>([
+const ANSWERS: ReadonlyMap<string, ApiErrorCode> = new Map<OperationRefusalCode, ApiErrorCode>([
   ['TENANT_NOT_FOUND', 'TENANT_NOT_FOUND'],
   ['ACCOUNT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'],
-  ['REPAIRED_ACCOUNT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'],
   ['USER_NOT_FOUND', 'USER_NOT_FOUND'],
   ['ENDPOINT_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND'],
   ['DELIVERY_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
@@ -37,7 +32,6 @@ const ANSWERS: ReadonlyMap<string, ApiErrorCode> = new Map<Refused, ApiErrorCode
   ['THEME_NOT_FOUND', 'THEME_NOT_FOUND'],
   ['THEME_INVALID', 'VALIDATION_FAILED'],
   ['PROJECTION_UNKNOWN', 'PROJECTION_NOT_FOUND'],
-  ['REACTION_ID_MALFORMED', 'REACTION_NOT_FOUND'],
   ['REACTION_NOT_PARKED', 'REACTION_NOT_FOUND'],
   ['PROPOSAL_NOT_FOUND', 'PROPOSAL_NOT_FOUND'],
   ['PROPOSAL_IS_OWN', 'FORBIDDEN'],

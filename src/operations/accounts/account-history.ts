@@ -22,7 +22,6 @@ import {
   selectedEvents,
 } from '../ledger/ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from '../ledger/ledger-selection.js';
-import { unlessRefused, type Outcome } from '../outcome.js';
 import { CreditFold, creditUpTo, type ShownUnit } from './account-credit.js';
 import { eventInWords, valueInWords, type Known } from './event-in-words.js';
 
@@ -68,10 +67,10 @@ export async function accountHistory(
   scope: Scope,
   request: HistoryRequest,
   now = Date.now(),
-): Promise<Outcome<AccountHistory>> {
+): Promise<AccountHistory> {
   const { accountId, before, showsPersonal, ...options } = request;
-  const selection = unlessRefused(await select(core.log, options, now));
-  const found = unlessRefused(await findAccount(core, scope, accountId));
+  const selection = await select(core.log, options, now);
+  const found = await findAccount(core, scope, accountId);
   const isToday = selection.upTo === undefined && selection.until === undefined;
   if (isToday) return historyOfToday(core, found.stream, request, now);
   const reading = new Reading(showsPersonal, before);

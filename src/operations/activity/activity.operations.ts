@@ -2,7 +2,6 @@ import { ActivityQueries } from '../../../projections/activity/queries.js';
 import { timeNow } from '../../foundation/world.js';
 import { personNamed, shownStaff } from '../audit.js';
 import { timeOf } from '../ledger/ledger-selection.js';
-import { unlessRefused } from '../outcome.js';
 import { readFrom } from '../rebuilt-read-models.js';
 import { given, help, limit, tenant, text, time } from '../registry/members.js';
 import { serviceOperation, type Operation, get } from '../registry/operation.js';
@@ -23,7 +22,7 @@ export const operations: readonly Operation[] = [
     route: get('activity', 'TENANT_NOT_FOUND'),
     examples: ['activity list', 'activity list acme --by sam --since 2026-01-31'],
     run: async ({ core }, { tenant: alias, by, since: from, limit: most }) => {
-      const since = unlessRefused(timeOf('since', from, timeNow()));
+      const since = timeOf('since', from, timeNow());
       if (alias !== undefined) await tenantNamed(core, alias);
       const asked = { tenant: alias, by: by && personNamed(by), since, limit: most };
       const found = await readFrom(core, 'activity', ActivityQueries, (activity) =>

@@ -50,6 +50,8 @@ export async function requestExport(
   return { result, parameters, completed: `the export ${id} is asked for` };
 }
 
+export const EXPORT_NOT_FOUND = new NotDone('EXPORT_NOT_FOUND', ['there is no such export']);
+
 /** As it is now. @throws {NotDone} */
 export async function showExport(
   core: ExportCore,
@@ -57,6 +59,6 @@ export async function showExport(
   exportId: string,
 ): Promise<ShownExport> {
   const found = await core.exports.find(scope, exportId);
-  if (found === undefined) throw new NotDone({ code: 'EXPORT_NOT_FOUND' });
+  if (found === undefined) throw EXPORT_NOT_FOUND;
   return shownExport(found.state, found.progress, timeNow());
 }

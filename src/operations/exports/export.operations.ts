@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import { shownExport, type ShownExport } from '../../exports/shown-export.js';
 import { timeNow } from '../../foundation/world.js';
-import { NotDone, notDone, unlessRefused } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import { fullId } from '../registry/full-id.js';
 import { given, help, json, limit, text, textUpTo } from '../registry/members.js';
 import {
@@ -12,7 +12,7 @@ import {
   get,
   remove,
 } from '../registry/operation.js';
-import { listExports } from './export-commands.js';
+import { EXPORT_NOT_FOUND, listExports } from './export-commands.js';
 import { runExport } from './run-export.js';
 
 const name = textUpTo(255).refine(
@@ -35,11 +35,11 @@ export const cancel = recordedOperation({
       const all = await listExports(core, scope, 10_000);
       return all.map((one) => one.id).filter((one) => one.startsWith(prefix));
     });
-    const outcome = await core.exports.cancel(meta, unlessRefused(found));
+    const outcome = await core.exports.cancel(meta, found);
     if ('refused' in outcome)
       throw outcome.refused === 'EXPORT_IS_OVER'
         ? notDone('the export is over: there is nothing to cancel')
-        : new NotDone({ code: 'EXPORT_NOT_FOUND' });
+        : EXPORT_NOT_FOUND;
     const result = shownExport(outcome.state, undefined, timeNow());
     return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
   },

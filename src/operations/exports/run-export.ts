@@ -7,10 +7,10 @@ import type { ShownExport } from '../../exports/shown-export.js';
 import { errorCode } from '../../foundation/error-code.js';
 import { pause } from '../../foundation/pause.js';
 import { auditedOn } from '../audited.js';
-import { notDone, unlessRefused } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
 import { requestExport, showExport } from './export-commands.js';
 import { writeExportsHere } from './write-exports-here.js';
+import { notDone } from '../outcome.js';
 
 const POLL_MS = 200;
 
@@ -33,9 +33,7 @@ export async function runExport(
   const frame = { scope, by, operation: 'export run', warn };
   try {
     const completed = await writeExportsHere(parts, async () => {
-      const begun = unlessRefused(
-        await auditedOn(core, frame, (_, meta) => requestExport(core, meta, requested)),
-      );
+      const begun = await auditedOn(core, frame, (_, meta) => requestExport(core, meta, requested));
       const shown = await completion(context, begun.id);
       const pieces = core.downloads.readWhole(shown.id, Number(shown.stats?.['bytes'] ?? 0));
       if (target !== undefined) await target.write(pieces);

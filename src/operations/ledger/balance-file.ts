@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse';
 import { pipeline, Readable } from 'node:stream';
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
-import { NotDone, type Outcome } from '../outcome.js';
+import { notDoneAbout } from '../outcome.js';
 
 /** Balances from outside books: account → unit in lower case → balance. */
 export interface BalanceFile {
@@ -32,7 +32,7 @@ interface Row extends Record<'account' | 'unit' | 'balance', string> {
  * the currency, as are all others of their unit.
  * @param source the file's name in refusals.
  */
-export async function parseBalances(text: string, source: string): Promise<Outcome<BalanceFile>> {
+export async function parseBalances(text: string, source: string): Promise<BalanceFile> {
   const rows: Row[] = [];
   let head: readonly string[] | undefined;
   let isExport = false;
@@ -47,8 +47,7 @@ export async function parseBalances(text: string, source: string): Promise<Outco
         head = names;
         continue;
       }
-      if (record.length !== head.length)
-        return new NotDone({ code: 'BALANCE_MALFORMED', source, line });
+      if (record.length !== head.length) throw malformed(source, line);
       const cells = new Map(head.map((name, place) => [name, record[place] ?? '']));
       const cell = (name: string): string => unescaped(cells.get(name) ?? '');
       if (!isExport || cells.get('type') === 'CREDIT')
@@ -61,23 +60,25 @@ export async function parseBalances(text: string, source: string): Promise<Outco
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    return new NotDone({ code: 'BALANCES_NOT_CSV', source, line: Number(error['lines']) });
+    throw notDoneAbout('balances', `${source}: line ${String(error['lines'])} is no CSV`);
   }
-  if (head === undefined) return new NotDone({ code: 'BALANCES_WITHOUT_HEAD', source, head: HEAD });
-  const accounts = added(rows, isExport, source);
-  return accounts instanceof NotDone ? accounts : { accounts, text };
+  if (head === undefined)
+    throw notDoneAbout('balances', `${source} must begin with the line ${HEAD}`);
+  return { accounts: added(rows, isExport, source), text };
 }
+
+const malformed = (source: string, line: number) =>
+  notDoneAbout(
+    'balances',
+    `${source}: line ${line} is no account, unit and balance; a balance is a whole number such as 1250, or 12.50 for CENTS, without a separator of thousands`,
+  );
 
 /** Without the apostrophe that CSV files put before what a spreadsheet would run. */
 const unescaped = (cell: string): string =>
   cell.replace(/^'(?=[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20])/, '');
 
 /** By account and unit; the balances of an export are added up. */
-function added(
-  rows: readonly Row[],
-  isExport: boolean,
-  source: string,
-): Outcome<BalanceFile['accounts']> {
+function added(rows: readonly Row[], isExport: boolean, source: string): BalanceFile['accounts'] {
   const inCurrency = new Set(
     rows.filter(({ balance }) => /[.,]/.test(balance)).map(({ unit }) => unit.toLowerCase()),
   );
@@ -86,12 +87,14 @@ function added(
     const key = unit.toLowerCase();
     const digits = inCurrency.has(key) && !isExport ? digitsOf(key) : 0;
     const balance = amountIn(amount.trim(), digits);
-    if (account === '' || unit === '' || balance === undefined)
-      return new NotDone({ code: 'BALANCE_MALFORMED', source, line });
+    if (account === '' || unit === '' || balance === undefined) throw malformed(source, line);
     const units = accounts.get(account) ?? new Map<string, Balance>();
     const before = units.get(key);
     if (before !== undefined && !isExport)
-      return new NotDone({ code: 'BALANCE_REPEATED', source, line });
+      throw notDoneAbout(
+        'balances',
+        `${source}: line ${line} names an account and unit a second time`,
+      );
     const sum = { unit, ...before, balance: (before?.balance ?? 0) + balance };
     accounts.set(account, units.set(key, sum));
   }

@@ -5,7 +5,7 @@ import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { personNamed } from '../audit.js';
 import { auditedOn, type Done } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone } from '../outcome.js';
 import { fullId } from '../registry/full-id.js';
 import { given, help, limit, reason, text } from '../registry/members.js';
 import {
@@ -18,9 +18,10 @@ import {
   get,
   post,
 } from '../registry/operation.js';
-import { refusedUnit } from './known-unit.js';
+import { checkUnit } from './known-unit.js';
 import { adjustOnRecord } from './ledger-adjustment.js';
 import {
+  PROPOSAL_NOT_FOUND,
   approveOnRecord,
   endOnRecord,
   listProposals,
@@ -30,6 +31,10 @@ import {
   proposeOnRecord,
   type ApprovalRequest,
 } from './ledger-proposals.js';
+
+const APPROVER_REFUSED = new NotDone('APPROVER_REFUSED', [
+  (word) => `${word('approvedBy')} must be another operator than the caller, with the role finance`,
+]);
 
 /** Of a correction, adjusted in one step or proposed. */
 const CORRECTION = {
@@ -76,20 +81,19 @@ const adjust = recordedOperation({
   ],
   record: async (context, asked) => {
     const { core, meta, keyed } = context;
-    if (!(await mayApprove(context, asked.approvedBy)))
-      return new NotDone({ code: 'APPROVER_REFUSED' });
+    if (!(await mayApprove(context, asked.approvedBy))) throw APPROVER_REFUSED;
     const request = await correctionIn(context, asked);
-    return request instanceof NotDone ? request : adjustOnRecord(core, meta, request, keyed);
+    return adjustOnRecord(core, meta, request, keyed);
   },
   said: ({ eventId, position }, { amount, unit }) =>
     `adjusted by ${amount} ${unit}: event ${eventId} at ${position ?? ''}`,
 });
 
-/** As it is recorded; refused for a unit that is new to the tenant and not said to be so. */
+/** As it is recorded. @throws {NotDone} for a new unit that is not said to be new. */
 async function correctionIn<R extends AskedCorrection>({ core, scope }: ScopedContext, asked: R) {
   const { account, user, newUnit, tenant: _, mode: __, ...correction } = asked;
-  const refused = newUnit ? undefined : await refusedUnit(core, scope, asked);
-  return refused ?? { accountId: account, userId: user, ...correction };
+  if (!newUnit) await checkUnit(core, scope, asked);
+  return { accountId: account, userId: user, ...correction };
 }
 
 type AskedCorrection = z.output<typeof proposalRequest> & Scope;
@@ -117,7 +121,7 @@ export const propose = recordedOperation({
   record: async (context, asked) => {
     const { core, meta, keyed } = context;
     const request = await correctionIn(context, asked);
-    return request instanceof NotDone ? request : proposeOnRecord(core, meta, request, keyed);
+    return proposeOnRecord(core, meta, request, keyed);
   },
   said: ({ id, expiresAt }) => `proposed ${id}; to be approved by ${expiresAt}`,
 });
@@ -139,16 +143,13 @@ async function onProposal<T>(
   context: OperationContext,
   operation: string,
   { tenant, proposal }: { readonly tenant?: string | undefined; readonly proposal: string },
-  work: (asked: ApprovalRequest) => Promise<Outcome<Done<T>>>,
-): Promise<Outcome<T>> {
+  work: (asked: ApprovalRequest) => Promise<Done<T>>,
+): Promise<T> {
   const { core, by, warn, onReplayed } = context;
   const id = await fullId(context, proposal, (prefix) => proposalIdsFrom(core, prefix));
-  if (id instanceof NotDone) return id;
   const name = proposalNameOf(id);
   const scope = tenant === undefined ? name?.scope : await scopeOf(core, { tenant, mode: 'live' });
-  if (scope instanceof NotDone) return scope;
-  if (name === undefined || name.scope.tenant !== scope?.tenant)
-    return new NotDone({ code: 'PROPOSAL_NOT_FOUND' });
+  if (name === undefined || name.scope.tenant !== scope?.tenant) throw PROPOSAL_NOT_FOUND;
   return auditedOn(core, { scope: name.scope, by, operation, warn }, (_, meta) =>
     work({ name, meta, now: timeNow(), onReplayed }),
   );

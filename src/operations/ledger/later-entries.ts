@@ -5,7 +5,6 @@ import type { RecordedEvent } from '../../event-log/event-log.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { timeNow } from '../../foundation/world.js';
 import { fetchRow, tables } from '../../postgres/statements.js';
-import { NotDone } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
 import { POSTED } from './ledger-entries.js';
 import { postAccount, readAccount } from './ledger-reconciliation.js';
@@ -72,7 +71,6 @@ export async function entriesAfter(core: AheadReads, scope: Scope, span: string)
   const end = DAY.test(span)
     ? { to: Math.min(Date.parse(span) + DAY_MS - 1, now) }
     : parsePeriod(span);
-  if (end instanceof NotDone) return 0;
   const later = new LaterEntries(end.to, now);
   for await (const [event, counts] of entriesIfAhead(core, scope, now)) later.add(event, counts);
   return later.count;

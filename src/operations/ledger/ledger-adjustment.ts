@@ -1,9 +1,9 @@
 import { AccountCommandEnvelope } from '../../command-handling/commands.js';
-import type { Refusal } from '../../domain/refusal.js';
+import type { Refusal, Refused } from '../../domain/refusal.js';
 import type { Core } from '../../stores/core.js';
 import { memberOfStaff, personNamed, type StaffMeta } from '../audit.js';
-import { onceIfKeyed, type KeyedBy } from '../operator-keys.js';
-import { NotDone } from '../outcome.js';
+import { keyRefused, onceIfKeyed, type KeyedBy } from '../operator-keys.js';
+import { type Argument, NotDone } from '../outcome.js';
 
 export interface AdjustmentRequest {
   readonly accountId: string;
@@ -43,7 +43,6 @@ export async function adjustOnRecord(
     });
     return appendCorrection(core, command, { accountId, userId });
   });
-  if (adjusted instanceof NotDone) return adjusted;
   const parameters = parametersOf(core, meta, request, adjusted.replayed);
   return { result: adjusted.done, parameters, completed: 'the correction stands' };
 }
@@ -60,14 +59,28 @@ export function parametersOf(
   return { account, user, unit, amount, repeated: isRepeated || undefined };
 }
 
+/** What a refused correction is about. */
+const ABOUT: ReadonlyMap<Refusal, readonly Argument[]> = new Map<Refusal, readonly Argument[]>([
+  ['ACCOUNT_NOT_FOUND', ['account']],
+  ['USER_NOT_FOUND', ['user']],
+  ['AMOUNT_TOO_LARGE', ['amount']],
+  ['REDEMPTION_NOT_POSSIBLE', ['amount']],
+]);
+
 /** Why a correction was not made, or not proposed. */
-export const notAdjusted = (
-  { refused, details = [] }: { readonly refused: Refusal; readonly details?: readonly string[] },
+export function notAdjusted(
+  { refused, details = [] }: Refused,
   { accountId, userId }: Pick<AdjustmentRequest, 'accountId' | 'userId'>,
-): NotDone =>
-  refused === 'IDEMPOTENCY_KEY_REUSED'
-    ? new NotDone({ code: refused })
-    : new NotDone({ code: 'NOT_ADJUSTED', refused, details, accountId, userId });
+): NotDone {
+  if (refused === 'IDEMPOTENCY_KEY_REUSED') return keyRefused(refused);
+  const lines: Readonly<Partial<Record<Refusal, string>>> = {
+    ACCOUNT_NOT_FOUND: `there is no account ${accountId}`,
+    USER_NOT_FOUND: `there is no user ${userId} in account ${accountId}`,
+    TOO_MANY_PROPOSALS: 'no more proposals are taken today for this tenant and mode',
+  };
+  const line = lines[refused] ?? (details.join('; ') || `refused: ${refused}`);
+  return new NotDone(refused, [line], ABOUT.get(refused));
+}
 
 /**
  * A correction, of this call or an earlier one.
@@ -79,7 +92,7 @@ export async function appendCorrection(
   named: Pick<AdjustmentRequest, 'accountId' | 'userId'>,
 ) {
   const outcome = await commands.execute(command);
-  if (outcome.kind === 'refused') return notAdjusted(outcome, named);
+  if (outcome.kind === 'refused') throw notAdjusted(outcome, named);
   const { events, eventIds, position, replayed } = outcome;
   // What is due is settled in the same append, maybe with a redemption of its own; only the
   // correction's events carry an adjustment.

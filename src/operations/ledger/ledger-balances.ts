@@ -1,12 +1,12 @@
 import { csvLines } from '../../exports/files/csv-lines.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
-import { NotDone, type DocumentOf } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import type { LogReads, Work } from './ledger-entries.js';
 import { everyAccount, postAccount } from './ledger-reconciliation.js';
 import { select } from './ledger-selection.js';
 
-type LedgerBalances = DocumentOf<typeof ledgerBalances>['result'];
+type LedgerBalances = Awaited<ReturnType<typeof ledgerBalances>>['result'];
 
 /**
  * `ledger balances`: the accounts and units that `ledger reconcile` compares with a file, by
@@ -20,7 +20,6 @@ export async function ledgerBalances(
 ) {
   const now = Date.now();
   const selection = await select(core.log, { asOf }, now);
-  if (selection instanceof NotDone) return selection;
   const { until = Infinity } = selection;
   const span = { from: -Infinity, to: until, clock: Math.min(until, now) };
   const balances = [];
@@ -36,7 +35,7 @@ export async function ledgerBalances(
         pending: scheduled.get(unitKey) ?? 0,
       });
   }
-  if (work.signal?.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
+  if (work.signal?.aborted) throw notDone('stopped before the end');
   balances.sort((a, b) => order(a.account, b.account) || order(a.unit, b.unit));
   return { result: balances, parameters: { asOf } };
 }

@@ -4,7 +4,6 @@ import { asDigestDocument, DIGEST_DOCUMENT } from '../../chain/digest-document.j
 import { publicKeyIn, verifyExport } from '../../chain/exported-chain.js';
 import { recordEverywhere } from '../audit.js';
 import { auditedOn } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
 import { given, help, mode, month, reason, tenant, text, time } from '../registry/members.js';
 import {
   recordedOperation,
@@ -21,6 +20,7 @@ import { replayLedger } from './ledger-replay.js';
 import { printReconciliation, REPLAY_DIFFERENCES } from './ledger-tables.js';
 import { verifyLedger, type Verification } from './ledger-verification.js';
 import { acknowledgeLoss } from './loss-acknowledgement.js';
+import { notDone } from '../outcome.js';
 
 const differencesFound = (differences: readonly unknown[], where = ''): string =>
   `${differences.length} ${differences.length === 1 ? 'difference' : 'differences'}${where}`;
@@ -56,7 +56,7 @@ export const replay = recordedOperation({
   ],
   record: async ({ core, scope, note, ...work }, request) => {
     const done = await replayLedger(core, scope, request, work);
-    const left = done instanceof NotDone ? 0 : done.result.notCompared;
+    const left = done.result.notCompared;
     const accounts = left === 1 ? '1 account has' : `${left} accounts have`;
     if (left > 0) note(`${accounts} changed since then: folded, not compared`);
     return done;
@@ -107,9 +107,7 @@ export const reconcile = recordedOperation({
     const { core, scope, note, by } = context;
     const source = by.channel === 'cli' ? '--against' : 'against';
     const file = balances === undefined ? undefined : await parseBalances(balances, source);
-    if (file instanceof NotDone) return file;
     const done = await reconcileLedger(core, scope, { period, against: file }, context);
-    if (done instanceof NotDone) return done;
     if (period !== undefined) await noteLater(context, 'month', period);
     const overdue = done.result.units.reduce((sum, unit) => sum + unit.overdue, 0);
     if (overdue > 0)
@@ -136,8 +134,7 @@ export const digest = recordedOperation({
   record: async ({ core, scope, signal, onProgress }, { sign }) => {
     const sealing = { signal, onProgress: (events: number) => onProgress('sealing', events) };
     const result = await ledgerDigest(core, { scope, sign, ...sealing });
-    if (result instanceof NotDone) return result;
-    if (signal.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
+    if (signal.aborted) throw notDone('stopped before the end');
     return { result, parameters: { sign } };
   },
 });
@@ -201,22 +198,17 @@ export const verify = serviceOperation({
     'ledger verify acme --digest digest.json',
     'ledger verify --export acme.jsonl --public-key digest.json',
   ],
-  run: async (
-    context,
-    request,
-  ): Promise<Outcome<Verification | ReturnType<typeof verifyExport>>> => {
+  run: async (context, request): Promise<Verification | ReturnType<typeof verifyExport>> => {
     const key = publicKeyIn(request.publicKey ?? '');
     if (request.exported !== undefined && key !== undefined)
       return verifyExport(request.exported.split('\n'), key);
     const { core, by, warn, signal, giveWay, onProgress } = context;
     const scope = await scopeOf(core, request);
-    if (scope instanceof NotDone) return scope;
     const outside = asDigestDocument(request.digest);
     if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
-      return new NotDone({ code: 'DIGEST_OF_OTHERS', tenant: outside.tenant, mode: outside.mode });
+      throw notDone((word) => `${word('digest')} is of ${outside.tenant} in ${outside.mode} mode`);
     return auditedOn(core, { scope, by, operation: 'ledger verify', warn }, async () => {
       const result = await verifyLedger(core, { scope, outside, signal, giveWay, onProgress });
-      if (result instanceof NotDone) return result;
       const parameters = { digest: outside?.digest };
       return { result, parameters, completed: 'the chain was verified' };
     });
@@ -241,7 +233,6 @@ const acknowledge = serviceOperation({
   examples: ['ledger acknowledge-loss --reason "restored from the backup"'],
   run: async ({ core, by, warn, signal }, { reason: why }) => {
     const result = await acknowledgeLoss(core, { reason: why, by, signal });
-    if (result instanceof NotDone) return result;
     // Each tenant may have lost events. The reason is free text and may name a person: it is stored
     // in the acknowledgement only, whose digest is in the event.
     const parameters = { from: result.from ?? 'unknown', to: result.to ?? 'none' };

@@ -4,7 +4,7 @@ import { sealsIn, sealText, type SealStores } from '../../chain/chain-seals.js';
 import { digestText, type DigestDocument } from '../../chain/digest-document.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, notDone } from '../outcome.js';
 
 /** What is read and sealed; without `seals`, in the database of the log. */
 export type SealedLog = Pick<Core, 'log' | 'names' | 'chainSigner'> &
@@ -33,13 +33,17 @@ interface SealingOptions {
 export async function ledgerDigest(
   core: SealedLog,
   { scope, sign, ...sealing }: SealingOptions & { readonly scope: Scope; readonly sign: boolean },
-): Promise<Outcome<DigestDocument>> {
+): Promise<DigestDocument> {
   const { chainSigner: signer } = core;
   const { chains, seals } = await sealedToHead(core, sealing);
   const [seal] = await seals.newest([chains.of(scope)]);
-  if (seal === undefined) return new NotDone({ code: 'CHAIN_EMPTY', scope });
+  if (seal === undefined)
+    throw notDone(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
   if (!signer.isSigned(sealText(seals.logId, seal), seal.signature))
-    return new NotDone({ code: 'SEAL_NOT_SIGNED_HERE' });
+    // A digest on top of it would vouch for unverified events.
+    throw new NotDone('SEAL_NOT_SIGNED_HERE', [
+      'the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks',
+    ]);
   const { position, events, digest, places } = seal;
   const { tenant, mode } = scope;
   const document = { tenant, mode, log: seals.logId, position, events, digest, places };

@@ -6,7 +6,7 @@ import { shownActor, shownName } from '../../event-log/envelope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { accountNotFound } from '../outcome.js';
 import type { OperationContext } from '../registry/operation.js';
 import type { Selection } from './ledger-selection.js';
 
@@ -91,11 +91,11 @@ export async function findAccount(
   { log, names }: Pick<Core, 'log' | 'names'>,
   scope: Scope,
   accountId: string,
-): Promise<Outcome<{ readonly ref: AccountRef; readonly stream: string }>> {
+): Promise<{ readonly ref: AccountRef; readonly stream: string }> {
   const ref = names.accountRef(scope, accountId);
   const stream = names.accountStream(scope, ref);
   for await (const _ of log.readStream(stream, { limit: 1 })) return { ref, stream };
-  return new NotDone({ code: 'ACCOUNT_NOT_FOUND', accountId, scope });
+  throw accountNotFound(accountId, scope);
 }
 
 /** The first event of every account of a scope, in the order of the log, with bounded memory. */

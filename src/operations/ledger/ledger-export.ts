@@ -8,14 +8,13 @@ import { shownActor } from '../../event-log/envelope.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { CURRENT_VERSIONS } from '../../event-log/event-schemas.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { NotDone, type DocumentOf } from '../outcome.js';
 import { sealedToHead, type SealedLog } from './ledger-digest.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 
 /** The tenant's secrets are not part of its ledger, not even encrypted. */
 const SECRETS: ReadonlySet<string> = new Set(['ApiKeyIssued', 'SigningSecretIssued']);
 
-export type Exported = DocumentOf<typeof exportLedger>;
+export type Exported = Awaited<ReturnType<typeof exportLedger>>;
 
 interface ExportOptions extends Pick<SelectionOptions, 'from' | 'to'> {
   /** Adds the links and the seals. */
@@ -37,7 +36,6 @@ export async function exportLedger(
 ) {
   const { onPage, chain, ...asked } = options;
   const selection = await select(log, asked);
-  if (selection instanceof NotDone) return selection;
   const { from = -Infinity, until = Infinity } = selection;
   const head = await log.head();
   const ofTenant = names.tenantStream(scope.tenant);

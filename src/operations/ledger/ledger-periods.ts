@@ -4,8 +4,9 @@ import type { ChangePeriod } from '../../domain/period/period.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { staffSays, type StaffMeta } from '../audit.js';
-import { NotDone, type DocumentOf } from '../outcome.js';
+import { notDoneAbout } from '../outcome.js';
 import { parsePeriod } from './ledger-selection.js';
+import type { Refusal } from '../../domain/refusal.js';
 
 /** `ledger close` and `ledger reopen`, with what the audit event contains. */
 export async function changePeriodOnRecord(
@@ -15,7 +16,6 @@ export async function changePeriodOnRecord(
   { period: name, comment }: { readonly period: string; readonly comment: string },
 ) {
   const period = parsePeriod(name);
-  if (period instanceof NotDone) return period;
   const command = {
     type,
     period: name,
@@ -26,7 +26,7 @@ export async function changePeriodOnRecord(
   };
   const outcome = await commands.execute(new PeriodCommandEnvelope(meta, command));
   if ('refused' in outcome)
-    return new NotDone({ code: 'PERIOD_NOT_CHANGED', refused: outcome.refused, period: name });
+    throw notDoneAbout('period', REFUSED[outcome.refused]?.(name) ?? `refused: ${outcome.refused}`);
   const status = type === 'ClosePeriod' ? 'closed' : 'open';
   return {
     result: { period: name, status, position: outcome.position },
@@ -35,8 +35,14 @@ export async function changePeriodOnRecord(
   };
 }
 
+const REFUSED: Readonly<Partial<Record<Refusal, (period: string) => string>>> = {
+  PERIOD_NOT_OVER: (period) => `the period ${period} is not over yet`,
+  PERIOD_ALREADY_CLOSED: (period) => `the period ${period} is closed already`,
+  PERIOD_NOT_CLOSED: (period) => `the period ${period} is not closed`,
+};
+
 /** A closed month; `closedAt` is ISO 8601. A text is null when it is forgotten. */
-export type ClosedPeriod = DocumentOf<typeof closedPeriods>[number];
+export type ClosedPeriod = Awaited<ReturnType<typeof closedPeriods>>[number];
 
 /** The closed months, the newest first. */
 export async function closedPeriods(

@@ -18,7 +18,6 @@ import { pause } from '../../foundation/pause.js';
 import { tryLock } from '../../postgres/locks.js';
 import { personNamed, staffSays, type StaffMeta } from '../audit.js';
 import { onceIfKeyed, type KeyedBy } from '../operator-keys.js';
-import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
 import {
   appendCorrection,
   notAdjusted,
@@ -26,6 +25,7 @@ import {
   type AdjustmentRequest,
 } from './ledger-adjustment.js';
 import { decodeTypes, pagesOf } from './ledger-entries.js';
+import { NotDone, notDone } from '../outcome.js';
 
 /**
  * Where a proposal is recorded: a correction in two steps by two operators, of which the second one
@@ -64,16 +64,22 @@ export async function proposeOnRecord(
   const proposed = await onceIfKeyed(core.names, once, async (keyedMeta) => {
     const correction = { ...request, by: keyedMeta.actor.name };
     const outcome = await core.commands.execute(new ProposalCommandEnvelope(keyedMeta, correction));
-    if ('refused' in outcome) return notAdjusted(outcome, request);
+    if ('refused' in outcome) throw notAdjusted(outcome, request);
     const { proposal, day, replayed } = outcome;
     const id = proposalIdOf({ scope: meta.scope, day, proposalId: proposal.proposalId });
     return { done: { id, expiresAt: expiryOf(proposal) }, replayed };
   });
-  if (proposed instanceof NotDone) return proposed;
   const { done: result, replayed } = proposed;
   const parameters = { proposal: result.id, ...parametersOf(core, meta, request, replayed) };
   return { result, parameters, completed: `the proposal ${result.id} stands` };
 }
+
+export const PROPOSAL_NOT_FOUND = new NotDone('PROPOSAL_NOT_FOUND', ['there is no such proposal']);
+const PROPOSAL_IS_OWN = new NotDone('PROPOSAL_IS_OWN', [
+  'a proposal is approved or rejected by another operator than the one who made it',
+]);
+const hasEnded = (state: ProposalState): NotDone =>
+  notDone(`the proposal has ended: it is ${state}`);
 
 export interface ApprovalRequest {
   readonly name: ProposalName;
@@ -96,9 +102,10 @@ export const approveOnRecord = (
 ) =>
   onlyEndOf(core, name, async ({ proposal, ended }) => {
     const approvedBy = meta.actor.name;
-    if (isSamePerson(proposal.by, approvedBy)) return new NotDone({ code: 'PROPOSAL_IS_OWN' });
-    if (ended !== undefined) return new NotDone({ code: 'PROPOSAL_ENDED', state: stateOf(ended) });
-    if (now > proposal.at + PROPOSAL_LIFE_MS) return new NotDone({ code: 'PROPOSAL_EXPIRED' });
+    if (isSamePerson(proposal.by, approvedBy)) throw PROPOSAL_IS_OWN;
+    if (ended !== undefined) throw hasEnded(stateOf(ended));
+    if (now > proposal.at + PROPOSAL_LIFE_MS)
+      throw notDone('the proposal was not approved within seven days: propose it again');
     const { account, person, unit, amount } = proposal;
     const [accountId, userId, reason] = [
       proposal.accountId.value,
@@ -106,7 +113,7 @@ export const approveOnRecord = (
       proposal.reason.value,
     ];
     if (accountId === null || userId === null || reason === null)
-      return new NotDone({ code: 'PROPOSAL_WITHOUT_USER' });
+      throw notDone('the user of the proposal is forgotten');
     const request = { type: 'AdjustCredit', userId, person, unit, amount, reason } as const;
     const appended = await appendCorrection(
       core,
@@ -117,10 +124,9 @@ export const approveOnRecord = (
       }),
       { accountId, userId },
     );
-    if (appended instanceof NotDone) return appended;
     const { done, replayed } = appended;
     if (replayed && appended.approvedBy?.subject !== approvedBy.subject)
-      return new NotDone({ code: 'PROPOSAL_APPROVED' });
+      throw notDone('another operator has approved the proposal already');
     if (replayed) onReplayed?.();
     const corrected = parametersOf(core, meta, { accountId, userId, unit, amount }, replayed);
     const parameters = { proposal: proposalIdOf(name), ...corrected };
@@ -138,10 +144,13 @@ export const endOnRecord = (
     const { proposalId, day } = name;
     const { name: staff } = meta.actor;
     const isOwn = isSamePerson(proposal.proposal.by, staff);
-    if (reason === undefined && !isOwn) return new NotDone({ code: 'PROPOSAL_OF_OTHERS' });
-    if (reason !== undefined && isOwn) return new NotDone({ code: 'PROPOSAL_IS_OWN' });
+    if (reason === undefined && !isOwn)
+      throw new NotDone('PROPOSAL_OF_OTHERS', [
+        'a proposal is withdrawn by the operator who made it',
+      ]);
+    if (reason !== undefined && isOwn) throw PROPOSAL_IS_OWN;
     const { state } = await shownProposal(core, proposal, now);
-    if (state !== 'waiting') return new NotDone({ code: 'PROPOSAL_ENDED', state });
+    if (state !== 'waiting') throw hasEnded(state);
     const end = { at: now, proposalId, by: staff };
     const event: ProposalEnded =
       reason === undefined
@@ -163,13 +172,14 @@ export const endOnRecord = (
 async function onlyEndOf<T>(
   core: ProposalCore,
   name: ProposalName,
-  work: (found: NamedProposal) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> {
+  work: (found: NamedProposal) => Promise<T>,
+): Promise<T> {
   for (;;) {
     const outcome = await tryLock(core.pool, 'end a proposal', async () => {
       const ofDay = await proposalsOf(core, name.scope, name.day);
       const found = ofDay.find(({ proposal }) => proposal.proposalId === name.proposalId);
-      return found === undefined ? new NotDone({ code: 'PROPOSAL_NOT_FOUND' }) : work(found);
+      if (found === undefined) throw PROPOSAL_NOT_FOUND;
+      return work(found);
     });
     if (outcome !== 'locked') return outcome;
     await pause(20);
@@ -180,7 +190,7 @@ export const PROPOSAL_STATES = ['waiting', 'approved', 'rejected', 'withdrawn', 
 type ProposalState = (typeof PROPOSAL_STATES)[number];
 
 /** Times are ISO 8601. A text is null when it is forgotten, or when there is none. */
-export type ShownProposal = DocumentOf<typeof shownProposal>;
+export type ShownProposal = Awaited<ReturnType<typeof shownProposal>>;
 
 /** Accounts are loaded in parallel, up to this many. */
 const LOADS_AT_ONCE = 8;

@@ -9,7 +9,7 @@ import type { Decoded } from '../../event-log/codec.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { CLOCK_AHEAD_MS_MAX } from '../../event-log/clock.js';
 import { pages } from '../../event-log/event-pages.js';
-import { NotDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { notDone, notDoneAbout } from '../outcome.js';
 import type { BalanceFile } from './balance-file.js';
 import {
   ACCOUNTS_AT_ONCE,
@@ -24,7 +24,7 @@ import {
 import { parsePeriod } from './ledger-selection.js';
 import { OWED_REWARD_TYPES, OwedRewards } from './owed-rewards.js';
 
-export type Reconciliation = DocumentOf<typeof reconcileLedger>['result'];
+export type Reconciliation = Awaited<ReturnType<typeof reconcileLedger>>['result'];
 
 /**
  * `balance`: the file has another balance, or one side lacks the account (null). `conversion`,
@@ -67,7 +67,6 @@ export async function reconcileLedger(
 ) {
   const { signal, now = Date.now() } = work;
   const span = spanOf(period, now);
-  if (span instanceof NotDone) return span;
   const clock = Math.min(span.to, now);
   const sums = new RollForwardSums();
   const owed = new OwedRewards();
@@ -85,7 +84,7 @@ export async function reconcileLedger(
     found.push(...untied(accountId, posted, against.accounts.get(accountId)));
     notSeen.delete(accountId);
   }
-  if (signal?.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
+  if (signal?.aborted) throw notDone('stopped before the end');
   for (const [account, inFile] of notSeen)
     for (const { unit, balance } of inFile.values())
       if (balance !== 0) found.push({ kind: 'balance', account, unit, against: balance });
@@ -124,11 +123,11 @@ export async function* everyAccount(
 }
 
 /** @param name `YYYY-MM`, in UTC; undefined: everything. @param now epoch milliseconds. */
-export function spanOf(name: string | undefined, now: number): Outcome<Pick<Span, 'from' | 'to'>> {
+export function spanOf(name: string | undefined, now: number): Pick<Span, 'from' | 'to'> {
   if (name === undefined) return { from: -Infinity, to: Infinity };
   const period = parsePeriod(name);
-  if (period instanceof NotDone) return period;
-  return period.from > now ? new NotDone({ code: 'PERIOD_NOT_BEGUN', period: name }) : period;
+  if (period.from > now) throw notDoneAbout('period', `the period ${name} has not begun yet`);
+  return period;
 }
 
 const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([

@@ -5,7 +5,6 @@ import type { Position } from '../../event-log/event-log.js';
 import { pause } from '../../foundation/pause.js';
 import { readModelsReachHead } from '../../projecting/following/read-models-reach-head.js';
 import { withSnapshot } from '../../projecting/generations/generation-diff.js';
-import { NotDone } from '../outcome.js';
 import { findAccount } from './ledger-entries.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 import { accountProjectors } from '../../../projections/account-projectors.js';
@@ -29,11 +28,8 @@ export async function selectReplayed(
   { account, asOf, position, resumeFrom }: ReplayRequest,
 ) {
   const selection = await select(core.log, { asOf, position });
-  if (selection instanceof NotDone) return selection;
   const from = await select(core.log, { position: resumeFrom });
-  if (from instanceof NotDone) return from;
   const one = account === undefined ? undefined : await findAccount(core, scope, account);
-  if (one instanceof NotDone) return one;
   /** Without `one` every account, with `after` those opened after it. */
   return { selection, one, after: from.upTo };
 }
@@ -51,16 +47,13 @@ export async function replayLedger(
   work: ReplayWork = {},
 ) {
   const replayed = await selectReplayed(core, scope, request);
-  if (replayed instanceof NotDone) return replayed;
   const { selection, one, after } = replayed;
   if (selection.upTo !== undefined) await untilReadModelsReach(core, selection.upTo, work.signal);
   return withSnapshot(core.pool, async (moment) => {
     await moment.take();
     const snapshot = await ReadModelSnapshot.of(moment.client);
-    if (snapshot instanceof NotDone) return snapshot;
     const run = new ReplayRun(core, scope, selection, snapshot, work);
     const result = one ? await run.account(one.ref) : await run.everyAccount(after);
-    if (result instanceof NotDone) return result;
     const { asOf, position, resumeFrom } = request;
     return { result, parameters: { account: one?.ref, asOf, position, resumeFrom } };
   });

@@ -1,7 +1,7 @@
 import type { EventLog, Position } from '../../event-log/event-log.js';
 import { instant } from '../../foundation/instant.js';
-import { NotDone, type Outcome } from '../outcome.js';
 import { positionOfOrigin } from './origin-positions.js';
+import { type NotDone, notDoneAbout, quoted } from '../outcome.js';
 
 /**
  * The part of the ledger that an operator selects, as typed. Times and positions are inclusive and
@@ -31,31 +31,41 @@ export async function select(
   log: EventLog,
   { asOf, position, from, to }: SelectionOptions,
   now = Date.now(),
-): Promise<Outcome<Selection>> {
+): Promise<Selection> {
   if (asOf !== undefined && position !== undefined)
-    return new NotDone({ code: 'TIME_AND_POSITION' });
+    throw notDoneAbout(
+      ['asOf', 'position'],
+      (word) => `${word('asOf')} and ${word('position')} exclude each other`,
+    );
   const asOfTime = endOf('asOf', asOf, now);
-  if (asOfTime instanceof NotDone) return asOfTime;
   const fromTime = timeOf('from', from, now);
-  if (fromTime instanceof NotDone) return fromTime;
   const toTime = endOf('to', to, now, asOfTime);
-  if (toTime instanceof NotDone) return toTime;
   if (toTime !== undefined && asOfTime !== undefined && toTime > asOfTime)
-    return new NotDone({ code: 'TIMES_REVERSED', argument: 'to', after: 'asOf' });
+    throw liesAfter('to', 'asOf');
   const until = toTime ?? asOfTime;
   const after = toTime === undefined ? 'asOf' : 'to';
   if (fromTime !== undefined && until !== undefined && fromTime > until)
-    return new NotDone({ code: 'TIMES_REVERSED', argument: 'from', after });
+    throw liesAfter('from', after);
   const upTo = position === undefined ? undefined : await positionIn(log, position);
-  if (upTo instanceof NotDone) return upTo;
   return { upTo, asked: position, from: fromTime, until };
 }
 
-async function positionIn(log: EventLog, position: Position): Promise<Outcome<Position>> {
+/** @param because what the member is or takes. */
+export const refusedTime = (member: string, because: string): NotDone =>
+  notDoneAbout(member, (word) => `${word(member)} ${because}`);
+
+const liesAfter = (member: string, other: string): NotDone =>
+  notDoneAbout(member, (word) => `${word(member)} lies after ${word(other)}`);
+
+async function positionIn(log: EventLog, position: Position): Promise<Position> {
   const own = log.isPosition(position) ? position : await positionOfOrigin(log, position);
-  if (own === undefined) return new NotDone({ code: 'POSITION_UNKNOWN', position });
+  if (own === undefined)
+    throw notDoneAbout(
+      'position',
+      `${quoted(position)} is no position of this log, nor of an event that came from another`,
+    );
   if (log.compare(own, await log.head()) > 0)
-    return new NotDone({ code: 'POSITION_BEYOND_HEAD', position });
+    throw notDoneAbout('position', `the position ${position} is beyond the head of the log`);
   return own;
 }
 
@@ -66,12 +76,12 @@ export function timeOf(
   argument: string,
   text: string | undefined,
   now: number,
-): Outcome<number | undefined> {
+): number | undefined {
   if (text === undefined) return undefined;
   // A date without a time is its first moment; a time without a zone is UTC.
   const time = ISO.test(text) ? instant(text) : null;
-  if (time === null) return new NotDone({ code: 'TIME_MALFORMED', argument });
-  if (time > now) return new NotDone({ code: 'TIME_IN_FUTURE', argument });
+  if (time === null) throw refusedTime(argument, 'takes a time such as 2026-10-31T23:59:59Z');
+  if (time > now) throw refusedTime(argument, 'lies in the future');
   return time;
 }
 
@@ -84,7 +94,7 @@ function endOf(
   text: string | undefined,
   now: number,
   latest = now,
-): Outcome<number | undefined> {
+): number | undefined {
   const time = timeOf(argument, text, now);
   return typeof time === 'number' && text !== undefined && DAY.test(text)
     ? Math.max(time, Math.min(time + DAY_MS - 1, latest))
@@ -101,9 +111,9 @@ interface Period {
   readonly to: number;
 }
 
-export function parsePeriod(name: string): Outcome<Period> {
+export function parsePeriod(name: string): Period {
   const [, year = '', month = ''] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(name) ?? [];
-  if (year === '') return new NotDone({ code: 'PERIOD_MALFORMED' });
+  if (year === '') throw refusedTime('period', 'takes a month such as 2026-10');
   return {
     from: Date.UTC(Number(year), Number(month) - 1),
     to: Date.UTC(Number(year), Number(month)) - 1,

@@ -7,7 +7,6 @@ import type { Scope } from '../../domain/scope.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { NotDone } from '../outcome.js';
 import {
   clockOf,
   decodeTypes,
@@ -29,9 +28,7 @@ export async function statementOfAccount(
 ) {
   const { account, unit, ...options } = request;
   const selection = await select(core.log, options, now);
-  if (selection instanceof NotDone) return selection;
   const found = await findAccount(core, scope, account);
-  if (found instanceof NotDone) return found;
   const { newest, later, ...read } = await readAccount(core, found.stream, selection, now);
   const position = selection.asked ?? (newest && firstPosition(newest)) ?? null;
   const clock = clockOf(selection, newest, now);

@@ -16,7 +16,6 @@ import type { Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { LogReader, Stopped, unlessStopped, type Patience } from '../log/log-reader.js';
-import type { Outcome } from '../outcome.js';
 import { findBreak, type SearchedChain } from './chain-break-search.js';
 import { sealedToHead, type SealedLog } from './ledger-digest.js';
 
@@ -41,8 +40,8 @@ export type Verification = Awaited<ReturnType<typeof verifyChain>>;
 export const verifyLedger = (
   core: SealedLog,
   options: VerificationOptions,
-): Promise<Outcome<Verification>> =>
-  unlessStopped('VERIFICATION_STOPPED', verifyChain(core, options));
+): Promise<Verification> =>
+  unlessStopped('stopped before the end; no break was found so far', verifyChain(core, options));
 
 /** As `verifyLedger`. @throws {Stopped} */
 export async function verifyChain(core: SealedLog, options: VerificationOptions) {

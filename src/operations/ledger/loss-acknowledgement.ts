@@ -8,7 +8,7 @@ import type { Position } from '../../event-log/event-log.js';
 import { fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { shownStaff, type Staff } from '../audit.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import { LogReader, type Patience } from '../log/log-reader.js';
 import { sealedToHead } from './ledger-digest.js';
 import { authenticLogSeal } from './ledger-verification.js';
@@ -52,7 +52,7 @@ type LossCore = Pick<Core, 'pool' | 'log' | 'chainSigner' | 'names'>;
 export async function acknowledgeLoss(
   core: LossCore,
   options: Patience & { readonly reason: string; readonly by: Staff },
-): Promise<Outcome<LossAcknowledgement>> {
+): Promise<LossAcknowledgement> {
   // Seals what can be sealed first: unsealed events would be taken for lost ones.
   const { stopped } = await sealedToHead(core, { signal: options.signal });
   return inTransaction(core.pool, (client) => acknowledge(client, core, options, stopped));
@@ -63,7 +63,7 @@ async function acknowledge(
   { pool, log, chainSigner: signer }: LossCore,
   { reason, by, ...patience }: Parameters<typeof acknowledgeLoss>[1],
   stopped: SealingStop | null,
-): Promise<Outcome<LossAcknowledgement>> {
+): Promise<LossAcknowledgement> {
   const seals = new ChainSeals(pool, await log.id());
   const { logId } = seals;
   // A process that seals at the same time finds the checkpoint moved.
@@ -76,7 +76,8 @@ async function acknowledge(
       .where('acknowledged_at', 'is', null)
       .forUpdate(),
   );
-  if (open === undefined && stopped === null) return new NotDone({ code: 'NOTHING_LOST' });
+  if (open === undefined && stopped === null)
+    throw notDone('nothing was lost: there is nothing to acknowledge');
   const logSeal = await authenticLogSeal(seals, signer);
   const { newestIntact, firstMissing } = await sealedTail(log, seals, logSeal);
   const isLost = (position: Position): boolean =>

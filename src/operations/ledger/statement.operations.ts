@@ -10,7 +10,6 @@ import {
 import { timeNow } from '../../foundation/world.js';
 import type { Statement } from '../../bookkeeping/statement.js';
 import type { Done } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
 import { spanOf } from './ledger-reconciliation.js';
 import type { SelectionOptions } from './ledger-selection.js';
 import { balancesCsv, ledgerBalances } from './ledger-balances.js';
@@ -25,7 +24,7 @@ import {
 } from './ledger-tables.js';
 import { noteLater } from './later-entries.js';
 import { shownMoney } from './shown-money.js';
-import { statementOfTenant, type TenantStatement } from './tenant-statement.js';
+import { statementIsByDays, statementOfTenant, type TenantStatement } from './tenant-statement.js';
 
 const from = time.optional();
 const to = time.optional();
@@ -34,10 +33,9 @@ const unit = help(text.optional(), 'this unit only');
 const period = given(month, { help: 'the month, in UTC', placeholder: 'YYYY-MM' });
 
 /** The days of a month, up to today. */
-function daysOf(name: string): Outcome<{ readonly from: string; readonly to: string }> {
+function daysOf(name: string): { readonly from: string; readonly to: string } {
   const now = timeNow();
   const span = spanOf(name, now);
-  if (span instanceof NotDone) return span;
   const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
   return { from: dayOf(span.from), to: dayOf(Math.min(span.to, now)) };
 }
@@ -46,11 +44,11 @@ function daysOf(name: string): Outcome<{ readonly from: string; readonly to: str
 async function statementByDays(
   context: ScopedContext,
   { asOf: moment, position, ...days }: SelectionOptions & { readonly unit?: string | undefined },
-): Promise<Outcome<Done<TenantStatement>>> {
-  if ((moment ?? position) !== undefined) return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
+): Promise<Done<TenantStatement>> {
+  if ((moment ?? position) !== undefined) throw statementIsByDays();
   const { core, scope } = context;
   const done = await statementOfTenant(core, scope, days);
-  if (!(done instanceof NotDone)) await noteLater(context, 'statement', done.result.to);
+  await noteLater(context, 'statement', done.result.to);
   return done;
 }
 
@@ -92,13 +90,12 @@ const statement = recordedOperation({
   record: async (
     context,
     { account, tenant: _, mode: __, month: name, ...typed },
-  ): Promise<Outcome<Done<Statement | TenantStatement>>> => {
+  ): Promise<Done<Statement | TenantStatement>> => {
     const days = name === undefined ? {} : daysOf(name);
-    if (days instanceof NotDone) return days;
     const selection = { ...typed, ...days };
     if (account === undefined) return statementByDays(context, selection);
     const done = await statementOfAccount(context.core, context.scope, { account, ...selection });
-    if (!(done instanceof NotDone)) await noteLater(context, 'statement', done.later);
+    await noteLater(context, 'statement', done.later);
     return done;
   },
   money: (context, scope, document) =>
@@ -163,8 +160,7 @@ const changePeriod = (name: 'close' | 'reopen', summary: string, example: string
       const { core, meta } = context;
       const type = name === 'close' ? 'ClosePeriod' : 'ReopenPeriod';
       const done = await changePeriodOnRecord(core, meta, type, request);
-      if (!(done instanceof NotDone) && name === 'close')
-        await noteLater(context, 'month', request.period);
+      if (name === 'close') await noteLater(context, 'month', request.period);
       return done;
     },
     said: ({ period: changed, status }) => `${changed} is ${status}`,
@@ -199,7 +195,6 @@ const exported = recordedOperation({
     const span = { from: first, to: last };
     const chained = chain ? await chainToExport(core, scope, signal) : undefined;
     const result = await exportLedger(core, scope, { ...span, chain: chained }, write);
-    if (result instanceof NotDone) return result;
     note(`${result.events} events; digest ${result.digest}`);
     return { result, parameters: { ...span, chain: chain || undefined }, digest: result.digest };
   },

@@ -9,16 +9,16 @@ import type { RollForward } from '../../bookkeeping/roll-forward.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
 import { LiveGenerations } from '../../projecting/generations/live-generations.js';
-import { NotDone, type DocumentOf } from '../outcome.js';
 import { unlessRebuilt } from '../rebuilt-read-models.js';
 import { movementsAhead } from './later-entries.js';
-import { DAY, DAY_MS, select } from './ledger-selection.js';
+import { refusedTime, DAY, DAY_MS, select } from './ledger-selection.js';
+import { NotDone, notDoneAbout } from '../outcome.js';
 
 /**
  * The available credit of all accounts of a tenant and mode, by days in UTC. A movement belongs to
  * the day on which it took effect. Amounts are integers in the unit.
  */
-export type TenantStatement = DocumentOf<typeof statementOfTenant>['result'];
+export type TenantStatement = Awaited<ReturnType<typeof statementOfTenant>>['result'];
 type TenantStatementUnit = ReturnType<typeof unitOf>;
 /** `balance`: at the end of the day. */
 export type TenantStatementLine = TenantStatementUnit['lines'][number];
@@ -48,9 +48,8 @@ export async function statementOfTenant(
   const today = new Date(now).toISOString().slice(0, 10);
   for (const [argument, day] of Object.entries({ from, to }))
     if (day !== undefined && !DAY.test(day))
-      return new NotDone({ code: 'DAY_MALFORMED', argument });
-  const selection = await select(core.log, { from, to: to ?? today }, now);
-  if (selection instanceof NotDone) return selection;
+      throw refusedTime(argument, 'takes a day such as 2026-10-31');
+  await select(core.log, { from, to: to ?? today }, now);
   const end = Date.parse(to ?? today) + DAY_MS - 1;
   const { pool } = core;
   const reads = new LiveReads<never>(
@@ -66,8 +65,10 @@ export async function statementOfTenant(
     rowsMax: LINES_MAX,
   });
   const found = await unlessRebuilt(days);
-  if (found instanceof NotDone) return found;
-  if (found === undefined) return new NotDone({ code: 'STATEMENT_TOO_LONG', lines: LINES_MAX });
+  if (found === undefined)
+    throw new NotDone('STATEMENT_TOO_LONG', [
+      `these are more than ${LINES_MAX} lines: name a unit or a shorter period`,
+    ]);
   const ahead = end > now ? await movementsAhead(core, scope, { now, end }) : [];
   const upToNow = found.flatMap((one) => without(one, today, ahead));
   const exact = upToNow.filter(isExact);
@@ -83,6 +84,14 @@ export async function statementOfTenant(
   const digest = digestOf(document);
   return { result: { ...document, digest }, parameters: { from, to, unit }, digest };
 }
+
+/** Refused with a time or a position, which need an account. */
+export const statementIsByDays = (): NotDone =>
+  notDoneAbout(
+    ['asOf', 'position'],
+    (word) =>
+      `${word('asOf')} and ${word('position')} need an account: name one, or a span of days`,
+  );
 
 /** Without what entries ahead of the clock moved today; none: the unit has nothing else. */
 function without(

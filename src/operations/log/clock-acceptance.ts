@@ -17,7 +17,7 @@ export async function acceptClock(
 ) {
   const { head: position, recordedAt = 0 } = await core.log.check();
   if (position === undefined || !isAhead({ recordedAt }))
-    return notDone('the newest entry of the log is not ahead of the clock: nothing to accept');
+    throw notDone('the newest entry of the log is not ahead of the clock: nothing to accept');
   // The newest entry of the log when it was accepted.
   const acceptance = {
     position,

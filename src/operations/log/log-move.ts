@@ -4,7 +4,7 @@ import { EventLogUnavailable, type EventLog, type Position } from '../../event-l
 import { logPages } from '../../event-log/event-pages.js';
 import { readPolicyPosition } from '../../reacting/policy-checkpoint.js';
 import { compareLogs } from './log-comparison.js';
-import { notDone, type DocumentOf } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import { copyLog } from './log-copy.js';
 import { LogReader, unlessStopped, type Patience } from './log-reader.js';
 
@@ -21,7 +21,7 @@ export interface LogMoveOptions extends Patience {
   readonly onProgress?: (phase: CopyPhase, events: number, total: number | undefined) => void;
 }
 
-export type LogMoveResult = DocumentOf<typeof copyWholeLog>;
+export type LogMoveResult = Awaited<ReturnType<typeof copyWholeLog>>;
 
 /**
  * Copies a whole log and compares the two. When the database follows the source and nothing can
@@ -30,7 +30,7 @@ export type LogMoveResult = DocumentOf<typeof copyWholeLog>;
  * @throws {EventLogUnavailable} @throws {NotDone}
  */
 export const copyWholeLog = (options: LogMoveOptions) =>
-  unlessStopped('COPY_STOPPED', moveLog(options));
+  unlessStopped('stopped; run the same command again to continue', moveLog(options));
 
 /** @throws {Stopped} @throws {NotDone} */
 async function moveLog(options: LogMoveOptions) {

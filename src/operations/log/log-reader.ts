@@ -5,24 +5,19 @@ import {
   type RecordedEvent,
 } from '../../event-log/event-log.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
-import { NotDone, type OperationRefusal, type Outcome } from '../outcome.js';
+import { notDone } from '../outcome.js';
 
 /** Reading was stopped; the finished part remains. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
 }
 
-type StopCode = Extract<OperationRefusal['code'], 'VERIFICATION_STOPPED' | 'COPY_STOPPED'>;
-
-/** Turns a stop in the middle of reading into a refusal. */
-export async function unlessStopped<T>(
-  code: StopCode,
-  work: Promise<Outcome<T>>,
-): Promise<Outcome<T>> {
+/** Turns a stop in the middle of reading into a refusal with this line. */
+export async function unlessStopped<T>(line: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof Stopped) return new NotDone({ code });
+    if (error instanceof Stopped) throw notDone(line);
     throw error;
   }
 }

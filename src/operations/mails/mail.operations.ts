@@ -8,7 +8,7 @@ import {
   resendMail,
   type MailFilter,
 } from '../../mails/deliveries/shown-mails.js';
-import { NotDone, unlessRefused } from '../outcome.js';
+import { NotDone } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import { help, limit, text } from '../registry/members.js';
 import {
@@ -44,9 +44,9 @@ export const resend = recordedOperation({
   record: async (context, { delivery }) => {
     const { scope, core } = context;
     const ids = idsOf(core.pool, 'ledger.mail_deliveries', scope);
-    const id = unlessRefused(await fullId(context, delivery, ids));
+    const id = await fullId(context, delivery, ids);
     if (!UUID.test(id) || !(await mailExists(core.pool, scope, id)))
-      throw new NotDone({ code: 'MAIL_NOT_FOUND' });
+      throw new NotDone('MAIL_NOT_FOUND', ['there is no such mail']);
     const resent = (await resendMail(core.pool, scope, id)) ? 1 : 0;
     const completed = `${resent} mails are sent again`;
     return { result: { resent }, parameters: { id }, completed };

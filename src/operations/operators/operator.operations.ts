@@ -29,7 +29,7 @@ export const operations: readonly Operation[] = [
     run: async ({ note }, { name: added, role: roles, file: path }) => {
       const { list, entries } = await listIn(path);
       if (entries.some((entry) => personNamed(entry.name) === personNamed(added)))
-        return notDone(`there is an operator ${added} in ${list} already`);
+        throw notDone(`there is an operator ${added} in ${list} already`);
       const { key, entry } = makeOperatorKey(added, roles);
       await writeOperators(list, [...entries, entry]);
       note('This key is shown this once. It is valid now.');
@@ -58,7 +58,7 @@ export const operations: readonly Operation[] = [
       const { list, entries } = await listIn(path);
       const left = entries.filter((entry) => personNamed(entry.name) !== personNamed(removed));
       if (left.length === entries.length)
-        return notDone(`there is no operator ${removed} in ${list}`);
+        throw notDone(`there is no operator ${removed} in ${list}`);
       await writeOperators(list, left);
       return { name: removed, file: list };
     },

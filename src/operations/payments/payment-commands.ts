@@ -19,9 +19,9 @@ import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import type { Done } from '../audited.js';
-import { decided, NotDone, notDone, unlessRefused } from '../outcome.js';
 import type { PaymentWorld, RecordingContext, ScopedContext } from '../registry/operation.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
+import { accountNotFound, decided, notDone } from '../outcome.js';
 
 /** Operations on payment providers: each returns the document that `--json` prints. */
 
@@ -96,7 +96,7 @@ export async function syncTenantPayments(
   { core, payments, scope, signal, onProgress }: RecordingContext,
   { since }: { readonly since?: string | undefined },
 ): Promise<Done<Synced>> {
-  const from = unlessRefused(timeOf('since', since, timeNow()));
+  const from = timeOf('since', since, timeNow());
   const connection = await connected(core, scope);
   const { streams, names } = core;
   const parts = { streams, names, record: recorderOf(core.commands) };
@@ -138,7 +138,7 @@ export async function showPayer({ core, scope }: ScopedContext, accountId: strin
   const { streams, names } = core;
   const account = names.accountRef(scope, accountId);
   const { state } = await streams.accounts.load(names.accountStream(scope, account));
-  if (state.status === 'absent') throw new NotDone({ code: 'ACCOUNT_NOT_FOUND', accountId, scope });
+  if (state.status === 'absent') throw accountNotFound(accountId, scope);
   const { paymentProviderId, subscription } = state;
   const customer =
     paymentProviderId === null

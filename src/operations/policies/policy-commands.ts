@@ -20,7 +20,7 @@ import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { postgresAnnouncementsStore } from '../../webhooks/deliveries/announcements-store.js';
 import { AnnouncementsHandler } from '../../webhooks/deliveries/announcements-handler.js';
 import { auditedOn } from '../audited.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { NotDone, quoted } from '../outcome.js';
 import type { OperationContext } from '../registry/operation.js';
 
 /**
@@ -40,9 +40,12 @@ const PAGE = 500;
 export const showParked = async ({ pool }: Pick<PolicyCore, 'pool'>, limit: number) =>
   (await new PostgresParkedReactions(pool).list({ limit })).map(shown);
 
+const notParked = (line: string): NotDone => new NotDone('REACTION_NOT_PARKED', [line]);
+
 /** @throws {NotDone} for an id that no parked reaction can have. */
 function checkId(id: string): void {
-  if (!/^[1-9]\d{0,17}$/.test(id)) throw new NotDone({ code: 'REACTION_ID_MALFORMED', id });
+  if (!/^[1-9]\d{0,17}$/.test(id))
+    throw notParked(`${quoted(id)} is no id of a parked reaction: see policy parked`);
 }
 
 /**
@@ -76,8 +79,7 @@ export async function retryParkedReactions(
     onProgress('retrying', result.retried);
     after = last.id;
   }
-  if (id !== undefined && result.retried === 0)
-    throw new NotDone({ code: 'REACTION_NOT_PARKED', id });
+  if (id !== undefined && result.retried === 0) throw notParked(`nothing is parked under ${id}`);
   return result;
 }
 
@@ -88,14 +90,13 @@ export async function retryParkedReactions(
 export async function skipParkedReaction(
   { core, by, signal, warn }: OperationContext,
   { id, reason }: { readonly id: string; readonly reason: string },
-): Promise<Outcome<ShownParkedReaction>> {
+): Promise<ShownParkedReaction> {
   checkId(id);
   await core.log.id();
   const parked = new PostgresParkedReactions(core.pool);
   const [row] = await parked.list({ id, limit: 1 });
   const scope = row && (await scopeOf(core, row));
-  if (row === undefined || scope === undefined)
-    throw new NotDone({ code: 'REACTION_NOT_PARKED', id });
+  if (row === undefined || scope === undefined) throw notParked(`nothing is parked under ${id}`);
   const frame = { scope, by, operation: 'policy skip', warn };
   return auditedOn(core, frame, async () => {
     if (isAnnouncement(row)) await parked.drop(row);

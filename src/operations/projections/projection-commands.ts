@@ -25,13 +25,13 @@ import {
   type SeenGenerations,
 } from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
-import { notDone, type DocumentOf, type Outcome } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import { recorded, type OperationResult, type ProjectionOperator } from './projection-operator.js';
 import { shownDifference } from './shown-difference.js';
 
 /** The operations on read models: each returns the document that `--json` prints. */
 
-export type ShownProjection = DocumentOf<typeof showStatus>[number];
+export type ShownProjection = Awaited<ReturnType<typeof showStatus>>[number];
 
 export async function showStatus({ parts }: ProjectionOperator) {
   const { pool, log, projectors } = parts;
@@ -127,7 +127,7 @@ export async function rebuildProjections(
   });
 }
 
-export type DiffDocument = DocumentOf<typeof diffProjection>;
+export type DiffDocument = Awaited<ReturnType<typeof diffProjection>>;
 
 /** Compares the waiting generation with the live one, at one position. */
 export async function diffProjection(
@@ -138,7 +138,7 @@ export async function diffProjection(
   return withGenerationsLock(parts.pool, async (client) => {
     const generations = await GenerationsOf.read(client, parts.log, projector);
     const { live, ready } = generations;
-    if (!ready) return notDone(`there is no new generation of ${projector.name}: rebuild it first`);
+    if (!ready) throw notDone(`there is no new generation of ${projector.name}: rebuild it first`);
     const follower = await Follower.open(parts, projector, ready);
     return withSnapshot(parts.pool, async (snapshot) => {
       const { log } = parts;
@@ -183,9 +183,9 @@ export async function swapProjections(
   projectors: readonly Projector[],
   all: boolean,
   seen?: SeenGenerations,
-): Promise<Outcome<object>> {
+): Promise<object> {
   const chosen = all ? await waiting(operator.parts, projectors) : projectors;
-  if (chosen.length === 0) return notDone('no projection has a new generation: rebuild first');
+  if (chosen.length === 0) throw notDone('no projection has a new generation: rebuild first');
   return recorded(operator, { action: 'swap', projectors: chosen }, async (client, signal) =>
     ended(await swap(operator.parts, client, chosen, { signal, seen })),
   );
@@ -227,7 +227,7 @@ function ended({ switched, heldMs }: Awaited<ReturnType<typeof swap>>): Operatio
 }
 
 /** A stream that an event holds back from a read model. Times are ISO 8601. */
-export type ShownParkedStream = DocumentOf<typeof showParkedStreams>[number];
+export type ShownParkedStream = Awaited<ReturnType<typeof showParkedStreams>>[number];
 
 /**
  * Streams that are parked in the live read models, the newest first.
@@ -291,7 +291,7 @@ async function accountOf(
 }
 
 /** A line of history, as operators see it. Times are ISO 8601. */
-export type ShownHistoryEntry = DocumentOf<typeof showHistory>[number];
+export type ShownHistoryEntry = Awaited<ReturnType<typeof showHistory>>[number];
 
 /** The newest entries first. */
 export async function showHistory({ parts }: ProjectionOperator, limit: number) {

@@ -20,8 +20,8 @@ import {
 import { describeError, isDataError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { shownStaff, type Staff } from '../audit.js';
-import { NotDone, notDone, notDoneAbout, type Outcome } from '../outcome.js';
 import type { OperationContext } from '../registry/operation.js';
+import { NotDone, notDone, notDoneAbout, quoted } from '../outcome.js';
 
 /** The connections and parts that operations on read models use. */
 export interface ProjectionOperator {
@@ -54,16 +54,16 @@ export const openOperationsPool = (
 /** The work of an operation of the registry on read models. */
 export const onReadModels = <T>(
   { core, operationsPool, by, signal, warn }: OperationContext,
-  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> => onProjections(core, operationsPool(), { by, signal, warn }, work);
+  work: (operator: ProjectionOperator) => Promise<T>,
+): Promise<T> => onProjections(core, operationsPool(), { by, signal, warn }, work);
 
 /** @param pool see `openOperationsPool`; operations may share it. */
 export async function onProjections<T>(
   { log, codec, names, commands, tenants, logger }: OperationCore,
   pool: Pool,
   { projectors = accountProjectors, ...caller }: OperationCaller,
-  work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> {
+  work: (operator: ProjectionOperator) => Promise<T>,
+): Promise<T> {
   // Fails here, before positions are read, when the log is unreachable or the database follows
   // another one.
   await log.id();
@@ -78,19 +78,17 @@ export async function onProjections<T>(
   try {
     return await work(operator);
   } catch (error) {
-    const refusal = refusalBelow(error);
-    if (refusal === undefined) throw error;
-    return refusal;
+    throw refusalBelow(error);
   }
 }
 
-/**
- * Generations refuse by an exception, which rolls the transaction back and frees its locks; here it
- * becomes a value.
- */
-function refusalBelow(error: unknown): NotDone | undefined {
-  if (error instanceof NotDone) return error;
-  if (error instanceof Interrupted) return new NotDone({ code: 'PROJECTIONS_STOPPED' });
+/** Generations have refusals of their own; any other error is thrown as it is. */
+function refusalBelow(error: unknown): unknown {
+  if (error instanceof Interrupted)
+    return notDone(
+      (word) =>
+        `stopped; nothing that is read was changed. A rebuild continues with ${word('resume')}`,
+    );
   if (error instanceof NothingToResume)
     return notDone(
       (word) =>
@@ -102,7 +100,7 @@ function refusalBelow(error: unknown): NotDone | undefined {
     );
   return error instanceof GenerationsBusy || error instanceof GenerationRefused
     ? notDone(error.message)
-    : undefined;
+    : error;
 }
 
 /** The selected projections: one by its name, or all. @throws {NotDone} */
@@ -120,7 +118,11 @@ export function projectorNamed(projectors: readonly Projector[], name: string): 
   const projector = projectors.find((candidate) => candidate.name === name);
   if (projector) return projector;
   const known = projectors.map((each) => each.name);
-  throw new NotDone({ code: 'PROJECTION_UNKNOWN', projection: name, known });
+  throw new NotDone(
+    'PROJECTION_UNKNOWN',
+    [`there is no projection ${quoted(name)}; there are ${known.join(', ')}`],
+    ['projection'],
+  );
 }
 
 /** The result of an operation: its document, and the line of history of each projection. */

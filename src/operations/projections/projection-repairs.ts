@@ -11,7 +11,7 @@ import { isDataError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { recordDone } from '../audit.js';
 import { findAccount } from '../ledger/ledger-entries.js';
-import { NotDone, type Outcome } from '../outcome.js';
+import { tenantNotFound } from '../outcome.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
 
 /** The part that a repair rebuilds, as the operator names it. */
@@ -28,15 +28,14 @@ export async function repairProjections(
   projectors: readonly Projector[],
   { tenant, mode, account }: RepairTarget,
   onPage?: (events: number, last: string) => void,
-): Promise<Outcome<object>> {
+): Promise<object> {
   const { names, tenants, parts } = operator;
   if (!MODES.includes(mode) || (await tenants.find(tenant)) === undefined)
-    return new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
+    throw tenantNotFound(tenant);
   const found =
     account === undefined
       ? undefined
       : await findAccount({ log: parts.log, names }, { tenant, mode }, account);
-  if (found instanceof NotDone) return new NotDone({ code: 'REPAIRED_ACCOUNT_NOT_FOUND' });
   const part: RepairScope['part'] =
     found === undefined
       ? { kind: 'tenant', tenant, mode }

@@ -8,7 +8,7 @@ import {
 import { repair } from '../../projecting/generations/repair.js';
 import type { Projector } from '../../projecting/projector.js';
 import { recordDone } from '../audit.js';
-import { NotDone, notDone } from '../outcome.js';
+import { notDone, tenantNotFound } from '../outcome.js';
 import { showParkedStreams, type ShownParkedStream } from './projection-commands.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
 import { scopeOfParked } from './projection-repairs.js';
@@ -85,7 +85,7 @@ async function streamNamed(
   if (stream !== undefined && tenant === undefined && account === undefined) return stream;
   if (tenant === undefined || account === undefined || stream !== undefined)
     throw notDone((word) => `name ${word('tenant')} and ${word('account')}, or ${word('stream')}`);
-  if (!(await tenants.find(tenant))) throw new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
+  if (!(await tenants.find(tenant))) throw tenantNotFound(tenant);
   const scope = { tenant, mode };
   return names.accountStream(scope, names.accountRef(scope, account));
 }

@@ -11,7 +11,6 @@ import {
   get,
   post,
 } from '../registry/operation.js';
-import type { Outcome } from '../outcome.js';
 import {
   diffProjection,
   planRebuild,
@@ -65,8 +64,8 @@ const seen = given(z.custom<SeenGenerations>().optional(), { only: 'console' });
 const onNamedModel = <T>(
   context: OperationContext,
   name: string,
-  work: (operator: ProjectionOperator, projector: Projector) => Promise<Outcome<T>>,
-): Promise<Outcome<T>> =>
+  work: (operator: ProjectionOperator, projector: Projector) => Promise<T>,
+): Promise<T> =>
   onReadModels(context, (operator) =>
     work(operator, projectorNamed(operator.parts.projectors, name)),
   );

@@ -5,7 +5,7 @@ import { pause } from '../../foundation/pause.js';
 import { liveCheckpoints, unreadableStreams } from '../../projecting/checkpoints.js';
 import { describeError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
-import { NotDone } from '../outcome.js';
+import { NotDone, outcomeOf } from '../outcome.js';
 import { onProjections, type ProjectionOperator } from './projection-operator.js';
 import { retryParked } from './projection-repairs.js';
 
@@ -77,13 +77,14 @@ export class UnreadableRetries {
       if (last === undefined) return;
       after = last.stream;
       let readable = 0;
-      const outcome = await onProjections(core, pool, caller, async (operator) => {
+      const work = async (operator: ProjectionOperator) => {
         const only = new Set<string>();
         for (const { stream, revision } of parked)
           if (await isReadable(operator, stream, revision)) only.add(stream);
         readable = only.size;
         return only.size === 0 ? {} : retryParked(operator, [projector], { only });
-      });
+      };
+      const outcome = await outcomeOf(() => onProjections(core, pool, caller, work));
       // An operator changes the read models at the moment: the next round tries again.
       if (!(outcome instanceof NotDone) && readable > 0)
         logger.info(

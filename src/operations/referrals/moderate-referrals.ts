@@ -15,8 +15,8 @@ export async function moderateReferrals(
   const { refused, reasons, position } = await commands.execute(
     new ModerationCommandEnvelope(meta, actions),
   );
-  if (refused) return notDone(refused);
-  if (reasons.length > 0) return notDone(...reasons);
+  if (refused) throw notDone(refused);
+  if (reasons.length > 0) throw notDone(...reasons);
   // Of the newest event of it; null: nothing was to be changed.
   return { moderated: actions.length, position };
 }

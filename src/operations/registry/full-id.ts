@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { Scope } from '../../domain/scope.js';
 import { fetchRows } from '../../postgres/statements.js';
-import { notDone, type Outcome } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import type { OperationContext } from './operation.js';
 
 /** The shortest prefix that stands for an id. */
@@ -18,15 +18,13 @@ export async function fullId(
   { by }: Pick<OperationContext, 'by'>,
   given: string,
   idsFrom: (prefix: string) => Promise<readonly string[]>,
-): Promise<Outcome<string>> {
+): Promise<string> {
   if (by.channel !== 'cli' || given.length < PREFIX_MIN) return given;
   const ids = await idsFrom(given);
   const [first = given, second] = ids;
   if (second === undefined) return first;
   if (ids.includes(given)) return given;
-  return notDone(
-    `${JSON.stringify(given.slice(0, 80))} begins ${ids.length} ids: write more of it`,
-  );
+  throw notDone(`${JSON.stringify(given.slice(0, 80))} begins ${ids.length} ids: write more of it`);
 }
 
 /** The ids with a prefix among the rows of a tenant and mode. */

@@ -10,15 +10,14 @@ import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import type { Staff, StaffMeta } from '../audit.js';
 import { auditedOn, type Done } from '../audited.js';
 import type { KeyedBy } from '../operator-keys.js';
+import { channels, mode, tenant } from './members.js';
 import {
-  NotDone,
-  outcomeOf,
-  unlessRefused,
   type OperationRefusalCode,
   type Outcome,
+  outcomeOf,
+  tenantNotFound,
+  type WordFor,
 } from '../outcome.js';
-import { withWords } from '../refusal-text.js';
-import { channels, mode, tenant } from './members.js';
 
 /** What operations on payments need apart from the stores. */
 export interface PaymentWorld {
@@ -224,15 +223,13 @@ export interface Operation extends Omit<
 }
 
 type Ran<Context, S extends Shape, Document> = {
-  readonly run: (context: Context, request: RequestOf<S>) => Promise<Outcome<Document>>;
+  /** @throws {NotDone} */
+  readonly run: (context: Context, request: RequestOf<S>) => Promise<Document>;
   readonly isRecorded?: boolean;
 };
 type Recorded<S extends Shape, Document> = {
   /** @returns the document and what its audit event contains. */
-  readonly record: (
-    context: RecordingContext,
-    request: RequestOf<S>,
-  ) => Promise<Outcome<Done<Document>>>;
+  readonly record: (context: RecordingContext, request: RequestOf<S>) => Promise<Done<Document>>;
 };
 
 type Tenanted<S extends Shape> = S & { tenant: typeof tenant };
@@ -310,7 +307,7 @@ function erased(of: Operation['of'], definition: object): Operation {
         const request = asked as RequestOf<Shape>;
         if (record === undefined && of !== 'ledger') return run(context, request);
         const { core, by, warn } = context;
-        const scope = unlessRefused(await scopeOf(core, request));
+        const scope = await scopeOf(core, request);
         const scoped = { ...context, scope };
         if (record === undefined) return run(scoped, request);
         return auditedOn(core, { scope, by, operation: own.name, warn }, (_, meta) =>
@@ -332,6 +329,10 @@ export const membersIn = (
     }),
   );
 
+/** The text with the channel's name of each `{member}`. */
+const withWords = (text: string, wordFor: WordFor): string =>
+  text.replace(/\{(\w+)\}/g, (_, member: string) => wordFor(member));
+
 /** The first rule between members that the request breaks, in the words of the channel. */
 export function brokenRule(
   { rules }: Pick<Operation, 'rules'>,
@@ -345,16 +346,15 @@ export function brokenRule(
   return undefined;
 }
 
-/** The tenant and mode of a request. */
+/** The tenant and mode of a request. @throws {NotDone} */
 export async function scopeOf(
   { tenants }: Pick<Core, 'tenants'>,
   request: unknown,
-): Promise<Outcome<Scope>> {
+): Promise<Scope> {
   const { tenant: alias, mode: ofMode = 'live' } = request as Pick<Scope, 'tenant'> &
     Partial<Scope>;
-  return isAlias(alias) && (await tenants.find(alias)) !== undefined
-    ? { tenant: alias, mode: ofMode }
-    : new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  if (!isAlias(alias) || (await tenants.find(alias)) === undefined) throw tenantNotFound(alias);
+  return { tenant: alias, mode: ofMode };
 }
 
 /** The tenant and mode of a run, as its request names them; undefined: of no single one. */

@@ -11,7 +11,7 @@ import {
   type GenerationRecord,
 } from '../../projecting/generations/generation-records.js';
 import { definitionOf, FOLLOWED_STATES } from '../../projecting/generations/generations.js';
-import { notDone, type Outcome } from '../outcome.js';
+import { notDone } from '../outcome.js';
 import { recorded, type RecordingOperator } from '../projections/projection-operator.js';
 
 /** Operations on the change from one release to another: each returns the document of `--json`. */
@@ -56,12 +56,12 @@ export async function showRelease({
  * releases are retired, and releases that do not know its migrations cannot start any more. Nothing
  * is changed while a process of another release runs.
  */
-export async function confirmRelease(operator: RecordingOperator): Promise<Outcome<object>> {
+export async function confirmRelease(operator: RecordingOperator): Promise<object> {
   const { parts } = operator;
   const { pool, projectors } = parts;
   const processes = await countOtherReleases(pool, projectors);
   if (processes > 0)
-    return notDone(
+    throw notDone(
       `${processes} ${processes === 1 ? 'process' : 'processes'} of another release still run on this database: stop them first`,
     );
   const records = await ownRecords(pool, projectors);
@@ -69,7 +69,7 @@ export async function confirmRelease(operator: RecordingOperator): Promise<Outco
     .map(({ name }) => name)
     .filter((name) => !records.some((one) => one.projection === name && one.complete));
   if (missing.length > 0)
-    return notDone(
+    throw notDone(
       `the read models of this release are not built yet (${missing.join(', ')}): let its service catch up first`,
     );
   const beside = records.filter(({ state }) => state === 'beside');

@@ -4,7 +4,7 @@ import type { OpenTenant, ProgramDocument } from '../../domain/tenant/tenant.dec
 import { refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
 import type { StaffMeta } from '../audit.js';
-import { decided, notDone } from '../outcome.js';
+import { notDone, decided } from '../outcome.js';
 import { parseProgram } from './program-schema.js';
 
 /** The program of a text in JSON. @throws {NotDone} with one line for each error. */

@@ -1,6 +1,6 @@
 import type { Core } from '../../stores/core.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
-import { NotDone } from '../outcome.js';
+import { tenantNotFound } from '../outcome.js';
 
 /** The tenant of an alias, as the log has it. @throws {NotDone} */
 export async function tenantNamed(
@@ -8,6 +8,6 @@ export async function tenantNamed(
   alias: string,
 ): Promise<OpenTenant> {
   const tenant = await tenants.read(alias);
-  if (tenant === undefined) throw new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  if (tenant === undefined) throw tenantNotFound(alias);
   return tenant;
 }

@@ -19,10 +19,9 @@ import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
 import { staffSays, type StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { timeOf } from '../ledger/ledger-selection.js';
-import { decided, NotDone, notDone, type Outcome } from '../outcome.js';
-import { refusalText } from '../refusal-text.js';
 import { tenantNamed } from './tenant-operation.js';
 import { settingsDocument, type TenantSettingsDocument } from './tenant-document.js';
+import { decided, NotDone, notDone, outcomeOf } from '../outcome.js';
 
 /** The switches of a tenant, for both of its modes. */
 export interface TenantSettings {
@@ -124,7 +123,7 @@ export async function changeSettings(
   const tenant = await tenantNamed(core, alias);
   const before = await settingsOf(core, tenant);
   const settings = { ...before, ...changes };
-  const faults = faultsOf(settings);
+  const faults = await faultsOf(settings);
   if (faults.length > 0) throw notDone(...faults);
   if (digestOfSettings(before) !== seen)
     throw notDone(changedText('the settings'), ...differencesOf(settings, before));
@@ -270,7 +269,7 @@ async function commandsOf(
   if (tokensNotBefore !== stood)
     commands.push({
       type: 'ChangeTokensNotBefore',
-      tokensNotBefore: typeof tokensNotBefore === 'number' ? tokensNotBefore : null,
+      tokensNotBefore: tokensNotBefore ?? null,
       now,
     });
   if (differs('paymentProvider')) {
@@ -291,18 +290,17 @@ async function commandsOf(
 const tokenTimeOf = (
   { tokensNotBefore }: Pick<TenantSettings, 'tokensNotBefore'>,
   now: number,
-): Outcome<number | undefined> =>
+): number | undefined =>
   timeOf('tokensNotBefore', tokensNotBefore === '' ? undefined : tokensNotBefore, now);
 
-function faultsOf(settings: TenantSettings): readonly string[] {
+async function faultsOf(settings: TenantSettings): Promise<readonly string[]> {
   const { allowedOrigins, mail, mailTestTo, mailDomains, publicUser, rateLimits } = settings;
   const faults: string[] = [];
   for (const call of COUNTED_CALLS)
     if (!/^\d{1,9}$/.test(rateLimits[call]))
       faults.push(`calls of a client, ${call}: a whole number of at most nine digits`);
-  const time = tokenTimeOf(settings, timeNow());
-  if (time instanceof NotDone)
-    faults.push(`user tokens not before: ${refusalText(time.because, () => 'it')}`);
+  const time = await outcomeOf(() => tokenTimeOf(settings, timeNow()));
+  if (time instanceof NotDone) faults.push(`user tokens not before: ${time.text(() => 'it')}`);
   if (allowedOrigins.length > ORIGINS_MAX || !allowedOrigins.every(isOrigin))
     faults.push(`allowed origins: up to ${ORIGINS_MAX} such as https://shop.example, one a line`);
   if (!mail.every(isMailType)) faults.push(`mails: types of ${MAIL_TYPES.join(', ')}`);

@@ -4,7 +4,6 @@ import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
 import { shownFormats, type UnitFormat } from '../../domain/tenant/unit-settings.js';
 import { MAIL_TYPES } from '../../themes/theme-instance.js';
 import { auditedOn } from '../audited.js';
-import { decided, notDone } from '../outcome.js';
 import { duration, given, help, msOf, text } from '../registry/members.js';
 import {
   get,
@@ -34,6 +33,7 @@ import {
   suspendOnRecord,
   type TenantSettings,
 } from './tenant-settings.js';
+import { decided, notDone } from '../outcome.js';
 
 const grace = help(duration.default('24h'), 'how long the one before stays valid; 0 ends it now');
 const flag = (text: string) => help(z.boolean().optional(), text);
@@ -81,7 +81,7 @@ export const operations: readonly Operation[] = [
           program: document,
         });
         if ('refused' in result && result.refused === 'TENANT_EXISTS')
-          return notDone(`there is a tenant ${alias} already`);
+          throw notDone(`there is a tenant ${alias} already`);
         const keys = decided(result);
         note('These secrets are shown this once.');
         return { result: keys, parameters: {}, digest: 'secret', completed: `${alias} is created` };

@@ -37,8 +37,8 @@ export async function showTheme(
   checkLocale(locale);
   if (version === undefined) return new Themes(core.themeRows).shown(scope, locale);
   const found = await core.themeRows.version(scope, locale, version);
-  if (found === undefined) throw notChanged({ refused: 'THEME_VERSION_NOT_FOUND' });
-  if (found.values === null) throw notChanged({ refused: 'THEME_NOT_FOUND' });
+  if (found === undefined) throw new ThemeNotDone({ refused: 'THEME_VERSION_NOT_FOUND' });
+  if (found.values === null) throw new ThemeNotDone({ refused: 'THEME_NOT_FOUND' });
   return found.values;
 }
 
@@ -102,15 +102,38 @@ export function checkLocale(locale: string | null): void {
 }
 
 function changedBy(outcome: ThemeOutcome, locale: string | null) {
-  if ('refused' in outcome) throw notChanged(outcome);
+  if ('refused' in outcome) throw new ThemeNotDone(outcome);
   // The version of the values that are current now; they may have been so already.
   const { version, changed } = outcome;
   return { locale, version, changed };
 }
 
-const notChanged = ({
-  refused,
-  details = [],
-  waitMs,
-}: Extract<ThemeOutcome, { readonly refused: unknown }>): NotDone =>
-  new NotDone({ code: 'THEME_REFUSED', refused, details, waitMs });
+type RefusedTheme = Extract<ThemeOutcome, { readonly refused: unknown }>;
+
+/** Faults are shown up to this number, in one line. */
+const FAULTS_SHOWN = 5;
+
+/** A change of a theme was refused. */
+export class ThemeNotDone extends NotDone {
+  constructor(readonly theme: RefusedTheme) {
+    super(theme.refused, [lineOf(theme)], ['values']);
+  }
+}
+
+function lineOf({ refused, details = [], waitMs = 0 }: RefusedTheme): string {
+  switch (refused) {
+    case 'THEME_NOT_FOUND':
+      return 'the locale has no values of its own';
+    case 'THEME_VERSION_NOT_FOUND':
+      return 'there is no such version, or it is too far back';
+    case 'THEME_TOO_LARGE':
+      return 'the values exceed 256 KiB as compact JSON';
+    case 'THEME_CHANGED_TOO_MUCH':
+      return `more of the themes was changed than a day allows: try again in ${Math.ceil(waitMs / 60_000)} minutes`;
+    default: {
+      const more = details.length - FAULTS_SHOWN;
+      const shown = details.slice(0, FAULTS_SHOWN).join('; ') || `refused: ${refused}`;
+      return more > 0 ? `${shown}; and ${more} more` : shown;
+    }
+  }
+}

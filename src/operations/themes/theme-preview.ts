@@ -9,9 +9,9 @@ import type { MailType, PageTheme } from '../../themes/theme-instance.js';
 import { DEFAULT_LANGUAGE, fallbacksOf } from '../../themes/theme-locale.js';
 import { Themes } from '../../themes/themes.js';
 import { unknownNamesOfMail } from '../../themes/unknown-names.js';
-import { NotDone, notDone } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
-import { checkLocale, type NamedTheme } from './theme-commands.js';
+import { ThemeNotDone, checkLocale, type NamedTheme } from './theme-commands.js';
+import { notDone } from '../outcome.js';
 
 /** A mail with sample values, in the theme that the log has. @param out a file, or `-` for none. */
 export async function previewTheme(
@@ -28,7 +28,7 @@ export async function previewTheme(
   try {
     await writeFile(out, html);
   } catch (error) {
-    return notDone(`cannot write ${out}: ${errorCode(error) ?? 'unknown error'}`);
+    throw notDone(`cannot write ${out}: ${errorCode(error) ?? 'unknown error'}`);
   }
   return { type, locale, subject, out, html: null };
 }
@@ -44,10 +44,8 @@ export async function pageWith(
 ): Promise<{ readonly theme: PageTheme; readonly locale: string }> {
   checkLocale(locale);
   const refused = await core.themeChanges.refusalOf(values);
-  if (refused !== undefined || !isMembers(values)) {
-    const { refused: code = 'THEME_INVALID', details = [] } = refused ?? {};
-    throw new NotDone({ code: 'THEME_REFUSED', refused: code, details, waitMs: undefined });
-  }
+  if (refused !== undefined || !isMembers(values))
+    throw new ThemeNotDone(refused ?? { refused: 'THEME_INVALID' });
   const fallbacks = fallbacksOf(locale);
   const stored = await core.themeRows.ownValues(scope, fallbacks);
   const own = new Map([...stored, [locale, values] as const]);

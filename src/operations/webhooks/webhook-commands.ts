@@ -24,7 +24,7 @@ import type {
 import { timeOf } from '../ledger/ledger-selection.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
-import { decided, NotDone, notDone, unlessRefused } from '../outcome.js';
+import { decided, NotDone, notDone } from '../outcome.js';
 
 /** Operations on webhooks: each returns the document that `--json` prints. */
 
@@ -169,13 +169,14 @@ export async function rotateEndpointSecret(
 }
 
 function sinceOf(text: string | undefined): Date | undefined {
-  const since = unlessRefused(timeOf('since', text, timeNow()));
+  const since = timeOf('since', text, timeNow());
   return since === undefined ? undefined : new Date(since);
 }
 
 async function known(core: WebhookCore, scope: Scope, id: string): Promise<KnownDelivery> {
   const delivery = UUID.test(id) ? await findDelivery(core.pool, scope, id) : undefined;
-  if (delivery === undefined) throw new NotDone({ code: 'DELIVERY_NOT_FOUND' });
+  if (delivery === undefined)
+    throw new NotDone('DELIVERY_NOT_FOUND', ['there is no such delivery']);
   return delivery;
 }
 
@@ -187,7 +188,11 @@ function subscribedBy(changed: ChangedSubscription | Refused): Subscription {
   return subscription;
 }
 
-const NOT_FOUND = new NotDone({ code: 'ENDPOINT_NOT_FOUND' });
+const NOT_FOUND = new NotDone(
+  'ENDPOINT_NOT_FOUND',
+  ['there is no subscription of this URL'],
+  ['endpoint'],
+);
 
 async function urlsOf(
   { webhooks }: Pick<WebhookCore, 'webhooks'>,

@@ -9,7 +9,6 @@ import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { loopbackProblem } from '../../webhooks/sending/webhook-forwarder.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
 import { shownStaff } from '../audit.js';
-import { unlessRefused } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import {
   duration,
@@ -76,9 +75,7 @@ const having = (...members: readonly string[]) => ({
 });
 
 const deliveryId = async (context: ScopedContext, id: string) =>
-  unlessRefused(
-    await fullId(context, id, idsOf(context.core.pool, 'ledger.webhook_deliveries', context.scope)),
-  );
+  await fullId(context, id, idsOf(context.core.pool, 'ledger.webhook_deliveries', context.scope));
 
 export const operations: readonly Operation[] = [
   ledgerOperation({

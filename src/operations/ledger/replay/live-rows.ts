@@ -10,7 +10,7 @@ import { placeOf } from '../../../projecting/generations/generations.js';
 import { followedGenerations } from '../../../projecting/generations/live-generations.js';
 import { quoted, schemaOf } from '../../../projecting/identifiers.js';
 import type { ReadModelTable, Row } from '../../../projecting/projector.js';
-import { NotDone, type Outcome } from '../../outcome.js';
+import { notDone, readModelsBeingRebuilt } from '../../outcome.js';
 
 /** The column by which a row says whose it is. */
 export interface RowOwner {
@@ -62,16 +62,18 @@ export class ReadModelSnapshot {
   ) {}
 
   /** @param client in a transaction that sees one moment. */
-  static async of(client: PoolClient): Promise<Outcome<ReadModelSnapshot>> {
+  static async of(client: PoolClient): Promise<ReadModelSnapshot> {
     const live = await liveCheckpoints(client, accountProjectors);
     const checkpoints = new Map(live.map((checkpoint) => [checkpoint.projection, checkpoint]));
     if (accountProjectors.some(({ name }) => !checkpoints.has(name)))
-      return new NotDone({ code: 'NO_READ_MODELS' });
+      throw notDone('there are no read models yet: start the service once');
     const { complete, shown } = await followedGenerations(client, accountProjectors);
-    if (!complete || !shown) return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
-    return (await countUnfinishedErasures(client, live)) > 0
-      ? new NotDone({ code: 'ERASURES_BEING_CLEANED' })
-      : new ReadModelSnapshot(client, checkpoints);
+    if (!complete || !shown) throw readModelsBeingRebuilt();
+    if ((await countUnfinishedErasures(client, live)) > 0)
+      throw notDone(
+        'forgotten people are still being removed from the read models: try again in a moment',
+      );
+    return new ReadModelSnapshot(client, checkpoints);
   }
 
   /** All rows of a tenant and mode, few at a time. */

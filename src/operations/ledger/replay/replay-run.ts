@@ -7,12 +7,12 @@ import { inChunks } from '../../../foundation/in-chunks.js';
 import { decodeForProjectors } from '../../../projecting/decode-events.js';
 import { ProjectionFold } from '../../../projecting/generations/log-fold.js';
 import { ERASURES, forgottenBy, type LedgerEvent } from '../../../projecting/projector.js';
-import { NotDone, type Outcome } from '../../outcome.js';
 import { ACCOUNTS_AT_ONCE, pagesOf, type Work } from '../ledger-entries.js';
 import type { Selection } from '../ledger-selection.js';
 import { Comparison, presenceOf, rowName, type Difference } from './comparison.js';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
 import { ownerOf, type ReadModelSnapshot } from './live-rows.js';
+import { type NotDone, notDone } from '../../outcome.js';
 
 export type Replay = ReturnType<ReplayRun['result']>;
 
@@ -77,19 +77,19 @@ export class ReplayRun {
     return this.result();
   }
 
-  async everyAccount(resumeFrom: Position | undefined): Promise<Outcome<Replay>> {
+  async everyAccount(resumeFrom: Position | undefined): Promise<Replay> {
     const { onProgress, signal, accountsInMemory = ACCOUNTS } = this.work;
     const { compared } = this.comparison;
     const total = await this.snapshot.accountsOf(this.scope);
     let from = resumeFrom;
     for await (const some of pagesOf(this.firstEvents(resumeFrom), accountsInMemory)) {
       await this.replay(some.map(({ stream }) => stream.slice(this.prefix.length)));
-      if (signal?.aborted) return this.stopped(from);
+      if (signal?.aborted) throw this.stopped(from);
       this.comparison.areCompared();
       from = some.at(-1)?.position;
       onProgress?.('replaying', compared.size, Math.max(total, compared.size));
     }
-    if (signal?.aborted) return this.stopped(from);
+    if (signal?.aborted) throw this.stopped(from);
     if (resumeFrom === undefined) await this.compare('rest');
     return this.result();
   }
@@ -228,10 +228,15 @@ export class ReplayRun {
         this.found.push(difference);
   }
 
+  /** Without `resumeFrom` it continues at the beginning. */
   private stopped(resumeFrom: Position | undefined): NotDone {
     const accounts = this.comparison.compared.size;
-    const differences = this.found.length;
-    return new NotDone({ code: 'REPLAY_STOPPED', differences, accounts, resumeFrom });
+    const found = `stopped; ${this.found.length} differences in ${accounts} accounts so far`;
+    return notDone((word) =>
+      resumeFrom === undefined
+        ? found
+        : `${found}; continue with ${word('resumeFrom')} ${resumeFrom}`,
+    );
   }
 
   result() {
