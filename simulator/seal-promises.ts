@@ -1,4 +1,4 @@
-import { verifyChain, type Verification } from '../src/operations/ledger/ledger-verification.js';
+import { verifyLedger, type Verification } from '../src/operations/ledger/ledger-verification.js';
 import type { Scope } from '../src/domain/scope.js';
 import { scopeOfStream } from '../src/privacy/keyed-names.js';
 import type { SeededRandom } from './seeded-random.js';
@@ -47,5 +47,5 @@ function verified({ services, scope, inProcess }: Verifying): Promise<Verificati
   const { log, names, seals, owner } = service;
   const core = { log, names, seals, chainSigner: SEALS_SIGNER };
   const { signal } = new AbortController();
-  return inProcess(owner, () => verifyChain(core, { scope, signal }));
+  return inProcess(owner, () => verifyLedger(core, { scope, signal }));
 }

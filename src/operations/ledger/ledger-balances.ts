@@ -1,10 +1,10 @@
 import { csvLines } from '../../exports/files/csv-lines.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
-import { notDone } from '../outcome.js';
 import type { LogReads, Work } from './ledger-entries.js';
 import { everyAccount, postAccount } from './ledger-reconciliation.js';
 import { select } from './ledger-selection.js';
+import { Stopped } from '../log/log-reader.js';
 
 type LedgerBalances = Awaited<ReturnType<typeof ledgerBalances>>['result'];
 
@@ -35,7 +35,7 @@ export async function ledgerBalances(
         pending: scheduled.get(unitKey) ?? 0,
       });
   }
-  if (work.signal?.aborted) throw notDone('stopped before the end');
+  if (work.signal?.aborted) throw new Stopped();
   balances.sort((a, b) => order(a.account, b.account) || order(a.unit, b.unit));
   return { result: balances, parameters: { asOf } };
 }

@@ -21,6 +21,7 @@ import { printReconciliation, REPLAY_DIFFERENCES } from './ledger-tables.js';
 import { verifyLedger, type Verification } from './ledger-verification.js';
 import { acknowledgeLoss } from './loss-acknowledgement.js';
 import { notDone } from '../outcome.js';
+import { Stopped } from '../log/log-reader.js';
 
 const differencesFound = (differences: readonly unknown[], where = ''): string =>
   `${differences.length} ${differences.length === 1 ? 'difference' : 'differences'}${where}`;
@@ -134,7 +135,7 @@ export const digest = recordedOperation({
   record: async ({ core, scope, signal, onProgress }, { sign }) => {
     const sealing = { signal, onProgress: (events: number) => onProgress('sealing', events) };
     const result = await ledgerDigest(core, { scope, sign, ...sealing });
-    if (signal.aborted) throw notDone('stopped before the end');
+    if (signal.aborted) throw new Stopped();
     return { result, parameters: { sign } };
   },
 });

@@ -9,7 +9,7 @@ import type { Decoded } from '../../event-log/codec.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { CLOCK_AHEAD_MS_MAX } from '../../event-log/clock.js';
 import { pages } from '../../event-log/event-pages.js';
-import { notDone, notDoneAbout } from '../outcome.js';
+import { notDoneAbout } from '../outcome.js';
 import type { BalanceFile } from './balance-file.js';
 import {
   ACCOUNTS_AT_ONCE,
@@ -23,6 +23,7 @@ import {
 } from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
 import { OWED_REWARD_TYPES, OwedRewards } from './owed-rewards.js';
+import { Stopped } from '../log/log-reader.js';
 
 export type Reconciliation = Awaited<ReturnType<typeof reconcileLedger>>['result'];
 
@@ -84,7 +85,7 @@ export async function reconcileLedger(
     found.push(...untied(accountId, posted, against.accounts.get(accountId)));
     notSeen.delete(accountId);
   }
-  if (signal?.aborted) throw notDone('stopped before the end');
+  if (signal?.aborted) throw new Stopped();
   for (const [account, inFile] of notSeen)
     for (const { unit, balance } of inFile.values())
       if (balance !== 0) found.push({ kind: 'balance', account, unit, against: balance });

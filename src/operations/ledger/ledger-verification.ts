@@ -15,7 +15,7 @@ import { sealedTail } from '../../chain/sealed-tail.js';
 import type { Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { LogReader, Stopped, unlessStopped, type Patience } from '../log/log-reader.js';
+import { LogReader, Stopped, type Patience } from '../log/log-reader.js';
 import { findBreak, type SearchedChain } from './chain-break-search.js';
 import { sealedToHead, type SealedLog } from './ledger-digest.js';
 
@@ -30,21 +30,14 @@ export interface VerificationOptions extends Patience {
 }
 
 /** The result of a verification; the JSON of `ledger verify`. */
-export type Verification = Awaited<ReturnType<typeof verifyChain>>;
+export type Verification = Awaited<ReturnType<typeof verifyLedger>>;
 
 /**
  * Seals what is not sealed yet, then recomputes the chain of one tenant and mode from the first
  * event of the log and compares it with every seal, and with a digest from outside. Stops at the
- * first break. Memory: two pages of the log. @throws {EventLogUnavailable}
+ * first break. Memory: two pages of the log. @throws {EventLogUnavailable} {Stopped}
  */
-export const verifyLedger = (
-  core: SealedLog,
-  options: VerificationOptions,
-): Promise<Verification> =>
-  unlessStopped('stopped before the end; no break was found so far', verifyChain(core, options));
-
-/** As `verifyLedger`. @throws {Stopped} */
-export async function verifyChain(core: SealedLog, options: VerificationOptions) {
+export async function verifyLedger(core: SealedLog, options: VerificationOptions) {
   const { log, chainSigner: signer } = core;
   const { scope, outside, signal, onProgress } = options;
   const { chains, seals, checkpoint, stopped } = await sealedToHead(core, {

@@ -6,7 +6,7 @@ import { readPolicyPosition } from '../../reacting/policy-checkpoint.js';
 import { compareLogs } from './log-comparison.js';
 import { notDone } from '../outcome.js';
 import { copyLog } from './log-copy.js';
-import { LogReader, unlessStopped, type Patience } from './log-reader.js';
+import { LogReader, type Patience } from './log-reader.js';
 
 /** The phases that progress shows. */
 export type CopyPhase = 'counting' | 'copying' | 'comparing';
@@ -29,11 +29,7 @@ export type LogMoveResult = Awaited<ReturnType<typeof copyWholeLog>>;
  * target.
  * @throws {EventLogUnavailable} @throws {NotDone}
  */
-export const copyWholeLog = (options: LogMoveOptions) =>
-  unlessStopped('stopped; run the same command again to continue', moveLog(options));
-
-/** @throws {Stopped} @throws {NotDone} */
-async function moveLog(options: LogMoveOptions) {
+export async function copyWholeLog(options: LogMoveOptions) {
   const { database, source, target, whileRunning, onProgress } = options;
   const { pool } = database;
   const sourceId = await named('--from', source.id());

@@ -5,20 +5,12 @@ import {
   type RecordedEvent,
 } from '../../event-log/event-log.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
-import { notDone } from '../outcome.js';
+import { NotDone } from '../outcome.js';
 
-/** Reading was stopped; the finished part remains. */
-export class Stopped extends Error {
-  override readonly name = 'Stopped';
-}
-
-/** Turns a stop in the middle of reading into a refusal with this line. */
-export async function unlessStopped<T>(line: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof Stopped) throw notDone(line);
-    throw error;
+/** The work was stopped; its finished part remains. */
+export class Stopped extends NotDone {
+  constructor() {
+    super('REFUSED', ['stopped before the end: the same command again continues or repeats it']);
   }
 }
 
