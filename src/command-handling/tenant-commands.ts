@@ -16,7 +16,7 @@ import type { Sealer } from '../privacy/sealed-bytes.js';
 import { TenantCommandEnvelope, type Commands, type TenantCheck } from './commands.js';
 import type { ReadableStreams } from './readable-streams.js';
 import { hashOfKey } from '../tenants/tenant-directory.js';
-import { apiKeyContexts, signingSecretContexts } from '../tenants/token-secrets.js';
+import { apiKeyContext, signingSecretContext } from '../tenants/token-secrets.js';
 
 /** Plain secrets, shown once. */
 export interface TenantSecrets {
@@ -163,7 +163,7 @@ export class TenantCommands {
 
   private async sealKey(alias: string, mode: Mode, plain: string): Promise<ApiKey> {
     const keyId = `${mode}-${newBytes(4).toString('hex')}`;
-    const sealed = await this.sealer.seal(Buffer.from(plain), apiKeyContexts(alias, keyId)[0]);
+    const sealed = await this.sealer.seal(Buffer.from(plain), apiKeyContext(alias, keyId));
     return { keyId, mode, hash: hashOfKey(plain), sealed: sealed.toString('base64') };
   }
 
@@ -172,7 +172,7 @@ export class TenantCommands {
     secret: { readonly secretId?: string; readonly mode: Mode },
     plain: string,
   ): Promise<Omit<SigningSecret, 'secretId'>> {
-    const [context] = signingSecretContexts(alias, { ...secret, secretId: secretIdOf(secret) });
+    const context = signingSecretContext(alias, { ...secret, secretId: secretIdOf(secret) });
     const sealed = await this.sealer.seal(Buffer.from(plain), context);
     return { mode: secret.mode, sealed: sealed.toString('base64') };
   }

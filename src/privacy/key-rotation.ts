@@ -179,9 +179,7 @@ export async function keyStatus(db: Connection): Promise<KeyStatus> {
   const sealedBy = await fetchRows(
     db,
     sql<{ generation: number; subjects: number }>`
-      select case when substring(wrapped from 1 for ${MARK_BYTES}) = ${MARK}
-               then get_byte(wrapped, 4) * 16777216 + get_byte(wrapped, 5) * 65536 + get_byte(wrapped, 6) * 256 + get_byte(wrapped, 7)
-               else 1 end as generation, count(*)::integer as subjects
+      select get_byte(wrapped, 4) * 16777216 + get_byte(wrapped, 5) * 65536 + get_byte(wrapped, 6) * 256 + get_byte(wrapped, 7) as generation, count(*)::integer as subjects
       from vault.subject_keys where wrapped is not null group by 1 order by 1 desc`,
   );
   const old = masterKeys.filter(({ state }) => state === 'old');
@@ -242,8 +240,6 @@ export async function recordMasterKeyOf(
 
 const NO_SUBJECT = '00000000-0000-0000-0000-000000000000';
 const PREFIX_BYTES = prefixOf(1).length;
-const MARK_BYTES = PREFIX_BYTES - 4;
-const MARK = prefixOf(1).subarray(0, MARK_BYTES);
 
 const namesAnother = (generation: number) =>
   sql<boolean>`substring(wrapped from 1 for ${PREFIX_BYTES}) <> ${prefixOf(generation)}`;

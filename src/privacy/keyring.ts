@@ -1,6 +1,6 @@
 import { elapsed } from '../foundation/world.js';
 import type { FixedPurpose, KeyPurpose, RotatedPurpose } from './master-key.js';
-import { generationIn, openBytes, openNamed, sealWith, type Sealer } from './sealed-bytes.js';
+import { generationIn, openNamed, sealWith, type Sealer } from './sealed-bytes.js';
 
 /** The keys of each purpose, by generation from 1. */
 export type ServiceKeys = ReadonlyMap<KeyPurpose, readonly Buffer[]>;
@@ -45,9 +45,8 @@ export class Keyring {
         const generation = this.generation(purpose);
         return sealWith(this.key(purpose, generation), generation, plain, context);
       },
-      open: async (sealed, context, contextBefore = context) => {
+      open: async (sealed, context) => {
         const generation = generationIn(sealed);
-        if (generation === undefined) return openBytes(this.key(purpose, 1), sealed, contextBefore);
         if (generation > this.generation(purpose)) await this.refresh();
         return openNamed(this.key(purpose, generation), sealed, context);
       },

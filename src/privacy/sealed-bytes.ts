@@ -26,11 +26,8 @@ export function openBytes(key: Buffer, sealed: Buffer, context: string): Buffer 
 export interface Sealer {
   /** @param context what the value belongs to; it cannot be opened elsewhere. */
   seal(plain: Buffer, context: string): Promise<Buffer>;
-  /**
-   * @param contextBefore what was bound before keys had names. Default: the same.
-   * @throws when the bytes were changed, or belong elsewhere.
-   */
-  open(sealed: Buffer, context: string, contextBefore?: string): Promise<Buffer>;
+  /** @throws when the bytes were changed, or belong elsewhere. */
+  open(sealed: Buffer, context: string): Promise<Buffer>;
 }
 
 const MARK = Buffer.from([0x00, 0x6b, 0x65, 0x79]);
@@ -44,11 +41,11 @@ export function prefixOf(generation: number): Buffer {
   return prefix;
 }
 
-/** Undefined: sealed before keys had names, with the first one. */
-export const generationIn = (sealed: Buffer): number | undefined =>
-  sealed.length > PREFIX_BYTES && sealed.subarray(0, MARK.length).equals(MARK)
-    ? sealed.readUInt32BE(MARK.length)
-    : undefined;
+/** The generation of the key that sealed the bytes. @throws for bytes that name none. */
+export function generationIn(sealed: Buffer): number {
+  if (!sealed.subarray(0, MARK.length).equals(MARK)) throw new Error('no sealed bytes');
+  return sealed.readUInt32BE(MARK.length);
+}
 
 export const sealWith = (key: Buffer, generation: number, plain: Buffer, context: string): Buffer =>
   Buffer.concat([prefixOf(generation), sealBytes(key, plain, context)]);
@@ -65,11 +62,7 @@ export class FixedSealer implements Sealer {
     return Promise.resolve(sealWith(this.key, 1, plain, context));
   }
 
-  open(sealed: Buffer, context: string, contextBefore = context): Promise<Buffer> {
-    return Promise.resolve(
-      generationIn(sealed) === undefined
-        ? openBytes(this.key, sealed, contextBefore)
-        : openNamed(this.key, sealed, context),
-    );
+  async open(sealed: Buffer, context: string): Promise<Buffer> {
+    return openNamed(this.key, sealed, context);
   }
 }

@@ -16,20 +16,15 @@ export interface TokenSecret {
   readonly secret: KeyObject;
 }
 
-/** What a sealed value belongs to, and what releases bound that did not name keys. */
-type Contexts = readonly [context: string, contextBefore: string];
+/** What a sealed API key belongs to. The id is the event's own. */
+export const apiKeyContext = (alias: string, keyId: string): string =>
+  JSON.stringify(['api-key', alias, keyId]);
 
-/** The contexts of a sealed API key. The id is the event's own. */
-export const apiKeyContexts = (alias: string, keyId: string): Contexts => [
-  JSON.stringify(['api-key', alias, keyId]),
-  keyId,
-];
-
-/** The contexts of a sealed signing secret. */
-export const signingSecretContexts = (
+/** What a sealed signing secret belongs to. */
+export const signingSecretContext = (
   alias: string,
   { secretId, mode }: { readonly secretId: string; readonly mode: Mode },
-): Contexts => [JSON.stringify(['signing-secret', alias, secretId, mode]), `signing-${mode}`];
+): string => JSON.stringify(['signing-secret', alias, secretId, mode]);
 
 /** Decrypts the secrets that verify user tokens: valid API keys and signing secrets. */
 export class TokenSecrets {
@@ -68,21 +63,21 @@ export class TokenSecrets {
   }
 
   private async open({ alias, keys, signingSecrets }: OpenTenant) {
-    const opened = async (sealed: string, contexts: Contexts): Promise<KeyObject> =>
-      createSecretKey(await this.sealer.open(Buffer.from(sealed, 'base64'), ...contexts));
+    const opened = async (sealed: string, context: string): Promise<KeyObject> =>
+      createSecretKey(await this.sealer.open(Buffer.from(sealed, 'base64'), context));
     return Promise.all([
       ...signingSecrets
         .map(async (issued) => ({
           id: issued.secretId,
           mode: issued.mode,
-          secret: await opened(issued.sealed, signingSecretContexts(alias, issued)),
+          secret: await opened(issued.sealed, signingSecretContext(alias, issued)),
           validUntil: issued.validUntil,
         }))
         .reverse(),
       ...keys.map(async ({ keyId: id, mode, sealed, validUntil }) => ({
         id,
         mode,
-        secret: await opened(sealed, apiKeyContexts(alias, id)),
+        secret: await opened(sealed, apiKeyContext(alias, id)),
         validUntil,
       })),
     ]);
