@@ -21,6 +21,7 @@ import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 import type { PaymentsWork } from '../payments/payments-work.js';
 import { FollowersAwaited, type AwaitedFollowers } from './followers-awaited.js';
+import { sharedCall } from '../foundation/call-in-progress.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const PAGE_WITHIN_MS = 1_500;
@@ -345,13 +346,10 @@ export function storesAnswerIn({ pool, log }: Pick<Core, 'pool' | 'log'>): () =>
 export const databaseAnswersIn = ({ pool }: Pick<Core, 'pool'>): (() => Promise<boolean>) =>
   sharedCheck(() => ping(pool, PAGE_WITHIN_MS), PAGE_WITHIN_MS);
 
-function sharedCheck(check: () => Promise<unknown>, withinMs: number): () => Promise<boolean> {
-  let asking: Promise<boolean> | undefined;
-  return () =>
-    (asking ??= inTime(check(), withinMs)
-      .then(
-        () => true,
-        () => false,
-      )
-      .finally(() => (asking = undefined)));
-}
+const sharedCheck = (check: () => Promise<unknown>, withinMs: number): (() => Promise<boolean>) =>
+  sharedCall(() =>
+    inTime(check(), withinMs).then(
+      () => true,
+      () => false,
+    ),
+  );

@@ -8,6 +8,7 @@ import type { WorkLoop } from '../foundation/work-loop.js';
 import type { WorkFigures } from '../work-queue/work-items.js';
 import type { RunningFollowers } from './health.js';
 import { observersIn, type Observers } from './observers.js';
+import { sharedCall } from '../foundation/call-in-progress.js';
 
 type PoolName = 'requests' | 'background' | 'jobs' | 'operations' | 'log-readers';
 
@@ -59,12 +60,11 @@ export class Metrics {
 
   /** The gauges share one reading of a scrape. While it fails they keep their values. */
   private watch<T>(read: () => T | Promise<T>, gauges: readonly ShownGauge<T>[]): void {
-    let reading: Promise<T | undefined> | undefined;
-    const shared = (): Promise<T | undefined> =>
-      (reading ??= Promise.resolve()
+    const shared = sharedCall(() =>
+      Promise.resolve()
         .then(read)
-        .catch(() => undefined)
-        .finally(() => (reading = undefined)));
+        .catch(() => undefined),
+    );
     for (const { set, labelNames = [], ...named } of gauges)
       new Gauge({
         ...named,

@@ -8,7 +8,8 @@ import type { FastifyReply } from 'fastify';
 import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { noteFacts } from '../edge/request-facts.js';
-import { READINESS_PROBE, SharedReadiness, type ReadinessProbe } from './readiness.js';
+import { sharedCall } from '../../foundation/call-in-progress.js';
+import { READINESS_PROBE, type Readiness, type ReadinessProbe } from './readiness.js';
 
 /** The members of an error beside those of readiness. */
 const ERROR_MEMBERS = {
@@ -47,10 +48,11 @@ const readiness = (
 
 @Controller('health')
 export class HealthController {
-  private readonly readiness: SharedReadiness;
+  /** Anyone may request it, and it is some forty statements. */
+  private readonly check: () => Promise<Readiness>;
 
   constructor(@Inject(READINESS_PROBE) probe: ReadinessProbe) {
-    this.readiness = new SharedReadiness(probe);
+    this.check = sharedCall(() => probe.check());
   }
 
   @ApiOkResponse({
@@ -78,7 +80,7 @@ export class HealthController {
   @Get('ready')
   @Access('none', { listener: 'operations' })
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
-    const { ready, degraded = false, checks } = await this.readiness.check();
+    const { ready, degraded = false, checks } = await this.check();
     if (ready) return { status: degraded ? 'degraded' : 'ready', ready, checks };
     void reply.code(503).header('Retry-After', '1');
     noteFacts(reply.request, { code: 'UNAVAILABLE' });

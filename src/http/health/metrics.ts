@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Access } from '../edge/access.js';
 import { API_ERROR_CODES, type ApiErrorCode } from '../edge/api-error.js';
+import { sharedCall } from '../../foundation/call-in-progress.js';
 
 /** The injection token of the process's metrics registry. */
 export const METRICS_REGISTRY = Symbol('metrics registry');
@@ -91,7 +92,8 @@ export class HttpMetrics {
 
 @Controller('metrics')
 export class MetricsController {
-  private collecting: Promise<string> | undefined;
+  /** The stores are asked for some of them. */
+  private readonly collect = sharedCall(() => this.registry.metrics());
 
   constructor(@Inject(METRICS_REGISTRY) private readonly registry: Registry) {}
 
@@ -104,8 +106,6 @@ export class MetricsController {
   })
   async metrics(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     void reply.header('Content-Type', this.registry.contentType);
-    // The stores are asked for some of them: scrapes at the same time share one answer.
-    this.collecting ??= this.registry.metrics().finally(() => (this.collecting = undefined));
-    return this.collecting;
+    return this.collect();
   }
 }

@@ -22,15 +22,3 @@ export interface ReadinessProbe {
 }
 
 export const READINESS_PROBE = Symbol('readiness probe');
-
-/** Checks at the same time share one: anyone may request it, and it is some forty statements. */
-export class SharedReadiness implements ReadinessProbe {
-  private checking: Promise<Readiness> | undefined;
-
-  constructor(private readonly probe: ReadinessProbe) {}
-
-  check(): Promise<Readiness> {
-    this.checking ??= this.probe.check().finally(() => (this.checking = undefined));
-    return this.checking;
-  }
-}
