@@ -57,7 +57,6 @@ import { READINESS_PROBE, type ReadinessProbe } from '../http/health/readiness.j
 import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
 import { OperationCalls } from '../http/operations/operation-calls.js';
 import type { OperationRuns } from '../http/operations/operation-runs.js';
-import { OperatedPayments } from '../http/operations/operated-payments.js';
 import { OperationsCore } from '../http/operations/operations-core.js';
 import { OperationsController } from '../http/operations/operations.controller.js';
 import { operationRoutes } from '../http/operations/operation-routes.js';
@@ -239,8 +238,11 @@ function injected(parts: ModuleParts): readonly object[] {
     answers,
     parts.operators,
   );
-  const payments = new OperatedPayments(parts.payments.provider, parts.webhooks.guard, publicUrl);
-  const calls = new OperationCalls(operations, parts.runs, payments);
+  const calls = new OperationCalls(operations, parts.runs, {
+    provider: parts.payments.provider,
+    guard: () => Promise.resolve(parts.webhooks.guard),
+    publicUrl,
+  });
   const pages = new TenantPages(operations, calls);
   const gateway = new CommandGateway(
     core.commands,
@@ -268,7 +270,6 @@ function injected(parts: ModuleParts): readonly object[] {
     new SigningKeys(core.pool, core.webhookKeysSealer),
     new EventDownloads(pages),
     new ShareLinkRedirects(parts.visits, core.owners, core.tenants, publicUrl),
-    payments,
     calls,
     operations,
     pages,

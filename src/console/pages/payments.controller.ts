@@ -8,7 +8,6 @@ import {
 } from '../../operations/payments/payment-reconciliation.js';
 import type { Synced } from '../../payments/incoming/payment-sync.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
-import { OperatedPayments } from '../../http/operations/operated-payments.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
 import { faultAt, faultsOf, type Faults, type FieldNames } from '../view/faults.js';
@@ -73,10 +72,7 @@ const BY_LINES: FieldNames = {
 /** The payment provider of a tenant: support connects it, finance compares both sides. */
 @TenantPage('payments')
 export class ConsolePaymentsController {
-  constructor(
-    private readonly pages: TenantPages,
-    private readonly payments: OperatedPayments,
-  ) {}
+  constructor(private readonly pages: TenantPages) {}
 
   @PageFor('finance', 'support')
   page(@TenantCall() call: TenantCall): Promise<string> {
@@ -116,7 +112,9 @@ export class ConsolePaymentsController {
     const { run: id, ...order } = queried(call.query, 'run', 'sort', 'dir');
     const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const reconciled = resultOf<PaymentReconciliation>('payment reconcile');
-    const found = await outcomeOf(() => showPayments(this.pages.core, this.payments, call.scope));
+    const found = await outcomeOf(() =>
+      showPayments(this.pages.core, this.pages.payments, call.scope),
+    );
     return pageSent(call, { of: 'payments', faults, ...refresh }, content, {
       isSupport: hasRole(call.operator, ['support']),
       isFinance: hasRole(call.operator, ['finance']),

@@ -9,7 +9,7 @@ import { ApiError, unavailable } from '../../http/edge/api-error.js';
 import type { OperationsCore } from '../../http/operations/operations-core.js';
 import type { OperationCalls } from '../../http/operations/operation-calls.js';
 import type { ShownRun } from '../../http/operations/operation-runs.js';
-import type { Operation } from '../../operations/registry/operation.js';
+import type { Operation, PaymentWorld } from '../../operations/registry/operation.js';
 import { staffOf, type ConsoleCall, type TenantCall } from '../console-call.js';
 import { progressText, runView } from '../view/run-view.js';
 import { TEXTS } from '../texts.js';
@@ -85,6 +85,10 @@ export class TenantPages {
 
   get core(): Core {
     return this.operations.core;
+  }
+
+  get payments(): PaymentWorld {
+    return this.calls.payments;
   }
 
   /**

@@ -6,8 +6,8 @@ import {
   shownParameters,
   type Operation,
   type OperationContext,
+  type PaymentWorld,
 } from '../../operations/registry/operation.js';
-import type { OperatedPayments } from './operated-payments.js';
 import type { OperationRuns, Run, RunContext } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';
 import { done } from './refusals.js';
@@ -25,7 +25,7 @@ export class OperationCalls {
   constructor(
     private readonly operations: OperationsCore,
     readonly runs: OperationRuns,
-    private readonly payments: OperatedPayments,
+    readonly payments: PaymentWorld,
   ) {}
 
   run(operation: Operation, request: object, caller: OperationCaller): Promise<Outcome<unknown>> {

@@ -25,11 +25,11 @@ import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
 import { Fails, KEY_HEADER } from '../shapes/openapi.js';
 import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
-import { idempotencyKeyOf } from './idempotency-header.js';
 import { OperationCalls } from './operation-calls.js';
 import { answerWithRun } from './operator-answers.js';
 import { parsed, queryReader } from './operator-request.js';
 import { codesOf, done } from './refusals.js';
+import { isIdempotencyKey } from '../../idempotency/idempotency-key.js';
 
 type Routed = Operation & { readonly route: OperationRoute };
 
@@ -148,4 +148,11 @@ async function answer(
   };
   if (!operation.isLong) return done(await calls.run(operation, request, caller));
   return answerWithRun(calls.runs, reply, await calls.start(operation, request, caller));
+}
+
+/** @throws {ApiError} BAD_REQUEST for a text that is no key. */
+function idempotencyKeyOf(header: string | undefined): string | undefined {
+  if (header !== undefined && !isIdempotencyKey(header))
+    throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+  return header;
 }
