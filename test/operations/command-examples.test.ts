@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { commandReference } from '../../src/cli/command-reference.js';
+import { commandReference } from './support/command-reference.js';
 import { commandsFor, OPERATIONS, runCommandLine } from '../../src/cli/run-command-line.js';
 
 const COMMANDS = 'docs/generated/commands.md';
