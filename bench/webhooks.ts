@@ -189,7 +189,7 @@ async function sendAll(
   const waiting = `select from ledger.webhook_endpoints e cross join lateral (
     select from ledger.webhook_deliveries d
     where d.tenant = e.tenant and d.mode = e.mode and d.endpoint_id = e.endpoint_id
-      and d.state = 'PENDING' order by d.next_attempt_at limit ${EVENTS}
+      and d.state = 'PENDING' order by d.created limit ${EVENTS}
   ) d where ${isNotDead}`;
   // What is recorded of an attempt ends a pause.
   while (((await pool.query(waiting)).rowCount ?? 0) > 0) await delay(100);
@@ -224,8 +224,8 @@ async function putWaiting({ pool }: Core): Promise<void> {
     await pool.query(
       `with put as (
          insert into ledger.webhook_deliveries
-           (id, tenant, mode, endpoint_id, webhook_id, type, subject, created, next_attempt_at)
-         select gen_random_uuid(), 'tenant-0', 'live', 'dead', gen_random_uuid(), 'test', '{}', now(), now()
+           (id, tenant, mode, endpoint_id, webhook_id, type, subject, created)
+         select gen_random_uuid(), 'tenant-0', 'live', 'dead', gen_random_uuid(), 'test', '{}', now()
          from generate_series(1, $1) returning id)
        insert into ledger.work_items (kind, id, tenant, lane, due_at, waiting_since)
        select 'webhook', id::text, 'tenant-0', 'live dead', now(), now() from put`,

@@ -714,11 +714,10 @@ create table ledger.webhook_deliveries (
   state text not null default 'PENDING' check (state in ('PENDING', 'DELIVERED', 'DEAD')),
   attempts integer not null default 0,
   attempts_before integer not null default 0,
-  next_attempt_at timestamptz,
   retried_from timestamptz,
   ended_at timestamptz
 );
-create index webhook_deliveries_waiting on ledger.webhook_deliveries (tenant, mode, endpoint_id, next_attempt_at) where state = 'PENDING';
+create index webhook_deliveries_waiting on ledger.webhook_deliveries (tenant, mode, endpoint_id, created) where state = 'PENDING';
 create index webhook_deliveries_oldest on ledger.webhook_deliveries (created) where state = 'PENDING';
 create index webhook_deliveries_dead on ledger.webhook_deliveries (tenant, mode) where state = 'DEAD';
 create index webhook_deliveries_newest on ledger.webhook_deliveries (tenant, mode, created desc, id);
@@ -754,13 +753,11 @@ create table ledger.mail_deliveries (
   created timestamptz not null,
   state text not null default 'PENDING',
   attempts integer not null default 0,
-  next_attempt_at timestamptz,
   retried_until timestamptz,
   reason text,
   ended_at timestamptz
 );
 create index mail_deliveries_listed on ledger.mail_deliveries (tenant, mode, created desc, id);
-create index mail_deliveries_pending on ledger.mail_deliveries (next_attempt_at) where state = 'PENDING';
 create index mail_deliveries_sending on ledger.mail_deliveries (id) where state = 'SENDING';
 create index mail_deliveries_retried on ledger.mail_deliveries (retried_until) where retried_until is not null and ended_at is null;
 create index mail_deliveries_ended on ledger.mail_deliveries (ended_at) where ended_at is not null;

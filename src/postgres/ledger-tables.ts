@@ -363,7 +363,6 @@ interface WebhookDeliveries {
   created: Date;
   state: Generated<'PENDING' | 'DELIVERED' | 'DEAD'>;
   attempts: Generated<number>;
-  next_attempt_at: Date | null;
   ended_at: Date | null;
   retried_from: Date | null;
   attempts_before: Generated<number>;

@@ -257,10 +257,9 @@ test('a test and a resend of one delivery do not wait for what a failing endpoin
   );
   const id = String(rows[0]?.id);
   const scope = { tenant: 'acme', mode: 'live' } as const;
-  await pool.query(
-    `update ledger.webhook_deliveries set next_attempt_at = now() + interval '1 h' where id = $1`,
-    [id],
-  );
+  await pool.query(`update ledger.work_items set due_at = now() + interval '1 h' where id = $1`, [
+    id,
+  ]);
   expect(await resend(pool, scope, { endpointId: 'a', id })).toBe(1);
   await pool.query("update ledger.webhook_endpoints set pause_until = now() + interval '30 s'");
   expect(await claim()).toMatchObject([{ id }]);
@@ -289,8 +288,8 @@ describe('a retry', () => {
   const nextIn = async (): Promise<number | null | undefined> =>
     (
       await pool.query<{ seconds: number | null }>(
-        `select extract(epoch from next_attempt_at - now())::float8 as seconds
-         from ledger.webhook_deliveries`,
+        `select extract(epoch from due_at - now())::float8 as seconds
+         from ledger.webhook_deliveries d left join ledger.work_items w on w.id = d.id::text`,
       )
     ).rows[0]?.seconds;
 
@@ -410,13 +409,13 @@ test.each([
   for (const name of ['dead', 'fine']) await endpoint(name);
   await pool.query(
     `insert into ledger.webhook_deliveries
-       (id, tenant, mode, endpoint_id, webhook_id, type, subject, created, next_attempt_at)
-     select gen_random_uuid(), 'acme', 'live', 'dead', gen_random_uuid(), 'test', '{}', now(),
-       now() + interval '1 day' from generate_series(1, 20000)`,
+       (id, tenant, mode, endpoint_id, webhook_id, type, subject, created)
+     select gen_random_uuid(), 'acme', 'live', 'dead', gen_random_uuid(), 'test', '{}', now()
+     from generate_series(1, 20000)`,
   );
   await pool.query(
     `insert into ledger.work_items (kind, id, tenant, lane, due_at, waiting_since)
-     select 'webhook', id::text, tenant, 'live dead', next_attempt_at, next_attempt_at
+     select 'webhook', id::text, tenant, 'live dead', now() + interval '1 day', now()
      from ledger.webhook_deliveries`,
   );
   await put(3, 'fine');

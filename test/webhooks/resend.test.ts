@@ -43,7 +43,7 @@ async function put(created: number): Promise<string> {
 const deliver = () =>
   pool.query(
     `update ledger.webhook_deliveries
-     set state = 'DELIVERED', next_attempt_at = null, ended_at = now() where state = 'PENDING'`,
+     set state = 'DELIVERED', ended_at = now() where state = 'PENDING'`,
   );
 
 const rowsIn = async (state: string): Promise<readonly string[]> =>
@@ -86,13 +86,13 @@ test('many are sent again in the order of their events, fifty a second', async (
   );
   expect(await resend(pool, NAME, all)).toBe(2_500);
   const { rows } = await pool.query(
-    `select count(*)::integer as due, count(distinct next_attempt_at)::integer as times,
-       extract(epoch from max(next_attempt_at) - min(next_attempt_at))::float8 as seconds,
+    `select count(*)::integer as due, count(distinct due_at)::integer as times,
+       extract(epoch from max(due_at) - min(due_at))::float8 as seconds,
        bool_and(is_ordered) as ordered
      from (
-       select next_attempt_at,
-         created >= lag(created, 1, created) over (order by next_attempt_at) as is_ordered
-       from ledger.webhook_deliveries where state = 'PENDING'
+       select due_at, created >= lag(created, 1, created) over (order by due_at) as is_ordered
+       from ledger.webhook_deliveries d join ledger.work_items w on w.id = d.id::text
+       where state = 'PENDING'
      ) d`,
   );
   expect(rows).toEqual([{ due: 2_500, times: 2_500, seconds: 2_499 / 50, ordered: true }]);
@@ -139,10 +139,9 @@ test('an endpoint that ends and begins anew during a resend gets nothing of befo
   await put(EARLIER + 1_000);
   await deliver();
   const waiting = await put(EARLIER + 1_001);
-  await pool.query(
-    `update ledger.webhook_deliveries set next_attempt_at = now() + interval '1 h' where id = $1`,
-    [waiting],
-  );
+  await pool.query(`update ledger.work_items set due_at = now() + interval '1 h' where id = $1`, [
+    waiting,
+  ]);
   const client = await pool.connect();
   try {
     await client.query('begin');
@@ -177,9 +176,7 @@ test.each([10, -10])('a process %i minutes ahead sends again at once', async (mi
   } finally {
     leaveWorld();
   }
-  const due = await pool.query(
-    `select id from ledger.webhook_deliveries where state = 'PENDING' and next_attempt_at <= now()`,
-  );
+  const due = await pool.query(`select id from ledger.work_items where due_at <= now()`);
   expect(due.rows).toEqual([{ id }]);
 });
 

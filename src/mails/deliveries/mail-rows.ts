@@ -54,19 +54,20 @@ export async function planMail(
   { event, created, ...mail }: PlannedMail,
   dueAt: number,
 ): Promise<void> {
+  const due = sql`${new Date(dueAt)}::timestamptz`;
   await run(
     pool,
     sql`
       with planned as (
         insert into ledger.mail_deliveries (id, tenant, mode, type, account, person, about, stream,
-          revision, event_id, created, next_attempt_at)
+          revision, event_id, created)
         values (${mail.id}, ${mail.tenant}, ${mail.mode}, ${mail.type}, ${mail.account},
           ${mail.person}, ${mail.about}, ${event.stream}, ${event.revision}, ${event.eventId},
-          ${new Date(created)}, ${new Date(dueAt)})
-        on conflict (id) do nothing returning id, tenant, next_attempt_at as due
+          ${new Date(created)})
+        on conflict (id) do nothing returning id, tenant
       )
       insert into ledger.work_items (kind, id, tenant, due_at, waiting_since)
-      select ${MAILS}, id::text, tenant, due, due from planned`,
+      select ${MAILS}, id::text, tenant, ${due}, ${due} from planned`,
   );
 }
 
@@ -170,7 +171,6 @@ export async function recordOutcome(
       sql<{ state: string }>`
         update ledger.mail_deliveries
         set state = case when ${isOver} then 'DEAD' else 'PENDING' end, reason = ${reason},
-          next_attempt_at = case when ${isOver} then null else ${next} end,
           retried_until = ${outcome.kind === 'failed' ? until : sql`retried_until`},
           ended_at = case when ${isOver} then now() end
         where ${isOpen} returning state`,
@@ -181,8 +181,7 @@ export async function recordOutcome(
     pool,
     sql`
       update ledger.mail_deliveries
-      set state = ${ENDS[outcome.kind]}, reason = ${reason}, next_attempt_at = null,
-        ended_at = now()
+      set state = ${ENDS[outcome.kind]}, reason = ${reason}, ended_at = now()
       where ${isOpen}`,
   );
   return false;

@@ -42,7 +42,10 @@ export function listMails(
     sql<KnownMail>`
       select id, event_id as "eventId", type,
         case state when 'SENDING' then 'PENDING' else state end as state,
-        attempts, next_attempt_at as "nextAttemptAt", reason, created
+        attempts, reason, created, (
+          select due_at from ledger.work_items
+          where kind = ${MAILS} and work_items.id = mail_deliveries.id::text
+        ) as "nextAttemptAt"
       from ledger.mail_deliveries
       where tenant = ${tenant} and mode = ${mode}
         and (${states ?? null}::text[] is null or state = any(${states ?? null}::text[]))
@@ -61,7 +64,7 @@ export async function resendMail(
       client,
       sql`
         update ledger.mail_deliveries
-        set state = 'PENDING', next_attempt_at = now(), retried_until = null, ended_at = null,
+        set state = 'PENDING', retried_until = null, ended_at = null,
           reason = case when reason = ${DAILY_LIMIT} then reason end
         where id = ${id} and tenant = ${tenant} and mode = ${mode}
           and state in ('DELIVERED', 'DEAD', 'UNKNOWN')`,
@@ -92,6 +95,7 @@ export interface WaitingMails {
 }
 
 const WAITING_MAX = 10_000;
+const IS_DUE = sql`kind = ${MAILS} and claimed_by is null and given_up_at is null and due_at <= now()`;
 
 /** @throws while the database is unavailable. */
 export async function waitingMails(pool: Connection): Promise<WaitingMails> {
@@ -102,8 +106,7 @@ export async function waitingMails(pool: Connection): Promise<WaitingMails> {
     sql<WaitingMails>`
       with figures as (
         select (
-          select min(next_attempt_at) from ledger.mail_deliveries
-          where state = 'PENDING' and next_attempt_at <= now()
+          select min(due_at) from ledger.work_items where ${IS_DUE}
         ) as due, (
           select min(retried_until) - ${RETRIED_FOR}::interval from ledger.mail_deliveries
           where retried_until is not null and ended_at is null
@@ -116,9 +119,8 @@ export async function waitingMails(pool: Connection): Promise<WaitingMails> {
       )
       select ((
           select count(*) from (
-            select from ledger.mail_deliveries
-            where state = 'PENDING' and next_attempt_at <= now() and retried_until is null
-            limit ${WAITING_MAX}
+            select from ledger.work_items w join ledger.mail_deliveries m on m.id = w.id::uuid
+            where ${IS_DUE} and retried_until is null limit ${WAITING_MAX}
           ) due
         ) + (
           select count(*) from (

@@ -296,11 +296,9 @@ const ANNOUNCED = compiledOnce(
     ), put as (
       insert into ledger.webhook_deliveries (
         id, tenant, mode, endpoint_id, webhook_id, type, subject, stream, revision, event_id,
-        created, next_attempt_at
+        created
       )
-      select id, tenant, mode, endpoint_id, webhook_id, type, subject, stream, revision,
-        event_id, created, now()
-      from given
+      select * from given
       on conflict do nothing
       returning id, tenant, mode, endpoint_id, event_id
     )

@@ -126,7 +126,7 @@ export async function purgeDeliveries(pool: Pool, before: Date, limit: number): 
         select d.id from ledger.webhook_endpoints e
         join ledger.webhook_deliveries d using (tenant, mode, endpoint_id)
         where e.state = 'UNSUBSCRIBED' and d.state = 'PENDING'
-          and (d.event_id is not null or d.next_attempt_at < now() - interval '1 day')
+          and (d.event_id is not null or d.created < now() - interval '1 day')
         limit ${limit}
       )`,
   );

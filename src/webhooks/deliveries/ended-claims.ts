@@ -80,14 +80,12 @@ const ENDED = compiledOnce(
   ({ ids, rows }: Given<{ ids: readonly string[]; rows: string }>) => sql`
     with given as materialized (
       select * from jsonb_to_recordset(${rows}::jsonb) as given (
-        id uuid, kind text, attempts integer, "postponedMs" double precision, state text,
-        "retryInMs" double precision, at timestamptz, status integer, reason text,
-        ms integer, beginning text, people text[]
+        id uuid, kind text, attempts integer, state text, at timestamptz, status integer,
+        reason text, ms integer, beginning text, people text[]
       )
     ), recorded as (
       update ledger.webhook_deliveries d
       set attempts = d.attempts + 1, state = g.state,
-        next_attempt_at = now() + g."retryInMs" * interval '1 millisecond',
         retried_from = case when d.attempts = attempts_before then now() else retried_from end,
         ended_at = case when g.state = 'PENDING' then null else now() end
       from given g
@@ -101,12 +99,6 @@ const ENDED = compiledOnce(
       )
       select id, r.attempts, at, status, reason, ms, decode(beginning, 'base64'), people
       from recorded r join given using (id) on conflict do nothing
-    ), postponed as (
-      update ledger.webhook_deliveries d
-      set next_attempt_at = now() + g."postponedMs" * interval '1 millisecond'
-      from given g
-      where d.id = any(${ids}::uuid[]) and d.id = g.id and g.kind = 'postponed'
-        and d.state = 'PENDING' and d.attempts = g.attempts
     )
     delete from ledger.webhook_deliveries d using given g
     where d.id = any(${ids}::uuid[]) and d.id = g.id and g.kind = 'dropped'`,
@@ -124,14 +116,12 @@ export function nextInMs(ended: EndedClaim): number | null {
 function rowOf({ next, ...ended }: RecordedClaim): Readonly<Record<string, unknown>> {
   const { id, attempts } = ended.delivery;
   const claim = { id, kind: ended.kind, attempts };
-  if (ended.kind === 'postponed') return { ...claim, postponedMs: next };
-  if (ended.kind === 'dropped') return claim;
+  if (ended.kind !== 'attempted') return claim;
   const { at, ms, status, reason, beginning, people } = ended.attempt;
   const isDelivered = outcomeOf(status) === 'delivered';
   return {
     ...claim,
     state: isDelivered ? 'DELIVERED' : next === null ? 'DEAD' : 'PENDING',
-    retryInMs: next,
     at: new Date(at).toISOString(),
     status,
     reason,
@@ -239,7 +229,7 @@ const GIVEN_UP = compiledOnce(
   'webhook_deliveries.given_up',
   ({ names }: Given<{ names: string }>) => sql`
     update ledger.webhook_deliveries
-    set state = 'DEAD', next_attempt_at = null, ended_at = now()
+    set state = 'DEAD', ended_at = now()
     where id in (
       select d.id
       from jsonb_to_recordset(${names}::jsonb) as named (
@@ -251,7 +241,7 @@ const GIVEN_UP = compiledOnce(
         select id, created, retried_from from ledger.webhook_deliveries
         where tenant = e.tenant and mode = e.mode and endpoint_id = e.endpoint_id
           and state = 'PENDING'
-        order by next_attempt_at limit ${GIVEN_UP_AT_ONCE} for update skip locked
+        order by created limit ${GIVEN_UP_AT_ONCE} for update skip locked
       ) d
       where greatest(d.created, d.retried_from) < ${WAITED}
     )`,

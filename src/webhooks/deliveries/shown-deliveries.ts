@@ -33,13 +33,15 @@ export interface EndpointFigures {
 }
 
 const COLUMNS = [
+  // Shown of one that waits.
+  sql<Date | null>`(select due_at from ledger.work_items
+    where kind = ${WEBHOOKS} and work_items.id = webhook_deliveries.id::text)`.as('nextAttemptAt'),
   'id',
   'webhook_id as webhookId',
   'type',
   'endpoint_id as endpointId',
   'state',
   'attempts',
-  'next_attempt_at as nextAttemptAt',
   'created',
 ] as const;
 
@@ -178,32 +180,27 @@ async function resendSome(
       with chosen as materialized (
         select d.id, d.created from ledger.webhook_deliveries d
         join ledger.webhook_endpoints e using (tenant, mode, endpoint_id)
-        where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}
+        left join ledger.work_items w on w.kind = ${WEBHOOKS} and w.id = d.id::text
+        where d.tenant = ${tenant} and d.mode = ${mode} and d.endpoint_id = ${endpointId}
           and e.state <> 'UNSUBSCRIBED' and d.created >= coalesce(e.subscribed_at, d.created)
-          and ${selected} and ${isBehind} and not exists (
-            select from ledger.work_items
-            where kind = ${WEBHOOKS} and id = d.id::text and claimed_by is not null)
+          and ${selected} and ${isBehind} and w.claimed_by is null
           and (d.ended_at <= ${began}::timestamptz
-            or d.ended_at is null
-              and (${'id' in which} or d.next_attempt_at > ${began}::timestamptz))
+            or d.ended_at is null and (${'id' in which} or w.due_at > ${began}::timestamptz))
         order by d.created, d.id limit ${RESENT_AT_ONCE} for update of d skip locked
       ), again as (
         update ledger.webhook_deliveries d
         set state = 'PENDING', ended_at = null, attempts_before = attempts,
-          retried_from = ${began}::timestamptz,
-          next_attempt_at = ${began}::timestamptz
-            + c.number * interval '1 s' / ${RESENT_PER_SECOND}
-        from (
-          select id, ${resent} + row_number() over (order by created, id) - 1 as number from chosen
-        ) c
-        where d.id = c.id returning d.id, d.next_attempt_at
+          retried_from = ${began}::timestamptz
+        from chosen c where d.id = c.id
       ), due as (
         update ledger.webhook_endpoints set pause_until = null
         where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}
           and exists (select from chosen)
       )
-      select chosen.created::text as created, id, a.next_attempt_at as "dueAt"
-      from chosen join again a using (id) order by chosen.created, id`,
+      select created::text as created, id, ${began}::timestamptz
+        + (${resent} + row_number() over (order by created, id) - 1)
+          * interval '1 s' / ${RESENT_PER_SECOND} as "dueAt"
+      from chosen order by chosen.created, id`,
   );
   const lane = laneOf({ mode, endpointId }, 'id' in which);
   const items = some.map(({ id, dueAt }) => ({
