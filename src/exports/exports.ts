@@ -1,5 +1,9 @@
 import type { Pool } from 'pg';
-import { ExportCommandEnvelope, type Commands } from '../command-handling/commands.js';
+import {
+  ExportCommandEnvelope,
+  type Commands,
+  type ExportOutcome,
+} from '../command-handling/commands.js';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import type {
@@ -86,10 +90,7 @@ export class Exports {
         () => reservePlace(pool, { scope, exportId }),
       ),
     );
-    if ('refused' in outcome) return outcome;
-    const { state, position, replayed } = outcome;
-    if (state.status === 'absent') throw new Error('a requested export is missing');
-    return { state, position, replayed };
+    return 'refused' in outcome ? outcome : changedBy(outcome);
   }
 
   /** As the log has it. */
@@ -131,9 +132,7 @@ export class Exports {
     const outcome = await commands.execute(new ExportCommandEnvelope(meta, exportId, command));
     if ('refused' in outcome) return outcome;
     await this.remove(exportId);
-    const { state, position, replayed } = outcome;
-    if (state.status === 'absent') throw new Error('a cancelled export is missing');
-    return { state, position, replayed };
+    return changedBy(outcome);
   }
 
   /** Its file is removed. Nothing happens to one that is not complete. */
@@ -167,6 +166,11 @@ export class Exports {
     await this.parts.keys.destroy([attempt]);
     await this.parts.announce([attempt]);
   }
+}
+
+function changedBy({ state, position, replayed }: Exclude<ExportOutcome, Refused>): ChangedExport {
+  if (state.status === 'absent') throw new Error('an export that was changed is missing');
+  return { state, position, replayed };
 }
 
 /** Of a step that the service takes by itself. */

@@ -31,7 +31,7 @@ export function statusOf({ status, expiresAt }: KnownExport, now: number): Expor
 }
 
 /** Null: nothing is known yet. */
-export function statsOf(
+function statsOf(
   { file, reason }: { readonly file: ExportedFile | null; readonly reason: string | null },
   progress: ExportProgress | undefined,
 ): ExportStats | null {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { Position } from '../event-log/event-log.js';
-import type { ExportFormat, ExportOrder, WrittenExport } from './export-order.js';
+import type { ExportFormat } from '../domain/export/export.decider.js';
+import type { ExportOrder, WrittenExport } from './export-order.js';
 import { csvFile } from './files/csv-lines.js';
 import type { Cell, SheetRows } from './files/sheet-rows.js';
 import { SHEET_COLUMNS_MAX, xlsxFile } from './files/xlsx-file.js';
@@ -73,12 +74,11 @@ export async function writeExportFile(
         await run.people.write(ids);
     const max = SHEET_COLUMNS_MAX - exported.columns.length;
     const fields = await fieldNames(client, exported, query, max);
-    const file = new FileWriter(run);
     const rows = { exported, query, fields };
-    for await (const chunk of fileOf(client, { name: type, format, rows }, counted))
-      await file.write(chunk);
+    const file = fileOf(client, { name: type, format, rows }, counted);
+    const written = await writeChunks(file, run);
     counted.report();
-    return { position, rows: counted.done, ...file.written() };
+    return { position, rows: counted.done, ...written };
   });
 }
 
@@ -137,23 +137,19 @@ class CountedRows {
 const CHUNK_BYTES_MAX = 256 * 1024;
 
 /** Splits, counts and digests the bytes. */
-class FileWriter {
-  private readonly digest = createHash('sha256');
-  private bytes = 0;
-
-  constructor(private readonly run: Pick<ExportRun, 'sink' | 'signal'>) {}
-
-  async write(bytes: Buffer): Promise<void> {
-    for (let start = 0; start < bytes.length; start += CHUNK_BYTES_MAX) {
-      const chunk = bytes.subarray(start, start + CHUNK_BYTES_MAX);
-      this.digest.update(chunk);
-      this.bytes += chunk.length;
-      await this.run.sink.write(chunk);
-      this.run.signal.throwIfAborted();
+async function writeChunks(
+  all: AsyncIterable<Buffer>,
+  { sink, signal }: Pick<ExportRun, 'sink' | 'signal'>,
+): Promise<Pick<WrittenExport, 'bytes' | 'sha256'>> {
+  const digest = createHash('sha256');
+  let bytes = 0;
+  for await (const piece of all)
+    for (let start = 0; start < piece.length; start += CHUNK_BYTES_MAX) {
+      const chunk = piece.subarray(start, start + CHUNK_BYTES_MAX);
+      digest.update(chunk);
+      bytes += chunk.length;
+      await sink.write(chunk);
+      signal.throwIfAborted();
     }
-  }
-
-  written(): Pick<WrittenExport, 'bytes' | 'sha256'> {
-    return { bytes: this.bytes, sha256: this.digest.digest('hex') };
-  }
+  return { bytes, sha256: digest.digest('hex') };
 }

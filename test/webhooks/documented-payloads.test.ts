@@ -28,12 +28,10 @@ const EXPORT = exportData({
   dateCreated: 1_772_323_200_000,
   dateCompleted: 1_772_323_260_000,
   dateExpires: 1_774_742_400_000,
-  mailtoEmail: null,
   format: 'CSV',
   type: 'REFERRAL',
   params: { createdSince: '2026-03-01' },
   stats: { rows: 1204, bytes: 181_345 },
-  fileRef: null,
 });
 
 let made: ReadonlyMap<WebhookType, Data>;

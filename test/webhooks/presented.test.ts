@@ -1,30 +1,28 @@
+import type { ShownExport } from '../../src/exports/shown-export.js';
 import {
   exportData,
   testData,
   themePublishFinishedData,
-  type ExportFacts,
 } from '../../src/webhooks/payloads/presented.js';
 
-const REQUESTED: ExportFacts = {
+const REQUESTED: ShownExport = {
   id: 'e1',
   name: null,
   requester: 'API',
   status: 'PENDING',
   dateCreated: 1_000,
   dateCompleted: null,
-  dateExpires: null,
-  mailtoEmail: null,
+  dateExpires: 2_000,
   format: 'CSV',
   type: 'REFERRAL',
   params: {},
   stats: null,
-  fileRef: null,
 };
 
 test('an export has all its members, null where there is no value', () => {
   expect(JSON.stringify(exportData(REQUESTED))).toBe(
     '{"id":"e1","name":null,"requester":"API","status":"PENDING","dateCreated":1000,' +
-      '"dateCompleted":null,"dateExpires":null,"mailtoEmail":null,"outputFormat":"CSV",' +
+      '"dateCompleted":null,"dateExpires":2000,"mailtoEmail":null,"outputFormat":"CSV",' +
       '"task":"REFERRAL","operation":"QUERY","params":{},"stats":null,"fileRef":null}',
   );
 });

@@ -86,7 +86,7 @@ export async function attemptExport(
     cancelStall();
     cancelStall = after(stalledAfterMs, stall);
   };
-  const progress = new NotedProgress(parts.pool, claimed.attempt, stop);
+  const progress = notedProgress(parts.pool, claimed.attempt, stop);
   const run = { signal: ending.signal, progress, alive };
   try {
     // A hanging statement would not see the signal.
@@ -182,35 +182,26 @@ function roomFor({ pool, storedBytesMax }: AttemptParts, tenant: string): () => 
   };
 }
 
-/** Writes the newest progress down, one write at a time. */
-class NotedProgress {
-  private newest: ExportProgress | undefined;
-  private writing: Promise<void> | undefined;
-  private writtenAt = -Infinity;
-  private isOver = false;
-
-  constructor(
-    private readonly pool: Pool,
-    private readonly attempt: string,
-    private readonly onLost: () => void,
-  ) {}
-
-  note(progress: ExportProgress): void {
-    this.newest = progress;
-    if (this.isOver || this.writing || elapsed() - this.writtenAt < PROGRESS_EVERY_MS) return;
-    this.writtenAt = elapsed();
-    this.writing = noteProgress(this.pool, this.attempt, progress)
-      .then((isOurs) => {
-        if (!isOurs && !this.isOver) this.onLost();
-      })
-      // The next one is noted.
-      .catch(() => undefined)
-      .finally(() => (this.writing = undefined));
-  }
-
+interface NotedProgress {
+  note(progress: ExportProgress): void;
   /** Resolves when nothing is written any more. */
-  end(): Promise<void> {
-    this.isOver = true;
-    return this.writing ?? Promise.resolve();
-  }
+  end(): Promise<void>;
+}
+
+/** Writes progress down now and then, one write at a time. */
+function notedProgress(pool: Pool, attempt: string, onLost: () => void): NotedProgress {
+  let writing = Promise.resolve();
+  let writtenAt = -Infinity;
+  return {
+    note: (progress) => {
+      if (elapsed() - writtenAt < PROGRESS_EVERY_MS) return;
+      writtenAt = elapsed();
+      writing = writing
+        .then(() => noteProgress(pool, attempt, progress))
+        .then((isHeld) => (isHeld ? undefined : onLost()))
+        // The next one is noted.
+        .catch(() => undefined);
+    },
+    end: () => writing,
+  };
 }

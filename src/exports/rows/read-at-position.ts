@@ -68,16 +68,17 @@ export async function readAtPosition<T>(
 ): Promise<T> {
   for (;;) {
     await reached(parts, wanted);
-    const connection = new CutConnection(await parts.pool.connect(), wanted.signal);
+    const client = await parts.pool.connect();
+    const release = releaseOf(client, wanted.signal);
     try {
       wanted.signal.throwIfAborted();
-      const found = await snapshotOf(parts, connection.client, wanted);
+      const found = await snapshotOf(parts, client, wanted);
       const result = found && { value: await work(found) };
-      await connection.client.query('rollback');
-      connection.end();
+      await client.query('rollback');
+      release(false);
       if (result) return result.value;
     } catch (error) {
-      connection.cut();
+      release(true);
       wanted.signal.throwIfAborted();
       throw error;
     }
@@ -86,31 +87,18 @@ export async function readAtPosition<T>(
   }
 }
 
-/** A connection of a pool that a signal closes: that ends the statement that runs on it. */
-class CutConnection {
-  private isOver = false;
-
-  constructor(
-    readonly client: PoolClient,
-    private readonly signal: AbortSignal,
-  ) {
-    signal.addEventListener('abort', this.cut);
-  }
-
-  /** Closes it. */
-  readonly cut = (): void => this.release(true);
-
-  /** Gives it back. */
-  end(): void {
-    this.release(false);
-  }
-
-  private release(isBroken: boolean): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.signal.removeEventListener('abort', this.cut);
-    this.client.release(isBroken);
-  }
+/** The signal closes the connection of a pool: that ends the statement that runs on it. */
+function releaseOf(client: PoolClient, signal: AbortSignal): (isBroken: boolean) => void {
+  let isOver = false;
+  const release = (isBroken: boolean): void => {
+    if (isOver) return;
+    isOver = true;
+    signal.removeEventListener('abort', cut);
+    client.release(isBroken);
+  };
+  const cut = (): void => release(true);
+  signal.addEventListener('abort', cut);
+  return release;
 }
 
 /** Waits for the position. Returns also when the log has lost it. */

@@ -36,11 +36,7 @@ export function rowsQuery(
   { scope }: Pick<ExportedTenant, 'scope'>,
   generation: number,
 ): RowsQuery {
-  const filtered = new Conditions(filters);
-  filtered.range(rows.created, 'createdSince', 'createdBefore');
-  filtered.range(rows.changed, 'updatedSince', 'updatedBefore');
-  filtered.either([rows.created, rows.changed], 'createdOrUpdatedSince', 'createdOrUpdatedBefore');
-  filtered.equal(rows.programId, 'programId');
+  const filtered = conditionsOf(rows, filters);
   const conditions = [
     rows.select(inGeneration(rows.readModel.name, generation)),
     `r.tenant = ${given('tenant')}`,
@@ -68,44 +64,29 @@ function inGeneration(projection: string, generation: number): InGeneration {
 type TimeFilter = Exclude<keyof ExportFilters, 'programId'>;
 
 /** The filters that apply, as SQL, and their values. */
-class Conditions {
-  readonly conditions: string[] = [];
-  readonly values: Record<string, string> = {};
-
-  constructor(private readonly filters: ExportFilters) {}
-
-  range(column: string | undefined, since: TimeFilter, before: TimeFilter): void {
-    if (column !== undefined) this.conditions.push(...this.bounds(column, since, before));
-  }
-
-  /** That one of the columns is in the range. */
-  either(columns: readonly (string | undefined)[], since: TimeFilter, before: TimeFilter): void {
-    const ranges = columns
-      .filter((column) => column !== undefined)
-      .map((column) => this.bounds(column, since, before).join(' and '))
-      .filter((range) => range !== '');
-    if (ranges.length > 0) this.conditions.push(`(${ranges.join(' or ')})`);
-  }
-
-  equal(column: string | undefined, filter: 'programId'): void {
-    const value = this.filters[filter];
-    if (column === undefined || value === undefined) return;
-    this.values['program_filter'] = value;
-    this.conditions.push(`${column} = ${given('program_filter')}`);
-  }
-
-  private bounds(column: string, since: TimeFilter, before: TimeFilter): string[] {
-    return [
-      ...this.bound(since, (time) => `${column} >= ${time}`),
-      ...this.bound(before, (time) => `${column} < ${time}`),
-    ];
-  }
-
-  private bound(filter: TimeFilter, condition: (time: string) => string): string[] {
-    const time = this.filters[filter];
+function conditionsOf({ created, changed, programId }: ExportedRows, filters: ExportFilters) {
+  const values: Record<string, string> = {};
+  const bound = (column: string, sign: '>=' | '<', filter: TimeFilter): string[] => {
+    const time = filters[filter];
     if (time === undefined) return [];
     const name = filter.toLowerCase();
-    this.values[name] = String(time);
-    return [condition(`${given(name)}::numeric`)];
+    values[name] = String(time);
+    return [`${column} ${sign} ${given(name)}::numeric`];
+  };
+  const range = (column: string | undefined, since: TimeFilter, before: TimeFilter): string[] =>
+    column === undefined ? [] : [...bound(column, '>=', since), ...bound(column, '<', before)];
+  const conditions = [
+    ...range(created, 'createdSince', 'createdBefore'),
+    ...range(changed, 'updatedSince', 'updatedBefore'),
+  ];
+  const either = [created, changed]
+    .map((column) => range(column, 'createdOrUpdatedSince', 'createdOrUpdatedBefore'))
+    .filter((bounds) => bounds.length > 0)
+    .map((bounds) => bounds.join(' and '));
+  if (either.length > 0) conditions.push(`(${either.join(' or ')})`);
+  if (programId !== undefined && filters.programId !== undefined) {
+    values['program_filter'] = filters.programId;
+    conditions.push(`${programId} = ${given('program_filter')}`);
   }
+  return { conditions, values };
 }

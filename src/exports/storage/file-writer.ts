@@ -8,8 +8,8 @@ export interface FileWriterParts {
   readonly chunks: ExportChunks;
   readonly key: Buffer;
   readonly attempt: string;
-  /** Called before a chunk is stored, with the bytes stored so far. @throws to end the writing. */
-  readonly before: (storedBytes: number) => Promise<void>;
+  /** Called before a chunk is stored. @throws to end the writing. */
+  readonly before: () => Promise<void>;
 }
 
 /** Stores what it is given in chunks of one size. */
@@ -17,7 +17,6 @@ export class StoredFileWriter {
   private pieces: Buffer[] = [];
   private held = 0;
   private next = 0;
-  private storedBytes = 0;
 
   constructor(
     private readonly parts: FileWriterParts,
@@ -48,10 +47,8 @@ export class StoredFileWriter {
     this.held = 0;
     const { chunks, key, attempt, before } = this.parts;
     const chunk = { attempt, kind: this.kind, number: this.next++ };
-    await before(this.storedBytes);
+    await before();
     if (this.kind === 'people') return chunks.put(chunk, bytes, bytes.subarray(0, DIGEST_BYTES));
-    const sealed = await sealChunk(key, chunk, bytes);
-    this.storedBytes += sealed.length;
-    await chunks.put(chunk, sealed);
+    await chunks.put(chunk, await sealChunk(key, chunk, bytes));
   }
 }

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import type { ProviderCall } from '../../domain/account/account.events.js';
 import type { ProviderSubscription } from '../../domain/account/provider/reward-push.js';
 import { ProviderFailure, type PaidDiscount, type ProviderCalls } from '../payment-provider.js';
-import { called, read, readEach } from './stripe-answers.js';
+import { read, readEach } from './stripe-answers.js';
 import { hasEnded } from './stripe-events.js';
 
 /** Rewards on the bill: balance credits, coupons and discounts. */
@@ -16,14 +16,14 @@ type Discount = Extract<ProviderCall, { kind: 'DISCOUNT' }>;
 
 const PAGE = 100;
 /** Of balance transactions. */
-const PAGES_MIN = 10;
+const LOOKED_AT_MIN = 10 * PAGE;
 /** The clocks of this machine and of the provider differ by less. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
 export function stripePayments(stripe: Stripe): Payments {
   return {
     subscriptionsOf: read(async (customer) => {
-      const { data } = await called(stripe.subscriptions.list({ customer, limit: PAGE }));
+      const { data } = await stripe.subscriptions.list({ customer, limit: PAGE });
       return data.filter(({ status }) => !hasEnded(status)).map(withDiscounts);
     }),
     discountsFor: read((customer, rewardId) => discountsFor(stripe, customer, rewardId)),
@@ -46,9 +46,7 @@ async function* rewardCredits(
   stripe: Stripe,
   customer: string,
 ): ReturnType<Payments['rewardCredits']> {
-  const list = (after: object) =>
-    called(stripe.customers.listBalanceTransactions(customer, { limit: PAGE, ...after }));
-  for await (const { id, amount, metadata } of eachOf(list)) {
+  for await (const { id, amount, metadata } of balanceOf(stripe, customer)) {
     const rewardId = metadata?.['rewardId'];
     if (rewardId !== undefined) yield { id, rewardId, amount: -amount };
   }
@@ -56,10 +54,13 @@ async function* rewardCredits(
 
 async function* paidInvoices(stripe: Stripe, customer: string): AsyncIterable<string> {
   const list = (after: object) =>
-    called(stripe.invoices.list({ customer, status: 'paid', limit: PAGE, ...after }));
+    stripe.invoices.list({ customer, status: 'paid', limit: PAGE, ...after });
   for await (const { id, amount_paid: paid } of eachOf(list))
     if (paid > 0 && id !== undefined) yield id;
 }
+
+const balanceOf = (stripe: Stripe, customer: string) =>
+  eachOf((after) => stripe.customers.listBalanceTransactions(customer, { limit: PAGE, ...after }));
 
 /** Of a list in pages. */
 async function* eachOf<T extends { readonly id?: string }>(
@@ -84,9 +85,9 @@ async function payBalance(
     currency: currency.toLowerCase(),
     metadata: { rewardId },
   };
-  const made = await called(
-    stripe.customers.createBalanceTransaction(customer, body, { idempotencyKey: key }),
-  );
+  const made = await stripe.customers.createBalanceTransaction(customer, body, {
+    idempotencyKey: key,
+  });
   return idOf(made);
 }
 
@@ -100,21 +101,12 @@ async function balanceMade(
   { rewardId, since }: { readonly rewardId: string; readonly since: number },
 ): Promise<string | undefined> {
   const from = Math.floor((since - CLOCKS_DIFFER_MS) / 1_000);
-  let after: string | undefined;
-  for (let pages = 1; ; pages += 1) {
-    const page = await called(
-      stripe.customers.listBalanceTransactions(customer, {
-        limit: PAGE,
-        ...(after === undefined ? {} : { starting_after: after }),
-      }),
-    );
-    const made = page.data.find(({ metadata }) => metadata?.['rewardId'] === rewardId);
-    if (made !== undefined) return made.id;
-    const last = page.data.at(-1);
-    if (!page.has_more || last === undefined) return undefined;
-    if (last.created < from && pages >= PAGES_MIN) return undefined;
-    after = last.id;
+  let looked = 0;
+  for await (const { id, created, metadata } of balanceOf(stripe, customer)) {
+    if (metadata?.['rewardId'] === rewardId) return id;
+    if ((looked += 1) >= LOOKED_AT_MIN && created < from) return undefined;
   }
+  return undefined;
 }
 
 /** The coupon is there, then the discount is added behind those that the subscription keeps. */
@@ -128,8 +120,10 @@ async function addDiscount(
   const discounts = [...keeps.map((discount) => ({ discount })), { coupon }];
   const named = slot === undefined ? {} : { [nameOfSlot(slot)]: `${rewardId} ${coupon}` };
   const metadata = { rewardId, ...named };
-  const changed = await called(
-    stripe.subscriptions.update(subscription, { discounts, metadata }, { idempotencyKey: key }),
+  const changed = await stripe.subscriptions.update(
+    subscription,
+    { discounts, metadata },
+    { idempotencyKey: key },
   );
   return newDiscount(changed, keeps) ?? coupon;
 }
@@ -139,7 +133,7 @@ async function discountMade(
   { subscription, keeps, ...terms }: Discount,
   rewardId: string,
 ): Promise<string | undefined> {
-  const found = await called(stripe.subscriptions.retrieve(subscription));
+  const found = await stripe.subscriptions.retrieve(subscription);
   if (!rewardsOf(found).has(rewardId)) return undefined;
   return newDiscount(found, keeps) ?? couponOf(terms);
 }
@@ -153,7 +147,7 @@ async function ensureCoupon(
   id: string,
   { percent, months }: CouponTerms,
 ): Promise<void> {
-  const missing = await called(stripe.coupons.retrieve(id).then(() => false, isMissing));
+  const missing = await stripe.coupons.retrieve(id).then(() => false, isMissing);
   if (!missing) return;
   const duration =
     months === null
@@ -161,7 +155,7 @@ async function ensureCoupon(
       : ({ duration: 'repeating', duration_in_months: months } as const);
   const made = stripe.coupons.create({ id, percent_off: percent, ...duration });
   // Another process made it meanwhile.
-  await called(made.then(() => undefined, unlessCode('resource_already_exists')));
+  await made.then(() => undefined, unlessCode('resource_already_exists'));
 }
 
 const isMissing = (error: unknown): true => {
@@ -183,7 +177,7 @@ async function discountsFor(
   rewardId: string,
 ): Promise<readonly PaidDiscount[]> {
   const list = (after: object) =>
-    called(stripe.subscriptions.list({ customer, status: 'all', limit: PAGE, ...after }));
+    stripe.subscriptions.list({ customer, status: 'all', limit: PAGE, ...after });
   const found: PaidDiscount[] = [];
   let looked = 0;
   for await (const one of eachOf(list)) {

@@ -17,7 +17,7 @@ import type { ThemeEvent } from '../../domain/theme/theme.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { eventAt, type EventPlace } from '../../event-log/event-pages.js';
-import { statsOf, statusOf } from '../../exports/shown-export.js';
+import { shownExport } from '../../exports/shown-export.js';
 import { ShareLinks } from '../../presenting/share-links.js';
 import { accountRefOf, type KeyedNames } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
@@ -28,8 +28,6 @@ import { DefaultPrograms } from './default-programs.js';
 import { namelessCodec } from './nameless-codec.js';
 import { OpenedEvents, type RecordedAppend } from './opened-events.js';
 import {
-  balanceChangedData,
-  couponCreatedData,
   exportData,
   referralData,
   rewardCreatedData,
@@ -154,24 +152,7 @@ export class Payloads {
       last = recorded.id;
     }
     if (state.status === 'absent' || last !== eventId) return NOTHING;
-    const { exportId: id, texts, exportType, format } = state;
-    return made(
-      exportData({
-        id,
-        name: texts?.name ?? null,
-        requester: texts?.requester ?? 'API',
-        status: statusOf(state, -Infinity),
-        dateCreated: state.requestedAt,
-        dateCompleted: state.completedAt,
-        dateExpires: state.expiresAt,
-        mailtoEmail: null,
-        format,
-        type: exportType,
-        params: texts?.params ?? {},
-        stats: statsOf(state, undefined),
-        fileRef: null,
-      }),
-    );
+    return made(exportData(shownExport(state, undefined, -Infinity)));
   }
 
   private async ofTheme(
@@ -238,7 +219,7 @@ export class Payloads {
     if (code.value === null || history.isForgotten(person)) return FORGOTTEN;
     const digest = this.histories.digestOf(code.value);
     return history.isFirstCode(person, digest, append.first)
-      ? made(couponCreatedData({ code: code.value, dateCreated: at, programId }), person)
+      ? made({ code: code.value, dateCreated: at, programId }, person)
       : NOTHING;
   }
 
@@ -285,15 +266,10 @@ export class Payloads {
       return NOTHING;
     const ids = await this.idsOf(person, stream, history);
     if (ids === null) return FORGOTTEN;
-    return made(
-      balanceChangedData({
-        ...ids,
-        unit: balance.unit,
-        availableValue: balance.available,
-        resourceVersion: Number(append.last) + 1,
-      }),
-      person,
-    );
+    const { userId, accountId } = ids;
+    const { unit: spelled, available: availableValue } = balance;
+    const resourceVersion = Number(append.last) + 1;
+    return made({ userId, accountId, unit: spelled, availableValue, resourceVersion }, person);
   }
 
   /** The client's ids of a person who has a reward. */

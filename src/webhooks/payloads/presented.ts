@@ -1,5 +1,6 @@
 import type { FraudSignal, PartyIds } from '../../domain/account/account.events.js';
 import type { RewardFacts, UserFacts } from '../../domain/account/account.facts.js';
+import type { ShownExport } from '../../exports/shown-export.js';
 import { rewards, type RewardContent } from '../../../projections/rewards/table.js';
 import { rewardJson } from '../../presenting/reward.response.js';
 import { userJson, type UserSurroundings } from '../../presenting/user.response.js';
@@ -16,18 +17,6 @@ export function userCreatedData(facts: UserFacts, surroundings: UserSurroundings
   return present(user);
 }
 
-export interface CodeFacts {
-  readonly code: string;
-  readonly dateCreated: number;
-  readonly programId: string;
-}
-
-export const couponCreatedData = ({ code, dateCreated, programId }: CodeFacts): WebhookData => ({
-  code,
-  dateCreated,
-  programId,
-});
-
 /** Members of other types than the reward's own are null in an answer, and so left out here. */
 export function rewardCreatedData(facts: RewardFacts): WebhookData {
   const { fueltankType, ...reward } = rewardJson({
@@ -36,20 +25,6 @@ export function rewardCreatedData(facts: RewardFacts): WebhookData {
   });
   return present({ ...reward, dateCreated: facts.dateGiven, fuelTankType: fueltankType });
 }
-
-export interface BalanceFactsOfUnit extends PartyIds {
-  readonly unit: string;
-  readonly availableValue: number;
-  readonly resourceVersion: number;
-}
-
-export const balanceChangedData = (facts: BalanceFactsOfUnit): WebhookData => ({
-  userId: facts.userId,
-  accountId: facts.accountId,
-  unit: facts.unit,
-  availableValue: facts.availableValue,
-  resourceVersion: facts.resourceVersion,
-});
 
 /** The names and rewards of a referral; a forgotten side has none. */
 export interface ReferralNames {
@@ -106,40 +81,28 @@ const present = (members: object): WebhookData =>
     Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
   );
 
-/** An export, at its request or its completion. Times are epoch milliseconds. */
-export interface ExportFacts {
-  readonly id: string;
-  readonly name: string | null;
-  readonly requester: string;
-  readonly status: 'PENDING' | 'COMPLETED' | 'ABORTED' | 'EXPIRED';
-  readonly dateCreated: number;
-  readonly dateCompleted: number | null;
-  readonly dateExpires: number | null;
-  readonly mailtoEmail: string | null;
-  readonly format: 'CSV' | 'XLSX';
-  /** The export's type, `REFERRAL` for one. */
-  readonly type: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly stats: Readonly<Record<string, unknown>> | null;
-  readonly fileRef: string | null;
-}
-
 /** Of `export.created` and `export.completed`; null where there is no value. */
-export const exportData = (facts: ExportFacts): WebhookData => ({
-  id: facts.id,
-  name: facts.name,
-  requester: facts.requester,
-  status: facts.status,
-  dateCreated: facts.dateCreated,
-  dateCompleted: facts.dateCompleted,
-  dateExpires: facts.dateExpires,
-  mailtoEmail: facts.mailtoEmail,
-  outputFormat: facts.format,
-  task: facts.type,
+export const exportData = ({
+  format,
+  type,
+  params,
+  stats,
+  ...shown
+}: ShownExport): WebhookData => ({
+  id: shown.id,
+  name: shown.name,
+  requester: shown.requester,
+  status: shown.status,
+  dateCreated: shown.dateCreated,
+  dateCompleted: shown.dateCompleted,
+  dateExpires: shown.dateExpires,
+  mailtoEmail: null,
+  outputFormat: format,
+  task: type,
   operation: 'QUERY',
-  params: facts.params,
-  stats: facts.stats,
-  fileRef: facts.fileRef,
+  params,
+  stats,
+  fileRef: null,
 });
 
 /** @param locale null: the default one. */

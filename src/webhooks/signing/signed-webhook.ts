@@ -1,6 +1,6 @@
 import { timeNow } from '../../foundation/world.js';
 import type { WebhookType } from '../payloads/announced.js';
-import { signatureHeaders } from './signature-headers.js';
+import { signatureHeaders, type ToSign } from './signature-headers.js';
 import type { SigningKey } from './signing-keys.js';
 
 /** What a receiver is sent, as JSON in this order of its members. */
@@ -14,23 +14,8 @@ export interface WebhookEnvelope {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-export interface SignedWebhook {
-  readonly headers: Readonly<Record<string, string>>;
-  /** The raw bytes that are signed. */
-  readonly body: Buffer;
-}
-
 /** What does not depend on the endpoint, nor on the time. */
-export interface WebhookBody extends Pick<WebhookEnvelope, 'id' | 'tenantAlias'> {
-  readonly body: Buffer;
-}
-
-/** Where a webhook goes. */
-export interface SignedFor {
-  readonly endpointUrl: string;
-  /** Of the endpoint, as `whsec_…`; the newest one first. */
-  readonly secrets: readonly string[];
-}
+type WebhookBody = Pick<ToSign, 'id' | 'tenantAlias' | 'body'>;
 
 export const webhookBody = ({
   id,
@@ -47,9 +32,9 @@ export const webhookBody = ({
 
 export async function signedWebhook(
   made: WebhookBody,
-  { endpointUrl, secrets }: SignedFor,
+  { endpointUrl, secrets }: Pick<ToSign, 'endpointUrl' | 'secrets'>,
   key: SigningKey,
-): Promise<SignedWebhook> {
+) {
   const timestamp = Math.floor(timeNow() / 1_000);
   const signatures = await signatureHeaders({ ...made, timestamp, endpointUrl, secrets, key });
   return { headers: { 'content-type': 'application/json', ...signatures }, body: made.body };
