@@ -190,7 +190,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
         async () => (await log.append(STREAM, 'no-stream', [again])).kind === 'appended',
       );
       // New connections came; how many depends on the machine.
-      expect(double.calls.supportedMethods).toBeGreaterThan(3);
+      expect(double.calls.supportedMethods).toBeGreaterThan(1);
       await eventually(async () => double.connections <= before);
       expect(warnings).toEqual([]);
     } finally {

@@ -1,5 +1,6 @@
 import { statementCsv, tenantStatementCsv } from '../../src/operations/ledger/ledger-tables.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
+import { outcomeOf } from '../../src/operations/outcome.js';
 import { done } from '../support/operations.js';
 
 test('what reduces the credit has a minus sign in the CSV of a tenant', () => {
@@ -63,7 +64,7 @@ describe('a statement as CSV', () => {
 describe('a balance file', () => {
   const HEAD = 'account,unit,balance\n';
   const balancesIn = async (text: string) =>
-    [...done(await parseBalances(text, 'f')).accounts].flatMap(([account, units]) =>
+    [...(await parseBalances(text, 'f')).accounts].flatMap(([account, units]) =>
       [...units.values()].map(({ unit, balance }) => [account, unit, balance]),
     );
 
@@ -112,7 +113,8 @@ describe('a balance file', () => {
     ['account;unit;balance\na;POINTS;1,5\n', 'f: line 2 is no account, unit and balance'],
     ['account,unit,balance\na,CENTS,\n', 'f: line 2 is no account, unit and balance'],
   ])('is refused: %j', async (text, message) => {
-    await expect(parseBalances(text, 'f').then(done)).rejects.toThrow(message);
+    const refused = await outcomeOf(() => parseBalances(text, 'f'));
+    expect(() => done(refused)).toThrow(message);
   });
 
   test.each([
@@ -125,7 +127,7 @@ describe('a balance file', () => {
       turns += 1;
       counting = setImmediate(count);
     });
-    await parseBalances(`${HEAD}${rows.join('')}`, 'f');
+    await outcomeOf(() => parseBalances(`${HEAD}${rows.join('')}`, 'f'));
     clearImmediate(counting);
     expect(turns).toBeGreaterThan(80);
   });
