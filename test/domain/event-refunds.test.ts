@@ -26,7 +26,7 @@ import {
   terms,
 } from './support/account-scenario.js';
 
-/** Refunds by event: what an earlier event earned is taken back. */
+/** A later event takes back the rewards of an earlier one. */
 
 const refund = { key: 'refund', field: 'order' };
 const rule = (over: Partial<EventReward> = {}): EventReward => ({

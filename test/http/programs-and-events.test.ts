@@ -90,9 +90,10 @@ test('a refund takes the reward of an earlier event back, from the user and from
   const ann = await person(live);
   const bob = await aPerson(live, { referable: true }, { referral: { code: ann.code } });
   const points = async ({ accountId, id }: Person): Promise<unknown> => {
-    const { body } = await live.get(`/reward/balance?accountId=${accountId}&userId=${id}`);
-    const balances = body as unknown as readonly Json[];
-    const found = balances.find(({ unit }) => unit === 'POINTS');
+    const { body } = await live.get<readonly Json[]>(
+      `/reward/balance?accountId=${accountId}&userId=${id}`,
+    );
+    const found = body.find(({ unit }) => unit === 'POINTS');
     return found && [found['totalAvailableCredit'], found['totalCancelledCredit']];
   };
   await happened(live, bob, [{ key: 'purchase', fields: { order: 'A-1' } }]);

@@ -133,12 +133,7 @@ function receive(
   if (conversion.on === 'EVENT' && referral.datePaid === null && counts(conversion)) {
     convert(draft, program, context);
     const { referralId } = referral;
-    note(
-      draft,
-      conversion,
-      { ...earnedBy(program, CONVERSION_RULE, earning), referralId },
-      earning,
-    );
+    note(draft, program, { ...conversion, rule: CONVERSION_RULE, referralId }, earning);
   }
   for (const rule of program.eventRewards)
     if (rule.to === 'REFERRER' && counts(rule)) earnForReferrer(draft, program, rule, earning);
@@ -148,36 +143,31 @@ function grantToUser(draft: Draft, program: Program, rule: EventReward, earning:
   const due = dueOf(program, rule, earning.person, earning);
   grantUnderTerms(draft, rule.terms, due, earning.command.context.now);
   if (draft.state.rewards.has(due.rewardId))
-    note(draft, rule, earnedBy(program, rule.rule, earning), earning);
+    note(draft, program, { ...rule, referralId: null }, earning);
 }
-
-const earnedBy = (
-  program: Program,
-  rule: string,
-  { person, received: { userEventId } }: Earning,
-) => ({
-  userEventId,
-  person,
-  programId: program.id,
-  programVersion: program.version,
-  rule,
-  referralId: null,
-});
 
 /** Notes what the event earned, where a later event may refund it. */
 function note(
   draft: Draft,
-  { refund: by }: EventCondition,
-  earned: Omit<RefundableEarning, 'refund' | 'value'>,
-  { received: { content }, command: { valueRef, context } }: Earning,
+  { id: programId, version: programVersion }: Program,
+  {
+    rule,
+    referralId,
+    refund: by,
+  }: Pick<EventCondition, 'refund'> & Pick<RefundableEarning, 'rule' | 'referralId'>,
+  { person, received: { userEventId, content }, command: { valueRef, context } }: Earning,
 ): void {
   const value = by && refundValue(content, by.field);
   if (by === undefined || value === undefined) return;
-  const { person } = earned;
   draft.emit({
     type: 'RefundableEarningNoted',
     at: context.now,
-    ...earned,
+    userEventId,
+    person,
+    programId,
+    programVersion,
+    rule,
+    referralId,
     refund: by,
     value: personal(person, valueRef(person, value)),
   });
@@ -186,26 +176,19 @@ function note(
 /** Takes back what an earlier event earned. The referrer's reward is taken back by a policy. */
 function refund(
   draft: Draft,
-  { userEventId, person, programId, programVersion, rule, ...earned }: RefundableEarning,
+  refunded: RefundableEarning,
   { received, command: { context, rewardIdOf } }: Earning,
 ): void {
   const { now } = context;
-  const { referralId, refund: by, value } = earned;
+  const { userEventId, programId, rule, referralId } = refunded;
   const { referral } = draft.state;
   if (referralId !== null && referral?.referralId !== referralId) return;
   const isConversion = rule === CONVERSION_RULE;
   const isReferrers = !isConversion || referral?.referrerEarned?.when === 'CONVERTED';
   draft.emit({
+    ...refunded,
     type: 'EarningRefunded',
     at: now,
-    userEventId,
-    person,
-    programId,
-    programVersion,
-    rule,
-    referralId,
-    refund: by,
-    value,
     refundedBy: received.userEventId,
     referrer: (referralId !== null && isReferrers && referral?.referrer) || null,
   });
@@ -306,8 +289,7 @@ function earnForReferrer(
     rule: rule.rule,
     terms: rule.terms,
   });
-  const { referralId } = referral;
-  note(draft, rule, { ...earnedBy(program, rule.rule, earning), referralId }, earning);
+  note(draft, program, { ...rule, referralId: referral.referralId }, earning);
 }
 
 function whyLost(
