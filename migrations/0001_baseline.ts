@@ -109,6 +109,44 @@ create table ledger.clock_acceptances (
 );
 `;
 
+/** The end of both append functions: the accepted events get their positions, and followers hear of them. */
+const RECORD_ACCEPTED = sql`  update ledger.log_head h
+     set position = h.position + accepted_events,
+         recorded_at = ledger.recording_time(h.recorded_at, clock, newest_max)
+   where h.only_row
+  returning h.position - accepted_events, h.recorded_at into strict position_before, recorded;
+
+  if accepted is null then
+    insert into ledger.events (position, stream, revision, event_id, type, data, metadata, recorded_at, append_offset)
+    select position_before + e.arrival, streams[e.place], expected[e.place] + 1 + e.append_offset,
+           e.event_id, e.type, e.data, e.metadata, recorded, e.append_offset
+      from unnest(append_places, append_offsets, ids, types, datas, metadatas) with ordinality
+           as e (place, append_offset, event_id, type, data, metadata, arrival);
+  else
+    insert into ledger.events (position, stream, revision, event_id, type, data, metadata, recorded_at, append_offset)
+    select position_before + row_number() over (order by e.arrival), streams[e.place], expected[e.place] + 1 + e.append_offset,
+           e.event_id, e.type, e.data, e.metadata, recorded, e.append_offset
+      from unnest(append_places, append_offsets, ids, types, datas, metadatas) with ordinality
+           as e (place, append_offset, event_id, type, data, metadata, arrival)
+     where accepted[e.place];
+  end if;
+
+  if ends is not null then
+    perform
+       from unnest(lock_order) as o (place)
+      where ends[o.place] <> '00000000-0000-0000-0000-000000000000'
+        and (accepted is null or accepted[o.place])
+        and not exists (
+          select from ledger.events e
+           where e.stream = streams[o.place] and e.revision = expected[o.place] and e.event_id = ends[o.place]);
+    if found then
+      raise exception 'a stream ends in another event' using errcode = 'LB001';
+    end if;
+  end if;
+
+  perform pg_notify('ledger_events', (position_before + accepted_events)::text);
+`;
+
 /**
  * Appends. One call is one transaction is one round trip.
  *
@@ -243,42 +281,7 @@ begin
     return;
   end if;
 
-  update ledger.log_head h
-     set position = h.position + accepted_events,
-         recorded_at = ledger.recording_time(h.recorded_at, clock, newest_max)
-   where h.only_row
-  returning h.position - accepted_events, h.recorded_at into strict position_before, recorded;
-
-  if accepted is null then
-    insert into ledger.events (position, stream, revision, event_id, type, data, metadata, recorded_at, append_offset)
-    select position_before + e.arrival, streams[e.place], expected[e.place] + 1 + e.append_offset,
-           e.event_id, e.type, e.data, e.metadata, recorded, e.append_offset
-      from unnest(append_places, append_offsets, ids, types, datas, metadatas) with ordinality
-           as e (place, append_offset, event_id, type, data, metadata, arrival);
-  else
-    insert into ledger.events (position, stream, revision, event_id, type, data, metadata, recorded_at, append_offset)
-    select position_before + row_number() over (order by e.arrival), streams[e.place], expected[e.place] + 1 + e.append_offset,
-           e.event_id, e.type, e.data, e.metadata, recorded, e.append_offset
-      from unnest(append_places, append_offsets, ids, types, datas, metadatas) with ordinality
-           as e (place, append_offset, event_id, type, data, metadata, arrival)
-     where accepted[e.place];
-  end if;
-
-  if ends is not null then
-    perform
-       from unnest(lock_order) as o (place)
-      where ends[o.place] <> '00000000-0000-0000-0000-000000000000'
-        and (accepted is null or accepted[o.place])
-        and not exists (
-          select from ledger.events e
-           where e.stream = streams[o.place] and e.revision = expected[o.place] and e.event_id = ends[o.place]);
-    if found then
-      raise exception 'a stream ends in another event' using errcode = 'LB001';
-    end if;
-  end if;
-
-  perform pg_notify('ledger_events', (position_before + accepted_events)::text);
-end
+${RECORD_ACCEPTED}end
 $function$;
 
 create function ledger.append_distinct(
@@ -341,42 +344,7 @@ begin
     end if;
   end if;
 
-  update ledger.log_head h
-     set position = h.position + accepted_events,
-         recorded_at = ledger.recording_time(h.recorded_at, clock, newest_max)
-   where h.only_row
-  returning h.position - accepted_events, h.recorded_at into strict position_before, recorded;
-
-  if accepted is null then
-    insert into ledger.events (position, stream, revision, event_id, type, data, metadata, recorded_at, append_offset)
-    select position_before + e.arrival, streams[e.place], expected[e.place] + 1 + e.append_offset,
-           e.event_id, e.type, e.data, e.metadata, recorded, e.append_offset
-      from unnest(append_places, append_offsets, ids, types, datas, metadatas) with ordinality
-           as e (place, append_offset, event_id, type, data, metadata, arrival);
-  else
-    insert into ledger.events (position, stream, revision, event_id, type, data, metadata, recorded_at, append_offset)
-    select position_before + row_number() over (order by e.arrival), streams[e.place], expected[e.place] + 1 + e.append_offset,
-           e.event_id, e.type, e.data, e.metadata, recorded, e.append_offset
-      from unnest(append_places, append_offsets, ids, types, datas, metadatas) with ordinality
-           as e (place, append_offset, event_id, type, data, metadata, arrival)
-     where accepted[e.place];
-  end if;
-
-  if ends is not null then
-    perform
-       from unnest(lock_order) as o (place)
-      where ends[o.place] <> '00000000-0000-0000-0000-000000000000'
-        and (accepted is null or accepted[o.place])
-        and not exists (
-          select from ledger.events e
-           where e.stream = streams[o.place] and e.revision = expected[o.place] and e.event_id = ends[o.place]);
-    if found then
-      raise exception 'a stream ends in another event' using errcode = 'LB001';
-    end if;
-  end if;
-
-  perform pg_notify('ledger_events', (position_before + accepted_events)::text);
-end
+${RECORD_ACCEPTED}end
 $function$;
 `;
 
@@ -927,7 +895,7 @@ comment on column ledger.projection_generations.complete is 'False: it has not c
 comment on column ledger.projection_checkpoints.version is
   'Grows with every change of this generation''s rows, batches and repairs alike; a writer that did not expect it has lost the race';
 comment on column ledger.projection_checkpoints.witness is 'The position and the id of the event there';
-comment on column ledger.parked_streams.revision is 'Of the event that cannot be applied; what waits after it is in the log';
+comment on column ledger.parked_streams.revision is 'Of the event that cannot be applied; the events after it wait in the log';
 comment on table ledger.skipped_events is
   'Events that a generation leaves out because an operator skipped them; the next generation tries them again';
 comment on table ledger.projection_erasures is 'Erasures whose people are not cleaned out of all rows of a generation yet';
@@ -968,6 +936,6 @@ comment on column ledger.operation_runs.state is 'abandoned: its process has end
 comment on column ledger.operation_runs.beat_at is 'When its process reported last';
 comment on column ledger.operation_runs.parameters is 'Sealed, like result and error; null: none, or gone';
 comment on column ledger.operation_runs.names_people is 'Whether result or error may name people';
-comment on column ledger.operation_runs.forgotten is 'People of its tenant were forgotten since it began: what may name them is gone';
+comment on column ledger.operation_runs.forgotten is 'People of its tenant were forgotten since it began: texts that may name them are removed';
 comment on column ledger.operator_sessions.key_sha256 is 'Of the key that signed in: the session ends with it';
 `;

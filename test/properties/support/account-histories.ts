@@ -21,7 +21,7 @@ import {
 import { credit, discount, personOf } from '../../support/account-events.js';
 
 /**
- * What may be asked about the credit of one account, in any order, while a virtual clock goes on.
+ * Commands on the credit of one account, in any order, under a virtual clock.
  * Few ids, small amounts: so that things meet. Everything else that an account may be asked is
  * wished for in the simulator.
  */
