@@ -36,6 +36,7 @@ const layers = [
   ['src/webhooks'],
   ['src/payments'],
   ['src/stores'],
+  ['src/imports'],
   ['src/operations'],
   // A route is checked before its resource is known: who calls, how often, with which body.
   ['src/http/edge'],

@@ -1,0 +1,112 @@
+import type { CustomFieldValue } from '../../domain/account/account.events.js';
+import type { Scope } from '../../domain/scope.js';
+
+/**
+ * Rows of another program's files, and the ledger's answer to each. An absent column has no member;
+ * dates are epoch milliseconds.
+ */
+
+export type ImportKind = 'users' | 'referrals' | 'rewards';
+
+/** A run, of one file. */
+export interface ImportRun extends Scope {
+  readonly kind: ImportKind;
+  /** Rows are decided against the ledger and the earlier rows of the run; the log stays as it is. */
+  readonly dryRun: boolean;
+}
+
+export interface UserRow {
+  readonly id: string;
+  readonly accountId: string;
+  readonly email?: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly locale?: string;
+  readonly countryCode?: string;
+  readonly imageUrl?: string;
+  readonly referralCode?: string;
+  readonly dateCreated?: number;
+  readonly segments?: readonly string[];
+  readonly blocked?: boolean;
+  readonly paymentProviderId?: string;
+  readonly accountStatus?: string;
+  readonly accountCurrency?: string;
+  readonly customFields?: ReadonlyMap<string, CustomFieldValue>;
+}
+
+export interface ReferralRow {
+  readonly referredAccount: string;
+  readonly referredUser: string;
+  /** Both members of the referrer are absent when that person was deleted. */
+  readonly referrerAccount?: string;
+  readonly referrerUser?: string;
+  readonly id?: string;
+  readonly programId?: string;
+  readonly referralCodeUsed?: string;
+  readonly dateReferralStarted?: number;
+  readonly dateReferralPaid?: number;
+  readonly dateReferralEnded?: number;
+  readonly referredModerationStatus?: string;
+  readonly referrerModerationStatus?: string;
+  /** The `id` of a row of the rewards file. */
+  readonly referredReward?: string;
+  readonly referrerReward?: string;
+}
+
+export interface RewardRow {
+  readonly type: string;
+  readonly accountId: string;
+  readonly userId: string;
+  readonly id?: string;
+  readonly unit?: string;
+  readonly amount?: number;
+  readonly redeemed?: number;
+  readonly currency?: string;
+  readonly discountPercent?: number;
+  readonly fuelTankCode?: string;
+  readonly fuelTankType?: string;
+  readonly name?: string;
+  readonly rewardSource?: string;
+  readonly programId?: string;
+  readonly dateGiven?: number;
+  readonly dateScheduledFor?: number;
+  readonly dateExpires?: number;
+  readonly dateCancelled?: number;
+  readonly cancellable?: boolean;
+  /** Of a row without `id`: its number among equal rows of the file, from 1. */
+  readonly equalRowNumber?: number;
+}
+
+export type ImportRow = UserRow | ReferralRow | RewardRow;
+
+/** What the ledger recorded of a row of credit. */
+export interface ControlFigures {
+  /** As the row spells it. */
+  readonly unit: string;
+  readonly rewards: number;
+  readonly assigned: number;
+  readonly redeemed: number;
+  readonly available: number;
+}
+
+export type RowOutcome =
+  | {
+      /** Unchanged: an earlier run, or an earlier row, imported it. */
+      readonly kind: 'imported' | 'unchanged';
+      /** Of a referral or a reward; absent: the person was forgotten. */
+      readonly ledgerId?: string;
+      readonly control?: ControlFigures;
+    }
+  /** `CODE: sentence`, or `ROW_DIFFERS: <column>: "<imported>", now "<row>"`. */
+  | { readonly kind: 'rejected'; readonly reason: string };
+
+export interface RowImport {
+  /**
+   * First pass over a file of users: the code that a row gives, reserved before any code is
+   * generated.
+   */
+  noteCode?(row: UserRow): Promise<void>;
+  /** Rows of one account one after the other; rows of different accounts may be concurrent. */
+  importRow(row: ImportRow): Promise<RowOutcome>;
+  close(): Promise<void>;
+}
