@@ -87,6 +87,11 @@ export interface ControlFigures {
   readonly assigned: number;
   readonly redeemed: number;
   readonly available: number;
+  /**
+   * The time with which the import decided, also of a row that an earlier run imported: what was
+   * scheduled for later or expired then is not available.
+   */
+  readonly at: number;
 }
 
 export type RowOutcome =
