@@ -57,7 +57,9 @@ export const textUpTo = (max: number) =>
     .meta({ maxLength: max });
 export const text = textUpTo(1_000);
 /** A text by an operator, about a change. */
-export const reason = text.refine((value) => value.trim() !== '', 'must not be empty');
+export const reason = text
+  .refine((value) => value.trim() !== '', 'must not be empty')
+  .meta({ pattern: '\\S' });
 
 /** Checked by the operation, which says what is wrong with it. */
 export const time = text.meta({ pattern: `^${ISO_TIME}$` });
