@@ -13,12 +13,15 @@ export const DURATION_PATTERN = `^(?:0|${Object.entries(UNITS_MS)
   .map(([unit, ms]) => `${digitsUpTo(DURATION_MAX_MS / ms)}${unit}`)
   .join('|')})$`;
 
-/** `30s`, `15m`, `24h`, `7d` or `0`, in milliseconds; undefined: none of these, or over a year. */
-export function durationMs(text: string): number | undefined {
+/**
+ * `30s`, `15m`, `24h`, `7d` or `0`, in milliseconds; undefined: none of these, or over `max`, which
+ * is a year.
+ */
+export function durationMs(text: string, max = DURATION_MAX_MS): number | undefined {
   if (text === '0') return 0;
   const [, number = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const ms = Number(number) * (UNITS_MS[unit] ?? NaN);
-  return number !== '' && ms <= DURATION_MAX_MS ? ms : undefined;
+  return number !== '' && ms <= max ? ms : undefined;
 }
 
 /** For people, in the largest unit of which it has two: `40 d`, `90 min`. */

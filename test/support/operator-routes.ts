@@ -39,6 +39,7 @@ export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> 
   'POST /operations/payments/{tenant}/sync': ['support'],
   'GET /operations/tenants/{tenant}/units': ['finance', 'support'],
   'PUT /operations/tenants/{tenant}/units': ['support'],
+  'POST /operations/programs/{tenant}/forecast': ['finance', 'support'],
   'GET /operations/policies/parked': ['support'],
   'POST /operations/policies/retry': ['support'],
   'POST /operations/policies/{id}/skip': ['support'],

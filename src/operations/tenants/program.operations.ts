@@ -1,18 +1,86 @@
 import * as z from 'zod';
 import type { Core } from '../../stores/core.js';
-import { given } from '../registry/members.js';
+import { given, help, text } from '../registry/members.js';
 import {
+  ledgerOperation,
+  post,
   recordedTenantOperation,
   tenantOperation,
   type Operation,
   type Printer,
 } from '../registry/operation.js';
 import { applyProgram, programOf } from './apply-program.js';
+import { forecastProgram, type ProgramForecast } from './program-forecast.js';
 import { tenantDocument } from './tenant-document.js';
 import { tenantNamed } from './tenant-operation.js';
 
 const programsOf = async (core: Pick<Core, 'tenants'>, alias: string) =>
   tenantDocument(await tenantNamed(core, alias)).programs;
+
+const forecast = ledgerOperation({
+  name: 'program forecast',
+  summary: 'the rewards that another program would have granted, next to those of the live one',
+  members: {
+    program: given(z.unknown(), {
+      file: 'json',
+      option: 'file',
+      help: 'the program file to compare; it is not applied',
+    }),
+    since: help(text.default('90d'), 'rewards earned from then on: a duration or a time'),
+    live: given(text.optional(), {
+      option: 'program',
+      placeholder: 'id',
+      help: 'the live program; default: the one with the id of the file',
+    }),
+  },
+  roles: ['finance', 'support'],
+  isLong: true,
+  route: post('programs/{tenant}/forecast', 'TENANT_NOT_FOUND'),
+  examples: [
+    'program forecast acme --file program.json',
+    'program forecast acme --file program.json --since 2026-01-01 --program default',
+  ],
+  run: ({ core, scope, ...work }, { program, since, live }) =>
+    forecastProgram(
+      core,
+      scope,
+      { candidate: programOf(program), since, ...(live !== undefined && { live }) },
+      work,
+    ),
+  print: printForecast,
+});
+
+function printForecast({ since, facts, rules, accounts }: ProgramForecast, printer: Printer) {
+  const difference = (live: number | string, candidate: number | string): string => {
+    const by = BigInt(candidate) - BigInt(live);
+    return by > 0n ? `+${by}` : String(by);
+  };
+  printer.line(`${facts} referrals, conversions and events since ${since}`);
+  printer.table<ProgramForecast['rules'][number]>(
+    [
+      'rule',
+      ['unit', ({ unit }) => unit ?? 'codes'],
+      ['live rewards', ({ live }) => live.count, 'amount'],
+      ['live amount', ({ live }) => live.amount, 'amount'],
+      ['candidate rewards', ({ candidate }) => candidate.count, 'amount'],
+      ['candidate amount', ({ candidate }) => candidate.amount, 'amount'],
+      ['difference', ({ live, candidate }) => difference(live.amount, candidate.amount), 'amount'],
+    ],
+    rules,
+  );
+  if (accounts.length === 0) return printer.line('no account would have another amount');
+  printer.line('the accounts with the largest differences');
+  printer.table<ProgramForecast['accounts'][number]>(
+    [
+      'account',
+      ['unit', ({ unit }) => unit ?? 'codes'],
+      ['live', 'live', 'amount'],
+      ['candidate', 'candidate', 'amount'],
+      ['difference', ({ live, candidate }) => difference(live, candidate), 'amount'],
+    ],
+    accounts,
+  );
+}
 
 export const operations: readonly Operation[] = [
   recordedTenantOperation({
@@ -31,6 +99,7 @@ export const operations: readonly Operation[] = [
     },
     said: ({ alias, id, version }) => `${alias}: program ${id} is at version ${version}`,
   }),
+  forecast,
   tenantOperation({
     name: 'program show',
     summary: 'the programs of a tenant, with their documents',

@@ -13,7 +13,7 @@ export interface GrantedOfRule {
   readonly byDay: Map<string, number>;
 }
 
-type Counts = Map<string, GrantedOfRule>;
+export type Counts = Map<string, GrantedOfRule>;
 
 const keyOf = (programId: string, rule: string): string => `${programId}/${rule}`;
 const dayOf = (at: number): string =>
@@ -21,7 +21,7 @@ const dayOf = (at: number): string =>
 
 export function countGranted(
   counts: Counts,
-  { programId, rule, at }: AccountEventOf<'RewardGranted'>,
+  { programId, rule, at }: Pick<AccountEventOf<'RewardGranted'>, 'programId' | 'rule' | 'at'>,
 ): Counts {
   if (programId === null || rule === null) return counts;
   const [key, day] = [keyOf(programId, rule), dayOf(at)];
