@@ -9,24 +9,29 @@ import {
   type Operation,
   type Printer,
 } from '../registry/operation.js';
+import { ISO_TIME } from '../../foundation/instant.js';
 import { applyProgram, programOf } from './apply-program.js';
 import { forecastProgram, type ProgramForecast } from './program-forecast.js';
+import { PROGRAM_MEMBER } from './program-schema.js';
 import { tenantDocument } from './tenant-document.js';
 import { tenantNamed } from './tenant-operation.js';
 
 const programsOf = async (core: Pick<Core, 'tenants'>, alias: string) =>
   tenantDocument(await tenantNamed(core, alias)).programs;
 
+/** Checked by the operation, which says what is wrong with it. */
+const since = text.meta({ pattern: `^(?:0|[0-9]{1,9}[smhd]|${ISO_TIME})$` });
+
 const forecast = ledgerOperation({
   name: 'program forecast',
   summary: 'the rewards that another program would have granted, next to those of the live one',
   members: {
-    program: given(z.unknown(), {
+    program: given(z.unknown().meta(PROGRAM_MEMBER), {
       file: 'json',
       option: 'file',
       help: 'the program file to compare; it is not applied',
     }),
-    since: help(text.default('90d'), 'rewards earned from then on: a duration or a time'),
+    since: help(since.default('90d'), 'rewards earned from then on: a duration or a time'),
     live: given(text.optional(), {
       option: 'program',
       placeholder: 'id',
