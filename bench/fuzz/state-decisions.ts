@@ -60,6 +60,7 @@ const BY_MESSAGE: readonly (readonly [message: RegExp, why: string])[] = [
   [/lies after|must not be before/, 'nor compare times'],
   [/does not parse/, 'nor parse templates'],
   [/must be an absolute http/, 'nor know which hosts the URL standard refuses'],
+  [/malformed: \/|^\//, 'the members of a program file are described in a schema of its own'],
   [/must be a URL without a path/, 'nor the parts of a URL'],
   [/must be the one (?:of|in) the path/, 'OpenAPI does not compare a body with its path'],
   [/exclude each other|cannot be combined with/, 'nor parameters of a query with each other'],

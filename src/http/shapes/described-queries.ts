@@ -36,7 +36,7 @@ export const ApiTextQuery = (
     required,
     schema: {
       type: 'string',
-      ...(required ? { minLength: 1 } : {}),
+      ...(required ? { pattern: '\\S' } : {}),
       ...(values === undefined ? {} : { enum: [...values, ''] }),
       ...(pattern === undefined ? {} : { pattern: `^\\s*(?:${pattern})?\\s*$` }),
     },

@@ -162,17 +162,6 @@ export const PROGRAM_SCHEMA = {
   },
 } as const;
 
-/** The same without references, for a description that has it as a member. */
-export const PROGRAM_MEMBER = JSON.parse(
-  JSON.stringify(
-    { ...PROGRAM_SCHEMA, $schema: undefined, $defs: undefined },
-    (_, value: unknown) =>
-      typeof value === 'object' && value !== null && '$ref' in value
-        ? PROGRAM_SCHEMA.$defs.currency
-        : value,
-  ),
-) as Readonly<Record<string, unknown>>;
-
 let compiled: ValidateFunction<ProgramDocument> | undefined;
 
 /** Compiled on first use: most commands do not need it, and it takes longer than they do. */

@@ -12,21 +12,23 @@ import {
 import { ISO_TIME } from '../../foundation/instant.js';
 import { applyProgram, programOf } from './apply-program.js';
 import { forecastProgram, type ProgramForecast } from './program-forecast.js';
-import { PROGRAM_MEMBER } from './program-schema.js';
 import { tenantDocument } from './tenant-document.js';
 import { tenantNamed } from './tenant-operation.js';
 
 const programsOf = async (core: Pick<Core, 'tenants'>, alias: string) =>
   tenantDocument(await tenantNamed(core, alias)).programs;
 
-/** Checked by the operation, which says what is wrong with it. */
+/** Checked by their operation, which says what is wrong with them. */
+const programFile = z
+  .unknown()
+  .meta({ type: 'object', required: ['id'], properties: { id: { type: 'string' } } });
 const since = text.meta({ pattern: `^(?:0|[0-9]{1,9}[smhd]|${ISO_TIME})$` });
 
 const forecast = ledgerOperation({
   name: 'program forecast',
   summary: 'the rewards that another program would have granted, next to those of the live one',
   members: {
-    program: given(z.unknown().meta(PROGRAM_MEMBER), {
+    program: given(programFile, {
       file: 'json',
       option: 'file',
       help: 'the program file to compare; it is not applied',
