@@ -86,10 +86,8 @@ export class MonthEnd {
     await inProcess(owner, async () => {
       for (const accountId of accounts) {
         const asked = { account: accountId, from, to };
-        const now = world.now();
-        const found = await outcomeOf(() =>
-          statementOfAccount({ log, codec, names }, scope, asked, { now }),
-        );
+        const core = { log, codec, names, tenants: { now: async () => world.now() } };
+        const found = await outcomeOf(() => statementOfAccount(core, scope, asked));
         statements.set(accountId, found instanceof NotDone ? found : found.result);
       }
     });

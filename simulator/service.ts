@@ -405,6 +405,7 @@ export class SimulatedService {
       commands,
       moderations: handling.moderations,
       erasures: handling.erasures,
+      tenants: handling.tenants,
       repeatJobs: (since) =>
         repeatJobs(
           {

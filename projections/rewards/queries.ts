@@ -46,10 +46,12 @@ function withRedemptions(eb: ExpressionBuilder<Tables & { r: RewardRow }, 'r'>) 
 export class RewardQueries {
   constructor(
     private readonly reads: LiveReads<Tables>,
-    private readonly clock: () => number = Date.now,
+    /** The time in a ledger. */
+    private readonly now: (scope: Scope) => number | Promise<number> = Date.now,
   ) {}
 
-  async byId({ tenant, mode }: Scope, rewardId: string): Promise<RewardRead | undefined> {
+  async byId(scope: Scope, rewardId: string): Promise<RewardRead | undefined> {
+    const { tenant, mode } = scope;
     const found = await this.reads.row({
       name: 'reward_by_id',
       types: { rewardId: 'text', tenant: 'text', mode: 'text' },
@@ -62,15 +64,16 @@ export class RewardQueries {
           .where((eb) => eb.not(gone.is(eb.ref('r.person'))))
           .select((eb) => jsonBuildObject(withRedemptions(eb)).as('json')),
     });
-    return found && asOf(found, this.clock());
+    return found && asOf(found, await this.now(scope));
   }
 
   /** The existing rewards of these ids, by id. */
   async byIds(
-    { tenant, mode }: Scope,
+    scope: Scope,
     rewardIds: readonly string[],
   ): Promise<ReadonlyMap<string, RewardRead>> {
     if (rewardIds.length === 0) return new Map();
+    const { tenant, mode } = scope;
     const found = await this.reads.all({
       name: 'rewards_by_ids',
       prepared: true,
@@ -83,7 +86,8 @@ export class RewardQueries {
           .where((eb) => eb.not(gone.is(eb.ref('r.person'))))
           .select((eb) => jsonBuildObject(withRedemptions(eb)).as('json')),
     });
-    return new Map(found.map((row) => [row.reward.reward_id, asOf(row, this.clock())]));
+    const now = await this.now(scope);
+    return new Map(found.map((row) => [row.reward.reward_id, asOf(row, now)]));
   }
 
   /**
@@ -91,11 +95,12 @@ export class RewardQueries {
    * @param after the end of the previous page.
    */
   async pageOf(
-    { tenant, mode }: Scope,
+    scope: Scope,
     { accountRef, person }: { readonly accountRef: AccountRef; readonly person: PersonId },
     after: RewardPlace | undefined,
     limit: number,
   ): Promise<{ readonly items: readonly RewardRead[]; readonly next: RewardPlace | undefined }> {
+    const { tenant, mode } = scope;
     const rows = await this.reads.all({
       name: after ? 'rewards_of_person_after' : 'rewards_of_person',
       prepared: true,
@@ -135,8 +140,9 @@ export class RewardQueries {
       ({ reward, isGone }) =>
         reward.person === person && !isGone && reward.tenant === tenant && reward.mode === mode,
     );
+    const now = await this.now(scope);
     return {
-      items: own.map((row) => asOf(row, this.clock())),
+      items: own.map((row) => asOf(row, now)),
       next:
         last && rows.length === limit
           ? { dateGiven: last.date_given, rewardId: last.reward_id }
@@ -148,13 +154,14 @@ export class RewardQueries {
    * All rewards of an account, newest first, ties by id. @param userId in the client's spelling.
    */
   async list(
-    { tenant, mode }: Scope,
+    scope: Scope,
     {
       accountRef,
       userId,
       type,
     }: { readonly accountRef: AccountRef; readonly userId?: string; readonly type?: RewardType },
   ): Promise<RewardRead[]> {
+    const { tenant, mode } = scope;
     const rows = await this.reads.all({
       name: 'rewards_of_account',
       prepared: false,
@@ -177,7 +184,8 @@ export class RewardQueries {
           .orderBy('r.date_given', 'desc')
           .orderBy('r.reward_id'),
     });
-    return rows.map((row) => asOf(row, this.clock()));
+    const now = await this.now(scope);
+    return rows.map((row) => asOf(row, now));
   }
 }
 

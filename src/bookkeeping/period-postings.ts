@@ -31,10 +31,11 @@ export class PeriodPostings {
   /** The next entry of the log. */
   post(entry: Entry): void {
     const { from, to } = this.span;
-    if (entry.recordedAt >= from) this.open();
-    if (entry.recordedAt > to) this.close();
+    const at = momentOf(entry);
+    if (at >= from) this.open();
+    if (at > to) this.close();
     const posted = this.postings.post(entry);
-    if (entry.recordedAt <= to) this.take(posted, entry.recordedAt >= from);
+    if (at <= to) this.take(posted, at >= from);
   }
 
   /** After the last entry. */
@@ -58,8 +59,8 @@ export class PeriodPostings {
 }
 
 /** The entries up to the last one that counts: those between keep the order of the log. */
-export const upToLastWithin = <T extends { readonly recordedAt: number }>(
-  entries: readonly T[],
-  to: number,
-): readonly T[] =>
-  entries.slice(0, entries.findLastIndex(({ recordedAt }) => recordedAt <= to) + 1);
+export const upToLastWithin = (entries: readonly Entry[], to: number): readonly Entry[] =>
+  entries.slice(0, entries.findLastIndex((entry) => momentOf(entry) <= to) + 1);
+
+/** From which an entry counts: the later of its recording and its effect. */
+const momentOf = ({ recordedAt, event }: Entry): number => Math.max(recordedAt, event.at);

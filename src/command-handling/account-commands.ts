@@ -18,7 +18,7 @@ import type { ErasureProcess } from './processes/erasure-process.js';
 import type { HeldOutcome, ModerationProcess } from './processes/moderation-process.js';
 import type { Decide } from './outcome.js';
 import type { Streams } from './streams.js';
-import type { TenantDirectory } from '../tenants/tenant-directory.js';
+import { nowIn, type TenantDirectory } from '../tenants/tenant-directory.js';
 
 type AcceptedOutcome = Extract<AccountOutcome, { kind: 'accepted' }>;
 
@@ -86,7 +86,7 @@ export class AccountCommands {
     return async (state) => {
       const tenant = await this.tenant(meta.scope);
       return needs.decide((provided) => {
-        const now = this.parts.sources.clock();
+        const now = nowIn(tenant, meta.scope.mode, this.parts.sources.clock());
         return decide(state, command, { now, account, tenant, provided, commandId, ids });
       });
     };

@@ -61,6 +61,7 @@ import type { ModerationProcess, RequestedSides } from './processes/moderation-p
 import { proposalDays } from './proposal-days.js';
 import type { Decide, Outcome } from './outcome.js';
 import type { Streams } from './streams.js';
+import type { TenantDirectory } from '../tenants/tenant-directory.js';
 import { isInUse } from '../domain/reservation/reservation.decider.js';
 
 /** What the handlers are made of. */
@@ -69,6 +70,7 @@ export interface HandlerParts {
   readonly names: KeyedNames;
   readonly erasures: ErasureProcess;
   readonly moderations: ModerationProcess;
+  readonly tenants: Pick<TenantDirectory, 'now'>;
   /** Notifies every process that a tenant has changed. */
   readonly announceTenant: (alias: string) => Promise<void>;
 }
@@ -100,7 +102,7 @@ export const countVisits =
 const LOADS_AT_ONCE = 16;
 
 export const moderate =
-  ({ moderations, streams, names }: HandlerParts) =>
+  ({ moderations, streams, names, tenants }: HandlerParts) =>
   async ({ meta, actions }: ModerationCommandEnvelope): Promise<ModerationOutcome> => {
     // Before the referrals are looked up: those that the first attempt changed may be gone by now.
     const { moderationId, holds } = await moderations.locate(meta);
@@ -128,7 +130,7 @@ export const moderate =
     );
     if (reasons.length > 0) return { reasons, position: null, replayed: false };
     const found = items.filter((item) => item !== undefined);
-    return moderations.request(meta, moderationId, found, timeNow());
+    return moderations.request(meta, moderationId, found, await tenants.now(meta.scope));
   };
 
 export const recordLook =
@@ -218,7 +220,7 @@ export const recordThemeChange =
   };
 
 export const proposeCorrection =
-  ({ streams, names }: HandlerParts) =>
+  ({ streams, names, tenants }: HandlerParts) =>
   async ({ meta, correction }: ProposalCommandEnvelope): Promise<ProposalOutcome> => {
     const { scope, commandId } = meta;
     const account = names.accountRef(scope, correction.accountId);
@@ -234,7 +236,9 @@ export const proposeCorrection =
     const proposeNow: Decide<ProposalsState, ProposalEvent> = async (state) => {
       const loaded = await streams.accounts.load(names.accountStream(scope, account));
       const proposalId = deterministicId(commandId, 'proposal').replaceAll('-', '');
-      return propose(state, loaded.state, { ...correction, proposalId, account, now: timeNow() });
+      const now = timeNow();
+      const corrects = { ...correction, proposalId, account, ledgerNow: await tenants.now(scope) };
+      return propose(state, loaded.state, { ...corrects, now });
     };
     const stream = names.proposalsStream(scope, day);
     const proposed = settled(await streams.proposals.handle(stream, meta, proposeNow));

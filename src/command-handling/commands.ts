@@ -192,7 +192,7 @@ export type ProposalOutcome =
 export class ProposalCommandEnvelope extends CommandOf<ProposalOutcome> {
   constructor(
     readonly meta: CommandMeta,
-    readonly correction: Omit<ProposeCorrection, 'proposalId' | 'account' | 'now'>,
+    readonly correction: Omit<ProposeCorrection, 'proposalId' | 'account' | 'now' | 'ledgerNow'>,
   ) {
     super();
   }

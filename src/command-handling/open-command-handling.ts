@@ -1,3 +1,4 @@
+import type { Scope } from '../domain/scope.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { timeNow } from '../foundation/world.js';
@@ -60,6 +61,7 @@ export function openCommandHandling(parts: CommandHandlingParts): CommandHandlin
     tankCodes,
     earlierEvents: new EarlierEvents(log, codec, names),
     clock,
+    now: (scope: Scope) => tenants.now(scope, clock()),
   };
   const moderations = new ModerationProcess(streams, names, sources);
   const erasures = new ErasureProcess(

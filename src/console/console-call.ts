@@ -33,6 +33,8 @@ export interface ConsoleCall {
   readonly session: ConsoleSession;
   /** How people see the amounts of the page. */
   readonly money: Money | undefined;
+  /** Of a page of test mode, ISO 8601; null: none. */
+  readonly testClock: string | null;
   /** Of a POST; empty for other methods. */
   readonly form: Form;
   /** Empty for a POST. */
@@ -85,6 +87,7 @@ function callOf(context: ExecutionContext): ConsoleCall {
     operator: session.operator,
     session,
     money: entered.money,
+    testClock: entered.testClock ?? null,
     form: entered.form,
     query: request.method === 'POST' ? {} : request.query,
     reply,
@@ -169,7 +172,9 @@ const framed = (frame: PageFrame) =>
  * @returns its body.
  */
 export function pageSent(
-  call: Pick<TenantCall, 'session' | 'reply' | 'done' | 'money'> & { readonly scope?: Scope },
+  call: Pick<TenantCall, 'session' | 'reply' | 'done' | 'money' | 'testClock'> & {
+    readonly scope?: Scope;
+  },
   frame: PageFrame,
   content: Template,
   values: object,

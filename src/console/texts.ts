@@ -49,6 +49,7 @@ export const TEXTS = {
     tenant: 'Tenant',
     signOut: 'Sign out',
     modeOf: (mode: string) => `${mode} mode`,
+    testClock: 'Test clock:',
   },
   errors: {
     refused: 'This cannot be done',

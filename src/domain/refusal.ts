@@ -34,6 +34,7 @@ export type Refusal =
   | 'TENANT_NOT_FOUND'
   /** Somebody else changed what the command was based on. */
   | 'CHANGED_MEANWHILE'
+  | 'TEST_CLOCK_NOT_FORWARD'
   | 'SUBSCRIPTION_NOT_FOUND'
   | 'TOO_MANY_ENDPOINTS'
   | 'RESERVED_BY_ANOTHER'

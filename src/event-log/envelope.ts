@@ -1,6 +1,7 @@
 import type { Personal } from '../domain/personal.js';
 import type { Mode, Scope } from '../domain/scope.js';
 import { newId } from '../foundation/world.js';
+import type { RecordedEvent } from './event-log.js';
 
 /**
  * The cause of an event. `id` names a key (of a token: the signing key), a policy or a job. Of a
@@ -98,6 +99,19 @@ export function toMetadata(
     actor,
     ...(idempotency ?? {}),
   };
+}
+
+/**
+ * The moment from which an event counts in figures of a time: the later of its recording and its
+ * effect, which a test clock moves. Read from the beginning of the metadata, as `toMetadata` writes
+ * it: figures of an account read this of all its events.
+ */
+export function countsFrom({
+  recordedAt,
+  metadata,
+}: Pick<RecordedEvent, 'recordedAt' | 'metadata'>) {
+  const [, effectiveAt] = /^\{"v":\d+,"at":(\d+)/.exec(metadata) ?? [];
+  return Math.max(recordedAt, Number(effectiveAt ?? 0));
 }
 
 export function fromMetadata(stored: StoredMetadata): Envelope {

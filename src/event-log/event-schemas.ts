@@ -65,6 +65,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   OpenRulesChanged: 1,
   MailSettingsChanged: 1,
   UnitSettingsChanged: 1,
+  TestClockMoved: 1,
   ProgramTypeChanged: 1,
   ProgramApplied: 2,
   WebhookSubscribed: 1,

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { Position } from '../event-log/event-log.js';
+import type { Scope } from '../domain/scope.js';
+import { timeNow } from '../foundation/world.js';
 import type { ExportFormat } from '../domain/export/export.decider.js';
 import type { ExportOrder, WrittenExport } from './export-order.js';
 import { csvFile } from './files/csv-lines.js';
@@ -17,6 +19,8 @@ import { rowsQuery, setValues, type RowsQuery } from './rows/rows-query.js';
 export interface ExportParts extends PositionParts {
   /** Undefined: there is no such tenant. */
   defaultProgramOf(tenant: string): Promise<string | undefined>;
+  /** The time in the ledger. Default: the real one. */
+  now?(scope: Scope): Promise<number>;
   /** The service's external address. */
   publicUrl(): string;
 }
@@ -60,6 +64,7 @@ export async function writeExportFile(
     scope,
     defaultProgramId: (await parts.defaultProgramOf(scope.tenant)) ?? '',
     publicUrl: parts.publicUrl(),
+    now: (await parts.now?.(scope)) ?? timeNow(),
   };
   const exported = rowsOfType(order, tenant);
   const wanted = { readModel: exported.readModel, ...run };

@@ -33,12 +33,13 @@ export class MailPlans {
     // Under a clock that was ahead it was switched on in the future: it is on.
     const isOfAheadClock = since > now + CLOCK_AHEAD_MS_MAX;
     if (!isOfAheadClock && recordedAt < since) return;
-    const { type, account, person, about, dueAt } = reaction;
+    const { type, account, person, about, dueAt, ledgerDate } = reaction;
     const id = deterministicId(eventId, `mail ${type} ${person}`);
     const planned = { id, tenant: alias, mode, type, account, person, about, created: recordedAt };
     const because = { stream, revision, eventId };
     const mail = { ...planned, event: because };
-    await planMail(this.parts.pool, mail, dueAt ?? Math.min(recordedAt, now));
+    const at = dueAt ?? Math.min(recordedAt, now);
+    await planMail(this.parts.pool, mail, at, ledgerDate);
     this.parts.onPlanned();
   }
 }

@@ -7,6 +7,7 @@ import { grantReferrerRewardEarnedByEvent } from './grant-referrer-reward-earned
 import { grantReferrerRewardWhenEarned } from './grant-referrer-reward-when-earned.js';
 import { listRedeemedRewards } from './list-redeemed-rewards.js';
 import { payRewardsByProvider } from './pay-rewards-by-provider.js';
+import { moveWorkWithTheTestClock } from './move-work-with-the-test-clock.js';
 import type { Policy } from '../reacting/policy.js';
 import { settleRewardsOnTheirDates } from './settle-rewards-on-their-dates.js';
 
@@ -21,4 +22,5 @@ export const POLICIES: readonly Policy[] = [
   payRewardsByProvider,
   finishAbandonedModerations,
   finishAbandonedErasures,
+  moveWorkWithTheTestClock,
 ];

@@ -3,6 +3,7 @@ import { logPages } from '../event-log/event-pages.js';
 import { timeNow } from '../foundation/world.js';
 import type { Job } from '../work-queue/jobs.js';
 import { POLICIES } from './policies.js';
+import type { LedgerDates } from '../reacting/ledger-dates.js';
 import type { PlansPayments } from '../reacting/reactions.js';
 import { meetEvents, type ReadingOptions } from '../reacting/reading-events.js';
 
@@ -16,6 +17,8 @@ const PAGE = 500;
 export interface RepeatingParts extends Pick<ReadingOptions, 'decode' | 'unreadableReason'> {
   readonly log: Pick<EventLog, 'readAll' | 'compare' | 'head'>;
   readonly jobs: { add(job: Job): Promise<void> };
+  /** Missing: no ledger has a test clock. */
+  readonly dates?: Pick<LedgerDates, 'plan'>;
   /** Missing: nobody calls a payment provider. */
   readonly payments?: PlansPayments | undefined;
 }
@@ -44,7 +47,7 @@ class EventsOfLaterRelease extends Error {
  * @throws {EventsOfLaterRelease} behind the jobs of all events that this release can read.
  */
 export async function repeatJobs(
-  { log, jobs, payments, ...readingOf }: RepeatingParts,
+  { log, jobs, payments, dates, ...readingOf }: RepeatingParts,
   since: number,
 ): Promise<void> {
   const reading = { policies: POLICIES, ...readingOf };
@@ -53,7 +56,8 @@ export async function repeatJobs(
     for (const { event, policies, parkedAt } of await meetEvents(page, reading)) {
       if (parkedAt?.unknown) unknown += 1;
       for (const reaction of event ? policies.flatMap((policy) => policy.react(event)) : [])
-        if (reaction.kind === 'job' && reaction.runAt >= since) await jobs.add(reaction);
+        if (event && reaction.kind === 'job' && reaction.runAt >= since)
+          await (dates?.plan(event, reaction, (job) => jobs.add(job)) ?? jobs.add(reaction));
         else if (event?.event.type === 'RewardGranted' && reaction.kind === 'payment')
           await payments?.plan(event, reaction);
     }

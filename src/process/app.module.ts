@@ -220,7 +220,7 @@ function queriesOf({ core, generations, slowReads }: ModuleParts) {
     users: new UserQueries(reads('users')),
     codes: new ReferralCodeQueries(reads('referral-codes')),
     referrals: new ReferralQueries(reads('referrals')),
-    rewards: new RewardQueries(reads('rewards')),
+    rewards: new RewardQueries(reads('rewards'), (scope) => core.tenants.now(scope)),
     balances: new RewardBalanceQueries(reads('reward-balances')),
     exports: new ExportQueries(reads('exports')),
     dailyFigures: new DailyFigureQueries(reads('daily-figures')),
@@ -307,6 +307,7 @@ function shown(parts: ModuleParts, gateway: CommandGateway): readonly object[] {
       balances,
       codes,
       new Coupons(core.streams, owners, tenants, names),
+      tenants,
     ),
   ];
 }

@@ -27,8 +27,9 @@ import { PaymentNotes } from '../payments/incoming/payment-notes.js';
 import { providerRows } from '../payments/incoming/payment-rows.js';
 import { RewardPayments } from '../payments/outgoing/reward-payments.js';
 import { Jobs } from '../work-queue/jobs.js';
-import { workStore } from '../work-queue/work-items.js';
+import { moveWork, workStore } from '../work-queue/work-items.js';
 import { POLICIES } from '../policies/policies.js';
+import { LedgerDates } from '../reacting/ledger-dates.js';
 import { PolicyRunner } from '../reacting/policy-runner.js';
 import { postgresPolicyStores } from '../reacting/policy-stores.js';
 import { carryOutReactions, jobHandlers } from '../reacting/reactions.js';
@@ -176,12 +177,16 @@ function policiesOf(
     isUnavailable: isOutage,
     logger,
     carryOut: carryOutReactions(core.commands, takers.jobs, core.streams, {
+      dates: datesOf(core.tenants, pool),
       mails: takers.mails?.plans,
       providers: new PaymentNotes(providerRows(pool), core.names),
       payments: takers.payments,
     }),
   });
 }
+
+const datesOf = (tenants: Core['tenants'], pool: Pool): LedgerDates =>
+  new LedgerDates({ tenants, move: (...to) => moveWork(pool, ...to) });
 
 /** The planner of mails and their sender. */
 function mailsOf(
@@ -235,7 +240,11 @@ function jobsOf({ stores, jobsPool, rateLimits, metrics }: FollowersParts): Jobs
       commands,
       moderations,
       erasures,
-      repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs, payments }, since),
+      tenants,
+      repeatJobs: (since) => {
+        const dates = datesOf(tenants, pool);
+        return repeatJobs({ log, decode: decodeAny(codec), jobs, dates, payments }, since);
+      },
     }),
     regular: {
       'purge-idempotency-keys': async () =>

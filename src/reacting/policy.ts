@@ -32,6 +32,8 @@ export type Reaction =
     }
   | { readonly kind: 'provider-note'; readonly note: ProviderNote }
   | ({ readonly kind: 'job' } & Job)
+  /** What waits for dates of the test mode of the event's tenant is due by its test clock. */
+  | { readonly kind: 'test-clock' }
   /** The payment provider may have to be called for this account, or for who has the customer. */
   | {
       readonly kind: 'payment';
@@ -39,6 +41,8 @@ export type Reaction =
       readonly of: { readonly account: AccountRef } | { readonly customer: string };
       /** Epoch milliseconds; null: at once. */
       readonly dueAt: number | null;
+      /** Set where a test clock moves the time of this date: epoch milliseconds. */
+      readonly ledgerDate?: number;
     }
   | {
       readonly kind: 'mail';
@@ -50,6 +54,8 @@ export type Reaction =
       readonly about: string | null;
       /** Epoch milliseconds; null: at once. */
       readonly dueAt: number | null;
+      /** As of a payment. */
+      readonly ledgerDate?: number;
     };
 
 /**

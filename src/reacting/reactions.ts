@@ -8,8 +8,10 @@ import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { MODES, type Scope } from '../domain/scope.js';
 import { timeNow } from '../foundation/world.js';
 import type { LedgerEvent } from '../projecting/projector.js';
+import type { TenantDirectory } from '../tenants/tenant-directory.js';
 import { ReactionRefused } from './describe-failure.js';
 import type { Job, JobHandler, Jobs } from '../work-queue/jobs.js';
+import { LedgerDates } from './ledger-dates.js';
 import type { CarryOut, ProviderNote, Reaction, WaitingForAccount } from './policy.js';
 import { isInUse } from '../domain/reservation/reservation.decider.js';
 
@@ -41,6 +43,8 @@ interface Noted {
   readonly mails?: PlansMails | undefined;
   readonly providers?: NotesProviders | undefined;
   readonly payments?: PlansPayments | undefined;
+  /** Missing where no ledger has a test clock. */
+  readonly dates?: LedgerDates | undefined;
 }
 
 /**
@@ -51,14 +55,17 @@ export function carryOutReactions(
   commands: Commands,
   jobs: Pick<Jobs, 'add'>,
   streams: Pick<ReadableStreams, 'reservations'>,
-  { mails, providers, payments }: Noted = {},
+  { mails, providers, payments, dates = REAL_DATES }: Noted = {},
 ): CarryOut {
   return async (event, policy, reaction) => {
     const { eventId, correlationId, tenant, mode } = event;
-    if (reaction.kind === 'job') return jobs.add(reaction);
-    if (reaction.kind === 'mail') return mails?.plan(event, reaction);
-    if (reaction.kind === 'payment') return payments?.plan(event, reaction);
     const scope = { tenant, mode };
+    if (reaction.kind === 'job') return dates.plan(scope, reaction, (job) => jobs.add(job));
+    if (reaction.kind === 'mail')
+      return dates.plan(scope, reaction, (mail) => mails?.plan(event, mail));
+    if (reaction.kind === 'payment')
+      return dates.plan(scope, reaction, (asked) => payments?.plan(event, asked));
+    if (reaction.kind === 'test-clock') return dates.moved(tenant);
     if (reaction.kind === 'provider-note') return providers?.note(scope, reaction.note);
     const command =
       reaction.kind === 'customer'
@@ -82,6 +89,11 @@ export function carryOutReactions(
     if (outcome.kind === 'refused') throw new ReactionRefused(outcome.refused);
   };
 }
+
+const REAL_DATES = new LedgerDates({
+  tenants: { read: () => Promise.resolve(undefined) },
+  move: () => Promise.resolve(),
+});
 
 async function ofCustomer(stream: string, { reservations }: Pick<ReadableStreams, 'reservations'>) {
   const { state } = await reservations.load(reservationOfCustomer(stream));
@@ -111,6 +123,7 @@ export interface JobWork {
   readonly commands: Commands;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
+  readonly tenants: Pick<TenantDirectory, 'read'>;
   /** @param since epoch milliseconds. */
   readonly repeatJobs: (since: number) => Promise<unknown>;
 }
@@ -120,13 +133,17 @@ export function jobHandlers({
   commands,
   moderations,
   erasures,
+  tenants,
   repeatJobs,
 }: JobWork): Readonly<Record<Job['task'], JobHandler>> {
   return {
-    'settle-reward': (payload) => {
+    'settle-reward': async (payload) => {
       const { account = '', rewardId = '' } = payload;
+      const scope = scopeOf(payload);
+      // The job is due by the test clock as the log has it: the decision must not know less.
+      if (scope.mode !== 'live') await tenants.read(scope.tenant);
       const commandId = deterministicId(`settle-reward/${rewardId}`, timeNow());
-      const meta = { ...causeOf('settle-reward', commandId), scope: scopeOf(payload), commandId };
+      const meta = { ...causeOf('settle-reward', commandId), scope, commandId };
       const request = { type: 'SettleReward', rewardId } as const;
       return commands.execute(new AccountCommandEnvelope(meta, account, request));
     },

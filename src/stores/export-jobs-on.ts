@@ -45,6 +45,7 @@ export function exportJobsOn(
       generations,
       waitFor: (...awaited) => readModels.waitFor(...awaited),
       defaultProgramOf: async (tenant) => (await tenants.find(tenant))?.defaultProgramId,
+      now: (scope) => tenants.now(scope),
       publicUrl,
     },
   });

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Mode } from '../domain/scope.js';
+import type { Mode, Scope } from '../domain/scope.js';
 import type { OpenTenant, TenantState } from '../domain/tenant/tenant.decider.js';
+import { clockOffset, type TestClock } from '../domain/tenant/test-clock.js';
 import { EventLogUnavailable } from '../event-log/event-log.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import { timeNow } from '../foundation/world.js';
@@ -68,6 +69,12 @@ export class TenantDirectory {
       this.known.set(alias, { ...latest, until: this.clock() + FRESH_MS });
       return latest.tenant;
     }
+  }
+
+  /** The time in a ledger; in test mode that of the tenant's test clock. Epoch milliseconds. */
+  async now({ tenant: alias, mode }: Scope, real = timeNow()): Promise<number> {
+    const tenant = mode === 'live' ? undefined : await this.find(alias);
+    return tenant === undefined ? real : nowIn(tenant, mode, real);
   }
 
   /** Reads the tenant from the log, or shares the reading that is under way. */
@@ -140,6 +147,10 @@ export class TenantDirectory {
       : undefined;
   }
 }
+
+/** As `TenantDirectory.now`, of a tenant at hand. */
+export const nowIn = (tenant: TestClock, mode: Mode, real = timeNow()): number =>
+  real + clockOffset(tenant, mode);
 
 /** A key has 192 random bits, so a plain hash cannot be guessed. */
 export const hashOfKey = (key: string): string => createHash('sha256').update(key).digest('hex');

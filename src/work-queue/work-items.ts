@@ -370,6 +370,27 @@ export async function wakeWork(
   );
 }
 
+/**
+ * Makes the items of a tenant that wait for a date of its test mode due by the test clock: their
+ * payload has the `date`, epoch milliseconds of that clock; 0: any date, which the work reads anew.
+ */
+export async function moveWork(db: Connection, tenant: string, offsetMs: number): Promise<void> {
+  await run(
+    db,
+    sql`
+      update ledger.work_items w
+      set due_at = least(w.due_at, moved.at), woken = w.woken + 1,
+        waiting_since = least(w.waiting_since, greatest(moved.at, now()))
+      from (
+        select kind, id, case when payload ->> 'date' = '0' then now() else
+          to_timestamp(((payload ->> 'date')::double precision - ${offsetMs}) / 1000) end as at
+        from ledger.work_items
+        where tenant = ${tenant} and payload ? 'date' and given_up_at is null
+      ) moved
+      where w.kind = moved.kind and w.id = moved.id and w.given_up_at is null`,
+  );
+}
+
 /** The queue of one database. */
 export const workStore = (db: Connection) =>
   boundTo(db, {

@@ -31,6 +31,7 @@ const proposal = (over: Partial<ProposeCorrection> = {}): ProposeCorrection => (
   reason: 'a mistake',
   by: BY,
   now: NOW,
+  ledgerNow: NOW,
   ...over,
 });
 

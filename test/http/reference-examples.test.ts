@@ -39,7 +39,7 @@ const STORY = `
   rollBackTheme listProjections listParkedStreams listProjectionHistory rebuildProjections
   diffProjection swapProjections rollBackProjection retryParkedStreams skipParkedEvent listParkedReactions
   retryReactions skipReaction connectPayments getPayments syncPayments reconcilePayments receiveStripeEvent
-  disconnectPayments listUnitFormats replaceUnitFormats forecastProgram deleteSubscription deleteUser deleteAccount getLiveness getReadiness getMetrics
+  disconnectPayments listUnitFormats replaceUnitFormats forecastProgram getTestClock moveTestClock deleteSubscription deleteUser deleteAccount getLiveness getReadiness getMetrics
 `
   .trim()
   .split(/\s+/);

@@ -69,7 +69,8 @@ class Ledger {
   }
 
   statement(asked: { readonly position?: Position; readonly from?: string; readonly to?: string }) {
-    return statementOfAccount(this.core, SCOPE, { account: 'acme', ...asked }, { now: this.time });
+    const core = { ...this.core, tenants: { now: async () => this.time } };
+    return statementOfAccount(core, SCOPE, { account: 'acme', ...asked });
   }
 
   private async append(events: readonly AccountEvent[]): Promise<void> {

@@ -382,9 +382,10 @@ test('a day without a time is the whole day', async () => {
   const [today = '', yesterday = ''] = [now, now - 86_400_000].map((time) =>
     new Date(time).toISOString().slice(0, 10),
   );
+  const coreAt = (time: number) => ({ ...core, tenants: { now: async () => time } });
   const closing = async (options: Pick<SelectionOptions, 'from' | 'to' | 'asOf'>) => {
     const asked = { account: accountId, ...options };
-    const { units } = await statementOfAccount(core, scopeOf(tenant), asked, { now });
+    const { units } = await statementOfAccount(coreAt(now), scopeOf(tenant), asked);
     return units.map(({ opening, closing: end, lines }) => [opening, lines.length, end]);
   };
   expect(await closing({ from: today, to: today })).toEqual([[0, 1, 40]]);
@@ -396,12 +397,10 @@ test('a day without a time is the whole day', async () => {
   await expect(closing({ to: today, asOf: yesterday })).rejects.toThrow('to lies after asOf');
   // The last moment of the day, seen from the next one.
   const tomorrow = now + 86_400_000;
-  const { units } = await statementOfAccount(
-    core,
-    scopeOf(tenant),
-    { account: accountId, to: today },
-    { now: tomorrow },
-  );
+  const { units } = await statementOfAccount(coreAt(tomorrow), scopeOf(tenant), {
+    account: accountId,
+    to: today,
+  });
   expect(units.map((unit) => unit.closing)).toEqual([40]);
 });
 

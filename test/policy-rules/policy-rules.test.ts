@@ -321,3 +321,7 @@ it('work that a crash may leave unfinished is completed by a job ten seconds lat
     key: 'finish-moderation/demo/live/moderation',
   });
 });
+
+test('a move of the test clock makes due what waits for a date of test mode', () => {
+  given({ type: 'TestClockMoved', at: 1, offsetMs: 5 }).then({ kind: 'test-clock' });
+});

@@ -40,6 +40,8 @@ export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> 
   'GET /operations/tenants/{tenant}/units': ['finance', 'support'],
   'PUT /operations/tenants/{tenant}/units': ['support'],
   'POST /operations/programs/{tenant}/forecast': ['finance', 'support'],
+  'GET /operations/tenants/{tenant}/clock': ['support'],
+  'POST /operations/tenants/{tenant}/clock': ['support'],
   'GET /operations/policies/parked': ['support'],
   'POST /operations/policies/retry': ['support'],
   'POST /operations/policies/{id}/skip': ['support'],

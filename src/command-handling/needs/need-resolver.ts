@@ -15,7 +15,7 @@ import {
   type NeededTankCode,
   type Provided,
 } from '../../domain/need.js';
-import type { AccountRef } from '../../domain/scope.js';
+import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -37,7 +37,10 @@ export interface NeedSources {
   readonly subjects: NewSubjects;
   readonly tankCodes: TankCodes;
   readonly earlierEvents: EarlierEvents;
+  /** For claims, which last for minutes. */
   readonly clock: () => number;
+  /** For facts of a ledger. */
+  readonly now: (scope: Scope) => Promise<number>;
 }
 
 /** A need that was fetched: the member of `Provided`, its key there, and its value. */
@@ -211,17 +214,17 @@ export class NeedResolver {
 
   private async announce(need: NeededAnnouncement): Promise<void> {
     const { referralId, referrer } = need;
-    const { streams, clock } = this.sources;
+    const { streams, now } = this.sources;
     const outcome = await streams.accounts.handle(
       this.streamOf(referrer.account),
       asNewCommand(this.meta),
-      (state) =>
+      async (state) =>
         announceReferral(state, {
           type: 'AnnounceReferral',
           referralId,
           account: this.account,
           person: referrer.person,
-          now: clock(),
+          now: await now(this.meta.scope),
         }),
     );
     if (outcome.kind !== 'accepted') throw new Error('the announcement of a referral was refused');
@@ -243,13 +246,16 @@ export class NeedResolver {
   }
 
   private async withdraw({ referralId, referrer }: NeededAnnouncement): Promise<void> {
-    const { streams, clock } = this.sources;
+    const { streams, now: nowOf } = this.sources;
     const { state: own } = await streams.accounts.load(this.streamOf(this.account));
     if (own.status === 'open' && own.referral?.referralId === referralId) return;
     await streams.accounts.handle(
       this.streamOf(referrer.account),
       asNewCommand(this.meta),
-      (state) => withdrawReferral(state, { type: 'WithdrawReferral', referralId, now: clock() }),
+      async (state) => {
+        const now = await nowOf(this.meta.scope);
+        return withdrawReferral(state, { type: 'WithdrawReferral', referralId, now });
+      },
     );
   }
 

@@ -24,7 +24,7 @@ import type { CommandMeta } from '../../event-log/envelope.js';
 import { LogWentBack, type Position } from '../../event-log/event-log.js';
 import { inTime } from '../../foundation/in-time.js';
 import { Turns } from '../../foundation/turns.js';
-import { elapsed, newId, timeNow } from '../../foundation/world.js';
+import { elapsed, newId } from '../../foundation/world.js';
 import { accountOfId, idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import type { AccountOutcome } from '../commands.js';
 import { deterministicId } from '../deterministic-id.js';
@@ -215,7 +215,7 @@ export class ModerationProcess {
 
   /** @throws {LogWentBack} */
   private async run(meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
-    const now = timeNow();
+    const now = await this.sources.now(meta.scope);
     const sameLog = this.guardOfEpoch();
     const stream = this.names.moderationStream(meta.scope, moderationId);
     let { state, position } = await this.streams.moderations.load(stream);

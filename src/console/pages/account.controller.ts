@@ -112,7 +112,8 @@ export class ConsoleAccountController {
         before: before === '' ? undefined : BigInt(before),
         ...options,
       };
-      const result = await accountHistory(core, call.scope, request);
+      const now = await core.tenants.now(call.scope);
+      const result = await accountHistory(core, call.scope, request, now);
       // The audit event says what was looked at; a digest of people's data would outlive them.
       const digest = `position ${result.position ?? 'none'}`;
       const account = core.names.accountRef(call.scope, accountId);

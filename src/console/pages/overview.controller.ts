@@ -118,7 +118,7 @@ export class ConsoleOverviewController {
   private async figures(scope: Scope) {
     const { referrals } = this;
     const none = { limit: 0, offset: 0 };
-    const now = Date.now();
+    const now = await this.pages.core.tenants.now(scope);
     const [users, all, waiting, sums] = await Promise.all([
       this.users.list(scope, none),
       referrals.list(scope, {}, none),

@@ -1,5 +1,4 @@
 import { parseBalances } from '../../operations/ledger/balance-file.js';
-import { timeNow } from '../../foundation/world.js';
 import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { spanOf, type Reconciliation } from '../../operations/ledger/ledger-reconciliation.js';
 import { reconcile } from '../../operations/ledger/ledger-check.operations.js';
@@ -70,7 +69,7 @@ export class ConsoleReconcileController {
     const books = call.form.file('balances');
     const checked = await outcomeOf(async () => {
       if (books !== undefined) await parseBalances(books, 'the balance file');
-      spanOf(month || undefined, timeNow());
+      spanOf(month || undefined, await this.pages.core.tenants.now(call.scope));
     });
     if (checked instanceof NotDone) return this.shown(call, faultsOf(checked, { period: 'month' }));
     const request = { ...call.scope, period: month || undefined, balances: books };

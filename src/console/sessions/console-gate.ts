@@ -29,6 +29,8 @@ export interface ConsoleRequest {
   form: Form;
   /** Of the tenant whose page it is. */
   scope?: Scope;
+  /** Of a page of test mode, ISO 8601; null: the tenant has none. */
+  testClock?: string | null;
 }
 
 export interface ConsoleSession {
@@ -101,9 +103,9 @@ export class ConsoleGate {
     if (entered === null) return;
     if (method !== 'GET' && method !== 'HEAD') await this.readForm(request.body, entered, access);
     if (Reflect.get(Object(request.params), 'tenant') === undefined) return;
-    const scope = await this.refused.scopeOf(request.params);
-    if (scope === undefined) throw new ApiError('TENANT_NOT_FOUND');
-    entered.scope = scope;
+    const found = await this.refused.scopeOf(request.params);
+    if (found === undefined) throw new ApiError('TENANT_NOT_FOUND');
+    const { scope } = Object.assign(entered, found);
     entered.money = await this.moneyOf(scope, accountIn(request));
   }
 

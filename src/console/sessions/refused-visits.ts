@@ -5,6 +5,7 @@ import { MODES, type Scope } from '../../domain/scope.js';
 import { inTime } from '../../foundation/in-time.js';
 import type { Logger } from '../../foundation/logger.js';
 import { recordOperation } from '../../operations/audit.js';
+import { testClockOf } from '../../operations/tenants/test-clock.js';
 import { FailedCredentials } from '../../http/limits/call-limit.js';
 import { routeOf } from '../../http/edge/request-log.js';
 
@@ -14,6 +15,13 @@ export const VISITS_PER_MINUTE = 10;
 const RECORD_WAIT_MS = 1_000;
 
 type VisitedCore = Pick<Core, 'commands' | 'names' | 'tenants'>;
+
+/** The tenant and mode of a page. */
+interface ScopeOfPage {
+  readonly scope: Scope;
+  /** ISO 8601; null: none, or live mode. */
+  readonly testClock: string | null;
+}
 
 /** Who was refused: the operator's name, and what the visits are counted by. */
 export interface Visitor {
@@ -50,8 +58,9 @@ export class RefusedVisits {
     by: string,
     visit: { readonly page: string; readonly method: string },
   ): Promise<void> {
-    const scope = await this.scopeOf(request.params);
-    if (scope === undefined) return this.warn(by, visit);
+    const found = await this.scopeOf(request.params);
+    if (found === undefined) return this.warn(by, visit);
+    const { scope } = found;
     await recordOperation(this.core, scope, {
       operation: 'console refused',
       by: { name: by, channel: 'console' },
@@ -61,12 +70,14 @@ export class RefusedVisits {
   }
 
   /** The tenant and mode of a page, by the parameters of its path; undefined: there is none. */
-  async scopeOf(parameters: unknown): Promise<Scope | undefined> {
+  async scopeOf(parameters: unknown): Promise<ScopeOfPage | undefined> {
     const { tenant, mode } = parameters as { readonly tenant?: unknown; readonly mode?: unknown };
     const known = MODES.find((one) => one === mode);
     if (known === undefined || typeof tenant !== 'string' || !isAlias(tenant)) return undefined;
-    const isThere = (await this.core.tenants.find(tenant)) !== undefined;
-    return isThere ? { tenant, mode: known } : undefined;
+    const found = await this.core.tenants.find(tenant);
+    if (found === undefined) return undefined;
+    const testClock = known === 'test' ? testClockOf(found) : null;
+    return { scope: { tenant, mode: known }, testClock };
   }
 
   private warn(operator: string, visit: { readonly page: string; readonly method: string }): void {

@@ -23,6 +23,8 @@ export interface Frame {
   readonly faults?: Faults;
   /** What was done by the form before. */
   readonly done?: DoneKey | undefined;
+  /** Of a page of test mode, ISO 8601. */
+  readonly testClock?: string | null;
   /** Seconds until the page is loaded again, where no script runs. */
   readonly refreshSeconds?: number;
 }
@@ -90,6 +92,7 @@ const layout = template(`<!doctype html>
 <nav aria-label="${TEXTS.layout.console}">{{#each main}}<a href="{{path}}"{{#if isHere}} aria-current="page"{{/if}}>{{label}}</a>{{/each}}</nav>
 <form method="post" action="/console/session/end">{{> csrf}}<span class="who">{{operator}} <span class="roles">{{roles}}</span></span> <button class="quiet">${TEXTS.layout.signOut}</button></form>
 </header>
+{{#if testClock}}<p class="note" role="note">${TEXTS.layout.testClock} {{time testClock}}</p>{{/if}}
 {{#if scope}}
 <nav class="tenant" aria-label="${TEXTS.layout.tenant}">
 <span class="place"><a href="{{scope.path}}">{{scope.alias}}</a> <span class="mode {{scope.mode}}">{{scope.mode}}</span> <a class="switch" href="{{scope.otherPath}}">${TEXTS.layout.modeOf('{{scope.other}}')}</a></span>
@@ -111,6 +114,7 @@ const layout = template(`<!doctype html>
 /** A whole page. @param content HTML. */
 export function page(frame: Frame, content: string): string {
   const { title, session, scope, section, faults = NO_FAULTS, done, refreshSeconds = 0 } = frame;
+  const { testClock = null } = frame;
   const operator = session?.operator;
   const links =
     operator === undefined || scope === undefined
@@ -134,6 +138,7 @@ export function page(frame: Frame, content: string): string {
   return layout({
     title,
     refreshSeconds,
+    testClock,
     operator: operator?.name ?? null,
     roles: operator?.roles.join(', ') ?? '',
     csrf: session?.csrf ?? '',

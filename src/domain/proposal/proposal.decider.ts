@@ -87,6 +87,8 @@ export interface ProposeCorrection {
   readonly reason: string;
   readonly by: Personal<string>;
   readonly now: number;
+  /** The time in the account's ledger, which a test clock may have moved. */
+  readonly ledgerNow: number;
 }
 
 /**
@@ -105,6 +107,7 @@ export function propose(
     reason,
     by,
     now: at,
+    ledgerNow,
     ...command
   }: ProposeCorrection,
 ): Decision<CorrectionProposed> {
@@ -112,7 +115,8 @@ export function propose(
   if (account.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
   const person = account.personsByUserId.get(userId);
   if (person === undefined) return refused('USER_NOT_FOUND');
-  const correction = { type: 'AdjustCredit', userId, unit, amount, reason, now: at } as const;
+  const asked = { type: 'AdjustCredit', userId, unit, amount, reason } as const;
+  const correction = { ...asked, now: ledgerNow };
   const ids = { rewardId: proposalId, redemptionId: proposalId };
   const decided = adjustCredit(account, { ...correction, ...ids, by, approvedBy: by });
   if ('refused' in decided) return decided;

@@ -30,6 +30,12 @@ import {
 } from './payment-connections.js';
 import { retire, secretIdOf, type Retirable } from './tenant-secrets.js';
 import {
+  moveTestClock,
+  type MoveTestClock,
+  type TestClock,
+  type TestClockMoved,
+} from './test-clock.js';
+import {
   changeUnitSettings,
   NO_UNIT_SETTINGS,
   type ChangeUnitSettings,
@@ -94,6 +100,7 @@ export type TenantEvent =
   | Fact<'ProgramApplied', Omit<AppliedProgram, 'knownRules'> & { isDefault: boolean }>
   | MailSettingsChanged
   | UnitSettingsChanged
+  | TestClockMoved
   | WebhookEvent
   | PaymentConnectionEvent;
 
@@ -105,7 +112,7 @@ export interface AppliedProgram {
   readonly knownRules: KnownRules;
 }
 
-export interface OpenTenant {
+export interface OpenTenant extends TestClock {
   readonly status: 'open';
   readonly alias: string;
   readonly createdAt: number;
@@ -154,6 +161,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       defaultProgramId: '',
       mails: NO_MAILS,
       units: NO_UNIT_SETTINGS,
+      testOffsetMs: null,
       webhooks: [],
       payments: [],
       providerKeys: {},
@@ -204,6 +212,8 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       const { formats, grantLimits } = event;
       return { ...state, units: { formats, grantLimits } };
     }
+    case 'TestClockMoved':
+      return { ...state, testOffsetMs: event.offsetMs };
     case 'OpenRulesChanged':
       return { ...state, openRules: event.rules };
     case 'ProgramTypeChanged':
@@ -261,6 +271,7 @@ export type TenantCommand =
   | Ask<'ApplyProgram', { program: ProgramDocument }>
   | ChangeMailSettings
   | ChangeUnitSettings
+  | MoveTestClock
   | WebhookCommand
   | PaymentConnectionCommand;
 
@@ -284,6 +295,8 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
       return { events: changeMailSettings(state.mails, command) };
     case 'ChangeUnitSettings':
       return { events: changeUnitSettings(state.units, command) };
+    case 'MoveTestClock':
+      return moveTestClock(state, command);
     case 'ChangeProgramType': {
       const { programType } = command;
       return only(state.programType !== programType, {

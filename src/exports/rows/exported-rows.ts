@@ -76,4 +76,6 @@ export interface ExportedTenant {
   readonly defaultProgramId: string;
   /** The service's external address. */
   readonly publicUrl: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
 }

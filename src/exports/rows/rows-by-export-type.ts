@@ -1,4 +1,3 @@
-import { timeNow } from '../../foundation/world.js';
 import type { ExportOrder } from '../export-order.js';
 import { balanceRows } from './balance-rows.js';
 import type { ExportedRows, ExportedTenant } from './exported-rows.js';
@@ -20,6 +19,6 @@ export function rowsOfType(
     case 'USER_REWARD_BALANCE':
       return balanceRows(type);
     case 'REWARD':
-      return rewardRows(dates, timeNow());
+      return rewardRows(dates, tenant.now);
   }
 }

@@ -2,7 +2,7 @@ import type { AccountQueries } from '../../../projections/accounts/queries.js';
 import type { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import type { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
-import { timeNow } from '../../foundation/world.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import type { Coupons } from './coupons.js';
 import { discountOfAccountJson, type DiscountOfAccountResponse } from './discount.response.js';
@@ -17,6 +17,7 @@ export class AccountDiscounts {
     private readonly balances: RewardBalanceQueries,
     private readonly codes: ReferralCodeQueries,
     private readonly coupons: Coupons,
+    private readonly tenants: Pick<TenantDirectory, 'now'>,
   ) {}
 
   /** @param couponCode as sent; undefined: none. @returns undefined for an unknown account. */
@@ -27,8 +28,9 @@ export class AccountDiscounts {
   ): Promise<DiscountOfAccountResponse | undefined> {
     const account = await this.accounts.byRef(scope, accountRef);
     if (!account) return undefined;
+    const now = await this.tenants.now(scope);
     const [balances, referrerName] = await Promise.all([
-      this.balances.list(scope, { accountRef, type: 'PCT_DISCOUNT', now: timeNow() }),
+      this.balances.list(scope, { accountRef, type: 'PCT_DISCOUNT', now }),
       this.nameOf(scope, account.referralCode),
     ]);
     const mayWait = account.referralCode !== null && balances.length === 0;

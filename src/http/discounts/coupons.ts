@@ -1,13 +1,12 @@
 import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
-import type { TenantDirectory } from '../../tenants/tenant-directory.js';
+import { nowIn, type TenantDirectory } from '../../tenants/tenant-directory.js';
 import { reasonAgainstAccount } from '../../domain/account/referral/referral.js';
 import { NOTHING_PROVIDED } from '../../domain/need.js';
 import type { Program } from '../../domain/program.js';
 import { REFERRAL_CODE } from '../../domain/referral-code.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
-import { timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import type { CouponFacts } from './discount.response.js';
@@ -43,7 +42,8 @@ export class Coupons {
       this.tenants.find(scope.tenant),
     ]);
     if (!owner || !tenant || owner.referrer.blocked) return undefined;
-    const attributing = { now: timeNow(), account, referralId: '', provided: NOTHING_PROVIDED };
+    const now = nowIn(tenant, scope.mode);
+    const attributing = { now, account, referralId: '', provided: NOTHING_PROVIDED };
     if (waiting === null && reasonAgainstAccount(state, owner, attributing) !== undefined)
       return undefined;
     const program = programOf(tenant, owner.programId);

@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CurrentOperators } from '../../config/operators.js';
+import { nowIn } from '../../tenants/tenant-directory.js';
+import type { Caller } from '../credentials/call.js';
 import { refuseBrokenEscapes, type AccessRule } from '../edge/access.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
 import {
@@ -51,6 +53,7 @@ export class Admission {
     if (access.kind !== 'none' && !isComplete()) throw unavailable();
     const caller = await this.counted(request, authenticate(request, access, this.parts));
     request.caller = caller;
+    if (caller && request.method === 'GET') showTestClock(caller, reply);
     const takesKey = access.kind === 'key' || access.kind === 'key-open';
     if (takesKey || hasBasic(request)) refuseCrossSite(request);
     if (caller && access.counted !== undefined)
@@ -81,6 +84,11 @@ export class Admission {
       throw limited || error;
     }
   }
+}
+
+function showTestClock({ tenant, mode }: Caller, reply: FastifyReply): void {
+  if (mode === 'live' || tenant.testOffsetMs === null) return;
+  void reply.header('Test-Clock', new Date(nowIn(tenant, mode)).toISOString());
 }
 
 const hasBasic = ({ headers: { authorization = '' } }: FastifyRequest): boolean =>

@@ -5,6 +5,7 @@ import { ReferralQueries, type ReferralPlace } from '../../../projections/referr
 import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import { RewardQueries, type RewardPlace } from '../../../projections/rewards/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
+import { nowIn } from '../../tenants/tenant-directory.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { Call } from '../credentials/call.js';
 import type { ReferralResponse } from '../../presenting/referral.response.js';
@@ -47,7 +48,11 @@ export class PersonalDataController {
         { referredAccountRef: accountRef, referredUserId: userId },
         { limit: 1, offset: 0 },
       ),
-      this.balances.list(call.scope, { accountRef, userId, now: Date.now() }),
+      this.balances.list(call.scope, {
+        accountRef,
+        userId,
+        now: nowIn(call.tenant, call.mode),
+      }),
     ]);
     const [referredBy] = await this.presentation.referrals(call.scope, received.items);
     const record = personalRecordJson(facts, await this.presentation.user(call.scope, facts), {

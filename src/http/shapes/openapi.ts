@@ -172,6 +172,10 @@ const HEADERS_OF_READS: Response['headers'] = {
       'Earlier writes are not included yet: the position up to which all are; `none` before the first one.',
     schema: { type: 'string' },
   },
+  'Test-Clock': {
+    description: 'The time in the test mode of a tenant with a test clock, ISO 8601.',
+    schema: { type: 'string', format: 'date-time' },
+  },
 };
 
 const HEADERS_OF_WRITES: Response['headers'] = {

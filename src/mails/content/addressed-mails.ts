@@ -17,6 +17,7 @@ import { ShareLinks } from '../../presenting/share-links.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { TemplateValues } from '../../templates/render-template.js';
 import { rewardInWords } from '../../themes/reward-in-words.js';
+import { nowIn } from '../../tenants/tenant-directory.js';
 import type { Themes } from '../../themes/themes.js';
 import type { PlannedMail } from '../deliveries/mail-rows.js';
 import { hostOf, senderOf, type Sender } from '../sender-address.js';
@@ -94,7 +95,8 @@ export class AddressedMails {
     const isListed = await this.isListed(tenant, to);
     if (planned.mode === 'test' && !isListed)
       return notSent('the address is not one that the test mode may send to');
-    const told = await this.told(planned, event, state);
+    const now = nowIn(tenant, planned.mode);
+    const told = await this.told(planned, event, { state, now });
     if (typeof told === 'string') return notSent(told);
     const facts = { user, to, isListed, about: { ...told, currency: state.currency } };
     return { kind: 'made', mail: await this.mail(tenant, planned, facts) };
@@ -167,7 +169,7 @@ export class AddressedMails {
   private async told(
     planned: PlannedMail,
     event: AccountEvent,
-    state: AccountState,
+    { state, now }: { readonly state: AccountState; readonly now: number },
   ): Promise<Told | string> {
     const reward =
       state.status === 'open' && planned.about !== null
@@ -189,7 +191,7 @@ export class AddressedMails {
           ? 'the reward is cancelled'
           : { friend: undefined, reward: reward.value };
       case 'REWARD_EXPIRES_SOON':
-        return reward === undefined || !isLeft(reward)
+        return reward === undefined || !isLeft(reward, now)
           ? 'nothing is left of the reward'
           : { friend: undefined, reward: reward.value };
     }
@@ -249,8 +251,8 @@ function earnedBy(event: AccountEvent, side: 'referrer' | 'referred'): PromisedV
   return (side === 'referrer' ? event.referrerReward : event.referredReward)?.value ?? null;
 }
 
-function isLeft(reward: RewardState): boolean {
+function isLeft(reward: RewardState, now: number): boolean {
   if (reward.dateCancelled !== null || reward.phase === 'EXPIRED') return false;
-  if (reward.dateExpires !== null && reward.dateExpires <= timeNow()) return false;
+  if (reward.dateExpires !== null && reward.dateExpires <= now) return false;
   return reward.value.type !== 'CREDIT' || amountLeft(reward) > 0;
 }

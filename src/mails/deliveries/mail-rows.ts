@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { EventPlace } from '../../event-log/event-pages.js';
 import { epochMs, fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
+import { atDate } from '../../reacting/ledger-dates.js';
 import type { MailType } from '../../themes/theme-instance.js';
 import type { ClaimedWork } from '../../work-queue/work-items.js';
 import { RETRIED_FOR_MS } from './mail-retries.js';
@@ -53,8 +54,10 @@ export async function planMail(
   pool: Connection,
   { event, created, ...mail }: PlannedMail,
   dueAt: number,
+  ledgerDate?: number,
 ): Promise<void> {
   const due = sql`${new Date(dueAt)}::timestamptz`;
+  const payload = JSON.stringify(ledgerDate === undefined ? {} : atDate(ledgerDate));
   await run(
     pool,
     sql`
@@ -66,8 +69,8 @@ export async function planMail(
           ${new Date(created)})
         on conflict (id) do nothing returning id, tenant
       )
-      insert into ledger.work_items (kind, id, tenant, due_at, waiting_since)
-      select ${MAILS}, id::text, tenant, ${due}, ${due} from planned`,
+      insert into ledger.work_items (kind, id, tenant, due_at, waiting_since, payload)
+      select ${MAILS}, id::text, tenant, ${due}, ${due}, ${payload}::jsonb from planned`,
   );
 }
 

@@ -31,7 +31,7 @@ export class CreditFold {
   add(decoded: Decoded): void {
     if (!CREDIT_TYPES.has(decoded.event.type)) return;
     const entry = withoutPeople(entryOf(decoded));
-    this.post(this.postings.post(entry), entry.recordedAt);
+    this.post(this.postings.post(entry), Math.max(entry.recordedAt, entry.event.at));
   }
 
   /** @param clock epoch milliseconds: dates up to here have passed. */

@@ -11,6 +11,7 @@ import {
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import { countsFrom } from '../../event-log/envelope.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { LaterEntries } from '../ledger/later-entries.js';
@@ -95,7 +96,7 @@ async function prefixOf(
   let limit = 0;
   for await (const event of selectedEvents(log, stream, { upTo, until: undefined })) {
     later.add(event, POSTED.has(event.type));
-    if (event.recordedAt <= until) limit = Number(event.revision) + 1;
+    if (countsFrom(event) <= until) limit = Number(event.revision) + 1;
   }
   return { limit, later: later.count };
 }

@@ -3,7 +3,6 @@ import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
 import { logPages } from '../../event-log/event-pages.js';
-import { timeNow } from '../../foundation/world.js';
 import { fetchRow, tables } from '../../postgres/statements.js';
 import type { ScopedContext } from '../registry/operation.js';
 import { POSTED } from './ledger-entries.js';
@@ -66,8 +65,12 @@ async function* entriesIfAhead(
  * `LaterEntries` of a tenant and mode.
  * @param span a month, `YYYY-MM`, or all days up to one, `YYYY-MM-DD`, in UTC; today: up to now.
  */
-export async function entriesAfter(core: AheadReads, scope: Scope, span: string): Promise<number> {
-  const now = timeNow();
+export async function entriesAfter(
+  core: AheadReads & Pick<Core, 'tenants'>,
+  scope: Scope,
+  span: string,
+): Promise<number> {
+  const now = await core.tenants.now(scope);
   const end = DAY.test(span)
     ? { to: Math.min(Date.parse(span) + DAY_MS - 1, now) }
     : parsePeriod(span);

@@ -13,12 +13,12 @@ type LedgerBalances = Awaited<ReturnType<typeof ledgerBalances>>['result'];
  * account, then by unit. @throws {UnreadableEvent}
  */
 export async function ledgerBalances(
-  core: LogReads & Pick<Core, 'names'>,
+  core: LogReads & Pick<Core, 'names' | 'tenants'>,
   scope: Scope,
   { asOf }: { readonly asOf?: string | undefined },
   work: Work,
 ) {
-  const now = Date.now();
+  const now = await core.tenants.now(scope);
   const selection = await select(core.log, { asOf }, now);
   const { until = Infinity } = selection;
   const span = { from: -Infinity, to: until, clock: Math.min(until, now) };

@@ -4,7 +4,7 @@ import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
-import { shownActor } from '../../event-log/envelope.js';
+import { countsFrom, shownActor } from '../../event-log/envelope.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { CURRENT_VERSIONS } from '../../event-log/event-schemas.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
@@ -29,21 +29,22 @@ interface ExportOptions extends Pick<SelectionOptions, 'from' | 'to'> {
  * null. @throws {UnreadableEvent}
  */
 export async function exportLedger(
-  { log, codec, names }: Pick<Core, 'log' | 'codec' | 'names'>,
+  { log, codec, names, tenants }: Pick<Core, 'log' | 'codec' | 'names' | 'tenants'>,
   scope: Scope,
   options: ExportOptions,
   write: (lines: string) => Promise<void>,
 ) {
   const { onPage, chain, ...asked } = options;
-  const selection = await select(log, asked);
+  const selection = await select(log, asked, await tenants.now(scope));
   const { from = -Infinity, until = Infinity } = selection;
   const head = await log.head();
   const ofTenant = names.tenantStream(scope.tenant);
-  const isWanted = ({ stream, type, recordedAt }: RecordedEvent): boolean =>
-    (stream === ofTenant || stream.includes(`-${scope.mode}.${scope.tenant}.`)) &&
-    !SECRETS.has(type) &&
-    recordedAt >= from &&
-    recordedAt <= until;
+  const isWanted = (event: RecordedEvent): boolean => {
+    const { stream, type } = event;
+    const isOf = stream === ofTenant || stream.includes(`-${scope.mode}.${scope.tenant}.`);
+    const at = countsFrom(event);
+    return isOf && !SECRETS.has(type) && at >= from && at <= until;
+  };
   const hash = createHash('sha256');
   const written = async (lines: string): Promise<void> => {
     if (lines === '') return;

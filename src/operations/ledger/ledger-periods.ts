@@ -2,7 +2,6 @@ import { PeriodCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../stores/core.js';
 import type { ChangePeriod } from '../../domain/period/period.decider.js';
 import type { Scope } from '../../domain/scope.js';
-import { timeNow } from '../../foundation/world.js';
 import { staffSays, type StaffMeta } from '../audit.js';
 import { notDoneAbout } from '../outcome.js';
 import { parsePeriod } from './ledger-selection.js';
@@ -10,7 +9,7 @@ import type { Refusal } from '../../domain/refusal.js';
 
 /** `ledger close` and `ledger reopen`, with what the audit event contains. */
 export async function changePeriodOnRecord(
-  { commands }: Pick<Core, 'commands'>,
+  { commands, tenants }: Pick<Core, 'commands' | 'tenants'>,
   meta: StaffMeta,
   type: ChangePeriod['type'],
   { period: name, comment }: { readonly period: string; readonly comment: string },
@@ -20,7 +19,7 @@ export async function changePeriodOnRecord(
     type,
     period: name,
     endsAt: period.to,
-    now: timeNow(),
+    now: await tenants.now(meta.scope),
     comment: staffSays(meta, comment),
     by: meta.actor.name,
   };

@@ -9,6 +9,7 @@ import type { Decoded } from '../../event-log/codec.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { CLOCK_AHEAD_MS_MAX } from '../../event-log/clock.js';
 import { pages } from '../../event-log/event-pages.js';
+import { timeNow } from '../../foundation/world.js';
 import { notDoneAbout } from '../outcome.js';
 import type { BalanceFile } from './balance-file.js';
 import {
@@ -57,16 +58,19 @@ const OVERDUE_MS = 3_600_000;
 /**
  * `ledger reconcile`, with what its audit event contains. Reads every account once.
  * @param request of everything up to now, or of a month, `YYYY-MM`.
- * @param work `now` in epoch milliseconds.
  * @throws {UnreadableEvent}
  */
 export async function reconcileLedger(
-  core: LogReads & Pick<Core, 'names'>,
+  core: LogReads & Pick<Core, 'names' | 'tenants'>,
   scope: Scope,
   { period, against }: { readonly period?: string; readonly against?: BalanceFile },
-  work: Work & { readonly now?: number } = {},
+  work: Work = {},
 ) {
-  const { signal, now = Date.now() } = work;
+  const { signal } = work;
+  const real = timeNow();
+  const now = await core.tenants.now(scope, real);
+  // A test clock may have passed many dates a moment ago.
+  const overdueAt = now > real ? -Infinity : now - OVERDUE_MS;
   const span = spanOf(period, now);
   const clock = Math.min(span.to, now);
   const sums = new RollForwardSums();
@@ -79,7 +83,7 @@ export async function reconcileLedger(
       sums.addPosting(posting, unit, isWithin),
     );
     const { postings } = posted;
-    for (const { unitKey } of postings.overdue(clock - OVERDUE_MS))
+    for (const { unitKey } of postings.overdue(Math.min(overdueAt, clock - OVERDUE_MS)))
       sums.addOverdue(unitKey, postings.units.get(unitKey) ?? unitKey);
     if (against === undefined || accountId === null) continue;
     found.push(...untied(accountId, posted, against.accounts.get(accountId)));
@@ -89,7 +93,7 @@ export async function reconcileLedger(
   for (const [account, inFile] of notSeen)
     for (const { unit, balance } of inFile.values())
       if (balance !== 0) found.push({ kind: 'balance', account, unit, against: balance });
-  for (const missing of owed.missing(now - GRACE_MS, now + CLOCK_AHEAD_MS_MAX)) {
+  for (const missing of owed.missing(real - GRACE_MS, real + CLOCK_AHEAD_MS_MAX)) {
     const { kind, account, what: unit, amount: ledger, eventId } = missing;
     found.push({ kind, account, unit, ledger, eventIds: [eventId] });
   }

@@ -17,17 +17,18 @@ export interface ReplayRequest extends Pick<SelectionOptions, 'asOf' | 'position
   readonly resumeFrom?: Position;
 }
 
-type ReplayCore = Pick<Core, 'log' | 'codec' | 'names' | 'pool'>;
+type ReplayCore = Pick<Core, 'log' | 'codec' | 'names' | 'pool' | 'tenants'>;
 
 const CATCH_UP_MS_MAX = 10_000;
 
 /** Refused for what a replay would be refused for before it reads anything. */
 export async function selectReplayed(
-  core: Pick<ReplayCore, 'log' | 'names'>,
+  core: Pick<ReplayCore, 'log' | 'names' | 'tenants'>,
   scope: Scope,
   { account, asOf, position, resumeFrom }: ReplayRequest,
 ) {
-  const selection = await select(core.log, { asOf, position });
+  const now = await core.tenants.now(scope);
+  const selection = await select(core.log, { asOf, position }, now);
   const from = await select(core.log, { position: resumeFrom });
   const one = account === undefined ? undefined : await findAccount(core, scope, account);
   /** Without `one` every account, with `after` those opened after it. */
@@ -61,7 +62,7 @@ export async function replayLedger(
 
 /** Read models may lag behind the newest events; while a service runs, they soon catch up. */
 async function untilReadModelsReach(
-  { log, pool }: ReplayCore,
+  { log, pool }: Pick<ReplayCore, 'log' | 'pool'>,
   position: Position,
   signal?: AbortSignal,
 ): Promise<void> {

@@ -4,9 +4,9 @@ import { positionOfOrigin } from './origin-positions.js';
 import { type NotDone, notDoneAbout, quoted } from '../outcome.js';
 
 /**
- * The part of the ledger that an operator selects, as typed. Times and positions are inclusive and
- * refer to recording. A day without a time is the whole day in UTC: `asOf` and `to` end with it, or
- * now if it is today.
+ * The part of the ledger that an operator selects, as typed. Times and positions are inclusive; a
+ * time is one from which an event counts (`countsFrom`). A day without a time is the whole day in
+ * UTC: `asOf` and `to` end with it, or now if it is today.
  */
 export interface SelectionOptions {
   readonly asOf?: string;
@@ -71,6 +71,14 @@ async function positionIn(log: EventLog, position: Position): Promise<Position> 
 
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
+/** Epoch milliseconds of a time as typed, past or future. */
+export function anyTimeOf(argument: string, text: string): number {
+  // A date without a time is its first moment; a time without a zone is UTC.
+  const time = ISO.test(text) ? instant(text) : null;
+  if (time === null) throw refusedTime(argument, 'takes a time such as 2026-10-31T23:59:59Z');
+  return time;
+}
+
 /** Epoch milliseconds of a past time as typed; undefined: none was. */
 export function timeOf(
   argument: string,
@@ -78,9 +86,7 @@ export function timeOf(
   now: number,
 ): number | undefined {
   if (text === undefined) return undefined;
-  // A date without a time is its first moment; a time without a zone is UTC.
-  const time = ISO.test(text) ? instant(text) : null;
-  if (time === null) throw refusedTime(argument, 'takes a time such as 2026-10-31T23:59:59Z');
+  const time = anyTimeOf(argument, text);
   if (time > now) throw refusedTime(argument, 'lies in the future');
   return time;
 }

@@ -4,6 +4,7 @@ import type { Entry } from '../../bookkeeping/postings.js';
 import { statementOf, type PaidReward } from '../../bookkeeping/statement.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
+import { countsFrom } from '../../event-log/envelope.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
@@ -21,11 +22,11 @@ import { select, type Selection, type SelectionOptions } from './ledger-selectio
 
 /** `ledger statement` of an account, with what its audit event contains. */
 export async function statementOfAccount(
-  core: LogReads & Pick<Core, 'names'>,
+  core: LogReads & Pick<Core, 'names'> & { readonly tenants: Pick<Core['tenants'], 'now'> },
   scope: Scope,
   request: SelectionOptions & { readonly account: string; readonly unit?: string },
-  { now = Date.now() }: { readonly now?: number } = {},
 ) {
+  const now = await core.tenants.now(scope);
   const { account, unit, ...options } = request;
   const selection = await select(core.log, options, now);
   const found = await findAccount(core, scope, account);
@@ -55,12 +56,12 @@ async function readAccount(
   const later = new LaterEntries(until, now);
   let newest: RecordedEvent | undefined;
   for await (const page of pages(selectedEvents(log, stream, { upTo, until: undefined }))) {
-    newest = page.findLast(({ recordedAt }) => recordedAt <= until) ?? newest;
+    newest = page.findLast((event) => countsFrom(event) <= until) ?? newest;
     for (const event of page) later.add(event, POSTED.has(event.type));
     for (const decoded of await decodeTypes(codec, page, POSTED)) {
       const { event, recorded } = decoded;
       entries.push(entryOf(decoded));
-      if (event.type === 'RewardPushed' && recorded.recordedAt <= until)
+      if (event.type === 'RewardPushed' && countsFrom(recorded) <= until)
         paid.push({
           rewardId: event.rewardId,
           paidAt: new Date(event.at).toISOString(),

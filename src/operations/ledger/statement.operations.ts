@@ -7,7 +7,6 @@ import {
   recordedOperation,
   type ScopedContext,
 } from '../registry/operation.js';
-import { timeNow } from '../../foundation/world.js';
 import type { Statement } from '../../bookkeeping/statement.js';
 import type { Done } from '../audited.js';
 import { spanOf } from './ledger-reconciliation.js';
@@ -33,8 +32,7 @@ const unit = help(text.optional(), 'this unit only');
 const period = given(month, { help: 'the month, in UTC', placeholder: 'YYYY-MM' });
 
 /** The days of a month, up to today. */
-function daysOf(name: string): { readonly from: string; readonly to: string } {
-  const now = timeNow();
+function daysOf(name: string, now: number): { readonly from: string; readonly to: string } {
   const span = spanOf(name, now);
   const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
   return { from: dayOf(span.from), to: dayOf(Math.min(span.to, now)) };
@@ -91,7 +89,8 @@ const statement = recordedOperation({
     context,
     { account, tenant: _, mode: __, month: name, ...typed },
   ): Promise<Done<Statement | TenantStatement>> => {
-    const days = name === undefined ? {} : daysOf(name);
+    const now = await context.core.tenants.now(context.scope);
+    const days = name === undefined ? {} : daysOf(name, now);
     const selection = { ...typed, ...days };
     if (account === undefined) return statementByDays(context, selection);
     const done = await statementOfAccount(context.core, context.scope, { account, ...selection });

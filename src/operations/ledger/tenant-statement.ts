@@ -40,11 +40,11 @@ const LINES_MAX = 10_000;
  * @param days of both ends, `YYYY-MM-DD`, inclusive.
  */
 export async function statementOfTenant(
-  core: Pick<Core, 'pool' | 'log' | 'codec' | 'names'>,
+  core: Pick<Core, 'pool' | 'log' | 'codec' | 'names' | 'tenants'>,
   scope: Scope,
   { from, to, unit }: { readonly from?: string; readonly to?: string; readonly unit?: string },
-  now = Date.now(),
 ) {
+  const now = await core.tenants.now(scope);
   const today = new Date(now).toISOString().slice(0, 10);
   for (const [argument, day] of Object.entries({ from, to }))
     if (day !== undefined && !DAY.test(day))

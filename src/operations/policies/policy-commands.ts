@@ -4,7 +4,8 @@ import { PaymentNotes } from '../../payments/incoming/payment-notes.js';
 import { providerRows } from '../../payments/incoming/payment-rows.js';
 import { RewardPayments } from '../../payments/outgoing/reward-payments.js';
 import { addJob, type Job } from '../../work-queue/jobs.js';
-import { workStore } from '../../work-queue/work-items.js';
+import { moveWork, workStore } from '../../work-queue/work-items.js';
+import { LedgerDates } from '../../reacting/ledger-dates.js';
 import { WEBHOOKS_HANDLER, type ParkedReaction } from '../../reacting/parked-reactions.js';
 import {
   PostgresParkedReactions,
@@ -147,6 +148,7 @@ function partsOf(
 ): RetryParts {
   const queue = { add: (job: Job) => addJob(workStore(pool), job) };
   const carryOut = carryOutReactions(commands, queue, streams, {
+    dates: new LedgerDates({ tenants, move: (...to) => moveWork(pool, ...to) }),
     providers: new PaymentNotes(providerRows(pool), names),
     payments: new RewardPayments({ work: workStore(pool), tenants, streams }),
     // Sent by a service.

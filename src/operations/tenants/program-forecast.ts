@@ -7,7 +7,7 @@ import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
 import { ownMember } from '../../domain/own-member.js';
 import { logPages } from '../../event-log/event-pages.js';
 import { durationMs } from '../../foundation/duration.js';
-import { timeNow } from '../../foundation/world.js';
+import { nowIn } from '../../tenants/tenant-directory.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
 import type { Core } from '../../stores/core.js';
 import { decodeTypes, type LogReads, type Work } from '../ledger/ledger-entries.js';
@@ -33,13 +33,14 @@ export async function forecastProgram(
   core: LogReads & Pick<Core, 'names' | 'tenants'>,
   scope: Scope,
   request: { readonly candidate: ProgramDocument; readonly live?: string; readonly since: string },
-  { onProgress, giveWay, signal, now = timeNow() }: Work & { readonly now?: number },
+  { onProgress, giveWay, signal, now: given }: Work & { readonly now?: number },
 ) {
   const { log, codec, names } = core;
   const { candidate, live: liveId = candidate.id } = request;
   const tenant = await tenantNamed(core, scope.tenant);
   const live = programOf(tenant, liveId);
   if (live === null) throw notDoneAbout('live', `the tenant has no program ${quoted(liveId)}`);
+  const now = given ?? nowIn(tenant, scope.mode);
   const since = momentOf(request.since, now);
   const applied = ownMember(tenant.programs, liveId);
   const named = { document: candidate, version: 0, eventRules: nameEventRules(candidate, applied) };

@@ -5,6 +5,7 @@ import { programsOf } from '../../domain/tenant/program-document.js';
 import { shownFormats } from '../../domain/tenant/unit-settings.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { Printer } from '../registry/operation.js';
+import { clockDocument } from './test-clock.js';
 
 const timeText = (at: number | null): string | null =>
   at === null ? null : new Date(at).toISOString();
@@ -63,7 +64,7 @@ export const settingsDocument = async (
   grantLimits: Object.fromEntries(
     tenant.units.grantLimits.map(({ unit, amount }) => [unit, amount]),
   ),
-  testClock: null,
+  ...clockDocument(tenant),
 });
 
 /** For people: a line for each setting. */
@@ -101,6 +102,7 @@ const rowsOf = (facts: TenantSettingsDocument): readonly (readonly [string, stri
   ...Object.entries(facts.grantLimits).map(
     ([unit, amount]) => ['grant limit', `${unit}: ${amount}`] as const,
   ),
+  ['test clock', facts.testClock ?? 'none'],
   ...facts.programs.map(
     ({ id, version, default: isDefault }) =>
       ['program', `${id}, version ${version}${isDefault ? ', default' : ''}`] as const,

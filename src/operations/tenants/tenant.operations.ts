@@ -15,6 +15,7 @@ import {
   type Operation,
 } from '../registry/operation.js';
 import { programOf } from './apply-program.js';
+import { clockOperations } from './clock.operations.js';
 import { tenantNamed } from './tenant-operation.js';
 import { OF_CREDIT, printTenant, settingsDocument, tenantDocument } from './tenant-document.js';
 import {
@@ -229,6 +230,7 @@ export const operations: readonly Operation[] = [
     },
     columns: [],
   }),
+  ...clockOperations,
 ];
 
 function rotation(command: 'rotate-key' | 'rotate-secret', what: string): Operation {

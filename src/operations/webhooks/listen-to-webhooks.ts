@@ -161,7 +161,7 @@ class Listener {
     announced: Announced,
   ): Promise<WebhookEnvelope | undefined> {
     const { tenant, mode } = this.scope;
-    const { stream, revision, position, eventId, recordedAt: created } = decoded;
+    const { stream, revision, position, eventId, recordedAt } = decoded;
     const of = { tenant, mode, stream, revision, position, eventId, announced };
     const made = await this.payloads.data(of).catch((error: unknown) => {
       if (!(error instanceof UnreadableEvent)) throw error;
@@ -171,6 +171,7 @@ class Listener {
     if (made?.kind !== 'made') return undefined;
     const id = webhookIdOf(decoded, announced);
     const { type } = announced;
+    const created = made.created ?? recordedAt;
     return { id, type, tenantAlias: tenant, live: mode === 'live', created, data: made.data };
   }
 }

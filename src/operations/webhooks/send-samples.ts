@@ -1,4 +1,4 @@
-import { newId, timeNow } from '../../foundation/world.js';
+import { newId } from '../../foundation/world.js';
 import { sendOnce, type MadeWebhook, type SentOnce } from '../../webhooks/deliveries/send-once.js';
 import type { WebhookType } from '../../webhooks/payloads/announced.js';
 import { testData } from '../../webhooks/payloads/presented.js';
@@ -68,15 +68,16 @@ async function endpointsFor(
 async function sentTo(
   { core, payments, scope }: ScopedContext,
   endpoints: readonly Subscription[],
-  webhookFor: (endpoint: Subscription) => MadeWebhook,
+  webhookFor: (endpoint: Subscription) => Omit<MadeWebhook, 'created'>,
 ) {
   const { pool, webhookAnswers: answers } = core;
   const keys = new SigningKeys(pool, core.webhookKeysSealer);
   const parts = { pool, guard: await payments.guard(), keys, answers };
+  const created = await core.tenants.now(scope);
   return Promise.all(
     endpoints.map(async (endpoint) => ({
       endpointUrl: endpoint.endpointUrl,
-      ...(await sendOnce(parts, scope, endpoint, webhookFor(endpoint))),
+      ...(await sendOnce(parts, scope, endpoint, { ...webhookFor(endpoint), created })),
     })),
   );
 }
@@ -92,7 +93,8 @@ async function forwarded(
   const data = type === 'test' ? testData(endpointUrl, null) : await sampleData(type);
   try {
     const { tenant: tenantAlias, mode } = scope;
-    const of = { id: newId(), tenantAlias, live: mode === 'live', created: timeNow() };
+    const created = await core.tenants.now(scope);
+    const of = { id: newId(), tenantAlias, live: mode === 'live', created };
     const posted = await forwarder.forward({ ...of, type, data }, signal, sampleHeaders(type));
     const isAnswered = posted.kind === 'answered';
     return {

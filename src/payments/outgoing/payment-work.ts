@@ -1,5 +1,6 @@
-import type { AccountRef, Scope } from '../../domain/scope.js';
-import type { NewWork, WorkStore } from '../../work-queue/work-items.js';
+import type { AccountRef, Mode, Scope } from '../../domain/scope.js';
+import { atDate } from '../../reacting/ledger-dates.js';
+import type { NewWork, WorkPayload, WorkStore } from '../../work-queue/work-items.js';
 
 /** The accounts whose rewards the payment provider is to pay: an item each, work and not facts. */
 
@@ -28,13 +29,20 @@ const itemOf = ({ tenant, mode, account }: PaidAccount): Pick<NewWork, 'kind' | 
   id: `${tenant} ${mode} ${account}`,
 });
 
+/** In test mode every move of the test clock may make something due. */
+export const lookedAtByMoves = (mode: Mode): WorkPayload => (mode === 'live' ? {} : atDate(0));
+
 /** Asks for an account. Harmless when repeated. */
 export const askForWork = (
   store: Pick<WorkStore, 'add'>,
   { dueAt, retriesParked = false, ...of }: AskedFor,
 ): Promise<void> => {
   const { tenant, mode: lane, account } = of;
-  const payload = { account, ...(retriesParked && { retriesParked: 'true' }) };
+  const payload = {
+    account,
+    ...lookedAtByMoves(lane),
+    ...(retriesParked && { retriesParked: 'true' }),
+  };
   return store.add([{ ...itemOf(of), tenant, lane, dueAt, payload }]);
 };
 

@@ -37,6 +37,8 @@ export interface PayingConnection {
   readonly keySince: number;
   /** The connection that it replaced; null: there was none, or its secrets are destroyed. */
   readonly before: { readonly calls: ProviderCalls; readonly keySince: number } | null;
+  /** How far the clock of the ledger is ahead of the real one, which the provider has. */
+  readonly offsetMs: number;
 }
 
 const UNKNOWN_BEFORE =
@@ -45,10 +47,8 @@ const UNKNOWN_BEFORE =
 /** Those of two processes, one of which may not know the new connection yet. */
 const CLOCKS_DIFFER_MS = 60_000;
 
-const isSince = (
-  { keySince }: Pick<PayingConnection, 'keySince'>,
-  { at }: Pick<RewardPush, 'at'>,
-): boolean => keySince <= at + CLOCKS_DIFFER_MS;
+const isSince = ({ keySince }: Pick<PayingConnection, 'keySince'>, at: number): boolean =>
+  keySince <= at + CLOCKS_DIFFER_MS;
 
 /** The provider forgets keys after a day. */
 const KEY_KNOWN_MS = 23 * 3_600_000;
@@ -64,6 +64,11 @@ export class AccountPushes {
     private readonly account: AccountRef,
     private readonly connection: PayingConnection,
   ) {}
+
+  /** The real time of an event, or one before it: the test clock may have moved since. */
+  private real(at: number): number {
+    return at - this.connection.offsetMs;
+  }
 
   private get provider(): ProviderCalls {
     return this.connection.calls;
@@ -130,7 +135,7 @@ export class AccountPushes {
       }
       if (source !== 'REFERRED') return {};
       const credit = { kind: 'BALANCE_CREDIT', customer } as const;
-      const reference = await this.provider.made(credit, rewardId, dateGiven);
+      const reference = await this.provider.made(credit, rewardId, this.real(dateGiven));
       return reference === undefined ? {} : { reference, isPaid: true };
     } catch (error) {
       // What is refused here is refused to the call, too.
@@ -195,7 +200,7 @@ export class AccountPushes {
   /** Whether its calls were made by a connection of another key, maybe to another account. */
   private isOfBefore({ at }: RewardPush): boolean {
     const { keySince } = this.connection;
-    return keySince > 0 && at < keySince + CLOCKS_DIFFER_MS;
+    return keySince > 0 && this.real(at) < keySince + CLOCKS_DIFFER_MS;
   }
 
   /**
@@ -206,7 +211,7 @@ export class AccountPushes {
   private async endBefore(reward: RewardState, pushed: RewardPush): Promise<PushTurn | undefined> {
     if (!isBeingPushed(reward) || !this.isOfBefore(pushed)) return undefined;
     const { before } = this.connection;
-    const asked = before !== null && isSince(before, pushed) ? before.calls : null;
+    const asked = before !== null && isSince(before, this.real(pushed.at)) ? before.calls : null;
     const here = await this.madeAt(this.provider, reward, pushed);
     const there = asked === null ? undefined : await this.madeAt(asked, reward, pushed);
     const made = new Map([...(here ?? []), ...(there ?? [])]);
@@ -243,7 +248,7 @@ export class AccountPushes {
     pushed: RewardPush,
     isNew: boolean,
   ): Promise<Map<ProviderCall, string>> {
-    const isKeyKnown = timeNow() - pushed.at < KEY_KNOWN_MS;
+    const isKeyKnown = timeNow() - this.real(pushed.at) < KEY_KNOWN_MS;
     const isLookedFor = pushed.push > 1 || (isNew && reward.value.type === 'PCT_DISCOUNT');
     if (isLookedFor && isKeyKnown) return new Map();
     try {
@@ -259,7 +264,7 @@ export class AccountPushes {
    * call under the same key: by now the provider would have what that call did.
    */
   private async isGivenUp({ rewardId }: RewardState, { at }: RewardPush): Promise<boolean> {
-    if (timeNow() - at < KEY_KNOWN_MS) return false;
+    if (timeNow() - this.real(at) < KEY_KNOWN_MS) return false;
     const state = await this.state();
     const reward = rewardIn(state, rewardId);
     return state.status === 'open' && reward !== undefined && isGivenUp(state, reward);
@@ -295,7 +300,7 @@ export class AccountPushes {
   ): Promise<Map<ProviderCall, string>> {
     const made = new Map<ProviderCall, string>();
     for (const call of calls ?? []) {
-      const reference = await provider.made(call, rewardId, dateGiven);
+      const reference = await provider.made(call, rewardId, this.real(dateGiven));
       if (reference !== undefined) made.set(call, reference);
     }
     return made;

@@ -3,6 +3,7 @@ import type { ReadableStreams } from '../../command-handling/readable-streams.js
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { duePushes } from '../../domain/account/provider/reward-push.js';
 import type { RewardState } from '../../domain/account/account.state.js';
+import { clockOffset } from '../../domain/tenant/test-clock.js';
 import { scopeOf, type AccountRef, type Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
@@ -20,7 +21,7 @@ import {
   type WorkStore,
 } from '../../work-queue/work-items.js';
 import { Worker, type WorkerParts } from '../../work-queue/worker.js';
-import { PAYMENTS, WAITS_FOR } from './payment-work.js';
+import { lookedAtByMoves, PAYMENTS, WAITS_FOR } from './payment-work.js';
 import { lookAgainInMs, retryInMs } from './push-retries.js';
 import { AccountPushes, type PayingConnection, type PushTurn } from './reward-push.js';
 
@@ -118,6 +119,7 @@ export class RewardPusher {
     return {
       calls: provider.calls(connection),
       keySince,
+      offsetMs: clockOffset(tenant, mode),
       before: replaced && { calls: provider.calls(replaced), keySince: replaced.keySince },
     };
   }
@@ -135,7 +137,7 @@ class AccountTurn {
   constructor(
     private readonly parts: RewardPusherParts,
     private readonly work: AccountWork,
-    connection: PayingConnection,
+    private readonly connection: PayingConnection,
   ) {
     this.pushes = new AccountPushes(parts, work, work.account, connection);
   }
@@ -151,9 +153,14 @@ class AccountTurn {
     }
   }
 
+  private now(): number {
+    return timeNow() + this.connection.offsetMs;
+  }
+
   private async due(): Promise<{ reward: RewardState | undefined; nextAt: number | null }> {
     const { retriesParked } = this.work;
-    const due = duePushes(await this.pushes.state(), { now: timeNow(), retriesParked });
+    const now = this.now();
+    const due = duePushes(await this.pushes.state(), { now, retriesParked });
     const reward = due.rewards.find(
       ({ rewardId, value }) =>
         !this.had.has(rewardId) && !(this.isDiscountOpen && value.type === 'PCT_DISCOUNT'),
@@ -188,14 +195,14 @@ class AccountTurn {
   }
 
   private next(nextAt: number | null): WorkOutcome {
-    const { attempts, account } = this.work;
+    const { attempts, account, mode } = this.work;
     if (this.failure !== undefined) return againIn(retryInMs(attempts), this.failure.message);
     // Refused rewards were tried again.
-    const waiting = { payload: { account }, waits: true } as const;
+    const waiting = { payload: { account, ...lookedAtByMoves(mode) }, waits: true } as const;
     if (this.waits)
       return { ...againIn(lookAgainInMs(attempts), WAITS_FOR.subscription), ...waiting };
     if (nextAt === null) return DONE;
     // By the clock that found it not due yet.
-    return { ...againIn(Math.max(0, nextAt - timeNow())), ...waiting, attempts: 0 };
+    return { ...againIn(Math.max(0, nextAt - this.now())), ...waiting, attempts: 0 };
   }
 }

@@ -24,6 +24,8 @@ export interface SendsOnce {
 export interface MadeWebhook {
   readonly type: WebhookType;
   readonly data: Readonly<Record<string, unknown>>;
+  /** By the clock of the ledger, epoch milliseconds. */
+  readonly created: number;
 }
 
 /** The answer; without one, the reason. */
@@ -41,9 +43,10 @@ export async function sendOnce(
   { pool, guard, keys, answers }: SendsOnce,
   { tenant, mode }: Scope,
   subscription: Subscription,
-  { type, data }: MadeWebhook,
+  { type, data, created }: MadeWebhook,
 ): Promise<SentOnce> {
-  const [id, webhookId, created] = [newId(), newId(), timeNow()];
+  const [id, webhookId] = [newId(), newId()];
+  const at = new Date(timeNow());
   const live = mode === 'live';
   const body = webhookBody({ id: webhookId, type, tenantAlias: tenant, live, created, data });
   const signed = await signedWebhook(body, subscription, await keys.current());
@@ -60,7 +63,6 @@ export async function sendOnce(
   const { endpointId, subscribedAt } = subscription;
   const subject = JSON.stringify({ subscribedAt: String(subscribedAt) });
   const state = outcomeOf(status) === 'delivered' ? 'DELIVERED' : 'DEAD';
-  const at = new Date(created);
   await run(
     pool,
     sql`

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Pool } from 'pg';
-import type { TenantDirectory } from '../../tenants/tenant-directory.js';
+import { nowIn, type TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { metaOf } from '../../event-log/envelope.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
@@ -217,7 +217,7 @@ export class WebhookSender {
     const before = await this.endpointOf(delivery);
     if (before === 'nothing' || 'notFor' in before) return before;
     const body = await this.turns.take(delivery.event?.stream ?? delivery.id, () =>
-      this.bodies(() => this.makeBody(delivery, before.subscription)),
+      this.bodies(() => this.makeBody(delivery, before)),
     );
     if (body === undefined) return 'nothing';
     // To make a body may take long.
@@ -234,11 +234,12 @@ export class WebhookSender {
   }
 
   /** A body, and whom it names. */
-  private async makeBody(delivery: DueDelivery, subscription: Subscription) {
+  private async makeBody(delivery: DueDelivery, { tenant, subscription }: Endpoint) {
     const made = await this.dataOf(delivery, subscription);
     if (made === undefined) return undefined;
     const { data, people } = made;
-    const { webhookId: id, type, tenant: tenantAlias, mode, created } = delivery;
+    const { webhookId: id, type, tenant: tenantAlias, mode } = delivery;
+    const created = made.created ?? nowIn(tenant, mode, delivery.created);
     const envelope = { id, type, tenantAlias, live: mode === 'live', created, data };
     return { made: webhookBody(envelope), people };
   }

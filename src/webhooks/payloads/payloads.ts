@@ -15,6 +15,7 @@ import type { SubjectId } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { ThemeEvent } from '../../domain/theme/theme.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
+import { countsFrom } from '../../event-log/envelope.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { eventAt, type EventPlace } from '../../event-log/event-pages.js';
 import { shownExport } from '../../exports/shown-export.js';
@@ -46,6 +47,8 @@ export type PayloadData =
   | {
       readonly kind: 'made';
       readonly data: WebhookData;
+      /** In test mode: the time of its event by the test clock, epoch milliseconds. */
+      readonly created?: number;
       /** Whom it names. */
       readonly people: readonly SubjectId[];
     }
@@ -107,7 +110,14 @@ export class Payloads {
    * The same at every call, unless a person or code in it was forgotten meanwhile.
    * @throws {EventLogUnavailable} {UnreadableEvent}; when keys cannot be read: may be called again.
    */
-  async data({ tenant, mode, stream, ...of }: Announcement): Promise<PayloadData> {
+  async data(of: Announcement): Promise<PayloadData> {
+    const payload = await this.made(of);
+    if (payload.kind !== 'made' || of.mode === 'live') return payload;
+    const recorded = await eventAt(this.parts.log, of);
+    return recorded === undefined ? NOTHING : { ...payload, created: countsFrom(recorded) };
+  }
+
+  private async made({ tenant, mode, stream, ...of }: Announcement): Promise<PayloadData> {
     const { type, subject } = of.announced;
     if (type === 'export.created' || type === 'export.completed') return this.ofExport(stream, of);
     if (type === 'theme.publish.finished') return this.ofTheme(stream, of);

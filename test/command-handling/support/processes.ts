@@ -69,13 +69,15 @@ class KeyRowsInMemory implements KeyRows {
  */
 export class SharedLedger {
   private readonly closing: (() => Promise<unknown>)[] = [];
-  private readonly log = new InMemoryEventLog();
   private readonly keyRows = new KeyRowsInMemory();
 
-  private constructor(private readonly databaseUrl?: string) {}
+  private constructor(
+    private readonly databaseUrl?: string,
+    private readonly log = new InMemoryEventLog(),
+  ) {}
 
-  static async open(program?: ProgramDocument): Promise<SharedLedger> {
-    return new SharedLedger().withTenant(program);
+  static async open(program?: ProgramDocument, log?: InMemoryEventLog): Promise<SharedLedger> {
+    return new SharedLedger(undefined, log).withTenant(program);
   }
 
   static async onPostgres(program?: ProgramDocument): Promise<SharedLedger> {

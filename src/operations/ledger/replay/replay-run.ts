@@ -1,5 +1,6 @@
 import type { Core } from '../../../stores/core.js';
 import type { AccountRef, Scope } from '../../../domain/scope.js';
+import { countsFrom } from '../../../event-log/envelope.js';
 import type { Position, RecordedEvent } from '../../../event-log/event-log.js';
 import { logPages } from '../../../event-log/event-pages.js';
 import { UnreadableEvent } from '../../../event-log/event-schemas.js';
@@ -109,8 +110,9 @@ export class ReplayRun {
     }
   }
 
-  private reach({ position, recordedAt }: RecordedEvent): void {
-    const isInTime = recordedAt <= (this.selection.until ?? Infinity);
+  private reach(event: RecordedEvent): void {
+    const { position } = event;
+    const isInTime = countsFrom(event) <= (this.selection.until ?? Infinity);
     if (isInTime && this.core.log.compare(position, this.newest) > 0) this.newest = position;
   }
 
@@ -157,11 +159,13 @@ export class ReplayRun {
     return erasures;
   }
 
-  private count({ position, recordedAt, stream }: RecordedEvent): void {
+  private count(event: RecordedEvent): void {
+    const { position, stream } = event;
     const { positions } = this;
     const { log } = this.core;
     const { upTo, until = Infinity } = this.selection;
-    const isSelected = upTo === undefined ? recordedAt <= until : log.compare(position, upTo) <= 0;
+    const isSelected =
+      upTo === undefined ? countsFrom(event) <= until : log.compare(position, upTo) <= 0;
     if (isSelected) this.events += 1;
     const isPast = upTo !== undefined || until < Infinity;
     if (isPast && positions.some((at) => log.compare(position, at) <= 0 !== isSelected))

@@ -1,0 +1,61 @@
+import { auditedOn } from '../audited.js';
+import { duration, given, help, testMode, time } from '../registry/members.js';
+import {
+  get,
+  ledgerOperation,
+  type Operation,
+  post,
+  recordedOperation,
+} from '../registry/operation.js';
+import { tenantNamed } from './tenant-operation.js';
+import { changeClock, clockDocument, type ClockChange } from './test-clock.js';
+
+const CLOCK = {
+  name: 'tenant clock',
+  examples: ['tenant clock acme', 'tenant clock acme --advance 30d'],
+} as const;
+const advance = help(duration.optional(), 'by so much, up to 366d');
+const set = given(time.optional(), { help: 'to this time', placeholder: 'time' });
+
+const ONE_CHANGE = 'name one of {advance} and {set}';
+
+/** How many changes of the test clock a request names. */
+const changesIn = (request: ClockChange): number =>
+  [request.advance, request.set].filter((change) => change !== undefined).length;
+
+export const clockOperations: readonly Operation[] = [
+  ledgerOperation({
+    ...CLOCK,
+    summary: 'the test clock of a tenant; with an option, moves it forward',
+    members: {
+      mode: testMode,
+      advance: given(advance, { only: 'cli' }),
+      set: given(set, { only: 'cli' }),
+    },
+    rules: [{ check: (request) => (changesIn(request) > 1 ? ONE_CHANGE : undefined) }],
+    roles: ['support'],
+    isRecorded: true,
+    route: get('tenants/{tenant}/clock'),
+    run: async ({ core, by, warn, scope }, request) => {
+      if (changesIn(request) === 0) return clockDocument(await tenantNamed(core, scope.tenant));
+      const frame = { scope, by, operation: CLOCK.name, warn };
+      return auditedOn(core, frame, (_, meta) => changeClock(core, meta, request));
+    },
+    said: ({ testClock }) => testClock ?? 'there is no test clock: test mode has the real time',
+  }),
+  recordedOperation({
+    ...CLOCK,
+    isRouteOnly: true,
+    summary: 'moves the test clock of a tenant forward',
+    members: { mode: testMode, advance, set },
+    rules: [
+      {
+        check: (request) => (changesIn(request) === 1 ? undefined : ONE_CHANGE),
+        schema: { oneOf: [{ required: ['advance'] }, { required: ['set'] }] },
+      },
+    ],
+    roles: ['support'],
+    route: post('tenants/{tenant}/clock'),
+    record: ({ core, meta }, request) => changeClock(core, meta, request),
+  }),
+];
