@@ -845,7 +845,7 @@ create table ledger.operation_runs (
   tenant text,
   mode text,
   owner integer not null,
-  state text not null check (state in ('running', 'done', 'failed', 'abandoned')),
+  state text not null check (state in ('running', 'done', 'failed', 'cancelled', 'abandoned')),
   cancel_requested boolean not null default false,
   phase text,
   done bigint not null default 0,
@@ -861,6 +861,30 @@ create table ledger.operation_runs (
 );
 create index operation_runs_listed on ledger.operation_runs (operator, started_at desc);
 create index operation_runs_running on ledger.operation_runs (owner) where state = 'running';
+create index operation_runs_of_tenant on ledger.operation_runs (tenant, mode, started_at desc) where tenant is not null;
+
+create table ledger.run_files (
+  run uuid not null,
+  kind text not null check (kind in ('upload', 'rejected', 'ids')),
+  tenant text not null,
+  mode text not null,
+  chunks integer,
+  bytes bigint,
+  stored_at timestamptz not null default now(),
+  primary key (run, kind)
+);
+create index run_files_of_tenant on ledger.run_files (tenant, mode);
+
+create table ledger.run_file_chunks (
+  run uuid not null,
+  kind text not null,
+  number integer not null,
+  bytes bytea not null,
+  primary key (run, kind, number),
+  foreign key (run, kind) references ledger.run_files (run, kind) on delete cascade
+);
+-- Encrypted bytes do not compress.
+alter table ledger.run_file_chunks alter column bytes set storage external;
 
 create table ledger.operator_sessions (
   token_sha256 bytea primary key,
@@ -933,6 +957,8 @@ comment on column ledger.payment_waiting_events.subject is 'The key that encrypt
 comment on column ledger.payment_waiting_events.is_linked is 'An account has got the customer';
 comment on column ledger.operation_runs.owner is 'The process that runs it, by its lock of presence';
 comment on column ledger.operation_runs.state is 'abandoned: its process has ended before it';
+comment on table ledger.run_files is 'Files that runs read and write; removed after a day, and by an erasure in their tenant and mode';
+comment on column ledger.run_files.chunks is 'Null: the file is not whole yet';
 comment on column ledger.operation_runs.beat_at is 'When its process reported last';
 comment on column ledger.operation_runs.parameters is 'Sealed, like result and error; null: none, or gone';
 comment on column ledger.operation_runs.names_people is 'Whether result or error may name people';

@@ -1,7 +1,7 @@
 import type { Core } from '../stores/core.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { anyBelow, newId } from '../foundation/world.js';
-import { NotDone, type Outcome } from '../operations/outcome.js';
+import { endOf, type Outcome } from '../operations/outcome.js';
 import { RecordedRuns, type NewRun, type RunEnd, type RunProgress } from '../runs/recorded-runs.js';
 
 /** A command that may take long, as runs are recorded. */
@@ -47,7 +47,7 @@ export async function asRun<T>(
   };
   try {
     const outcome = await work(note);
-    await ended(outcome instanceof NotDone ? { error: outcome.text() } : { result: outcome });
+    await ended(endOf(outcome));
     return outcome;
   } catch (error) {
     await ended({ error: firstLine(error) });

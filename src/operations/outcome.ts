@@ -1,5 +1,6 @@
 import { reasonsOf, type Refusal, type Refused } from '../domain/refusal.js';
 import type { Scope } from '../domain/scope.js';
+import type { RunEnd } from '../runs/recorded-runs.js';
 
 /** A member of a request: `asOf` over HTTP, `--as-of` on the command line. */
 export type Argument = string;
@@ -17,8 +18,10 @@ export type Reason = string | ((wordFor: WordFor) => string);
 export type OperationRefusalCode =
   | Refusal
   | 'APPROVER_REFUSED'
+  | 'CANCELLED'
   | 'DELIVERY_NOT_FOUND'
   | 'ENDPOINT_NOT_FOUND'
+  | 'IMPORT_NOT_FOUND'
   | 'MAIL_NOT_FOUND'
   | 'PROJECTION_UNKNOWN'
   | 'PROPOSAL_IS_OWN'
@@ -81,6 +84,12 @@ export const readModelsBeingRebuilt = (): NotDone =>
 export const quoted = (text: string): string => JSON.stringify(text.slice(0, 80));
 
 export type Outcome<T> = T | NotDone;
+
+/** The end of a run with this outcome. */
+export const endOf = (outcome: Outcome<unknown>): RunEnd =>
+  outcome instanceof NotDone
+    ? { error: outcome.text(), isCancelled: outcome.code === 'CANCELLED' }
+    : { result: outcome };
 
 /** What a command decided. @throws {NotDone} its refusal, with a line for each reason. */
 export function decided<T extends object>(outcome: T | Refused): T {

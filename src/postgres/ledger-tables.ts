@@ -34,6 +34,8 @@ export interface LedgerTables {
   'ledger.projection_generations': ProjectionGenerations;
   'ledger.projection_history': ProjectionHistory;
   'ledger.retried_reactions': RetriedReactions;
+  'ledger.run_file_chunks': RunFileChunks;
+  'ledger.run_files': RunFiles;
   'ledger.skipped_events': SkippedEvents;
   'ledger.themes': Themes;
   'ledger.webhook_attempts': WebhookAttempts;
@@ -214,6 +216,23 @@ interface OperationRuns {
   error: Buffer | null;
   names_people: Generated<boolean>;
   forgotten: Generated<boolean>;
+}
+
+interface RunFiles {
+  run: string;
+  kind: string;
+  tenant: string;
+  mode: string;
+  chunks: number | null;
+  bytes: bigint | null;
+  stored_at: Generated<Date>;
+}
+
+interface RunFileChunks {
+  run: string;
+  kind: string;
+  number: number;
+  bytes: Buffer;
 }
 
 interface OperatorSessions {

@@ -167,7 +167,7 @@ function tablesToRewrite(client: PoolClient, largeBytes: number): Promise<TableT
         pg_table_size(format('%I.%I', schemaname, tablename)::regclass) >= ${largeBytes}
           and exists (select from pg_extension where extname = 'pg_repack') as "isOfPgRepack"
       from pg_tables
-      where schemaname = 'vault' or schemaname like 'rm\\_%' or (schemaname = 'ledger' and tablename in ('idempotency_keys', 'operation_runs'))
+      where schemaname = 'vault' or schemaname like 'rm\\_%' or (schemaname = 'ledger' and tablename in ('idempotency_keys', 'operation_runs', 'run_file_chunks'))
       order by 1, 2`,
   );
 }

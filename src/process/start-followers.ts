@@ -46,6 +46,7 @@ import { postgresProjectionStores } from '../projecting/following/projection-sto
 import type { Page } from '../projecting/page.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import { purgeRuns } from '../runs/recorded-runs.js';
+import { purgeRunFiles } from '../runs/run-files.js';
 import { AnnouncementsHandler } from '../webhooks/deliveries/announcements-handler.js';
 import { postgresAnnouncementsStore } from '../webhooks/deliveries/announcements-store.js';
 import { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
@@ -249,6 +250,7 @@ function jobsOf({ stores, jobsPool, rateLimits, metrics }: FollowersParts): Jobs
     regular: {
       'purge-idempotency-keys': async () =>
         (await purgeAnswers(pool)) + (await purgeRuns(pool)) + (await rateLimits.purge()),
+      'purge-run-files': () => purgeRunFiles(pool),
       'scrub-erased': () => scrubIfNeeded(jobsPool, { readModels }),
       'check-erasures': () => replayErasures(pool, log, keys),
       'record-themes': () => themeChanges.recordMissing(),

@@ -3,9 +3,10 @@ import type { Pool } from 'pg';
 import type { Mode, Scope } from '../domain/scope.js';
 import type { LedgerTables } from '../postgres/ledger-tables.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
-import { fetchRow, fetchRows, run, tables, type Connection } from '../postgres/statements.js';
+import { fetchRow, fetchRows, now, run, tables, type Connection } from '../postgres/statements.js';
 import { withLock } from '../postgres/locks.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
+import { forgetInRunFiles } from './run-files.js';
 import { cutToBytes } from './cut-to-bytes.js';
 
 /** A run that is about to begin. */
@@ -28,11 +29,14 @@ export interface RunProgress {
 }
 
 /** How a run ended: its document, or the error in one line. */
-export type RunEnd = { readonly result: unknown } | { readonly error: string };
+export type RunEnd =
+  | { readonly result: unknown }
+  /** Cancelled: its operator stopped it. */
+  | { readonly error: string; readonly isCancelled?: boolean };
 
 /** A run as it is recorded, for any process. Times are epoch milliseconds. */
 export interface RecordedRun extends NewRun {
-  readonly state: 'running' | 'done' | 'failed' | 'abandoned';
+  readonly state: 'running' | 'done' | 'failed' | 'cancelled' | 'abandoned';
   readonly startedAt: number;
   readonly finishedAt: number | null;
   readonly progress: RunProgress | null;
@@ -66,6 +70,9 @@ const SILENT_SECONDS = 3;
 const UNKNOWN_SECONDS = 60;
 
 type Row = Selectable<LedgerTables['ledger.operation_runs']>;
+
+/** Parameters and results of imports are counts: they name no one, and stay as long as the run. */
+const IS_IMPORT = sql<boolean>`operation like 'import %'`;
 
 /**
  * The runs of all processes, in Postgres. Arguments, results and errors may name people: they are
@@ -102,6 +109,21 @@ export class RecordedRuns {
     });
   }
 
+  /** Continues a run that was stopped, in this process. False: it runs, or it is done. */
+  async resume(id: string): Promise<boolean> {
+    await this.markAbandoned();
+    const resumed = await run(
+      this.pool,
+      tables
+        .updateTable('ledger.operation_runs')
+        .set({ state: 'running', owner: this.owner, cancel_requested: false, finished_at: null })
+        .set({ started_at: now, beat_at: now, error: null, phase: null, done: 0n, total: null })
+        .where('id', '=', id)
+        .where('state', 'in', ['failed', 'cancelled', 'abandoned']),
+    );
+    return resumed > 0;
+  }
+
   /**
    * Records how far runs of this process are. One that others took for abandoned goes on.
    * @returns the ids of those that somebody wants to stop.
@@ -131,10 +153,11 @@ export class RecordedRuns {
     const result = isDone ? await this.sealed(id, 'result', JSON.stringify(document)) : null;
     const error = isDone ? null : await this.sealed(id, 'error', JSON.stringify(end.error));
     const names = !isDone || mayNamePeople(end.result);
+    const state = isDone ? 'done' : end.isCancelled ? 'cancelled' : 'failed';
     await run(
       this.pool,
       sql`update ledger.operation_runs
-          set state = ${isDone ? 'done' : 'failed'}, finished_at = now(), beat_at = now(), names_people = ${names},
+          set state = ${state}, finished_at = now(), beat_at = now(), names_people = ${names},
             phase = ${progress?.phase ?? null}, done = ${progress?.done ?? 0}, total = ${progress?.total ?? null},
             result = case when forgotten and ${names} then null else ${result}::bytea end,
             error = case when forgotten and ${names} then null else ${error}::bytea end
@@ -170,6 +193,23 @@ export class RecordedRuns {
         .limit(KEPT_RUNS.ofOperator),
     );
     return Promise.all(rows.map((row) => this.opened({ ...row, result: null })));
+  }
+
+  /** Imports of the tenant and mode, the newest first. */
+  async imports({ tenant, mode }: Scope): Promise<readonly RecordedRun[]> {
+    await this.markAbandoned();
+    const rows = await fetchRows(
+      this.pool,
+      tables
+        .selectFrom('ledger.operation_runs')
+        .selectAll()
+        .where((eb) => eb.and({ tenant, mode }))
+        .where(IS_IMPORT)
+        .orderBy('started_at', 'desc')
+        .orderBy('id')
+        .limit(KEPT_RUNS.ofOperator),
+    );
+    return Promise.all(rows.map((row) => this.opened(row)));
   }
 
   /** The process that runs it stops it at its next report. */
@@ -234,12 +274,13 @@ export class RecordedRuns {
 export async function forgetInRuns(db: Connection, { tenant, mode }: Scope): Promise<void> {
   await run(
     db,
-    sql`update ledger.operation_runs set forgotten = true, parameters = null,
+    sql`update ledger.operation_runs set forgotten = true, parameters = case when ${IS_IMPORT} then parameters end,
           result = case when names_people then null else result end,
           error = case when names_people then null else error end
         where (tenant is null or (tenant = ${tenant} and mode = ${mode}))
           and (state = 'running' or not forgotten or num_nonnulls(parameters, result, error) > 0)`,
   );
+  await forgetInRunFiles(db, { tenant, mode });
 }
 
 /** Deletes what is no longer kept, see `KEPT_RUNS`. @returns how many runs it changed. */
@@ -254,7 +295,7 @@ export async function purgeRuns(db: Connection): Promise<number> {
             and (ranked.number > ${KEPT_RUNS.ofOperator} or ranked.started_at < now() - make_interval(days => ${KEPT_RUNS.days}))
           returning r.id)
         update ledger.operation_runs r set parameters = null, result = null, error = case when r.names_people then null else r.error end
-        from ranked where r.id = ranked.id and r.id not in (select id from gone) and num_nonnulls(r.parameters, r.result) > 0
+        from ranked where r.id = ranked.id and not ${IS_IMPORT} and r.id not in (select id from gone) and num_nonnulls(r.parameters, r.result) > 0
           and (ranked.number > ${KEPT_RUNS.resultsOfOperator} or ranked.finished_at < now() - make_interval(hours => ${KEPT_RUNS.resultHours}))`,
   );
 }

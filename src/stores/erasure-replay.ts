@@ -95,7 +95,8 @@ async function destroyAlive(
   return Number(row?.alive ?? 0);
 }
 
-function forgetRuns(pool: Pool): Promise<number> {
+async function forgetRuns(pool: Pool): Promise<number> {
+  await run(pool, tables.deleteFrom('ledger.run_files'));
   const gone = { forgotten: true, parameters: null, result: null, error: null };
   return run(pool, tables.updateTable('ledger.operation_runs').set(gone));
 }

@@ -56,6 +56,7 @@ const DAY_MS = 24 * HOUR_MS;
  */
 const REGULAR = {
   'purge-idempotency-keys': { everyMs: DAY_MS, afterMs: 3 * HOUR_MS + 17 * MINUTE_MS },
+  'purge-run-files': { everyMs: HOUR_MS, afterMs: 11 * MINUTE_MS },
   'scrub-erased': { everyMs: DAY_MS, afterMs: 3 * HOUR_MS + 41 * MINUTE_MS },
   'check-erasures': { everyMs: HOUR_MS, afterMs: 29 * MINUTE_MS },
   'finish-key-rotation': { everyMs: MINUTE_MS, afterMs: 0 },

@@ -8,7 +8,7 @@ import {
   type OperationContext,
   type PaymentWorld,
 } from '../../operations/registry/operation.js';
-import type { OperationRuns, Run, RunContext } from './operation-runs.js';
+import type { AskedRun, OperationRuns, Run, RunContext } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';
 import { done } from './refusals.js';
 
@@ -19,6 +19,9 @@ export interface OperationCaller {
   /** Called when the effect is that of an earlier call. */
   readonly onReplayed?: () => void;
 }
+
+/** See `AskedRun`. */
+export type RunOfCall = Pick<AskedRun, 'id' | 'continues'>;
 
 /** Runs operations of the registry, with checked requests, over HTTP and in the console. */
 export class OperationCalls {
@@ -40,6 +43,7 @@ export class OperationCalls {
     operation: Operation,
     request: object,
     caller: OperationCaller,
+    run: RunOfCall = {},
   ): Promise<Run | undefined> {
     const scope = scopeIn(request);
     if (scope !== undefined) done(await outcomeOf(() => scopeOf(this.operations.core, scope)));
@@ -48,6 +52,7 @@ export class OperationCalls {
       operation: operation.name,
       by: caller.by.name,
       parameters,
+      ...run,
       ...(scope && { scope }),
     };
     return this.runs.start(asked, (running) =>

@@ -5,7 +5,7 @@ import { GivingWay } from '../../foundation/giving-way.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { newId, timeNow } from '../../foundation/world.js';
-import { NotDone, type Outcome } from '../../operations/outcome.js';
+import { endOf, type Outcome } from '../../operations/outcome.js';
 import {
   type NewRun,
   type RecordedRun,
@@ -54,6 +54,10 @@ export interface AskedRun {
   /** Undefined: of no single tenant. */
   readonly scope?: Scope;
   readonly parameters?: object;
+  /** The run has this id; default: a new one. */
+  readonly id?: string;
+  /** A run of this id was stopped, and continues. */
+  readonly continues?: boolean;
 }
 
 /** A run of this process. */
@@ -107,7 +111,7 @@ class OwnRun implements Run {
     };
     this.result = work(this).then(
       async (outcome) => {
-        await ended(outcome instanceof NotDone ? { error: outcome.text() } : { result: outcome });
+        await ended(endOf(outcome));
         return outcome;
       },
       async (error: unknown) => {
@@ -165,11 +169,12 @@ export class OperationRuns {
 
   /** Undefined: too many are not over yet. @throws DatabaseUnavailable */
   async start(
-    { operation, by, scope, parameters = {} }: AskedRun,
+    { operation, by, scope, parameters = {}, id = newId(), continues }: AskedRun,
     work: Work,
   ): Promise<Run | undefined> {
-    const asked: NewRun = { id: newId(), operation, by, scope: scope ?? null, parameters };
-    if (!(await this.recorded.begin(asked))) return undefined;
+    const asked: NewRun = { id, operation, by, scope: scope ?? null, parameters };
+    const isBegun = await (continues ? this.recorded.resume(id) : this.recorded.begin(asked));
+    if (!isBegun) return undefined;
     const run = new OwnRun(
       asked,
       (own) => this.inTurn(own, work),
@@ -290,7 +295,7 @@ function shownRun(run: RecordedRun, gone: string | null = null): ShownRun {
     tenant: scope?.tenant ?? null,
     mode: scope?.mode ?? null,
     parameters,
-    state: state === 'abandoned' ? 'failed' : state,
+    state: state === 'running' || state === 'done' ? state : 'failed',
     startedAt: isoOf(startedAt),
     finishedAt: finishedAt === null ? null : isoOf(finishedAt),
     progress: run.progress,
