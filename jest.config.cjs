@@ -24,6 +24,8 @@ const unit = [
   'event-log/group-commit',
   'event-log/lag',
   'event-log/tail-window',
+  'imports/import-files',
+  'imports/run-import',
   'ledger/',
   'mails/content/',
   'operations/owed-rewards',

@@ -16,16 +16,22 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The text of a file that an operator wrote, or what is wrong in which line. */
+/**
+ * The text of a file that an operator wrote, or what is wrong in which line.
+ * @param before lines of the file before these bytes.
+ */
 export function fileText(
   bytes: Uint8Array,
+  before = 0,
 ): { readonly text: string } | { readonly fault: string } {
   const text = utf8Text(bytes);
-  if (text === undefined)
-    return { fault: `line ${firstBrokenLine(bytes)} is not valid UTF-8; save the file as UTF-8` };
+  if (text === undefined) {
+    const broken = before + firstBrokenLine(bytes);
+    return { fault: `line ${broken} is not valid UTF-8; save the file as UTF-8` };
+  }
   const nul = text.indexOf('\0');
   if (nul < 0) return { text };
-  return { fault: `line ${text.slice(0, nul).split('\n').length} holds a NUL character` };
+  return { fault: `line ${before + text.slice(0, nul).split('\n').length} holds a NUL character` };
 }
 
 const NEW_LINE = 0x0a;

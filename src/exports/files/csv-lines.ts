@@ -22,11 +22,21 @@ const OPTIONS = {
  * Lines of CSV, each with its end. Null is an empty cell.
  * @param end CRLF for what people read as RFC 4180 has it.
  */
-export const csvLines = (rows: readonly (readonly Cell[])[], end: '\n' | '\r\n' = '\n'): string =>
+export const csvLines = (
+  rows: readonly (readonly Cell[])[],
+  end: '\n' | '\r\n' = '\n',
+  delimiter: ',' | ';' = ',',
+): string =>
   stringify(
     rows.map((row) => [...row]),
-    { ...OPTIONS, record_delimiter: end },
+    { ...OPTIONS, record_delimiter: end, delimiter },
   );
+
+/** The text of a cell: without the apostrophe that `csvLines` puts before some. */
+export const cellText = (cell: string): string =>
+  /^'[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/.test(cell) && !HARMLESS.test(cell.slice(1))
+    ? cell.slice(1)
+    : cell;
 
 /** A text as a cell: a line break becomes one space. */
 export const oneLine = (text: string): string => text.replace(/\r\n|\r|\n/g, ' ');
