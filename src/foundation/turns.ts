@@ -5,13 +5,14 @@ export class Turns {
   /** By key: settles when the last one that asked has ended. */
   private readonly last = new Map<string, Promise<void>>();
 
-  /** Runs the work once those before it of the same key have ended, well or not. */
-  take<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const turn = (this.last.get(key) ?? Promise.resolve()).then(work);
+  /** Runs the work once those before it of the same keys have ended, well or not. */
+  take<T>(keys: string | readonly string[], work: () => Promise<T>): Promise<T> {
+    const all = [keys].flat();
+    const turn = Promise.all(all.flatMap((key) => this.last.get(key) ?? [])).then(work);
     const ended = turn.then(ENDED, ENDED).then(() => {
-      if (this.last.get(key) === ended) this.last.delete(key);
+      for (const key of all) if (this.last.get(key) === ended) this.last.delete(key);
     });
-    this.last.set(key, ended);
+    for (const key of all) this.last.set(key, ended);
     return turn;
   }
 

@@ -1,0 +1,72 @@
+import type { ControlFigures, RewardRow } from '../rows/import-rows.js';
+
+/** Figures of a unit; a sum beyond 2^53-1 is a text of digits. */
+export interface ShownFigures {
+  readonly rewards: number;
+  readonly assigned: number | string;
+  readonly redeemed: number | string;
+  readonly available: number | string;
+}
+
+/** What a file gives of a unit, and what the ledger recorded of the same rows. */
+export interface UnitControl {
+  readonly unit: string;
+  readonly file: ShownFigures;
+  readonly ledger: ShownFigures;
+}
+
+type Sums = Record<keyof ShownFigures, bigint>;
+
+const NONE: Sums = { rewards: 0n, assigned: 0n, redeemed: 0n, available: 0n };
+
+/** Adds up credit by unit, whatever the case of its name. */
+export class Control {
+  private readonly units = new Map<string, { unit: string; file: Sums; ledger: Sums }>();
+
+  /** A row of credit that was not rejected. */
+  add(row: RewardRow, recorded: ControlFigures): void {
+    const unit = recorded.unit.trim();
+    const key = unit.toLowerCase();
+    const sums = this.units.get(key) ?? { unit, file: { ...NONE }, ledger: { ...NONE } };
+    this.units.set(key, sums);
+    for (const [of, figures] of [
+      [sums.file, figuresOf(row, recorded.at)],
+      [sums.ledger, recorded],
+    ] as const) {
+      of.rewards += BigInt(figures.rewards);
+      of.assigned += BigInt(figures.assigned);
+      of.redeemed += BigInt(figures.redeemed);
+      of.available += BigInt(figures.available);
+    }
+  }
+
+  /** Sorted by unit. */
+  shown(): readonly UnitControl[] {
+    return [...this.units.values()]
+      .map(({ unit, file, ledger }) => ({ unit, file: shownSums(file), ledger: shownSums(ledger) }))
+      .sort((a, b) => (a.unit < b.unit ? -1 : 1));
+  }
+}
+
+/** Whether the ledger recorded what the file gives. */
+export const isEqual = (control: readonly UnitControl[]): boolean =>
+  control.every(({ file, ledger }) => JSON.stringify(file) === JSON.stringify(ledger));
+
+function figuresOf(row: RewardRow, now: number): Omit<ControlFigures, 'unit' | 'at'> {
+  const { amount = 0, redeemed = 0, dateCancelled, dateScheduledFor, dateExpires } = row;
+  const isSpendable =
+    dateCancelled === undefined &&
+    (dateScheduledFor ?? 0) <= now &&
+    (dateExpires ?? Infinity) > now;
+  return { rewards: 1, assigned: amount, redeemed, available: isSpendable ? amount - redeemed : 0 };
+}
+
+const shownSums = ({ rewards, assigned, redeemed, available }: Sums): ShownFigures => ({
+  rewards: Number(rewards),
+  assigned: shownSum(assigned),
+  redeemed: shownSum(redeemed),
+  available: shownSum(available),
+});
+
+const shownSum = (sum: bigint): number | string =>
+  sum > BigInt(Number.MAX_SAFE_INTEGER) ? String(sum) : Number(sum);

@@ -1,0 +1,213 @@
+import { csvLines } from '../../exports/files/csv-lines.js';
+import { Turns } from '../../foundation/turns.js';
+import type { ImportFile, ReadRow } from '../files/import-file.js';
+import type {
+  ImportKind,
+  ImportRow,
+  RewardRow,
+  RowImport,
+  RowOutcome,
+  UserRow,
+} from '../rows/import-rows.js';
+import { Control, type UnitControl } from './control.js';
+
+/** What an import did. */
+export interface ImportAnswer {
+  readonly kind: ImportKind;
+  readonly rows: number;
+  readonly imported: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  readonly control: readonly UnitControl[];
+}
+
+/** Takes the lines of a result file, in order. */
+export type TakeLine = (line: string) => Promise<void>;
+
+export interface ImportWork {
+  readonly file: ImportFile;
+  /** Opens the ledger, after the whole file was read once. */
+  readonly open: () => Promise<RowImport>;
+  /** Numbers the rewards without an id. */
+  readonly numberOf: (row: object) => Promise<number>;
+  readonly dryRun: boolean;
+  readonly rejected: TakeLine;
+  readonly ids: TakeLine;
+  /** Called for the whole file, before its first row is written. */
+  readonly checked: () => void;
+  readonly onProgress: (phase: string, done: number, total?: number) => void;
+  /** Called between rows: requests come first. */
+  readonly giveWay: () => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** An import, and whether it was stopped before the end of its file. */
+export interface EndedImport {
+  readonly answer: ImportAnswer;
+  readonly isStopped: boolean;
+}
+
+/**
+ * Rows at work. Those of one account wait for each other; appends of different accounts share
+ * commits. Outcomes are taken in the order of the file.
+ */
+const ROWS_AT_ONCE = 64;
+const REPORT_ROWS = 100;
+
+/**
+ * Imports a file. Memory does not grow with it.
+ * @throws {FileFault} before anything is written.
+ */
+export async function runImport(work: ImportWork): Promise<EndedImport> {
+  const { file, signal, onProgress } = work;
+  const total = await checkWhole(work);
+  const tally = new Tally(work);
+  if (signal.aborted) return { answer: tally.answer(), isStopped: true };
+  work.checked();
+  const ledger = await work.open();
+  try {
+    if (ledger.noteCode !== undefined && file.columns.has('referralCode'))
+      await eachRow(work, async (row) => ledger.noteCode?.(row as UserRow));
+    await eachRow(
+      work,
+      (row) => ledger.importRow(row),
+      async (read, row, outcome) => {
+        await tally.take(read, row, outcome);
+        if (tally.rows % REPORT_ROWS === 0) onProgress('importing', tally.rows, total);
+      },
+    );
+  } finally {
+    await ledger.close();
+  }
+  onProgress('importing', tally.rows, total);
+  return { answer: tally.answer(), isStopped: signal.aborted && tally.rows < total };
+}
+
+/** Reads the file once: a fault in it is found before anything is written. @returns its rows. */
+async function checkWhole({ file, onProgress, giveWay, signal }: ImportWork): Promise<number> {
+  let rows = 0;
+  for await (const _ of file.rows()) {
+    if (signal.aborted) break;
+    rows += 1;
+    if (rows % REPORT_ROWS !== 0) continue;
+    onProgress('checking', rows);
+    await giveWay();
+  }
+  return rows;
+}
+
+interface OpenRow<T> {
+  readonly read: ReadRow;
+  /** Undefined: the row cannot be read. */
+  readonly row: ImportRow | undefined;
+  readonly outcome: Promise<T | undefined>;
+}
+
+type Settle<T> = (
+  read: ReadRow,
+  row: ImportRow | undefined,
+  outcome: T | undefined,
+) => Promise<void>;
+
+/**
+ * Works on the rows of the file, several at once, until the signal ends it.
+ * @param settle takes each outcome, in the order of the rows.
+ */
+async function eachRow<T>(
+  { file, giveWay, signal, numberOf }: ImportWork,
+  work: (row: ImportRow) => Promise<T>,
+  settle: Settle<T> = () => Promise.resolve(),
+): Promise<void> {
+  const { kind } = file.columns;
+  const turns = new Turns();
+  const open: OpenRow<T>[] = [];
+  const settleFirst = async (): Promise<void> => {
+    const [first] = open;
+    if (first === undefined) return;
+    const outcome = await first.outcome;
+    open.shift();
+    await settle(first.read, first.row, outcome);
+  };
+  try {
+    for await (const read of file.rows()) {
+      if (signal.aborted) break;
+      const row = 'values' in read.read ? (read.read.values as unknown as ImportRow) : undefined;
+      const whole = row && kind === 'rewards' ? await numbered(row as RewardRow, numberOf) : row;
+      const outcome = whole
+        ? turns.take(keysOf(whole), () => work(whole))
+        : Promise.resolve(undefined);
+      // It is awaited in its place.
+      outcome.catch(() => undefined);
+      open.push({ read, row: whole, outcome });
+      if (open.length < ROWS_AT_ONCE) continue;
+      await settleFirst();
+      await giveWay();
+    }
+    while (open.length > 0) await settleFirst();
+  } finally {
+    await Promise.allSettled(open.map(({ outcome }) => outcome));
+  }
+}
+
+async function numbered(row: RewardRow, numberOf: ImportWork['numberOf']): Promise<RewardRow> {
+  return row.id === undefined ? { ...row, equalRowNumber: await numberOf(row) } : row;
+}
+
+/** Columns whose values two rows cannot have independently of each other. */
+const SHARED: readonly (readonly [name: string, columns: readonly string[]])[] = [
+  ['account', ['accountId', 'referredAccount', 'referrerAccount']],
+  ['id', ['id']],
+  ['code', ['referralCode']],
+  ['payment', ['paymentProviderId']],
+  ['tank', ['fuelTankCode']],
+];
+
+/** Rows with a key in common are imported in the order of the file. */
+function keysOf(row: ImportRow): readonly string[] {
+  const values = new Map<string, unknown>(Object.entries(row));
+  return SHARED.flatMap(([name, columns]) =>
+    columns.flatMap((column) => {
+      const value = values.get(column);
+      return typeof value === 'string' ? [`${name} ${value.trim().toLowerCase()}`] : [];
+    }),
+  );
+}
+
+/** Counts outcomes, and writes the result files. */
+class Tally {
+  private imported = 0;
+  private unchanged = 0;
+  private rejected = 0;
+  private readonly control = new Control();
+
+  constructor(private readonly work: ImportWork) {}
+
+  get rows(): number {
+    return this.imported + this.unchanged + this.rejected;
+  }
+
+  answer(): ImportAnswer {
+    const { imported, unchanged, rejected, rows } = this;
+    const { kind } = this.work.file.columns;
+    return { kind, rows, imported, unchanged, rejected, control: this.control.shown() };
+  }
+
+  async take(
+    { read, rejected }: ReadRow,
+    row: ImportRow | undefined,
+    outcome: RowOutcome | undefined,
+  ): Promise<void> {
+    if (row === undefined || outcome === undefined || outcome.kind === 'rejected') {
+      const reason =
+        outcome?.kind === 'rejected' ? outcome.reason : 'reason' in read && read.reason;
+      this.rejected += 1;
+      return this.work.rejected(rejected(reason || ''));
+    }
+    this[outcome.kind] += 1;
+    const { ledgerId, control } = outcome;
+    if (control !== undefined) this.control.add(row as RewardRow, control);
+    const { kind } = this.work.file.columns;
+    if (kind !== 'users' && row.id !== undefined && ledgerId !== undefined && !this.work.dryRun)
+      await this.work.ids(csvLines([[kind, row.id, ledgerId]]));
+  }
+}
