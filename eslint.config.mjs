@@ -147,7 +147,7 @@ const houseNames = [
 const ofSources = [...unsafeSql, ...houseNames, ...plainLiterals, ...fewParameters];
 
 export default defineConfig(
-  globalIgnores(['dist/', 'coverage/', '.cache/', '.data/', 'docs/generated/']),
+  globalIgnores(['dist/', 'coverage/', '.cache/', '.data/', 'docs/generated/', 'packages/']),
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
     // What the compiler does not see, for every file, scripts included.

@@ -51,7 +51,7 @@ export const ApiBooleanQuery = (
 
 /** A point in time, or two separated by a comma. */
 export function ApiDateQuery(name: string): MethodDecorator {
-  const time = `(?:\\d{1,15}|${ISO_TIME})?`;
+  const time = `\\s*(?:-?\\d{1,15}|${ISO_TIME})?\\s*`;
   const schema = { type: 'string', pattern: `^${time}(?:,${time})?$` } as const;
   return ApiQuery({ name, required: false, schema });
 }
