@@ -12,11 +12,11 @@ export type CreditItem = {
 };
 
 /**
- * A change of available credit, like a roll-forward: issued − redeemed − expired − cancelled +
- * restored is what it grew by.
+ * A change of available credit, like a roll-forward: imported + issued − redeemed − expired −
+ * cancelled + restored is what it grew by.
  */
 export type Movement = Readonly<
-  Partial<Record<'issued' | 'redeemed' | 'expired' | 'cancelled' | 'restored', number>>
+  Partial<Record<'issued' | 'redeemed' | 'expired' | 'cancelled' | 'restored' | 'imported', number>>
 >;
 
 type Standing = Pick<CreditItem, 'phase' | 'cancelled' | 'assigned' | 'redeemed'>;

@@ -1,5 +1,5 @@
 import { listedRedemptions } from '../../src/domain/account/rewards/bulk-redemption.js';
-import type { RewardRef } from '../../src/domain/account/account.events.js';
+import type { OfRewardImport, RewardRef } from '../../src/domain/account/account.events.js';
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { Erasure, LedgerEvent, RowKey, Rows } from '../../src/projecting/projector.js';
 import { availableOf, movementOf, nextDue, type CreditItem, type Movement } from './movement.js';
@@ -22,24 +22,32 @@ export const dailyFiguresProjector = defineProjector({
   name: 'daily-figures',
   tables: [dailyCounts, dailyCredit, creditItems, creditHolders],
   on: {
+    // Imported conversions and rewards happened elsewhere: they count on no day.
     ReferralConverted: {
       keys: dayRow,
-      apply: (event, rows) => count(event, rows, { conversions: 1 }),
+      apply(event, rows) {
+        if (!event.event.imported) count(event, rows, { conversions: 1 });
+      },
     },
     RewardGranted: {
       keys(event) {
         const { rewardId, person, value } = event.event;
         const counts = dayRow(event);
         if (value.type !== 'CREDIT') return counts;
-        return [...counts, ...creditRows(event, { rewardId, person, unit: value.unit })];
+        const credit = creditRows(event, { rewardId, person, unit: value.unit });
+        const { imported } = event.event;
+        if (!imported) return [...counts, ...credit];
+        return [...counts, ...credit, creditDay(importDay(event, imported), value.unit)];
       },
       apply(granted, rows) {
         const { event, tenant, mode } = granted;
         const { rewardId, person, value, dateScheduledFor, dateExpires } = event;
-        count(granted, rows, { rewards_granted: 1 });
+        const { imported } = event;
+        if (!imported) count(granted, rows, { rewards_granted: 1 });
         // Granted once: a repetition would move it twice.
         if (value.type !== 'CREDIT' || creditItems.get(rows, rewardId)) return;
-        const phase = dateScheduledFor === null ? 'AVAILABLE' : 'PENDING';
+        const phase = imported?.phase ?? (dateScheduledFor === null ? 'AVAILABLE' : 'PENDING');
+        const cancelled = imported?.dateCancelled != null;
         const dates = { date_scheduled_for: dateScheduledFor, date_expires: dateExpires };
         const item: CreditItemRow = {
           reward_id: rewardId,
@@ -48,13 +56,13 @@ export const dailyFiguresProjector = defineProjector({
           person,
           unit_key: unitKey(value.unit),
           phase,
-          cancelled: false,
+          cancelled,
           assigned: value.assignedCredit,
-          redeemed: 0,
+          redeemed: imported?.redeemed ?? 0,
           date_scheduled_for: dateScheduledFor,
           date_expires: dateExpires,
           redeems_automatically: event.redeemsAutomatically,
-          due_at: nextDue({ cancelled: false, phase, ...dates }),
+          due_at: nextDue({ cancelled, phase, ...dates }),
         };
         creditItems.put(rows, item);
         const available = creditHolders.get(rows, person)?.available ?? {};
@@ -67,7 +75,12 @@ export const dailyFiguresProjector = defineProjector({
             [item.unit_key]: ownMember(available, item.unit_key) ?? 0,
           },
         });
-        move(rows, granted, { item, unit: value.unit, movement: movementOf(undefined, item) });
+        const { unit } = value;
+        if (!imported)
+          return move(rows, granted, { item, unit, movement: movementOf(undefined, item) });
+        const opening = availableOf(item);
+        hold(rows, item, opening);
+        book(rows, importDay(granted, imported), { unit, movement: { imported: opening } });
       },
     },
     RewardBecameAvailable: {
@@ -161,6 +174,13 @@ const dated = ({ tenant, mode, event: { at } }: LedgerEvent<{ readonly at: numbe
   tenant,
   mode,
   at,
+});
+
+/** An opening balance belongs to the day of its recording, or of the test clock ahead of it. */
+const importDay = ({ tenant, mode, recordedAt }: LedgerEvent, { at }: OfRewardImport): Dated => ({
+  tenant,
+  mode,
+  at: Math.max(recordedAt, at),
 });
 
 function dayRow({ tenant, mode, event }: LedgerEvent<{ readonly at: number }>): RowKey[] {
@@ -270,7 +290,14 @@ function hold(
   }));
 }
 
-const NO_CREDIT = { issued: '0', redeemed: '0', expired: '0', cancelled: '0', restored: '0' };
+const NO_CREDIT = {
+  issued: '0',
+  redeemed: '0',
+  expired: '0',
+  cancelled: '0',
+  restored: '0',
+  imported: '0',
+};
 
 /** Adds a movement to the day. */
 function book(
@@ -292,6 +319,7 @@ function book(
     expired: sum('expired'),
     cancelled: sum('cancelled'),
     restored: sum('restored'),
+    imported: sum('imported'),
   });
 }
 

@@ -230,13 +230,14 @@ function creditOfDays(
   });
 }
 
-const movementsOf = ({ day, issued, redeemed, expired, cancelled, restored }: CreditOfDay) => ({
+const movementsOf = ({ day, ...of }: CreditOfDay): MovementsOfDay => ({
   day,
-  issued: BigInt(issued),
-  redeemed: BigInt(redeemed),
-  expired: BigInt(expired),
-  cancelled: BigInt(cancelled),
-  restored: BigInt(restored),
+  issued: BigInt(of.issued),
+  redeemed: BigInt(of.redeemed),
+  expired: BigInt(of.expired),
+  cancelled: BigInt(of.cancelled),
+  restored: BigInt(of.restored),
+  imported: BigInt(of.imported),
 });
 
 /** @param rows in the order of their days. */
@@ -265,7 +266,7 @@ function unitsOf(
   });
 }
 
-const AMOUNTS = ['issued', 'redeemed', 'expired', 'cancelled', 'restored'] as const;
+const AMOUNTS = ['issued', 'redeemed', 'expired', 'cancelled', 'restored', 'imported'] as const;
 
 /** Of amounts beyond 2^53. */
 const sumOf = (amount: Expression<string>) => sql<string>`sum(${amount}::numeric)::text`;
@@ -273,5 +274,7 @@ const sumOf = (amount: Expression<string>) => sql<string>`sum(${amount}::numeric
 const dayOf = (now: number, days: number): string =>
   new Date(now + days * DAY_MS).toISOString().slice(0, 10);
 
-const grownBy = ({ issued, redeemed, expired, cancelled, restored }: CreditOfDay): bigint =>
-  BigInt(issued) - BigInt(redeemed) - BigInt(expired) - BigInt(cancelled) + BigInt(restored);
+const grownBy = (of: CreditOfDay): bigint => {
+  const { imported, issued, redeemed, expired, cancelled, restored } = movementsOf(of);
+  return imported + issued - redeemed - expired - cancelled + restored;
+};

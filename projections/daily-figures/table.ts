@@ -28,8 +28,8 @@ export const dailyCounts = new TableOf<DailyCountRow>({
 
 /**
  * Available credit as it changed on a day, in one unit: what is outstanding at its end is the sum
- * up to then of issued − redeemed − expired − cancelled + restored. Amounts are decimal texts: the
- * sums of a tenant may pass 2^53.
+ * up to then of imported + issued − redeemed − expired − cancelled + restored. Amounts are decimal
+ * texts: the sums of a tenant may pass 2^53.
  */
 export type DailyCreditRow = {
   readonly tenant: string;
@@ -45,6 +45,7 @@ export type DailyCreditRow = {
   /** Includes the credit of people who were forgotten. */
   readonly cancelled: string;
   readonly restored: string;
+  readonly imported: string;
 };
 
 export const dailyCredit = new TableOf<DailyCreditRow>({
@@ -60,6 +61,7 @@ export const dailyCredit = new TableOf<DailyCreditRow>({
     expired: 'text not null',
     cancelled: 'text not null',
     restored: 'text not null',
+    imported: 'text not null',
   },
   primaryKey: ['tenant', 'mode', 'day', 'unit_key'],
   indexes: {},
@@ -69,6 +71,7 @@ export const dailyCredit = new TableOf<DailyCreditRow>({
     expired: isDecimalText,
     cancelled: isDecimalText,
     restored: isDecimalText,
+    imported: isDecimalText,
   },
 });
 

@@ -1,4 +1,4 @@
-import type { RewardSource } from '../../src/domain/account/account.events.js';
+import { rewardedSide } from '../../src/domain/account/account.events.js';
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { RowKey, Rows } from '../../src/projecting/projector.js';
 import { countKeys, recount, recountKeys } from './counting.js';
@@ -65,15 +65,17 @@ export const referralsProjector = defineProjector({
       },
     },
     RewardGranted: {
-      keys({ event: { referralId, source } }) {
-        const side = rewardedSide(source);
+      keys({ event }) {
+        const side = rewardedSide(event);
+        const { referralId } = event;
         return referralId === null || side === undefined
           ? []
           : [referralRewards.key(referralId, side)];
       },
       /** A forgotten owner's reward is not shown, not even in the other side's referral. */
-      apply({ event: { at, referralId, source, rewardId, owner }, tenant, mode }, rows) {
-        const side = rewardedSide(source);
+      apply({ event, tenant, mode }, rows) {
+        const side = rewardedSide(event);
+        const { at, referralId, rewardId, owner } = event;
         if (referralId === null || side === undefined || !owner.value?.userId) return;
         referralRewards.put(rows, {
           referral_id: referralId,
@@ -174,9 +176,4 @@ function erase(rows: Rows, before: ReferralRow, persons: ReadonlySet<string>): v
   referrals.put(rows, after);
   recount(rows, before, after);
   for (const side of sides) referralRewards.delete(rows, before.referral_id, side);
-}
-
-function rewardedSide(source: RewardSource): RewardedSide | undefined {
-  if (source === 'REFERRED') return 'referred';
-  return source === 'FRIEND_SIGNUP' ? 'referrer' : undefined;
 }

@@ -195,7 +195,7 @@ export class Forecast {
         account.id = event.accountId.value;
         return;
       case 'SubscriptionChanged':
-        account.everPaid ||= event.subscription.status === 'PAID';
+        account.everPaid ||= event.subscription.status === 'PAID' && !event.imported;
         return this.convertWhenPaid(account, event.at);
       case 'UserIdentified':
         return void account.persons.set(event.person, { isBlocked: false, fitted: new Set() });
@@ -260,7 +260,7 @@ export class Forecast {
 
   private start(account: Account, event: AccountEventOf<'ReferralStarted'>): void {
     const { candidate, liveId } = this.terms;
-    if (event.programId !== liveId) return;
+    if (event.programId !== liveId || event.imported) return;
     this.countFact(event);
     const { referralId, referred, referrer, at } = event;
     // A later referral may have added the signal `rate` before the start: it changed no status.

@@ -33,7 +33,9 @@ export type PostingType =
   | 'expired'
   | 'cancelled'
   | 'restored'
-  | 'forfeited';
+  | 'forfeited'
+  /** The opening balance of a reward of another program: its available credit. */
+  | 'imported';
 
 /** The events that move credit, or decide which credit a large redemption takes. */
 export const POSTED_TYPES = [
@@ -192,6 +194,7 @@ export class AccountPostings {
 
   private grant(entry: Entry, event: AccountEventOf<'RewardGranted'>): readonly Posting[] {
     const { rewardId, person, value, dateScheduledFor, dateExpires, redeemsAutomatically } = event;
+    const { imported } = event;
     if (value.type !== 'CREDIT' || this.rewards.has(rewardId)) return [];
     const key = unitKey(value.unit);
     if (!this.spellings.has(key)) this.spellings.set(key, value.unit);
@@ -205,15 +208,18 @@ export class AccountPostings {
       redeemsAutomatically,
       scheduledFor: dateScheduledFor,
       dateExpires,
-      redeemed: 0,
+      redeemed: imported?.redeemed ?? 0,
       redeemedByClock: false,
-      phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
-      cancelled: false,
+      phase: imported?.phase ?? (dateScheduledFor === null ? 'AVAILABLE' : 'PENDING'),
+      cancelled: imported?.dateCancelled != null,
       forgotten: false,
       pushing: false,
       posted: amountsOf(0),
     };
     this.rewards.set(rewardId, reward);
+    if (imported !== undefined && (imported.phase !== 'PENDING' || reward.cancelled))
+      // A test clock is ahead of the recording.
+      return this.move(reward, 'imported', entry, Math.max(entry.recordedAt, imported.at));
     return this.move(reward, dateScheduledFor === null ? 'issued' : 'scheduled', entry, event.at);
   }
 

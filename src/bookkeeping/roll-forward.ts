@@ -2,14 +2,14 @@ import { LEDGER_ACCOUNTS, type LedgerAccount, type Posting } from './postings.js
 import { effectOn } from './statement.js';
 
 /**
- * All accounts' credit in one unit over a period: opening + issued − redeemed − expired − cancelled
- * + restored = closing. Only available credit: scheduled credit is issued on its date.
+ * All accounts' credit in one unit over a period: opening + imported + issued − redeemed − expired
+ * − cancelled + restored = closing. Only available credit: scheduled credit is issued on its date.
  */
 export type RollForward = ReturnType<typeof rollForward>;
 
 const LATE_MS = 3_600_000;
 
-type Movement = 'issued' | 'redeemed' | 'expired' | 'cancelled' | 'restored';
+type Movement = 'issued' | 'redeemed' | 'expired' | 'cancelled' | 'restored' | 'imported';
 
 /** The movement that a transfer from or to each ledger account means. */
 const FROM: Readonly<Record<LedgerAccount, Movement>> = {
@@ -22,7 +22,7 @@ const FROM: Readonly<Record<LedgerAccount, Movement>> = {
   forfeited: 'cancelled',
 };
 const TO: Readonly<Record<LedgerAccount, Movement>> = { ...FROM, cancelled: 'cancelled' };
-const ADDS: ReadonlySet<Movement> = new Set(['issued', 'restored']);
+const ADDS: ReadonlySet<Movement> = new Set(['issued', 'restored', 'imported']);
 
 interface UnitSums {
   /** In the first account's spelling. */
@@ -56,7 +56,8 @@ export class RollForwardSums {
     }
     if (isLate(posting)) sums.recordedLate += 1;
     if (effect === 0n) return;
-    const movement = effect > 0n ? FROM[debit] : TO[credit];
+    const movement =
+      posting.type === 'imported' ? 'imported' : effect > 0n ? FROM[debit] : TO[credit];
     sums.moved[movement] += ADDS.has(movement) ? effect : -effect;
   }
 
@@ -81,7 +82,7 @@ export class RollForwardSums {
       credit: zeros(),
       recordedLate: 0,
       overdue: 0,
-      moved: { issued: 0n, redeemed: 0n, expired: 0n, cancelled: 0n, restored: 0n },
+      moved: { issued: 0n, redeemed: 0n, expired: 0n, cancelled: 0n, restored: 0n, imported: 0n },
     };
     this.units.set(unitKey, sums);
     return sums;
@@ -115,6 +116,7 @@ const rollForward = ({ unit, opening, moved, debit, credit, recordedLate, overdu
   /** Includes the credit of people who were forgotten. */
   cancelled: Number(moved.cancelled),
   restored: Number(moved.restored),
+  imported: Number(moved.imported),
   closing: Number(credit.available - debit.available),
   /** Scheduled at the end of the period; in no other figure here. */
   scheduled: Number(credit.scheduled - debit.scheduled),
@@ -139,9 +141,9 @@ const rollForward = ({ unit, opening, moved, debit, credit, recordedLate, overdu
 export function faultsOf(
   figures: RollForward,
 ): readonly { readonly ledger: number; readonly against: number; readonly kind: string }[] {
-  const { opening, issued, redeemed, expired, cancelled, restored, closing, debits, credits } =
-    figures;
-  const rolled = opening + issued - redeemed - expired - cancelled + restored;
+  const { opening, imported, issued, redeemed, expired, cancelled, restored } = figures;
+  const { closing, debits, credits } = figures;
+  const rolled = opening + imported + issued - redeemed - expired - cancelled + restored;
   return [
     ...(rolled === closing ? [] : [{ kind: 'roll-forward', ledger: rolled, against: closing }]),
     ...(debits === credits ? [] : [{ kind: 'trial-balance', ledger: debits, against: credits }]),

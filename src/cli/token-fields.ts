@@ -1,5 +1,5 @@
 import { ApiError } from '../http/edge/api-error.js';
-import { isIdentifier } from '../http/shapes/parameters.js';
+import { isIdentifier } from '../foundation/identifier.js';
 import { parseRequest } from '../http/shapes/validation.js';
 import { UserRequest } from '../http/users/user.request.js';
 import { CommandError } from './command-error.js';

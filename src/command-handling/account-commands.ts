@@ -43,10 +43,10 @@ export class AccountCommands {
 
   /** @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again. */
   async execute(envelope: AccountCommandEnvelope): Promise<AccountOutcome> {
-    const { meta, account, command } = envelope;
+    const { meta, account, command, keepsCode } = envelope;
     const { streams, sources, moderations } = this.parts;
     const stream = this.names.accountStream(meta.scope, account);
-    const needs = new NeedResolver(sources, meta, account);
+    const needs = new NeedResolver(sources, meta, account, keepsCode);
     const decideNow = this.decisionOf(envelope, needs);
     // Again after a hold: before the commands that arrived while it waited.
     const attempt = async (goesFirst: boolean): Promise<AccountOutcome | HeldOutcome> => {

@@ -46,6 +46,8 @@ export class AccountCommandEnvelope extends CommandOf<AccountOutcome> {
     readonly meta: CommandMeta,
     readonly account: AccountRef,
     readonly command: AccountCommand,
+    /** Of an import: codes that are not generated, since later rows give them. */
+    readonly keepsCode?: (code: string) => boolean,
   ) {
     super();
   }

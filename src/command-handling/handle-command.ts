@@ -26,6 +26,9 @@ export interface StreamKind<S, E extends DomainEvent> extends Folding<S, E> {
   readonly subjectsOf?: (state: S) => Iterable<SubjectId>;
 }
 
+/** What decisions need of the log. */
+export type DecidedLog = Pick<EventLog, 'append' | 'readStream' | 'epoch' | 'onWentBack'>;
+
 export interface HandleOptions {
   /**
    * Before the commands that wait for their first turn: it releases a hold that they would meet, or
@@ -52,7 +55,7 @@ export class CommandHandling<S, E extends DomainEvent> {
   private readonly queues = new StreamQueues();
 
   constructor(
-    private readonly log: EventLog,
+    private readonly log: DecidedLog,
     private readonly codec: EventCodec,
     private readonly folding: StreamKind<S, E>,
     remembered = new RememberedStreams(),

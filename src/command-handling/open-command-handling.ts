@@ -1,13 +1,14 @@
 import type { Scope } from '../domain/scope.js';
 import type { EventCodec } from '../event-log/codec.js';
-import type { EventLog } from '../event-log/event-log.js';
 import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { AccountCommands } from './account-commands.js';
 import type { CommandBusParts } from './command-bus.js';
+import type { DecidedLog } from './handle-command.js';
 import { CodeOwners } from './needs/code-owners.js';
 import { EarlierEvents } from './needs/earlier-events.js';
+import { ImportedRows } from './needs/imported-rows.js';
 import { NewSubjects } from './needs/new-subjects.js';
 import { ProgramVersions } from './needs/program-versions.js';
 import { Reservations } from './needs/reservations.js';
@@ -22,7 +23,7 @@ import type { Streams } from './streams.js';
 import { TenantDirectory } from '../tenants/tenant-directory.js';
 
 export interface CommandHandlingParts {
-  readonly log: EventLog;
+  readonly log: DecidedLog;
   readonly codec: EventCodec;
   readonly names: KeyedNames;
   readonly keys: SubjectKeys;
@@ -60,6 +61,7 @@ export function openCommandHandling(parts: CommandHandlingParts): CommandHandlin
     subjects,
     tankCodes,
     earlierEvents: new EarlierEvents(log, codec, names),
+    importedRows: new ImportedRows(streams, names),
     clock,
     now: (scope: Scope) => tenants.now(scope, clock()),
   };

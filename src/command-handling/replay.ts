@@ -20,7 +20,11 @@ export async function replay<S, E extends DomainEvent>(
     log,
     codec,
     folding,
-  }: { readonly log: EventLog; readonly codec: EventCodec; readonly folding: Folding<S, E> },
+  }: {
+    readonly log: Pick<EventLog, 'readStream'>;
+    readonly codec: EventCodec;
+    readonly folding: Folding<S, E>;
+  },
   stream: string,
   { lastRevision, commandId }: { readonly lastRevision: bigint; readonly commandId: string },
 ): Promise<Replayed<S, E>> {

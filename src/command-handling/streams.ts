@@ -4,6 +4,7 @@ import * as customer from '../domain/customer/customer.state.js';
 import type { DomainEvent } from '../domain/events.js';
 import * as exporting from '../domain/export/export.decider.js';
 import * as tankCodes from '../domain/fuel-tank/tank-codes.decider.js';
+import * as importedRow from '../domain/imported-row/imported-row.decider.js';
 import * as moderation from '../domain/moderation/moderation.decider.js';
 import type { OperationEvent } from '../domain/operation/operation.decider.js';
 import * as period from '../domain/period/period.decider.js';
@@ -15,8 +16,7 @@ import * as tenantRegister from '../domain/tenant/tenant-register.decider.js';
 import * as tenant from '../domain/tenant/tenant.decider.js';
 import * as theme from '../domain/theme/theme.decider.js';
 import type { EventCodec } from '../event-log/codec.js';
-import type { EventLog } from '../event-log/event-log.js';
-import { CommandHandling, type StreamKind } from './handle-command.js';
+import { CommandHandling, type DecidedLog, type StreamKind } from './handle-command.js';
 import { HEAP_PER_STORED_BYTE, RememberedStreams } from './stream-cache.js';
 
 function* subjectsOfAccount(state: account.AccountState): Iterable<SubjectId> {
@@ -61,7 +61,7 @@ export type Streams = ReturnType<typeof openStreams>;
 
 /** @param remembered shared by the streams of all kinds. */
 export function openStreams(
-  log: EventLog,
+  log: DecidedLog,
   codec: EventCodec,
   remembered = new RememberedStreams(),
 ) {
@@ -89,6 +89,7 @@ export function openStreams(
     }),
     proposals: of({ ...proposal, subjectsOf: subjectsOfProposals }),
     themes: of(theme),
+    importedRows: of(importedRow),
   };
 }
 

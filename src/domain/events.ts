@@ -3,6 +3,7 @@ import type { AuditEvent } from './audit/audit.decider.js';
 import type { CustomerEvent } from './customer/customer.state.js';
 import type { ExportEvent } from './export/export.decider.js';
 import type { TankCodeEvent } from './fuel-tank/tank-codes.decider.js';
+import type { ImportedRowEvent } from './imported-row/imported-row.decider.js';
 import type { ModerationEvent } from './moderation/moderation.decider.js';
 import type { OperationEvent } from './operation/operation.decider.js';
 import type { PeriodEvent } from './period/period.decider.js';
@@ -28,4 +29,5 @@ export type DomainEvent =
   | ExportEvent
   | ProposalEvent
   | ThemeEvent
-  | CustomerEvent;
+  | CustomerEvent
+  | ImportedRowEvent;

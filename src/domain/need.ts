@@ -1,21 +1,34 @@
-import type { Announced } from './account/account-shapes.js';
+import type { Announced, ImportedEntry } from './account/account-shapes.js';
 import type { Party, PersonId } from './account/account.events.js';
 import type { NamedNumbers } from './account/users/events-seen.js';
-import type { CodeOwner, Referrer } from './account/referral/referral-parties.js';
+import type { CodeOwner, ImportedReferrer, Referrer } from './account/referral/referral-parties.js';
 import type { CustomerState } from './customer/customer.state.js';
 import type { SubjectId } from './personal.js';
-import type { EventCondition, PromisedTank } from './program.js';
+import type { EventCondition, PromisedTank, SideStatus } from './program.js';
 import type { Refusal } from './refusal.js';
+import type { AccountRef } from './scope.js';
 
 /**
  * Facts of other streams that a decision turns out to need. They are fetched, and the command is
  * decided again: a decider cannot read, and only the decision knows what it needs.
  */
-export type Need = NeededTankCode | NeededAnnouncement | NeededReservation | NeededRelease | Lookup;
+export type Need =
+  | NeededTankCode
+  | NeededAnnouncement
+  | NeededReservation
+  | NeededRelease
+  | NeededImportedRow
+  | NeededRewardNaming
+  | Lookup;
 
 /** Needs that are only read: fetching them changes nothing. */
 export type Lookup =
-  NeededCodeOwner | NeededReferrer | NeededSubject | NeededEarlierEvents | NeededCustomer;
+  | NeededCodeOwner
+  | NeededReferrer
+  | NeededSubject
+  | NeededEarlierEvents
+  | NeededCustomer
+  | NeededImportedReferrer;
 
 /** A code of a pool for the reward that is about to be granted. */
 export interface NeededTankCode {
@@ -27,6 +40,8 @@ export interface NeededTankCode {
   readonly value: PromisedTank;
   /** As for a reservation. */
   readonly lapses: number;
+  /** Of an import: this code. Absent: one of the rule's pool. */
+  readonly given?: string;
 }
 
 /**
@@ -73,6 +88,28 @@ export interface NeededRelease {
   /** The provider's id. */
   readonly customer: string;
   readonly account: SubjectId;
+}
+
+/** A row with an id must be placed in this account before the account records it. */
+export interface NeededImportedRow {
+  readonly kind: 'imported-row';
+  readonly ref: string;
+}
+
+/** It must be known which side of which referral a reward of another row belongs to. */
+export interface NeededRewardNaming {
+  readonly kind: 'reward-naming';
+  /** Of the reward's row. */
+  readonly ref: string;
+  readonly referralId: string;
+  readonly side: 'referred' | 'referrer';
+}
+
+/** The referrer that a row names. */
+export interface NeededImportedReferrer {
+  readonly kind: 'imported-referrer';
+  readonly account: AccountRef;
+  readonly userId: string;
 }
 
 /** The owner of the first of these codes, in order, that has one. */
@@ -128,6 +165,31 @@ export interface Provided {
   readonly earlierEvents: Readonly<Record<PersonId, NamedNumbers>>;
   /** By the provider's id. */
   readonly customers: Readonly<Record<string, CustomerState>>;
+  /** By the row's digest. */
+  readonly importedRows: Readonly<Record<string, PlacedRow>>;
+  /** By the digest of the reward's row; null: it has not been imported. */
+  readonly namedRewards: Readonly<Record<string, PlacedReward | null>>;
+  /** By `codesKey` of account and user id; null: no such user. */
+  readonly importedReferrers: Readonly<Record<string, ImportedReferrer | null>>;
+}
+
+/** The account of a row with an id. */
+export interface PlacedRow {
+  readonly account: AccountRef;
+  /** As another account recorded it; null: no other account has. */
+  readonly entry: ImportedEntry | null;
+  /** Of a reward: the sides that recorded referrals name it for. */
+  readonly sides: readonly RecordedSide[];
+}
+
+export type PlacedReward = Pick<PlacedRow, 'account'> & Pick<ImportedEntry, 'persons'>;
+
+export interface RecordedSide {
+  readonly referralId: string;
+  readonly side: 'referred' | 'referrer';
+  readonly status: SideStatus;
+  readonly account: AccountRef;
+  readonly person: PersonId;
 }
 
 /** The referrer's account right after the announcement. */
@@ -169,6 +231,9 @@ export const NOTHING_PROVIDED: Provided = {
   subjects: {},
   earlierEvents: {},
   customers: {},
+  importedRows: {},
+  namedRewards: {},
+  importedReferrers: {},
 };
 
 /** The command cannot be decided before these are fetched. */
@@ -198,6 +263,7 @@ const LOOKUPS: ReadonlySet<Need['kind']> = new Set<Lookup['kind']>([
   'subject',
   'earlier-events',
   'customer',
+  'imported-referrer',
 ]);
 
 export const isLookup = (need: Need): need is Lookup => LOOKUPS.has(need.kind);

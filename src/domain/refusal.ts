@@ -59,6 +59,9 @@ export type Refusal =
   | 'THEME_TOO_LARGE'
   /** More bytes than a day allows: later the same change is taken. */
   | 'THEME_CHANGED_TOO_MUCH'
+  /** A row of an import breaks a rule, or was imported with other values. */
+  | 'ROW_INVALID'
+  | 'ROW_DIFFERS'
   /** Texts and lists, each within its limit, exceed the limit of one append together. */
   | 'RECORD_TOO_LARGE';
 

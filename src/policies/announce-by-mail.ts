@@ -1,4 +1,4 @@
-import type { AccountEventOf } from '../domain/account/account.events.js';
+import { isImported, type AccountEventOf } from '../domain/account/account.events.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 import type { Policy, Reaction } from '../reacting/policy.js';
@@ -16,6 +16,7 @@ export const announceByMail: Policy = {
   handles: new Set(['ReferralStarted', 'ReferralConverted', 'RewardGranted', 'RewardWithheld']),
   react: (ledgerEvent) => {
     const { event, accountRef } = ledgerEvent;
+    if (isImported(event) && event.type !== 'RewardGranted') return [];
     switch (event.type) {
       case 'ReferralStarted':
         return [
@@ -47,12 +48,15 @@ const isReferrersLimit = (
 
 function ofReward(
   { accountRef }: LedgerEvent<DomainEvent>,
-  { rewardId, person, dateExpires }: AccountEventOf<'RewardGranted'>,
+  { rewardId, person, dateExpires, imported }: AccountEventOf<'RewardGranted'>,
 ): MailReaction[] {
   const earned = { ...mail('REWARD_EARNED', accountRef, person), about: rewardId };
-  if (dateExpires === null) return [earned];
+  const announced = imported === undefined ? [earned] : [];
+  const dueAt = (dateExpires ?? -Infinity) - SOON_MS;
+  // Of an imported one only later than the import.
+  if (dateExpires === null || dueAt <= (imported?.at ?? -Infinity)) return announced;
   const soon = mail('REWARD_EXPIRES_SOON', accountRef, person);
-  return [earned, { ...soon, about: rewardId, dueAt: dateExpires - SOON_MS }];
+  return [...announced, { ...soon, about: rewardId, dueAt }];
 }
 
 const toReferrer = (

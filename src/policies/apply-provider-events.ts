@@ -15,8 +15,10 @@ export const applyProviderEvents: Policy = {
       case 'PaymentProviderIdSet': {
         const { value: customer } = event.paymentProviderId;
         const apply = { kind: 'command', account, request: { type: 'ApplyCustomer' } } as const;
-        if (customer === null) return [apply];
-        return [apply, { kind: 'provider-note', note: { kind: 'linked', customer } }];
+        if (customer === null) return event.imported ? [] : [apply];
+        const linked = { kind: 'provider-note', note: { kind: 'linked', customer } } as const;
+        // What waits for an imported account counts with the next event of the customer.
+        return event.imported ? [linked] : [apply, linked];
       }
       case 'ProviderEventReceived': {
         const { at, eventRef, ids } = event;

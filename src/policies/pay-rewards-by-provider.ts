@@ -21,7 +21,7 @@ export const payRewardsByProvider: Policy = {
       case 'RewardRestored':
         return event.rewardType === 'FUELTANK' ? [] : [ofAccount(ledgerEvent, null)];
       case 'PaymentProviderIdSet':
-        return [ofAccount(ledgerEvent, null)];
+        return event.imported ? [] : [ofAccount(ledgerEvent, null)];
       case 'ProviderEventReceived':
         return isOfNoCustomer(event.fact)
           ? []

@@ -19,8 +19,10 @@ function jobs(
   event: AccountEventOf<'RewardGranted'>,
 ): Reaction[] {
   const dates = { available: event.dateScheduledFor, expired: event.dateExpires };
+  // What was due before an import is in its event.
+  const since = event.imported?.at ?? -Infinity;
   return Object.entries(dates).flatMap(([what, date]) =>
-    date === null ? [] : [settleJob(ledgerEvent, event.rewardId, what, date)],
+    date === null || date <= since ? [] : [settleJob(ledgerEvent, event.rewardId, what, date)],
   );
 }
 

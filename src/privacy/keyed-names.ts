@@ -115,6 +115,16 @@ export class KeyedNames {
     return this.stream('operations', scope, this.hash('proposals', scope.tenant, scope.mode, day));
   }
 
+  /** A row of an import with an id of another program. @param ref of `importedRowRef`. */
+  importedRowStream(scope: Scope, ref: string): string {
+    return this.stream('import', scope, ref);
+  }
+
+  /** The identity of a row of an import; 32 hex digits. */
+  importedRowRef({ tenant, mode }: Scope, kind: string, ...parts: readonly string[]): string {
+    return this.hash('imported row', tenant, mode, kind, ...parts);
+  }
+
   tenantStream(alias: string): string {
     return `${STREAM_PREFIX}tenant-${this.hash('tenant', alias)}`;
   }
@@ -147,7 +157,7 @@ export class KeyedNames {
 export const STREAM_PREFIX = 'referral-';
 
 const OWN =
-  /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations|export|theme|customer)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
+  /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations|export|theme|customer|import)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
 
 /**
  * Whether a name has the form of this service's names. In a shared store others may use our prefix.

@@ -44,6 +44,7 @@ import { ReceiverAnswers } from '../webhooks/deliveries/receiver-answers.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { connectionBudget } from '../config/connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
+import { openDryRun } from './dry-run.js';
 import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
 
 /**
@@ -224,6 +225,9 @@ function wire({ pool, log, names, keyring, actor, logger, config }: Foundations)
     tokenSecrets: new TokenSecrets(tenants, sealer),
     moderations,
     erasures,
+    /** Commands that are decided like others, and change nothing. */
+    openDryRun: () =>
+      openDryRun({ pool, log, names, sealer: keyring.sealer('key-wrapping'), commandsOf }),
     /** Evicts the data of people whose keys were destroyed; undefined: of all people. */
     forget,
     keyring,

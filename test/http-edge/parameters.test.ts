@@ -1,6 +1,7 @@
 import { digitsUpTo } from '../../src/foundation/digits-up-to.js';
 import { DURATION_PATTERN, durationMs } from '../../src/foundation/duration.js';
 import { instant, ISO_TIME } from '../../src/foundation/instant.js';
+import { isIdentifier } from '../../src/foundation/identifier.js';
 import fc from 'fast-check';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import {
@@ -9,7 +10,6 @@ import {
   dateFilter,
   fieldSelection,
   identifierQuery,
-  isIdentifier,
   page,
   requiredCodeQuery,
   resourceId,

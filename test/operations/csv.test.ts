@@ -4,10 +4,18 @@ import { outcomeOf } from '../../src/operations/outcome.js';
 import { done } from '../support/operations.js';
 
 test('what reduces the credit has a minus sign in the CSV of a tenant', () => {
-  const line = { day: '2026-01-01', issued: 9, redeemed: 4, expired: 2, cancelled: 1, restored: 1 };
-  const unit = { unit: 'CENTS', opening: 0, closing: 3, due: 0, lines: [{ ...line, balance: 3 }] };
+  const line = {
+    day: '2026-01-01',
+    issued: 9,
+    redeemed: 4,
+    expired: 2,
+    cancelled: 1,
+    restored: 1,
+    imported: 5,
+  };
+  const unit = { unit: 'CENTS', opening: 0, closing: 8, due: 0, lines: [{ ...line, balance: 8 }] };
   expect(tenantStatementCsv({ units: [unit] }).split('\r\n')[2]).toBe(
-    'CENTS,2026-01-01,9,-4,-2,-1,1,3',
+    'CENTS,2026-01-01,9,-4,-2,-1,1,5,8',
   );
 });
 

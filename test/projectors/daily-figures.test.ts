@@ -57,6 +57,7 @@ const moved = (over: Partial<DailyCreditRow> = {}): DailyCreditRow => ({
   day: '1970-01-01',
   unit_key: 'cents',
   unit: 'Cents',
+  imported: '0',
   issued: '100',
   redeemed: '0',
   expired: '0',

@@ -32,6 +32,7 @@ const DAY = {
   expired: '0',
   cancelled: '0',
   restored: '-3',
+  imported: '0',
 };
 
 test.each([

@@ -19,6 +19,6 @@ test('the definitions of the read models are those of the last release', () => {
     'reward-balances': 'e78d37b285aa46e1474ba25fdb47334f42c613a862eed51e4a785e0f7a0b7adc',
     exports: 'd06b87d6c9da808b9a83cc6858093c66e1598bbdcd4a083ec823084bbbddd21f',
     activity: 'b91fc858695fec398b58a003a4b854a7fe2bfe4b8b87d434a79f370108c48908',
-    'daily-figures': 'c9a9c063f04c1130782376546bccbfdc676f6e17e6623f1a4f56d45b06ebc108',
+    'daily-figures': '111414c86493b6022754106c4fc040a5c0491119bb36ac219c7dc918b5c68ff1',
   });
 });

@@ -1,4 +1,4 @@
-import type { AccountEvent } from '../../domain/account/account.events.js';
+import { isImported, type AccountEvent } from '../../domain/account/account.events.js';
 import { announceReferral, withdrawReferral } from '../../domain/account/referral/announcements.js';
 import { release as decideRelease } from '../../domain/customer/customer.decider.js';
 import type { Decision } from '../../domain/decision.js';
@@ -10,8 +10,10 @@ import {
   type Lookup,
   type Need,
   type NeededAnnouncement,
+  type NeededImportedRow,
   type NeededRelease,
   type NeededReservation,
+  type NeededRewardNaming,
   type NeededTankCode,
   type Provided,
 } from '../../domain/need.js';
@@ -23,8 +25,9 @@ import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
 import type { CodeOwners } from './code-owners.js';
 import type { EarlierEvents } from './earlier-events.js';
+import type { ImportedRows } from './imported-rows.js';
 import type { NewSubjects } from './new-subjects.js';
-import type { Reservations, Reserved } from './reservations.js';
+import type { KeepsCode, Reservations, Reserved } from './reservations.js';
 import type { ReservedTankCode, TankCodes } from './tank-codes.js';
 
 /** The sources of each kind of need. */
@@ -37,6 +40,7 @@ export interface NeedSources {
   readonly subjects: NewSubjects;
   readonly tankCodes: TankCodes;
   readonly earlierEvents: EarlierEvents;
+  readonly importedRows: ImportedRows;
   /** For claims, which last for minutes. */
   readonly clock: () => number;
   /** For facts of a ledger. */
@@ -63,11 +67,14 @@ export class NeedResolver {
   private readonly reserved: Reserved[] = [];
   private readonly tankCodes: ReservedTankCode[] = [];
   private readonly announced: NeededAnnouncement[] = [];
+  private readonly placed = new Set<string>();
 
   constructor(
     private readonly sources: NeedSources,
     private readonly meta: CommandMeta,
     private readonly account: AccountRef,
+    /** Codes that are not generated: an import will assign them. */
+    private readonly keepsCode: KeepsCode = () => false,
   ) {
     this.epoch = sources.log.epoch;
   }
@@ -115,6 +122,7 @@ export class NeedResolver {
       this.sources.tankCodes.settle(this.meta, this.tankCodes, events),
       this.releaseUnused(events),
       this.withdrawUnused(events),
+      this.giveUpUnused(events),
     ]);
   }
 
@@ -147,6 +155,11 @@ export class NeedResolver {
         const { state } = await streams.customers.load(names.customerStream(scope, lookup.id));
         return ['customers', lookup.id, state];
       }
+      case 'imported-referrer': {
+        const { account, userId } = lookup;
+        const found = await this.sources.importedRows.referrer(scope, lookup);
+        return ['importedReferrers', codesKey([account, userId]), found];
+      }
     }
   }
 
@@ -160,6 +173,10 @@ export class NeedResolver {
         return this.reserve(need);
       case 'customer-release':
         return this.releaseCustomer(need);
+      case 'imported-row':
+        return this.placeRow(need);
+      case 'reward-naming':
+        return this.nameReward(need);
     }
   }
 
@@ -171,6 +188,26 @@ export class NeedResolver {
     );
   }
 
+  private async placeRow({ ref }: NeededImportedRow): Promise<void> {
+    const place = await this.sources.importedRows.place(this.meta, this.account, ref);
+    if (place.account === this.account) this.placed.add(ref);
+    this.provide('importedRows', ref, place);
+  }
+
+  private async giveUpUnused(events: readonly AccountEvent[]): Promise<void> {
+    if (this.placed.size === 0 || events.some(isImported)) return;
+    for (const ref of this.placed) {
+      const { state } = await this.sources.streams.accounts.load(this.streamOf(this.account));
+      if (state.remains.imported.has(ref)) continue;
+      await this.sources.importedRows.giveUp(this.meta, this.account, ref);
+    }
+  }
+
+  private async nameReward({ ref, referralId, side }: NeededRewardNaming): Promise<void> {
+    const placed = await this.sources.importedRows.name(this.meta, ref, { referralId, side });
+    this.provide('namedRewards', ref, placed);
+  }
+
   private async reserveTankCode(need: NeededTankCode): Promise<void> {
     const reserved = await this.sources.tankCodes.reserve(this.meta, this.account, need);
     if (reserved) this.tankCodes.push(reserved);
@@ -178,7 +215,8 @@ export class NeedResolver {
   }
 
   private async reserve(need: NeededReservation): Promise<void> {
-    const reserved = await this.sources.reservations.reserve(this.meta, this.account, need.what);
+    const { meta, account, keepsCode } = this;
+    const reserved = await this.sources.reservations.reserve(meta, account, need.what, keepsCode);
     const isRefused = 'refused' in reserved;
     if (!isRefused) this.reserved.push(reserved);
     const outcome = isRefused ? reserved : { code: reserved.code };

@@ -31,6 +31,9 @@ interface ReservationRequest {
   readonly programId: string | null;
 }
 
+/** Whether the code is never generated. */
+export type KeepsCode = (code: string) => boolean;
+
 /** A command's claim on a reservation. */
 export interface Reserved {
   readonly stream: string;
@@ -52,6 +55,7 @@ export class Reservations {
     meta: CommandMeta,
     account: AccountRef,
     what: NeededReservation['what'],
+    keepsCode: KeepsCode = () => false,
   ): Promise<(Reserved & { readonly code: string | null }) | { readonly refused: Refusal }> {
     switch (what.kind) {
       case 'code': {
@@ -59,7 +63,7 @@ export class Reservations {
         return 'refused' in reserved ? reserved : { ...reserved, code: what.code };
       }
       case 'generated-code':
-        return this.generate(meta, account, what);
+        return this.generate(meta, account, what, keepsCode);
       case 'payment-provider-id': {
         const { id, subject } = what;
         const stream = this.names.paymentProviderIdStream(meta.scope, id);
@@ -86,6 +90,7 @@ export class Reservations {
     meta: CommandMeta,
     account: AccountRef,
     { name, person, programId }: Extract<NeededReservation['what'], { kind: 'generated-code' }>,
+    keepsCode: KeepsCode,
   ): Promise<Reserved & { readonly code: string }> {
     const base = name
       .replace(/[^0-9A-Za-z]/g, '')
@@ -93,6 +98,7 @@ export class Reservations {
       .toUpperCase();
     for (let step = 0; step < CANDIDATES_MAX; step += 1) {
       const code = candidate(base, step);
+      if (keepsCode(code)) continue;
       const reservation = this.codeReservation(meta, account, { code, person, programId });
       const reserved = await this.claim(meta, reservation);
       if (!('refused' in reserved)) return { ...reserved, code };

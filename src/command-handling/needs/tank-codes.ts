@@ -50,7 +50,7 @@ export class TankCodes {
     account: AccountRef,
     need: NeededTankCode,
   ): Promise<ReservedTankCode | undefined> {
-    const codes = await this.codesOf(meta.scope, need);
+    const codes = need.given === undefined ? await this.codesOf(meta.scope, need) : [need.given];
     const holder = { account, rewardId: need.rewardId };
     const claim = newId();
     const state = await this.take(meta, codes, holder, claim);

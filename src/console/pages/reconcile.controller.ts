@@ -100,6 +100,7 @@ export class ConsoleReconcileController {
 
 const LINES = [
   'opening',
+  'imported',
   'issued',
   'redeemed',
   'expired',

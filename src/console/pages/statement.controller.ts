@@ -6,7 +6,11 @@ import {
   type TenantStatement,
 } from '../../operations/ledger/tenant-statement.js';
 import { statementView, tenantStatementView } from '../view/tenant-statement-view.js';
-import { statementCsv, tenantStatementCsv } from '../../operations/ledger/ledger-tables.js';
+import {
+  lineInWords,
+  statementCsv,
+  tenantStatementCsv,
+} from '../../operations/ledger/ledger-tables.js';
 import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
 import { fileSent, PageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
@@ -61,7 +65,7 @@ const content = template(`
 <thead>{{> heads}}</thead>
 <tbody>
 <tr class="sum"><td></td><td></td><td>${TEXTS.statement.opening}</td><td></td><td></td><td></td><td class="number">{{figure openingName opening unit}}</td><td></td></tr>
-{{#each rows}}<tr><td>{{time recordedAt}}</td><td>{{time effectiveAt}}</td><td>{{type}}</td><td>{{actor}}</td><td class="id">{{rewardId}}</td><td class="number">{{figure 'line.amount' amount '' of=../unit}}</td><td class="number">{{figure 'line.balance' balance '' of=../unit}}</td><td class="id">{{eventId}}</td></tr>
+{{#each rows}}<tr><td>{{time recordedAt}}</td><td>{{time effectiveAt}}</td><td>{{words}}</td><td>{{actor}}</td><td class="id">{{rewardId}}</td><td class="number">{{figure 'line.amount' amount '' of=../unit}}</td><td class="number">{{figure 'line.balance' balance '' of=../unit}}</td><td class="id">{{eventId}}</td></tr>
 {{/each}}<tr class="sum"><td></td><td></td><td>${TEXTS.statement.closing}</td><td></td><td></td><td></td><td class="number">{{figure closingName closing unit}}</td><td></td></tr>
 </tbody></table></div>
 {{> pager}}
@@ -101,7 +105,7 @@ export class ConsoleStatementController {
     return pageSent(call, { of: 'statement', faults: faultsOf(found) }, content, {
       asked,
       moments: { from: momentOf(asked.from), to: momentOf(asked.to), asOf: momentOf(asked.asOf) },
-      statement: ofAccount && statementView(ofAccount, COLUMNS, section, pathOf),
+      statement: ofAccount && statementView(inWords(ofAccount), COLUMNS, section, pathOf),
       ofTenant: ofTenant && tenantStatementView(ofTenant, section, pathOf),
       csvPath: pathOf({ format: 'csv' }),
       later: laterText(later, 'statement'),
@@ -133,6 +137,14 @@ export class ConsoleStatementController {
     return { found, later };
   }
 }
+
+const inWords = (statement: Statement) => ({
+  ...statement,
+  units: statement.units.map((one) => ({
+    ...one,
+    lines: one.lines.map((line) => ({ ...line, words: lineInWords(line.type) })),
+  })),
+});
 
 /** As typed; without a zone it is UTC. */
 const momentOf = (typed: string): string =>

@@ -10,6 +10,7 @@ import type {
   PersonId,
   Profile,
   RewardRef,
+  RowValues,
   Subscription,
 } from './account.events.js';
 import type { EventsSeen } from './users/events-seen.js';
@@ -53,6 +54,26 @@ export interface Remains {
   readonly lapses: number;
   /** Rewards of the deleted account that were on their way to the payment provider. */
   readonly pushing: Map<string, PushOfTheDeleted>;
+  /** The imported rows of the account, by the digest of their identity. */
+  readonly imported: Map<string, ImportedEntry>;
+}
+
+export interface ImportedEntry {
+  /** The people that the row is about. */
+  readonly persons: readonly PersonId[];
+  /** Null: one of them is forgotten. */
+  readonly row: RowValues | null;
+  /** When it was imported, epoch milliseconds. */
+  readonly at: number;
+  /** Of the referral or the reward; null: of a user. */
+  readonly ledgerId: string | null;
+  /** Of a reward of credit, as it was imported. */
+  readonly credit: {
+    readonly unit: string;
+    readonly assigned: number;
+    readonly redeemed: number;
+    readonly available: number;
+  } | null;
 }
 
 /** What the outcome of a call needs after the account was deleted. */
@@ -71,9 +92,13 @@ export interface OpenAccount {
   readonly account: SubjectId;
   readonly accountId: string | null;
   readonly currency: string;
+  /** An import opened the account, and nothing has given its currency yet. */
+  readonly currencyIsDefault: boolean;
   readonly subscription: Subscription | null;
   /** Whether the subscription was ever PAID: no attribution after that. */
   readonly everPaid: boolean;
+  /** Whether a PAID converts the referral: none of an import, nor before its referral's import. */
+  readonly hasPaid: boolean;
   readonly paymentProviderId: string | null;
   /** When it was set; null: never. */
   readonly paymentProviderIdSince: number | null;
@@ -172,6 +197,8 @@ export interface ReferralState {
   /** Absent: the event that converted it was not refunded. */
   readonly dateConversionRefunded?: number;
   readonly dateModerated: number;
+  /** Of an imported referral: the reward of each side that came with it. Null: the side earns. */
+  readonly named?: { readonly referred: string | null; readonly referrer: string | null };
 }
 
 export interface UserState {

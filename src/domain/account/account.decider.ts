@@ -14,6 +14,9 @@ import {
   type ForgetAccount,
   type ForgetUser,
 } from './erasure/erasure.js';
+import { importReferral, type ImportReferral } from './imports/import-referral.js';
+import { importReward, type ImportReward } from './imports/import-reward.js';
+import { importUser, type ImportUser } from './imports/import-user.js';
 import { blockUser, type BlockUser } from './moderation/blocking.js';
 import {
   applyCustomer,
@@ -94,7 +97,10 @@ export type AccountCommand =
   | Omit<UnsubscribeFromMails, 'now'>
   | Omit<CancelReward, 'now'>
   | Omit<SettleReward, 'now'>
-  | ListRedeemedRewards;
+  | ListRedeemedRewards
+  | ImportUser
+  | ImportReferral
+  | ImportReward;
 
 /** `doNotTrack`: the person is never registered again. */
 interface Forgetting {
@@ -183,6 +189,12 @@ export function decide(
     case 'BlockUser':
     case 'UnblockUser':
       return blockUser(state, { ...command, now });
+    case 'ImportUser':
+      return importUser(state, command, given);
+    case 'ImportReferral':
+      return importReferral(state, command, given);
+    case 'ImportReward':
+      return importReward(state, command, given);
     case 'UnsubscribeFromMails':
       return unsubscribeFromMails(state, { ...command, now });
   }

@@ -184,6 +184,33 @@ export interface Adjustment {
   readonly by: Personal<string>;
 }
 
+/** What a row of an import gives, by column: compared when the row comes again. */
+export type RowValues = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+/** The row of an import that an event records: such an event triggers nothing. */
+export interface OfImport {
+  /** Keyed digest of the row's identity. */
+  readonly ref: string;
+  readonly row: Personal<RowValues>;
+  /** When it was imported: `at` of the event is a date of the row. */
+  readonly at: number;
+}
+
+export interface OfReferralImport extends OfImport {
+  /** The values of the row that name the referrer. Null: that person was deleted before. */
+  readonly referrerRow: Personal<RowValues> | null;
+  /** The rewards that the row names: such a side earns nothing more by the referral. */
+  readonly rewards: { readonly referred: string | null; readonly referrer: string | null };
+}
+
+export interface OfRewardImport extends OfImport {
+  /** The side of its referral; null: no referral names the reward. */
+  readonly side: 'referred' | 'referrer' | null;
+  readonly redeemed: number;
+  readonly phase: 'PENDING' | 'AVAILABLE' | 'EXPIRED';
+  readonly dateCancelled: number | null;
+}
+
 /** What the provider is told of a reward. */
 export interface PushBody {
   readonly calls: readonly ProviderCall[];
@@ -218,20 +245,33 @@ export type ProviderCall =
     };
 
 export type AccountEvent =
-  | Fact<'AccountOpened', { account: SubjectId; accountId: Personal<string>; currency: string }>
-  | Fact<'SubscriptionChanged', { subscription: Subscription }>
+  | Fact<
+      'AccountOpened',
+      {
+        account: SubjectId;
+        accountId: Personal<string>;
+        currency: string;
+        /** An import opened it, and no row has given the currency yet. */
+        currencyIsDefault?: true;
+      }
+    >
+  /** Imported: it converts no referral. */
+  | Fact<'SubscriptionChanged', { subscription: Subscription; imported?: true }>
   | Fact<'CurrencyChanged', { currency: string }>
   /**
    * A code was applied to the account. The referral itself starts with the first referable user.
    * `code` is encrypted with its owner's key.
    */
   | Fact<'AccountAttributed', { code: Personal<string>; referrer: Party; programId: string }>
-  | Fact<'PaymentProviderIdSet', { paymentProviderId: Personal<string> }>
-  | Fact<'UserIdentified', { person: PersonId; profile: Personal<Profile> }>
+  | Fact<'PaymentProviderIdSet', { paymentProviderId: Personal<string>; imported?: true }>
+  | Fact<'UserIdentified', { person: PersonId; profile: Personal<Profile>; imported?: OfImport }>
   /** The changed members with their new values. */
   | Fact<'UserProfileChanged', { person: PersonId; changes: Personal<Partial<Profile>> }>
   /** From now on the user's primary code in that program; earlier ones keep working. */
-  | Fact<'ReferralCodeAssigned', { person: PersonId; code: Personal<string>; programId: string }>
+  | Fact<
+      'ReferralCodeAssigned',
+      { person: PersonId; code: Personal<string>; programId: string; imported?: true }
+    >
   | Fact<'UserBlocked', { person: PersonId }>
   | Fact<'UserUnblocked', { person: PersonId }>
   /** The person wants no further mails. */
@@ -264,6 +304,7 @@ export type AccountEvent =
          */
         referredReward: RewardTerms | null;
         referrerReward: RewardTerms | null;
+        imported?: OfReferralImport;
       }
     >
   | Fact<
@@ -279,9 +320,10 @@ export type AccountEvent =
         /** The reward of each side by the conversion, under the current terms. */
         referredReward: RewardTerms | null;
         referrerReward: RewardTerms | null;
+        imported?: true;
       }
     >
-  | Fact<'ReferralEnded', { referralId: string }>
+  | Fact<'ReferralEnded', { referralId: string; imported?: true }>
   /** Its first invoice was refunded in full: both sides lose what is not redeemed. */
   | Fact<'ReferralRefunded', { referralId: string; referrer: Party }>
   /** In the referrer's account: the first invoice of this referral was refunded in full. */
@@ -384,6 +426,7 @@ export type AccountEvent =
         payTo?: PayTo;
         /** Absent: not a correction. */
         adjustment?: Adjustment;
+        imported?: OfRewardImport;
       }
     >
   /** A due reward that was not granted; the rest took effect. It is not granted later. */
@@ -508,5 +551,21 @@ export interface Erased {
   /** The key of the ids of the account's customer at a payment provider. Absent: there is none. */
   readonly customer?: SubjectId;
 }
+
+/** The side of its referral that the reward is of; undefined: of none. */
+export function rewardedSide({
+  source,
+  imported,
+}: {
+  readonly source: RewardSource;
+  readonly imported?: Pick<OfRewardImport, 'side'>;
+}): 'referred' | 'referrer' | undefined {
+  if (imported !== undefined) return imported.side ?? undefined;
+  if (source === 'REFERRED') return 'referred';
+  return source === 'FRIEND_SIGNUP' ? 'referrer' : undefined;
+}
+
+/** Whether an import recorded the event: it triggers nothing. */
+export const isImported = (event: object): boolean => 'imported' in event;
 
 export type AccountEventOf<T extends AccountEvent['type']> = Extract<AccountEvent, { type: T }>;

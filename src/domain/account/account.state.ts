@@ -4,6 +4,7 @@ import { CONVERSION_RULE, type RewardValue } from '../program.js';
 import {
   type AccountState,
   type FormerReferral,
+  type ImportedEntry,
   type OpenAccount,
   type PushOfTheDeleted,
   type ReferralState,
@@ -16,8 +17,10 @@ import type {
   AccountEventOf,
   AnnouncedReferral,
   Erased,
+  OfReferralImport,
   PersonId,
 } from './account.events.js';
+import { evolveImported, forgetImported } from './imports/imported-rows.js';
 import { noteListed, redeemFromMany } from './rewards/bulk-redemption.js';
 import { batchKey, noteEvent, rememberBatch } from './users/events-seen.js';
 import { noteEarning, withoutEarning } from './users/refundable.js';
@@ -44,13 +47,14 @@ const NOTHING_REMAINS: Remains = {
   unlisted: OrderedMap<string, UnlistedRedemption>(),
   lapses: 0,
   pushing: Map<string, PushOfTheDeleted>(),
+  imported: Map<string, ImportedEntry>(),
 };
 
 export const initialState: AccountState = { status: 'absent', remains: NOTHING_REMAINS };
 
 // eslint-disable-next-line max-lines-per-function -- a case for each type of event
 export function evolve(before: AccountState, event: AccountEvent): AccountState {
-  const state = withFormerReferrals(before, event);
+  const state = evolveImported(withFormerReferrals(before, event), event);
   if (event.type === 'RedeemedRewardsListed')
     return { ...state, remains: noteListed(state.remains, event) };
   if (event.type === 'AccountOpened')
@@ -70,9 +74,11 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
         ...state,
         subscription: event.subscription,
         everPaid: state.everPaid || event.subscription.status === 'PAID',
+        hasPaid:
+          state.hasPaid || (event.subscription.status === 'PAID' && event.imported === undefined),
       };
     case 'CurrencyChanged':
-      return { ...state, currency: event.currency };
+      return { ...state, currency: event.currency, currencyIsDefault: false };
     case 'AccountAttributed':
       return {
         ...state,
@@ -107,7 +113,11 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     case 'MailsUnsubscribed':
       return withUser(state, event.person, (user) => ({ ...user, wantsNoMails: true }));
     case 'ReferralStarted':
-      return { ...state, referral: started(event) };
+      return {
+        ...state,
+        referral: started(event),
+        hasPaid: state.hasPaid && event.imported === undefined,
+      };
     case 'ReferralConverted':
       return withReferral(state, event.referralId, (referral) => ({
         ...referral,
@@ -219,8 +229,10 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     account: event.account,
     accountId: event.accountId.value,
     currency: event.currency,
+    currencyIsDefault: event.currencyIsDefault === true,
     subscription: null,
     everPaid: false,
+    hasPaid: false,
     paymentProviderId: null,
     paymentProviderIdSince: null,
     attribution: null,
@@ -278,6 +290,7 @@ function erase(
   const after: Remains = {
     ...remains,
     forgotten: remains.forgotten.union(persons, account === null ? [] : [account]),
+    imported: forgetImported(remains.imported, persons),
     suppressed: remains.suppressed.union(suppressed),
     erasures: remains.erasures.set(erasureId, erased),
     grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
@@ -347,8 +360,13 @@ function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {
     datePaid: null,
     dateEnded: null,
     dateModerated: event.at,
+    ...(event.imported && { named: namedIn(event.imported) }),
   };
 }
+
+/** A referrer who was deleted before the import earns nothing. */
+const namedIn = ({ referrerRow, rewards }: OfReferralImport): ReferralState['named'] =>
+  referrerRow === null ? { ...rewards, referrer: '' } : rewards;
 
 function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): OpenAccount {
   const { rewardId, value, referralId } = event;
@@ -359,7 +377,7 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
     ...state,
     rewards: state.rewards.set(rewardId, reward),
     toPush: event.payTo === undefined ? state.toPush : state.toPush.add(rewardId),
-    spendable: spendableWith(state, reward, event.at),
+    spendable: spendableWith(state, reward, event.imported?.at ?? event.at),
     rewardsByReferral:
       referralId === null
         ? state.rewardsByReferral

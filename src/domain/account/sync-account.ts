@@ -1,6 +1,6 @@
 import { personal, type SubjectId } from '../personal.js';
 import type { Decision } from '../decision.js';
-import type { AccountEvent, Subscription } from './account.events.js';
+import type { AccountEvent, AccountEventOf, Subscription } from './account.events.js';
 import { evolve, type AccountState, type OpenAccount } from './account.state.js';
 import { Draft } from './draft.js';
 import {
@@ -50,7 +50,7 @@ export function syncAccount(state: AccountState, command: SyncAccount): Decision
   }
   // Attributed first, then paid: a code together with the first PAID still counts.
   attributeInPassing(draft, command.context);
-  if (!sameSubscription(draft.state.subscription, command.subscription)) {
+  if (changesSubscription(draft.state, command.subscription)) {
     draft.emit({ type: 'SubscriptionChanged', at: now, subscription: command.subscription });
   }
   startAndConvert(draft, command.context);
@@ -63,11 +63,17 @@ export function accountOpened(
   account: SubjectId,
   currency: string,
   at: number,
-): AccountEvent {
+): AccountEventOf<'AccountOpened'> {
   return { type: 'AccountOpened', at, account, accountId: personal(account, accountId), currency };
 }
 
-export const sameSubscription = (a: Subscription | null, b: Subscription): boolean =>
+/** A PAID that is to convert an imported referral is recorded even if nothing else changes. */
+export const changesSubscription = (
+  { subscription, hasPaid }: OpenAccount,
+  after: Subscription,
+): boolean => !sameSubscription(subscription, after) || (after.status === 'PAID' && !hasPaid);
+
+const sameSubscription = (a: Subscription | null, b: Subscription): boolean =>
   a !== null &&
   a.status === b.status &&
   a.value === b.value &&

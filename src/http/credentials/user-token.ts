@@ -1,4 +1,4 @@
-import { isIdentifier } from '../shapes/parameters.js';
+import { isIdentifier } from '../../foundation/identifier.js';
 import { isPlainObject } from '../shapes/request-shape.js';
 
 /** The user that a token names. `anonymous`: a visitor without a user. */

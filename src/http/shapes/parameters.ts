@@ -1,4 +1,5 @@
 import { REFERRAL_CODE } from '../../domain/referral-code.js';
+import { CONTROL, ID_LENGTH_MAX, isIdentifier } from '../../foundation/identifier.js';
 import { instant, lastInstant } from '../../foundation/instant.js';
 import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 
@@ -6,23 +7,6 @@ import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 
 /** A query as the framework parsed it: a repeated name is an array. Unknown names are ignored. */
 export type Query = Readonly<Record<string, unknown>>;
-
-export const ID_LENGTH_MAX = 255;
-const CONTROL = /\p{Cc}|\p{Surrogate}/u;
-
-/**
- * 1 to 255 characters, no control characters, no half of a surrogate pair; any printable character
- * is allowed, e-mail addresses included.
- */
-export function isIdentifier(text: string): boolean {
-  // In code points: a character outside of the basic plane counts once.
-  return (
-    text !== '' &&
-    text.length <= 2 * ID_LENGTH_MAX &&
-    [...text].length <= ID_LENGTH_MAX &&
-    !CONTROL.test(text)
-  );
-}
 
 /** The id of an account or user in a path. @throws BAD_REQUEST. */
 export function identifier(value: unknown, name: string): string {

@@ -2,8 +2,13 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
 import { CURRENCIES, isCurrency } from '../../domain/currencies.js';
+import {
+  ID_LENGTH_MAX,
+  isIdentifier,
+  isText,
+  TEXT_LENGTH_MAX,
+} from '../../foundation/identifier.js';
 import { ID_PATTERN, trimmedPattern } from '../../foundation/outside-text.js';
-import { isIdentifier, ID_LENGTH_MAX } from './parameters.js';
 import { isPlainObject, Member, readShape, type Shape } from './request-shape.js';
 
 /**
@@ -135,12 +140,6 @@ export const NUMBER_AS_TEXT = {
   maximum: Number.MAX_SAFE_INTEGER,
 };
 
-/**
- * Longest text. Not part of the contract: it keeps a person's description within
- * one append.
- */
-export const TEXT_LENGTH_MAX = 2048;
-
 export interface TextRule {
   /** Follows "must". */
   readonly words: string;
@@ -200,9 +199,6 @@ function text(
     }),
   );
 }
-
-const isText = (value: unknown): value is string =>
-  typeof value === 'string' && [...value].length <= TEXT_LENGTH_MAX;
 
 /** A member with its own rule; null counts as missing, and of a text the empty one. */
 export function Optional(

@@ -1,5 +1,5 @@
 import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
-import { IsOptional, isISO31661Alpha2 } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import type { CustomFieldValue } from '../../domain/account/account.events.js';
 import type { UserFields } from '../../domain/account/users/user-grant.js';
 import { REFERRAL_CODE } from '../../domain/referral-code.js';
@@ -21,29 +21,23 @@ import {
   trimmed,
 } from '../shapes/request-members.js';
 import { CONTROLS } from '../../foundation/outside-text.js';
+import {
+  COUNTRIES,
+  CUSTOM_FIELDS_MAX,
+  EMAIL,
+  isCountry,
+  isEmail,
+  isFieldName,
+  isFieldValue,
+  isSegment,
+  isWebAddress,
+  SEGMENTS_MAX,
+} from '../../foundation/user-fields.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
-export const CUSTOM_FIELDS_MAX = 100;
-const SEGMENTS_MAX = 1000;
 /** Limit: each is looked up. */
 const CODES_IN_PASSING_MAX = 100;
 const PROGRAM_ID = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** Of the scripts that top-level domains have; readers of the description may not know \p{L}. */
-const LETTER =
-  '[A-Za-z\\u00c0-\\u024f\\u0370-\\u052f\\u0531-\\u06ff\\u0904-\\u0e7f\\u10a0-\\u10ff\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7a3]';
-const EMAIL = `[^\\s@].*@(?:[^\\s@.]+\\.)+(?:${LETTER}{2,}|[Xx][Nn]--[A-Za-z0-9-]+)`;
-const isEmail = (text: string): boolean =>
-  [...text].length <= 320 && new RegExp(`^${EMAIL}$`, 'u').test(text);
-const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
-const COUNTRIES = LETTERS.flatMap((one) => LETTERS.map((other) => one + other)).filter((code) =>
-  isISO31661Alpha2(code),
-);
-const isCountry = (text: string): boolean => COUNTRIES.includes(text);
-
-function isWebAddress(text: string): boolean {
-  return /^https?:\/\//i.test(text) && URL.canParse(text) && new URL(text).hostname !== '';
-}
 
 /** With the white space that is removed, and the empty text, which counts as missing. */
 const CODE_SENT = {
@@ -60,21 +54,12 @@ function isCustomFields(value: unknown): boolean {
   const fields = Object.entries(value);
   return (
     fields.length <= CUSTOM_FIELDS_MAX &&
-    fields.every(([name, field]) => /^[A-Za-z0-9_]{1,64}$/.test(name) && isFieldValue(field))
+    fields.every(([name, field]) => isFieldName(name) && (field === null || isFieldValue(field)))
   );
 }
 
-const isFieldValue = (value: unknown): boolean =>
-  value === null ||
-  typeof value === 'boolean' ||
-  (typeof value === 'number' && Number.isFinite(value)) ||
-  (typeof value === 'string' && [...value].length <= 1024);
-
 const isSegmentOperation = (value: unknown): boolean =>
-  typeof value === 'string' &&
-  value !== '~' &&
-  [...value].length <= 256 &&
-  /^[^\p{Cc}]+$/u.test(value);
+  typeof value === 'string' && value !== '~' && isSegment(value);
 
 /** Of what is sent: with white space, and the empty text, which is left out. */
 const SEGMENT_PATTERN =

@@ -29,6 +29,10 @@ const withEnds = ({ opening, closing, lines }: Statement['units'][number]): read
   { type: 'closing', balance: closing },
 ];
 
+/** The type of a line, for people. */
+export const lineInWords = (type: string): string =>
+  type === 'imported' ? 'Imported opening balance' : type;
+
 /** @param only the requested unit; without it all of them. */
 export function printStatement(
   { account, position, units, rewards = [], digest }: Statement,
@@ -42,7 +46,7 @@ export function printStatement(
     const amount = lines.reduce((sum, one) => sum + one.amount, 0);
     table<Shown>(
       [
-        [unit, 'type'],
+        [unit, ({ type }) => lineInWords(type)],
         ['recorded', 'recordedAt'],
         ['effective', 'effectiveAt'],
         ['who', 'actor'],

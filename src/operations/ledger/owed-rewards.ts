@@ -1,6 +1,11 @@
 import type { Decoded } from '../../event-log/codec.js';
 import { eventRewardId } from '../../command-handling/event-reward-id.js';
-import type { AccountEvent, Party, PersonId } from '../../domain/account/account.events.js';
+import {
+  rewardedSide,
+  type AccountEvent,
+  type Party,
+  type PersonId,
+} from '../../domain/account/account.events.js';
 import {
   CONVERSION_RULE,
   REFERRED_RULE,
@@ -78,7 +83,6 @@ export class OwedRewards {
 }
 
 const RULES = { referred: REFERRED_RULE, referrer: REFERRER_RULE } as const;
-const SOURCES = { referred: 'REFERRED', referrer: 'FRIEND_SIGNUP' } as const;
 const SIDES = ['referred', 'referrer'] as const;
 
 const ofSide = (side: (typeof SIDES)[number], referralId: string): string =>
@@ -105,7 +109,7 @@ class AccountRead {
     switch (event.type) {
       case 'RewardGranted': {
         const { source, referralId, rewardId } = event;
-        const sides = SIDES.filter((side) => source === SOURCES[side]);
+        const sides = SIDES.filter((side) => side === rewardedSide(event));
         return this.settle(sides, referralId, source === 'EVENT' && byPolicy ? rewardId : null);
       }
       case 'RewardWithheld': {

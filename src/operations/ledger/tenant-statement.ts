@@ -23,7 +23,14 @@ type TenantStatementUnit = ReturnType<typeof unitOf>;
 /** `balance`: at the end of the day. */
 export type TenantStatementLine = TenantStatementUnit['lines'][number];
 
-export const MOVEMENTS = ['issued', 'redeemed', 'expired', 'cancelled', 'restored'] as const;
+export const MOVEMENTS = [
+  'issued',
+  'redeemed',
+  'expired',
+  'cancelled',
+  'restored',
+  'imported',
+] as const;
 export type Movement = (typeof MOVEMENTS)[number];
 
 const REDUCES: ReadonlySet<Movement> = new Set(['redeemed', 'expired', 'cancelled']);

@@ -1,7 +1,8 @@
-import type {
-  AccountEvent,
-  AccountEventOf,
-  PersonId,
+import {
+  rewardedSide,
+  type AccountEvent,
+  type AccountEventOf,
+  type PersonId,
 } from '../../domain/account/account.events.js';
 import {
   evolve,
@@ -22,7 +23,7 @@ import { unitOfCredit } from './unit-of-credit.js';
 export interface ReferralReward {
   readonly rewardId: string;
   readonly person: PersonId;
-  readonly source: string;
+  readonly side: ReturnType<typeof rewardedSide>;
   readonly revision: bigint;
   readonly position: Position;
 }
@@ -268,13 +269,15 @@ export class AccountHistory {
   }
 
   private noteGranted(
-    { rewardId, person, source, referralId, value }: AccountEventOf<'RewardGranted'>,
+    event: AccountEventOf<'RewardGranted'>,
     revision: bigint,
     position: Position,
   ): void {
+    const { rewardId, person, referralId, value } = event;
+    const side = rewardedSide(event);
     if (!this.#firstRewards.has(person)) this.#firstRewards.set(person, revision);
     if (referralId !== null)
-      push(this.#rewardsOfReferrals, referralId, { rewardId, person, source, revision, position });
+      push(this.#rewardsOfReferrals, referralId, { rewardId, person, side, revision, position });
     if (value.type !== 'CREDIT') return;
     const key = unitKey(value.unit);
     if (!this.#units.has(key)) this.#units.set(key, value.unit);

@@ -1,5 +1,5 @@
 import { unitKey } from '../../domain/account/rewards/reward-state.js';
-import type { AccountEvent } from '../../domain/account/account.events.js';
+import { isImported, type AccountEvent } from '../../domain/account/account.events.js';
 import type { ExportEvent } from '../../domain/export/export.decider.js';
 import { unitOfCredit } from './unit-of-credit.js';
 
@@ -38,6 +38,7 @@ const NOTHING: readonly Announced[] = [];
  */
 // eslint-disable-next-line max-lines-per-function -- a case for each type of event
 export function announcedBy(event: AccountEvent): readonly Announced[] {
+  if (isImported(event)) return NOTHING;
   switch (event.type) {
     case 'UserIdentified':
       return [{ type: 'user.created', subject: { person: event.person } }];

@@ -310,13 +310,12 @@ export class Payloads {
       ? null
       : started.referrer.ids.value;
     if (!referred && !referrer) return FORGOTTEN;
-    const rewardOf = (side: AccountHistory, source: string): string | null =>
-      side
+    const rewardOf = (of: AccountHistory, side: 'referred' | 'referrer'): string | null =>
+      of
         .rewardsOf(referralId)
         .findLast(
           (reward) =>
-            reward.source === source &&
-            this.parts.log.compare(reward.position, append.position) <= 0,
+            reward.side === side && this.parts.log.compare(reward.position, append.position) <= 0,
         )?.rewardId ?? null;
     return made(
       referralData(referral, {
@@ -324,8 +323,8 @@ export class Payloads {
         referred,
         referralCodeUsed: referrer && started.code.value,
         shareLinkUsed: referrer && started.shareLinkUsed,
-        referrerReward: referrer && rewardOf(ofReferrer, 'FRIEND_SIGNUP'),
-        referredReward: referred && rewardOf(history, 'REFERRED'),
+        referrerReward: referrer && rewardOf(ofReferrer, 'referrer'),
+        referredReward: referred && rewardOf(history, 'referred'),
       }),
       ...(referrer ? [started.referrer.person] : []),
       ...(referred ? [started.referred.person] : []),

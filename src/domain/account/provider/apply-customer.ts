@@ -7,7 +7,7 @@ import type { AccountState } from '../account.state.js';
 import { Draft } from '../draft.js';
 import { end, startAndConvert, type ReferralContext } from '../referral/referral.js';
 import { takeBack } from '../referral/refunds.js';
-import { sameSubscription } from '../sync-account.js';
+import { changesSubscription } from '../sync-account.js';
 
 /**
  * Brings the account to what the payment provider says of its customer. Sent by a policy, at least
@@ -29,7 +29,7 @@ export function applyCustomer(
   const draft = new Draft(state, context.provided);
   const { newestPaid, status } = picture;
   // A first paid invoice converts, whatever became of the customer since.
-  if (newestPaid !== null && !draft.state.everPaid) pay(draft, newestPaid, context);
+  if (newestPaid !== null && !draft.state.hasPaid) pay(draft, newestPaid, context);
   if (status === 'PAID' && newestPaid !== null) pay(draft, newestPaid, context);
   if (status === 'TRIAL' || status === 'CANCELLED') subscribe(draft, { status }, context.now);
   startAndConvert(draft, context);
@@ -53,7 +53,7 @@ function pay(
 }
 
 function subscribe(draft: Draft, subscription: Subscription, at: number): void {
-  if (!sameSubscription(draft.state.subscription, subscription))
+  if (changesSubscription(draft.state, subscription))
     draft.emit({ type: 'SubscriptionChanged', at, subscription });
 }
 

@@ -12,6 +12,15 @@ export interface CodeOwner {
   readonly formerReferrals: readonly string[];
 }
 
+/** The referrer of an imported referral. */
+export interface ImportedReferrer extends Pick<
+  CodeOwner,
+  'party' | 'referredBy' | 'formerReferrals'
+> {
+  /** By program. */
+  readonly primaryCodes: Readonly<Record<string, string>>;
+}
+
 /** The referrer's newest state. */
 export interface Referrer {
   readonly blocked: boolean;

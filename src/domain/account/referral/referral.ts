@@ -131,7 +131,7 @@ function signalsOf(
  * a later user, the identification converts.
  */
 function convertWhenPaid(draft: Draft, context: ReferralContext): void {
-  if (draft.state.everPaid && context.program?.conversion.on === 'PAID')
+  if (draft.state.hasPaid && context.program?.conversion.on === 'PAID')
     convert(draft, context.program, context);
 }
 
@@ -143,8 +143,8 @@ export function convert(draft: Draft, program: Program, context: ReferralContext
   const { referral } = draft.state;
   if (!referral || referral.datePaid !== null) return;
   const isRefunded = referral.dateRefunded !== undefined;
-  const earned = (terms: RewardTerms | null, before: RewardTerms | null): RewardTerms | null =>
-    before || isRefunded ? null : earnedBy(terms, 'CONVERTED');
+  const earnsNot = (side: 'referred' | 'referrer'): boolean =>
+    referral[`${side}Earned`] !== null || isRefunded || hasNamedReward(referral, side);
   draft.emit({
     type: 'ReferralConverted',
     at: context.now,
@@ -157,14 +157,20 @@ export function convert(draft: Draft, program: Program, context: ReferralContext
     // start stay.
     referrerStatus: context.referrer?.blocked ? 'DENIED' : referral.referrerStatus,
     // A side earns once: a program that has changed the moment of earning does not pay twice.
-    referredReward: earned(program.referredReward, referral.referredEarned),
-    referrerReward: earned(program.referrerReward, referral.referrerEarned),
+    referredReward: earnsNot('referred') ? null : earnedBy(program.referredReward, 'CONVERTED'),
+    referrerReward: earnsNot('referrer') ? null : earnedBy(program.referrerReward, 'CONVERTED'),
   });
-  if (!referral.referredEarned && !isRefunded) grantReferred(draft, program, 'CONVERTED', context);
+  if (!earnsNot('referred')) grantReferred(draft, program, 'CONVERTED', context);
 }
 
-const earnedBy = (terms: RewardTerms | null, moment: RewardTerms['when']): RewardTerms | null =>
-  terms?.when === moment ? terms : null;
+/** Whether the side came with its reward, by an import: it earns once. */
+const hasNamedReward = ({ named }: ReferralState, side: 'referred' | 'referrer'): boolean =>
+  named !== undefined && named[side] !== null;
+
+export const earnedBy = (
+  terms: RewardTerms | null,
+  moment: RewardTerms['when'],
+): RewardTerms | null => (terms?.when === moment ? terms : null);
 
 function grantReferred(
   draft: Draft,
@@ -290,9 +296,13 @@ function reasonAgainstAttribution(
  * Whether this account refers the owner's. Both may begin at the same moment: each announces its
  * referral in the account of the other before it is decided, so of two at least one sees the other.
  */
-function isMutual(
+export function isMutual(
   state: OpenAccount,
-  { party, referredBy, formerReferrals }: CodeOwner,
+  {
+    party,
+    referredBy,
+    formerReferrals,
+  }: Pick<CodeOwner, 'party' | 'referredBy' | 'formerReferrals'>,
   { now, account, referralId, provided }: Attributing,
 ): boolean {
   const announced = ownMember(provided.announced, referralId);

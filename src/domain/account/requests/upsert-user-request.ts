@@ -136,7 +136,7 @@ function refusalOfFields(
 }
 
 interface CodesOfUser {
-  readonly request: UpsertUserRequest;
+  readonly request: Pick<UpsertUserRequest, 'changes' | 'paymentProviderId'>;
   /** Program id → code. */
   readonly wanted: ReadonlyMap<string, string>;
   readonly account: OpenAccount;
@@ -149,7 +149,7 @@ type Codes = { readonly code: string; readonly programId: string }[];
  * The requested codes, and a generated one for each program in which the user has none, once they
  * are reserved; otherwise the missing reservations, the payment provider id included.
  */
-function reservedCodes(
+export function reservedCodes(
   asked: CodesOfUser,
   { tenant, provided: { reservations } }: Circumstances,
 ): Codes | Refused | InNeed {

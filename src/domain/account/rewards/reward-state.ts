@@ -64,6 +64,7 @@ export interface RewardPush {
  */
 export function grantedReward(event: AccountEventOf<'RewardGranted'>): RewardState {
   const { name, description } = event.texts.value ?? { name: null, description: null };
+  const { imported } = event;
   return {
     rewardId: event.rewardId,
     person: event.person,
@@ -77,10 +78,11 @@ export function grantedReward(event: AccountEventOf<'RewardGranted'>): RewardSta
     referralId: event.referralId,
     redeemsAutomatically: event.redeemsAutomatically,
     dateGiven: event.at,
-    redeemed: 0,
-    phase: event.dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
-    dateCancelled: null,
-    cancelledBy: null,
+    redeemed: imported?.redeemed ?? 0,
+    phase: imported?.phase ?? (event.dateScheduledFor === null ? 'AVAILABLE' : 'PENDING'),
+    dateCancelled: imported?.dateCancelled ?? null,
+    // As after a request: no moderation restores it.
+    cancelledBy: imported?.dateCancelled == null ? null : 'REQUEST',
     ...(event.payTo && { payTo: event.payTo }),
   };
 }

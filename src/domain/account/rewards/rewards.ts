@@ -2,7 +2,7 @@ import { personal, type Personal } from '../../personal.js';
 import type { GrantTerms, PromisedValue, RewardValue } from '../../program.js';
 import type { Decision } from '../../decision.js';
 import type { Ask } from '../../fact.js';
-import { refused } from '../../refusal.js';
+import { refused, type Refused } from '../../refusal.js';
 import type {
   AccountEvent,
   AccountEventOf,
@@ -270,7 +270,9 @@ export const isRedeemedAutomatically = (reward: RewardState, now: number): boole
  */
 export type CreateReward = Ask<
   'CreateReward',
-  Omit<NewReward, keyof typeof MANUAL | 'person' | 'payTo' | 'adjustment'> & { userId: string }
+  Omit<NewReward, keyof typeof MANUAL | 'person' | 'payTo' | 'adjustment' | 'imported'> & {
+    userId: string;
+  }
 >;
 
 export function createReward(state: AccountState, command: CreateReward): Decision<AccountEvent> {
@@ -291,17 +293,25 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
   const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
   if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
-  if (value.type === 'CREDIT' && !fitsUnderAmountMax(state, value))
-    return refused('AMOUNT_TOO_LARGE', sumTooLarge(value.unit, AMOUNT_MAX));
-  const currency = otherCurrency(state, value);
-  if (currency !== undefined && value.type === 'CREDIT')
-    return refused(
-      'CURRENCY_DIFFERS',
-      `currency must be ${currency}, as of the account's other ${value.unit}, not ${value.currency}`,
-    );
+  const against = refusalOfValue(state, value);
+  if (against) return against;
   const draft = new Draft(state);
   give(draft, { ...given, person, dateScheduledFor, ...MANUAL }, now);
   return draft.decision();
+}
+
+/** By what the account has of the unit. */
+export function refusalOfValue(state: OpenAccount, value: RewardValue): Refused | undefined {
+  if (value.type !== 'CREDIT') return undefined;
+  if (!fitsUnderAmountMax(state, value))
+    return refused('AMOUNT_TOO_LARGE', sumTooLarge(value.unit, AMOUNT_MAX));
+  const currency = otherCurrency(state, value);
+  return currency === undefined
+    ? undefined
+    : refused(
+        'CURRENCY_DIFFERS',
+        `currency must be ${currency}, as of the account's other ${value.unit}, not ${value.currency}`,
+      );
 }
 
 export type CancelReward = Ask<'CancelReward', { rewardId: string }>;

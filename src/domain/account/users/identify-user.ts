@@ -168,7 +168,7 @@ export function emptyProfile(userId: string): Profile {
   };
 }
 
-function merge(
+export function merge(
   before: Profile,
   { referable, customFields, segments, ...texts }: ProfileChanges,
 ): Profile {

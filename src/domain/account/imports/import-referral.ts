@@ -1,0 +1,243 @@
+import { ownMember } from '../../own-member.js';
+import { personal } from '../../personal.js';
+import type { Program, RewardTerms, SideStatus } from '../../program.js';
+import type { Decision } from '../../decision.js';
+import { codesKey, type InNeed, type Need } from '../../need.js';
+import { refused, type Refused } from '../../refusal.js';
+import type { AccountRef } from '../../scope.js';
+import { programOf } from '../../tenant/program-document.js';
+import type {
+  AccountEvent,
+  OfReferralImport,
+  Party,
+  PersonId,
+  RowValues,
+} from '../account.events.js';
+import type { AccountState, OpenAccount } from '../account.state.js';
+import { earnedBy, isMutual } from '../referral/referral.js';
+import type { ImportedReferrer } from '../referral/referral-parties.js';
+import type { Circumstances } from '../requests/circumstances.js';
+import { partyIds } from '../rewards/rewards.js';
+import {
+  answerToRepeated,
+  importedIdOf,
+  refusalOfDates,
+  type ImportedRow,
+} from './imported-rows.js';
+import { refusalOfPlace } from './placed-rows.js';
+
+/** A reward that a row names: its identity among the imported rows, and its id in the ledger. */
+export interface NamedReward {
+  readonly ref: string;
+  readonly rewardId: string;
+}
+
+/** A referral of another program, in the referred account. Undefined: the row does not say. */
+export interface ImportReferral extends ImportedRow {
+  readonly type: 'ImportReferral';
+  /** The row has an id: no other account has that row. */
+  readonly hasId: boolean;
+  /** The values of `row` that name the referrer, which are encrypted for that person. */
+  readonly referrerRow: RowValues;
+  readonly userId: string;
+  /** Undefined: a person who was deleted. */
+  readonly referrer: { readonly account: AccountRef; readonly userId: string } | undefined;
+  /** Stands for the account of a deleted referrer: no account has it. */
+  readonly noAccount: AccountRef;
+  readonly programId: string | undefined;
+  readonly code: string | undefined;
+  readonly dateStarted: number | undefined;
+  readonly datePaid: number | undefined;
+  readonly dateEnded: number | undefined;
+  readonly referredStatus: SideStatus;
+  readonly referrerStatus: SideStatus;
+  readonly rewards: Readonly<Record<Side, NamedReward | undefined>>;
+}
+
+type Side = 'referred' | 'referrer';
+const SIDES: readonly Side[] = ['referred', 'referrer'];
+
+export function importReferral(
+  state: AccountState,
+  command: ImportReferral,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const whole = { ...command, row: { ...command.row, ...command.referrerRow } };
+  const repeated =
+    answerToRepeated(state.remains.imported.get(command.ref), whole) ??
+    (command.hasId ? refusalOfPlace(whole, given) : undefined);
+  if (repeated) return repeated;
+  const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
+  if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
+  const { tenant, now } = given;
+  const program = programOf(tenant, command.programId ?? tenant.defaultProgramId);
+  if (!program)
+    return refused('PROGRAM_UNKNOWN', `The tenant has no program ${command.programId ?? ''}`);
+  const against = refusalOfDates(whole.row, now) ?? refusalOfReferral(state, command, given);
+  if (against) return against;
+  const referrer = referrerOf(state, command, given);
+  if ('needs' in referrer || 'refused' in referrer) return referrer;
+  const unnamed =
+    refusalOfCode(command, referrer, given) ?? refusalOfRewards(command, person, referrer, given);
+  if (unnamed) return unnamed;
+  return { events: eventsOf(state, command, { person, referrer, program }, given) };
+}
+
+function refusalOfReferral(
+  state: OpenAccount,
+  { referrer }: ImportReferral,
+  { account }: Circumstances,
+): Refused | undefined {
+  if (referrer?.account === account)
+    return refused('SELF_REFERRAL', 'Both sides belong to one account');
+  return state.attribution === null ? undefined : refused('ALREADY_REFERRED');
+}
+
+/** The referrer as found; one who was deleted has no ids. */
+function referrerOf(
+  state: OpenAccount,
+  { ref, referrer, noAccount }: ImportReferral,
+  given: Circumstances,
+): ImportedReferrer | Refused | InNeed {
+  const { provided, ids, now, account } = given;
+  if (referrer === undefined) {
+    const person = ids.uuid(ref, 'referrer');
+    const party = { account: noAccount, person, ids: { subject: person, value: null } };
+    return { party, referredBy: null, formerReferrals: [], primaryCodes: {} };
+  }
+  const found = ownMember(
+    provided.importedReferrers,
+    codesKey([referrer.account, referrer.userId]),
+  );
+  if (found === undefined) return { needs: [{ kind: 'imported-referrer', ...referrer }] };
+  if (found === null) return refused('USER_NOT_FOUND', 'The referrer is no user');
+  const attributing = { now, account, referralId: ids.within(importedIdOf(ref)), provided };
+  return isMutual(state, found, attributing)
+    ? refused('SELF_REFERRAL', "The referrer's account was referred by this account")
+    : found;
+}
+
+/** A code that another user holds is not the referrer's. */
+function refusalOfCode(
+  { code, referrer }: ImportReferral,
+  { party }: ImportedReferrer,
+  { provided }: Circumstances,
+): Refused | InNeed | undefined {
+  if (code === undefined || referrer === undefined) return undefined;
+  const codes = [code];
+  const found = ownMember(provided.codeOwners, codesKey(codes));
+  if (found === undefined) return { needs: [{ kind: 'code-owner', codes }] };
+  return found.owner === null || found.owner.party.person === party.person
+    ? undefined
+    : refused('REFERRAL_CODE_TAKEN', 'The code used is that of another user than the referrer');
+}
+
+/** Each named reward is noted as the side's; one that came in already must be that person's. */
+function refusalOfRewards(
+  { ref, rewards, referrer }: ImportReferral,
+  person: PersonId,
+  { party }: ImportedReferrer,
+  { provided, ids, account }: Circumstances,
+): Refused | InNeed | undefined {
+  const owners = {
+    referred: { account, person },
+    referrer: { account: party.account, person: party.person },
+  };
+  const needs: Need[] = [];
+  for (const side of SIDES) {
+    const named = rewards[side];
+    if (named === undefined || (side === 'referrer' && referrer === undefined)) continue;
+    const placed = ownMember(provided.namedRewards, named.ref);
+    const naming = { ref: named.ref, referralId: ids.within(importedIdOf(ref)), side };
+    if (placed === undefined) needs.push({ kind: 'reward-naming', ...naming });
+    else if (
+      placed !== null &&
+      (placed.account !== owners[side].account || !placed.persons.includes(owners[side].person))
+    )
+      return refused('ROW_INVALID', `The reward of the ${side} side is that of another user`);
+  }
+  return needs.length > 0 ? { needs } : undefined;
+}
+
+interface Found {
+  readonly person: PersonId;
+  readonly referrer: ImportedReferrer;
+  readonly program: Program;
+}
+
+function eventsOf(
+  state: OpenAccount,
+  command: ImportReferral,
+  { person, referrer: { party, primaryCodes }, program }: Found,
+  { account, now, ids }: Circumstances,
+): readonly AccountEvent[] {
+  const { ref, referredStatus, referrerStatus, datePaid, dateEnded } = command;
+  const at = command.dateStarted ?? now;
+  const referralId = ids.within(importedIdOf(ref));
+  const isGone = command.referrer === undefined;
+  const code = isGone ? null : (command.code ?? ownMember(primaryCodes, program.id) ?? null);
+  const ofReferrer: Party = party;
+  const imported: OfReferralImport = {
+    ref,
+    at: now,
+    row: personal(person, command.row),
+    referrerRow: isGone ? null : personal(party.person, command.referrerRow),
+    rewards: {
+      referred: command.rewards.referred?.rewardId ?? null,
+      referrer: isGone ? null : (command.rewards.referrer?.rewardId ?? null),
+    },
+  };
+  const earns = terms(command, program, isGone);
+  const of = { referralId, programId: program.id, programVersion: program.version };
+  const statuses = { referredStatus, referrerStatus };
+  const used = { subject: party.person, value: code };
+  return [
+    { type: 'AccountAttributed', at, code: used, referrer: ofReferrer, programId: program.id },
+    {
+      type: 'ReferralStarted',
+      at,
+      ...of,
+      ...statuses,
+      code: used,
+      shareLinkUsed: null,
+      referred: { account, person, ids: personal(person, partyIds(state, person)) },
+      referrer: ofReferrer,
+      fraudSignals: {},
+      tooManyWith: [],
+      ...earns('STARTED'),
+      imported,
+    },
+    ...(datePaid === undefined
+      ? []
+      : [
+          {
+            type: 'ReferralConverted' as const,
+            at: datePaid,
+            ...of,
+            ...statuses,
+            referrer: ofReferrer,
+            ...earns('CONVERTED'),
+            imported: true as const,
+          },
+        ]),
+    ...(dateEnded === undefined
+      ? []
+      : [{ type: 'ReferralEnded' as const, at: dateEnded, referralId, imported: true as const }]),
+  ];
+}
+
+/**
+ * What a side has earned by the import: nothing, unless it waits for its approval and came without
+ * a reward.
+ */
+const terms =
+  (command: ImportReferral, program: Program, isGone: boolean) =>
+  (moment: RewardTerms['when']): Record<`${Side}Reward`, RewardTerms | null> => {
+    const of = (side: Side): RewardTerms | null => {
+      const isSettled =
+        command[`${side}Status`] === 'APPROVED' || command.rewards[side] !== undefined;
+      const hasNoOwner = side === 'referrer' && isGone;
+      return isSettled || hasNoOwner ? null : earnedBy(program[`${side}Reward`], moment);
+    };
+    return { referredReward: of('referred'), referrerReward: of('referrer') };
+  };

@@ -1,0 +1,162 @@
+import { ownMember } from '../../own-member.js';
+import { personal } from '../../personal.js';
+import type { RewardValue } from '../../program.js';
+import type { Decision } from '../../decision.js';
+import type { InNeed, RecordedSide } from '../../need.js';
+import { refused, type Refused } from '../../refusal.js';
+import { programOf } from '../../tenant/program-document.js';
+import type { AccountEvent, OfRewardImport, PersonId, RewardSource } from '../account.events.js';
+import type { AccountState, OpenAccount, RewardPhase } from '../account.state.js';
+import { Draft } from '../draft.js';
+import { moment } from '../refusal-details.js';
+import type { Circumstances } from '../requests/circumstances.js';
+import { give, refusalOfValue } from '../rewards/rewards.js';
+import {
+  answerToRepeated,
+  importedIdOf,
+  refusalOfDates,
+  type ImportedRow,
+} from './imported-rows.js';
+import { refusalOfPlace } from './placed-rows.js';
+
+/** A reward of another program. Null: the row does not say. */
+export interface ImportReward extends ImportedRow {
+  readonly type: 'ImportReward';
+  /** The row has an id: no other account has that row. */
+  readonly hasId: boolean;
+  readonly userId: string;
+  readonly value: RewardValue;
+  readonly name: string | null;
+  readonly source: RewardSource;
+  readonly programId: string | null;
+  /** Of credit; 0 for other types. */
+  readonly redeemed: number;
+  readonly cancellable: boolean;
+  readonly dateGiven: number | null;
+  readonly dateScheduledFor: number | null;
+  readonly dateExpires: number | null;
+  readonly dateCancelled: number | null;
+}
+
+/** A redemption of the row; a reward has one at most. */
+export const importedRedemptionId = (rewardId: string): string => `${rewardId}-imported`;
+
+export function importReward(
+  state: AccountState,
+  command: ImportReward,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const { ref, hasId, userId, programId, value } = command;
+  const answered =
+    answerToRepeated(state.remains.imported.get(ref), command) ??
+    (hasId ? refusalOfPlace(command, given) : undefined);
+  if (answered) return answered;
+  const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
+  if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
+  const { now, tenant, provided, ids } = given;
+  if (programId !== null && !programOf(tenant, programId))
+    return refused('PROGRAM_UNKNOWN', `The tenant has no program ${programId}`);
+  const sides = hasId ? (ownMember(provided.importedRows, ref)?.sides ?? []) : [];
+  const against =
+    refusalOfDates(command.row, now) ??
+    refusalOfAmounts(command, now) ??
+    refusalOfValue(state, value) ??
+    refusalOfSides(sides, person, given);
+  if (against) return against;
+  const rewardId = ids.within(importedIdOf(ref));
+  const taken = refusalOfTankCode(state, command, rewardId, given);
+  if (taken) return taken;
+  const [side] = sides;
+  const { dateScheduledFor, dateExpires, dateCancelled, redeemed } = command;
+  const imported: OfRewardImport = {
+    ref,
+    row: personal(person, command.row),
+    at: now,
+    side: side?.side ?? null,
+    redeemed,
+    phase: phaseOf(command, now),
+    dateCancelled,
+  };
+  const draft = new Draft(state, provided);
+  give(
+    draft,
+    {
+      rewardId,
+      person,
+      source: command.source,
+      value,
+      name: command.name,
+      description: null,
+      cancellable: command.cancellable,
+      dateScheduledFor,
+      dateExpires,
+      referralId: side?.referralId ?? null,
+      programId,
+      // No rule granted it: it counts for no limit.
+      programVersion: null,
+      rule: null,
+      redeemsAutomatically: false,
+      imported,
+    },
+    command.dateGiven ?? now,
+  );
+  return draft.decision();
+}
+
+function phaseOf({ dateScheduledFor, dateExpires }: ImportReward, now: number): RewardPhase {
+  if (dateExpires !== null && dateExpires <= now) return 'EXPIRED';
+  return dateScheduledFor !== null && dateScheduledFor > now ? 'PENDING' : 'AVAILABLE';
+}
+
+function refusalOfAmounts(
+  { value, redeemed, dateScheduledFor, dateExpires, dateCancelled }: ImportReward,
+  now: number,
+): Refused | undefined {
+  const amount = value.type === 'CREDIT' ? value.assignedCredit : 0;
+  if (redeemed > amount)
+    return refused('ROW_INVALID', `redeemed ${redeemed} is more than the credit ${amount}`);
+  if (redeemed > 0 && dateCancelled !== null)
+    return refused('REWARD_NOT_CANCELLABLE', `${redeemed} of it were redeemed`);
+  if (redeemed > 0 && dateScheduledFor !== null && dateScheduledFor > now)
+    return refused('ROW_INVALID', `redeemed is ${redeemed}, of a reward that is not available yet`);
+  if (dateScheduledFor === null || dateExpires === null || dateExpires >= dateScheduledFor)
+    return undefined;
+  return refused(
+    'REWARD_DATES_INVALID',
+    `dateExpires must not be before dateScheduledFor, ${moment(dateScheduledFor)}`,
+  );
+}
+
+/** The reward is that of one side of one referral, or of none. */
+function refusalOfSides(
+  sides: readonly RecordedSide[],
+  person: PersonId,
+  { account }: Circumstances,
+): Refused | undefined {
+  const [side, another] = sides;
+  if (side === undefined) return undefined;
+  if (another !== undefined)
+    return refused('ROW_INVALID', 'More than one side of a referral names the reward as its own');
+  if (side.account !== account || side.person !== person)
+    return refused('ROW_INVALID', 'The side of the referral that names the reward is another user');
+  return side.status === 'PENDING'
+    ? refused('ROW_INVALID', `The ${side.side} side of its referral is PENDING: it has no reward`)
+    : undefined;
+}
+
+/** The code is taken out of the pools first; one that a reward has rejects the row. */
+function refusalOfTankCode(
+  { remains: { lapses } }: OpenAccount,
+  { value }: ImportReward,
+  rewardId: string,
+  { provided }: Circumstances,
+): Refused | InNeed | undefined {
+  if (value.type !== 'FUELTANK') return undefined;
+  const { fuelTankCode: given, ...promised } = value;
+  const reserved = ownMember(provided.tankCodes, rewardId);
+  if (reserved?.code === null)
+    return refused('ROW_INVALID', 'The tank code is that of another reward');
+  if (reserved?.lapses === lapses) return undefined;
+  const none = { programId: '', programVersion: 0, rule: '' };
+  return { needs: [{ kind: 'tank-code', rewardId, ...none, value: promised, lapses, given }] };
+}

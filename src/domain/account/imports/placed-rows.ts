@@ -1,0 +1,24 @@
+import type { Accepted } from '../../decision.js';
+import type { InNeed } from '../../need.js';
+import { ownMember } from '../../own-member.js';
+import { refused, type Refused } from '../../refusal.js';
+import type { AccountEvent } from '../account.events.js';
+import type { Circumstances } from '../requests/circumstances.js';
+import { answerToRepeated, type ImportedRow } from './imported-rows.js';
+
+/**
+ * A row with an id belongs to one account of the tenant and mode: it is placed there before it is
+ * imported. Undefined: it is placed in this account.
+ */
+export function refusalOfPlace(
+  command: ImportedRow,
+  { provided, account }: Circumstances,
+): Accepted<AccountEvent> | Refused | InNeed | undefined {
+  const place = ownMember(provided.importedRows, command.ref);
+  if (place === undefined) return { needs: [{ kind: 'imported-row', ref: command.ref }] };
+  if (place.account === account) return undefined;
+  return (
+    answerToRepeated(place.entry ?? undefined, command) ??
+    refused('ROW_INVALID', 'Another import is importing a row with this id: import it again')
+  );
+}

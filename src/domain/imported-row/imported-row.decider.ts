@@ -1,0 +1,73 @@
+import { only, type Accepted } from '../decision.js';
+import type { Fact } from '../fact.js';
+import type { AccountRef } from '../scope.js';
+
+/**
+ * An imported row with an id: one stream for each, so that the row belongs to one account of the
+ * tenant and mode, and so that a reward finds the referrals that name it. What really happened is
+ * in the accounts: an account that never recorded its row, and a referral that never was, do not
+ * count.
+ */
+export type ImportedRowEvent =
+  /** The account is about to record the row. */
+  | Fact<'ImportedRowPlaced', { account: AccountRef }>
+  /** It did not: the row was rejected. */
+  | Fact<'ImportedRowGivenUp', { account: AccountRef }>
+  | Fact<'ImportedRewardNamed', Naming>;
+
+export interface Naming {
+  readonly referralId: string;
+  readonly side: 'referred' | 'referrer';
+}
+
+export interface ImportedRowState {
+  readonly placed: { readonly account: AccountRef; readonly since: number } | null;
+  readonly namings: readonly Naming[];
+}
+
+export const initialState: ImportedRowState = { placed: null, namings: [] };
+
+export function evolve(state: ImportedRowState, event: ImportedRowEvent): ImportedRowState {
+  switch (event.type) {
+    case 'ImportedRowPlaced':
+      return { ...state, placed: { account: event.account, since: event.at } };
+    case 'ImportedRowGivenUp':
+      return state.placed?.account === event.account ? { ...state, placed: null } : state;
+    case 'ImportedRewardNamed': {
+      const { referralId, side } = event;
+      return { ...state, namings: [...state.namings, { referralId, side }] };
+    }
+  }
+}
+
+/** Another account keeps the row unless it is known never to record it. */
+export function place(
+  { placed }: ImportedRowState,
+  account: AccountRef,
+  { isAbandoned, now: at }: { readonly isAbandoned: boolean; readonly now: number },
+): Accepted<ImportedRowEvent> {
+  return only(placed === null || (placed.account !== account && isAbandoned), {
+    type: 'ImportedRowPlaced',
+    at,
+    account,
+  });
+}
+
+export const giveUp = (
+  { placed }: ImportedRowState,
+  account: AccountRef,
+  at: number,
+): Accepted<ImportedRowEvent> =>
+  only(placed?.account === account, { type: 'ImportedRowGivenUp', at, account });
+
+export const nameReward = (
+  { namings }: ImportedRowState,
+  { referralId, side }: Naming,
+  at: number,
+): Accepted<ImportedRowEvent> =>
+  only(!namings.some((one) => one.referralId === referralId && one.side === side), {
+    type: 'ImportedRewardNamed',
+    at,
+    referralId,
+    side,
+  });

@@ -1,0 +1,118 @@
+import {
+  AccountCommandEnvelope,
+  type AccountOutcome,
+  type Commands,
+} from '../../command-handling/commands.js';
+import type { ImportedEntry } from '../../domain/account/account.state.js';
+import type { Refusal } from '../../domain/refusal.js';
+import { metaOf, type Actor } from '../../event-log/envelope.js';
+import type { Core } from '../../stores/core.js';
+import { GivenCodes } from './given-codes.js';
+import type {
+  ControlFigures,
+  ImportRow,
+  ImportRun,
+  ReferralRow,
+  RewardRow,
+  RowImport,
+  RowOutcome,
+  UserRow,
+} from './import-rows.js';
+import { referralCommand, rewardCommand, userCommand, type RowCommand } from './row-commands.js';
+import { RowFault } from './row-fields.js';
+
+/**
+ * Opens the importing of one run. A dry run sends the same commands to a copy of the ledger that
+ * ends with it.
+ */
+export async function openRowImport(
+  core: Pick<Core, 'commands' | 'names' | 'openDryRun'>,
+  run: ImportRun & { readonly actor: Actor },
+): Promise<RowImport> {
+  const dryRun = run.dryRun ? await core.openDryRun() : undefined;
+  const commands = dryRun?.commands ?? core.commands;
+  const codes = new GivenCodes();
+  return {
+    noteCode: ({ referralCode }) => {
+      if (referralCode !== undefined) codes.add(referralCode);
+      return Promise.resolve();
+    },
+    importRow: (row) => importRow(core, { commands, codes, run }, row),
+    close: () => Promise.resolve(dryRun?.close()),
+  };
+}
+
+interface Importing {
+  readonly commands: Commands;
+  readonly codes: GivenCodes;
+  readonly run: ImportRun & { readonly actor: Actor };
+}
+
+async function importRow(
+  { names }: Pick<Core, 'names'>,
+  { commands, codes, run }: Importing,
+  row: ImportRow,
+): Promise<RowOutcome> {
+  const { tenant, mode, actor } = run;
+  const scope = { tenant, mode };
+  let asked: RowCommand;
+  try {
+    asked =
+      run.kind === 'users'
+        ? userCommand(names, scope, row as UserRow)
+        : run.kind === 'referrals'
+          ? referralCommand(names, scope, row as ReferralRow)
+          : rewardCommand(names, scope, row as RewardRow);
+  } catch (error) {
+    if (!(error instanceof RowFault)) throw error;
+    return { kind: 'rejected', reason: `BAD_REQUEST: ${error.message}` };
+  }
+  const { account, command } = asked;
+  const meta = metaOf(scope, actor, 'import');
+  const outcome = await commands.execute(
+    new AccountCommandEnvelope(meta, account, command, (code) => codes.has(code)),
+  );
+  return outcomeOf(outcome, command.ref);
+}
+
+function outcomeOf(outcome: AccountOutcome, ref: string): RowOutcome {
+  if (outcome.kind === 'refused') {
+    const { refused, details } = outcome;
+    const sentence = details.join(' ') || (SENTENCES[refused] ?? refused);
+    return { kind: 'rejected', reason: `${CODES[refused] ?? refused}: ${sentence}` };
+  }
+  const entry = outcome.state.remains.imported.get(ref);
+  const isForgotten = entry?.row === null;
+  return {
+    kind: outcome.events.length > 0 ? 'imported' : 'unchanged',
+    ...(entry?.ledgerId != null && !isForgotten && { ledgerId: entry.ledgerId }),
+    ...(entry?.credit && { control: controlOf(entry.credit, entry) }),
+  };
+}
+
+const controlOf = (
+  credit: NonNullable<ImportedEntry['credit']>,
+  { at }: Pick<ImportedEntry, 'at'>,
+): ControlFigures => ({ ...credit, rewards: 1, at });
+
+/** The codes of answers for refusals that have none of their own. */
+const CODES: Readonly<Partial<Record<Refusal, string>>> = {
+  ROW_INVALID: 'BAD_REQUEST',
+  PROGRAM_UNKNOWN: 'BAD_REQUEST',
+  CODE_PROGRAM_CONFLICT: 'BAD_REQUEST',
+  CURRENCY_DIFFERS: 'BAD_REQUEST',
+  REWARD_DATES_INVALID: 'BAD_REQUEST',
+  RECORD_TOO_LARGE: 'BAD_REQUEST',
+};
+
+/** Of refusals without details. */
+const SENTENCES: Readonly<Partial<Record<Refusal, string>>> = {
+  USER_NOT_FOUND: 'The account has no such user: import users first',
+  USER_EXISTS: 'The user exists and was not imported',
+  DO_NOT_TRACK: 'The user asked not to be tracked',
+  TOO_MANY_USERS: 'The account has 1000 users already',
+  REFERRAL_CODE_TAKEN: 'The referral code is that of another person',
+  ALREADY_REFERRED: 'The account is referred already',
+  PAYMENT_PROVIDER_ID_SET: 'The account has another paymentProviderId',
+  PAYMENT_PROVIDER_ID_USED: 'Another account has this paymentProviderId',
+};

@@ -1,0 +1,195 @@
+import type { Core } from '../../src/stores/core.js';
+import type { Scope } from '../../src/domain/scope.js';
+import type { ImportKind, ImportRow, RowOutcome } from '../../src/imports/rows/import-rows.js';
+import { openRowImport } from '../../src/imports/rows/open-row-import.js';
+import { query, type Json } from '../support/api-client.js';
+import { everythingProjected } from '../support/everything-projected.js';
+import { reconcileLedger, replayLedger, statementOfAccount } from '../support/operations.js';
+import { useSharedService, type TestTenant } from '../support/running-service.js';
+
+/** Rows of an import, through the log to what a client and finance read. */
+
+const running = useSharedService();
+const GIVEN = Date.UTC(2024, 0, 2);
+const ACTOR = { kind: 'cli', id: 'import-test' } as const;
+let core: Core;
+let tenant: TestTenant;
+let scope: Scope;
+
+beforeEach(async () => {
+  ({ core } = running.service.service);
+  tenant = await running.service.createTenant();
+  scope = { tenant: tenant.alias, mode: 'live' };
+});
+
+async function imported(
+  kind: ImportKind,
+  rows: readonly ImportRow[],
+  dryRun = false,
+): Promise<readonly RowOutcome[]> {
+  const opened = await openRowImport(core, { ...scope, kind, dryRun, actor: ACTOR });
+  const outcomes: RowOutcome[] = [];
+  try {
+    for (const row of rows) await opened.noteCode?.(row as never);
+    for (const row of rows) outcomes.push(await opened.importRow(row));
+  } finally {
+    await opened.close();
+  }
+  if (!dryRun) await everythingProjected(core);
+  return outcomes;
+}
+const kinds = (outcomes: readonly RowOutcome[]) =>
+  outcomes.map((one) => (one.kind === 'rejected' ? one.reason : one.kind));
+
+const USERS: readonly ImportRow[] = [
+  { accountId: 'a', id: 'nameless', firstName: 'Ann', dateCreated: GIVEN },
+  { accountId: 'a', id: 'ann', referralCode: 'ANN', accountStatus: 'PAID', segments: ['vip'] },
+  { accountId: 'b', id: 'bob', blocked: true, customFields: new Map([['size', 5]]) },
+];
+const REFERRALS: readonly ImportRow[] = [
+  {
+    id: 'r1',
+    referredAccount: 'b',
+    referredUser: 'bob',
+    referrerAccount: 'a',
+    referrerUser: 'ann',
+    dateReferralStarted: GIVEN,
+    dateReferralPaid: GIVEN + 1,
+    referrerReward: 'w1',
+  },
+];
+const REWARDS: readonly ImportRow[] = [
+  {
+    id: 'w1',
+    type: 'CREDIT',
+    accountId: 'a',
+    userId: 'ann',
+    unit: 'CENTS',
+    amount: 1_000,
+    redeemed: 300,
+    rewardSource: 'FRIEND_SIGNUP',
+    dateGiven: GIVEN,
+  },
+  {
+    type: 'CREDIT',
+    accountId: 'a',
+    userId: 'ann',
+    unit: 'CENTS',
+    amount: 50,
+    dateScheduledFor: Date.now() + 9e8,
+    equalRowNumber: 1,
+  },
+  { id: 'w3', type: 'PCT_DISCOUNT', accountId: 'b', userId: 'bob', discountPercent: 20 },
+  {
+    id: 'w4',
+    type: 'CREDIT',
+    accountId: 'b',
+    userId: 'bob',
+    unit: 'CENTS',
+    amount: 70,
+    dateCancelled: GIVEN,
+  },
+];
+
+async function importAll(): Promise<void> {
+  expect(kinds(await imported('users', USERS))).toEqual(['imported', 'imported', 'imported']);
+  expect(kinds(await imported('referrals', REFERRALS))).toEqual(['imported']);
+  expect(kinds(await imported('rewards', REWARDS))).toEqual(Array(4).fill('imported'));
+}
+
+test('imported rows are read as any others, and the ledger agrees with itself', async () => {
+  await importAll();
+  const { live } = tenant;
+  const ann = await live.get('/account/a/user/ann');
+  expect(ann.body).toMatchObject({ referralCode: 'ANN', segments: ['vip'] });
+  expect((await live.get('/account/a')).body).toMatchObject({ subscription: { status: 'PAID' } });
+  const nameless = (await live.get('/account/a/user/nameless')).body;
+  expect(nameless).toMatchObject({ dateCreated: GIVEN });
+  // The row of another user gives the code that the name would have made.
+  expect(nameless['referralCode']).not.toBe('ANN');
+  const { body } = await live.get<{ referrals: Json[] }>('/referrals');
+  expect(body.referrals).toMatchObject([
+    { dateReferralStarted: GIVEN, dateReferralPaid: GIVEN + 1, referralCodeUsed: 'ANN' },
+  ]);
+  const found = await live.get<Json[]>(`/reward${query({ accountId: 'a' })}`);
+  const first = found.body.find(({ assignedCredit }) => assignedCredit === 1_000);
+  expect(first).toMatchObject({
+    dateGiven: GIVEN,
+    redeemedCredit: 300,
+    redemptions: [{ quantityRedeemed: 300 }],
+  });
+  expect(body.referrals[0]).toMatchObject({ referrerReward: { id: first?.['id'] } });
+  const balance = await live.get<Json[]>(`/reward/balance${query({ accountId: 'a' })}`);
+  expect(balance.body).toMatchObject([
+    { totalAvailableCredit: 700, totalRedeemedCredit: 300, totalPendingCredit: 50 },
+  ]);
+  const statement = await statementOfAccount(core, scope, { account: 'a' });
+  expect(statement.units).toMatchObject([
+    { opening: 0, closing: 700, lines: [{ type: 'imported', amount: 700 }, { type: 'scheduled' }] },
+  ]);
+  const reconciled = await reconcileLedger(core, scope, {});
+  expect(reconciled).toMatchObject({
+    ok: true,
+    units: [{ imported: 700, issued: 0, redeemed: 0 }],
+  });
+  expect((await replayLedger(core, scope, {})).differences).toEqual([]);
+});
+
+test('rows that come again change nothing, and say which', async () => {
+  await importAll();
+  const before = await running.service.eventsOf(tenant);
+  expect(kinds(await imported('users', USERS))).toEqual(Array(3).fill('unchanged'));
+  const [referral] = await imported('referrals', REFERRALS);
+  expect(referral).toMatchObject({ kind: 'unchanged', ledgerId: expect.any(String) });
+  const again = await imported('rewards', REWARDS);
+  expect(again[0]).toMatchObject({
+    kind: 'unchanged',
+    control: { unit: 'CENTS', rewards: 1, assigned: 1_000, redeemed: 300, available: 700 },
+  });
+  const moved = { ...REWARDS[0], accountId: 'b', userId: 'bob' } as ImportRow;
+  expect(kinds(await imported('rewards', [moved]))).toEqual([
+    'ROW_DIFFERS: accountId: "a", now "b", userId: "ann", now "bob"',
+  ]);
+  await tenant.live.call('DELETE', '/open/account/b/user/bob');
+  const forgotten = await imported('referrals', REFERRALS);
+  expect(forgotten).toEqual([{ kind: 'unchanged' }]);
+  expect(kinds(await imported('users', USERS))[2]).toBe('unchanged');
+  expect(await running.service.eventsOf(tenant)).toBeGreaterThan(before);
+});
+
+test('a reward that a referral names is that of its side alone', async () => {
+  await imported('users', USERS);
+  await imported('referrals', REFERRALS);
+  const wrong = { ...REWARDS[0], accountId: 'b', userId: 'bob' } as ImportRow;
+  expect(kinds(await imported('rewards', [wrong]))).toEqual([
+    'BAD_REQUEST: The side of the referral that names the reward is another user',
+  ]);
+  expect(kinds(await imported('rewards', REWARDS.slice(0, 1)))).toEqual(['imported']);
+});
+
+test('a dry run decides as an import would, and records nothing', async () => {
+  const before = await running.service.eventsOf(tenant);
+  const twice = [...USERS, ...USERS];
+  expect(kinds(await imported('users', twice, true))).toEqual([
+    ...Array<string>(3).fill('imported'),
+    ...Array<string>(3).fill('unchanged'),
+  ]);
+  expect(kinds(await imported('rewards', REWARDS.slice(0, 1), true))).toEqual([
+    'USER_NOT_FOUND: The account has no such user: import users first',
+  ]);
+  expect(await running.service.eventsOf(tenant)).toBe(before);
+});
+
+test('a row that breaks a rule of its values is rejected with the column', async () => {
+  const rows = [
+    { accountId: 'a', id: 'x', email: 'no address' },
+    { accountId: 'a', id: 'x', locale: 'english' },
+    { accountId: 'a', id: 'x', segments: ['~gone'] },
+    { accountId: 'a', id: 'x', accountStatus: 'GOLD' },
+    { accountId: 'a', id: 'x', referralCode: 'too long for a code' },
+  ];
+  for (const outcome of kinds(await imported('users', rows)))
+    expect(outcome).toMatch(
+      /^BAD_REQUEST: (email|locale|segments|accountStatus|referralCode) must/,
+    );
+});
