@@ -48,9 +48,9 @@ function printRows(
   request: unknown,
   printer: Printer,
 ): void {
-  const { columns = [], rows: rowsOf, empty } = operation;
+  const { columns = [], rows: rowsOf, empty = 'none' } = operation;
   const rows = rowsOf?.(document) ?? (document as readonly unknown[]);
-  if (rows.length === 0 && empty !== undefined) return printer.line(empty);
+  if (rows.length === 0) return printer.line(empty);
   printer.table(columns, rows);
   const { limit } = request as { readonly limit?: number };
   if (rows.length === limit) note(`the first ${limit}; there may be more`);

@@ -189,7 +189,7 @@ function subscribedBy(changed: ChangedSubscription | Refused): Subscription {
 
 const NOT_FOUND = new NotDone(
   'ENDPOINT_NOT_FOUND',
-  ['there is no subscription of this URL'],
+  ['there is no subscription of this URL in this mode: webhook list shows the subscriptions'],
   ['endpoint'],
 );
 
@@ -246,7 +246,8 @@ export async function addEndpoint(
   const eventTypes = types && typesIn(types);
   const checked = await guard.check(endpointUrl);
   if (checked.kind === 'malformed') throw notDone(`the endpoint ${checked.reason}`);
-  if (checked.kind === 'not-allowed') throw notDone('the endpoint is not allowed');
+  if (checked.kind === 'not-allowed')
+    throw notDone(`the endpoint ${checked.reason} (WEBHOOK_ALLOW_CIDRS allows further addresses)`);
   const { subscription, isNew } = decided(
     await core.webhooks.subscribe(meta, endpointUrl, { name, eventTypes }),
   );

@@ -84,6 +84,7 @@ export const operations: readonly Operation[] = [
     roles: ['support'],
     route: get('webhooks/{tenant}'),
     examples: ['webhook list acme'],
+    empty: 'no endpoints yet: see webhook add',
     run: ({ core, scope }) => showEndpoints(core, scope),
     columns: [
       ['url', 'endpointUrl'],
@@ -215,6 +216,7 @@ export const operations: readonly Operation[] = [
       'webhook deliveries acme --state DEAD --since 2026-01-31',
       'webhook deliveries acme --limit 20',
     ],
+    empty: 'no deliveries',
     run: ({ core, scope }, selection) => showDeliveries(core, scope, selection),
     columns: [
       'id',
