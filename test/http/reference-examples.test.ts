@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Stripe from 'stripe';
@@ -10,6 +10,7 @@ import type { Operation } from '../../src/http/reference/openapi-operation.js';
 import type { HttpExample, OperationText } from '../../src/http/reference/reference-texts.js';
 import { allOperations } from '../../src/operations/registry/registry.js';
 import { Unsubscribing } from '../../src/mails/unsubscribing.js';
+import { postmanCollection } from '../../tools/postman-collection.js';
 import { StripeDouble } from '../harness/stripe-double.js';
 import { basic } from '../support/api-client.js';
 import { pollPause } from '../support/poll-pause.js';
@@ -20,6 +21,7 @@ import { startWithStores, type TestTenant } from '../support/running-service.js'
  * The story of a referral through every operation: an example may use what came before it. Over
  * 5 s: each of 115 operations is carried out.
  */
+const COLLECTION = join(__dirname, '../../docs/generated/referral-ledger.postman_collection.json');
 const STORY = `
   upsertOpenUser upsertUser getUser getOpenUser getUserByCode getOpenUserByCode listUsers
   getShareLinks getShareUrls getOpenShareUrls followShortLink showSharePage followTestShortLink
@@ -87,6 +89,14 @@ afterAll(async () => {
 test('every operation, parameter and field has a text, and every text is about one', async () => {
   const { problems } = describedInterface(running.service.description, await readReference());
   expect(problems).toEqual([]);
+});
+
+test('the stored Postman collection has a request for each operation of the description', async () => {
+  const { document } = describedInterface(running.service.description, await readReference());
+  const made = `${JSON.stringify(postmanCollection(document), null, 2)}\n`;
+  if (process.env['UPDATE'] !== undefined) await writeFile(COLLECTION, made);
+  expect(await readFile(COLLECTION, 'utf8')).toBe(made);
+  expect(made.match(/"request": \{/g)).toHaveLength(STORY.length);
 });
 
 test('every answer in JSON has members, as far as it is not empty', () => {
