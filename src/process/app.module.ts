@@ -58,6 +58,7 @@ import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
 import { OperationCalls } from '../http/operations/operation-calls.js';
 import type { OperationRuns } from '../http/operations/operation-runs.js';
 import { OperationsCore } from '../http/operations/operations-core.js';
+import { ImportsController } from '../http/operations/imports.controller.js';
 import { OperationsController } from '../http/operations/operations.controller.js';
 import { operationRoutes } from '../http/operations/operation-routes.js';
 import { allOperations } from '../operations/registry/registry.js';
@@ -157,7 +158,7 @@ const TENANT_CONTROLLERS = [
   PaymentEventsController,
 ];
 
-const OPERATOR_CONTROLLERS = [OperationsController];
+const OPERATOR_CONTROLLERS = [OperationsController, ImportsController];
 
 const CONSOLE_CONTROLLERS = [
   ConsoleAssetsController,

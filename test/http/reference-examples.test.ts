@@ -41,13 +41,16 @@ const STORY = `
   rollBackTheme listProjections listParkedStreams listProjectionHistory rebuildProjections
   diffProjection swapProjections rollBackProjection retryParkedStreams skipParkedEvent listParkedReactions
   retryReactions skipReaction connectPayments getPayments syncPayments reconcilePayments receiveStripeEvent
-  disconnectPayments listUnitFormats replaceUnitFormats forecastProgram getTestClock moveTestClock deleteSubscription deleteUser deleteAccount getLiveness getReadiness getMetrics
+  importFile listImports getImport downloadRejectedRows downloadImportedIds cancelImport
+  continueImport disconnectPayments listUnitFormats replaceUnitFormats forecastProgram getTestClock
+  moveTestClock deleteSubscription deleteUser deleteAccount getLiveness getReadiness getMetrics
 `
   .trim()
   .split(/\s+/);
 
 /** Examples that find nothing in a service without a mail server. */
 const FINDS_NOTHING = new Set([
+  'continueImport',
   'rejectCorrection',
   'withdrawCorrection',
   'resendMail',
@@ -288,7 +291,10 @@ async function answerTo(id: string, request: HttpExample): Promise<Received> {
     );
   for (let looks = 0; ; looks += 1) {
     const answer = await send(request, headers);
-    if (answer.status === 202) return resultOf(answer, headers);
+    if (answer.status === 202) {
+      const result = await resultOf(answer, headers);
+      return id === 'importFile' ? answer : result;
+    }
     if (id !== 'getExport' || !answer.text.includes('"PENDING"')) return answer;
     await pollPause(looks);
   }
@@ -333,9 +339,9 @@ async function send(
     method,
     redirect: 'manual',
     headers: {
+      ...(body === '' ? {} : { 'Content-Type': 'application/json' }),
       ...Object.fromEntries(headers),
       ...credentials,
-      ...(body === '' ? {} : { 'Content-Type': 'application/json' }),
     },
     ...(body === '' ? {} : { body: actual(body) }),
   });

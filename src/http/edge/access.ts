@@ -59,6 +59,8 @@ export interface AccessRule {
   readonly open?: boolean;
   /** The body is handed on as its bytes, which a signature covers. */
   readonly rawBody?: boolean;
+  /** The body is a file of any size, handed on as it arrives. */
+  readonly upload?: boolean;
   /**
    * The answer is sent while it is read: it may take as long as its client does, and is no longer
    * worked on once its head is there.

@@ -78,6 +78,7 @@ const meanings = {
   DELIVERY_NOT_FOUND: { status: 404, message: 'There is no such delivery' },
   MAIL_NOT_FOUND: { status: 404, message: 'There is no such mail' },
   PROJECTION_NOT_FOUND: { status: 404, message: 'There is no such projection' },
+  IMPORT_NOT_FOUND: { status: 404, message: 'There is no such import' },
   REACTION_NOT_FOUND: { status: 404, message: 'There is no such reaction' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'The route does not have this method' },
   EVENTS_ALREADY_RECEIVED: { status: 409, message: 'These events were received before' },

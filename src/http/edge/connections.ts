@@ -50,6 +50,8 @@ export class Connections {
   /** Connections of clients. */
   connections = 0;
   isDraining = false;
+  /** Requests whose bodies may take as long as they do. */
+  readonly uploads = new WeakSet<IncomingMessage>();
   private readonly perAddress = new Map<string, number>();
   /** The requests of a connection, oldest first. */
   private readonly open = new WeakMap<Duplex, Exchange[]>();
@@ -186,6 +188,8 @@ export class Connections {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     const unfinished = this.open.get(socket) ?? [];
     const current = unfinished.find(({ request }) => !request.complete);
+    const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    if (isLate && current && this.uploads.has(current.request)) return;
     const isAnswered = unfinished.length === 0 && this.last.get(socket)?.complete === false;
     // The message is the body of a request that has its answer: no second one.
     if (isAnswered || current?.response.headersSent) return void socket.destroy();

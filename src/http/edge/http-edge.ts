@@ -276,7 +276,9 @@ export class HttpEdge {
 
   /** The framework's own deadline ends when the body has arrived. */
   private answerInTime(request: FastifyRequest, reply: FastifyReply): void {
-    const ms = accessOf(request)?.streams ? STREAMED_WITHIN_MS : this.limits.deadlineMs;
+    const { streams, upload } = accessOf(request) ?? {};
+    if (upload) this.connectionsOf(request).uploads.add(request.raw);
+    const ms = streams || upload ? STREAMED_WITHIN_MS : this.limits.deadlineMs;
     const late = (): void => {
       if (reply.sent) return;
       if (reply.raw.headersSent) return void reply.raw.destroy();

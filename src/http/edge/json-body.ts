@@ -25,10 +25,15 @@ export const wrongTypeTolerated = (request: FastifyRequest): boolean => tolerate
  * content (400).
  * @throws {ApiError} UNSUPPORTED_MEDIA_TYPE.
  */
-export function checkContentType(request: FastifyRequest, { kind, emptyBody }: AccessRule): void {
+export function checkContentType(request: FastifyRequest, rule: AccessRule): void {
+  const { kind, emptyBody } = rule;
   const { method = '', headers } = request.raw;
   if (method === 'GET' || method === 'HEAD') return;
   const { 'content-type': type = '', 'content-encoding': coding = '' } = headers;
+  if (rule.upload) {
+    if (UPLOADED.test(type) && coding === '') return;
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { message: NO_UPLOAD });
+  }
   const isJson = isJsonInUtf8(type) && ['', 'identity'].includes(coding.trim().toLowerCase());
   const length = Number(headers['content-length'] ?? 0);
   const hasBody = length > 0 || headers['transfer-encoding'] !== undefined;
@@ -42,6 +47,9 @@ export function checkContentType(request: FastifyRequest, { kind, emptyBody }: A
   delete headers['content-type'];
 }
 
+const UPLOADED = /^\s*(?:text\/csv|application\/x-ndjson)\s*(?:;.*)?$/i;
+const NO_UPLOAD = 'The body must be a file: text/csv or application/x-ndjson, in UTF-8';
+
 /** No type, or JSON with any parameters but another charset. */
 function isJsonInUtf8(contentType: string): boolean {
   const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
@@ -54,6 +62,8 @@ function isJsonInUtf8(contentType: string): boolean {
 /** Replaces the framework's parsers by one for every content type (see `checkContentType`). */
 export function installBodyParser(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
+  const files = ['text/csv', 'application/x-ndjson'];
+  server.addContentTypeParser(files, (_request, stream, done) => done(null, stream));
   const options = { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX } as const;
   server.addContentTypeParser('*', options, async (request: FastifyRequest, bytes: Buffer) =>
     parseBody(request, bytes),

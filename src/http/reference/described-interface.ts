@@ -167,11 +167,11 @@ function describeBody(content: Content | undefined, texts: FieldTexts): readonly
   return [...unknown(texts, used), ...schemas.flatMap(withoutDescription)];
 }
 
-/** The answer with 202 is a run, whatever the operation. */
-function describeRun({ responses }: Operation, { tags }: Reference): readonly string[] {
+/** The answer with 202 is a run, whatever the operation, where it is not the only one. */
+function describeRun(operation: Operation, { tags }: Reference): readonly string[] {
   const run = tags.flatMap(({ operations }) => operations).find(({ id }) => id === 'getRun');
-  const accepted = responses['202'];
-  if (run === undefined || accepted === undefined) return [];
+  const accepted = operation.responses['202'];
+  if (run === undefined || accepted === undefined || accepted === successOf(operation)) return [];
   accepted.links = {
     getRun: { operationId: 'getRun', parameters: { runId: '$response.body#/id' } },
   };

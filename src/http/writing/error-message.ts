@@ -75,6 +75,8 @@ const SENTENCES: Readonly<Partial<Record<ApiErrorCode, string | readonly string[
     'There is no delivery {delivery} of the tenant {tenant} in the mode: check the mode; the list of deliveries has the ids',
   MAIL_NOT_FOUND:
     'There is no mail {delivery} of the tenant {tenant} in the mode: check the mode; the list of mails has the ids',
+  IMPORT_NOT_FOUND:
+    'There is no import {import} of the tenant {tenant}, or its file is no longer kept: the list of imports has the ids',
   PROJECTION_NOT_FOUND: 'There is no {projection}: GET /operations/projections lists the names',
   REACTION_NOT_FOUND:
     'There is no parked reaction {id}: GET /operations/policies/parked lists them',

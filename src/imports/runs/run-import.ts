@@ -110,7 +110,7 @@ type Settle<T> = (
 ) => Promise<void>;
 
 /**
- * Works on the rows of the file, several at once, until the signal ends it.
+ * Works on the rows of the file, several concurrently, until the signal ends it.
  * @param settle takes each outcome, in the order of the rows.
  */
 async function eachRow<T>(

@@ -57,6 +57,11 @@ export const GROUPS: readonly Group[] = [
   group('mail', 'mails to the people of a tenant', () => import('../mails/mail.operations.js')),
   group('theme', 'words and colours of a tenant', () => import('../themes/theme.operations.js')),
   group(
+    'import',
+    'people, referrals and rewards of another program',
+    () => import('../imports/import.operations.js'),
+  ),
+  group(
     'export',
     'files with the data of a tenant',
     () => import('../exports/export.operations.js'),

@@ -1,0 +1,214 @@
+import { Readable } from 'node:stream';
+import { Controller, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiBody, ApiConsumes, ApiOkResponse } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import * as z from 'zod';
+import type { OperatorRole } from '../../config/operators.js';
+import type { Scope } from '../../domain/scope.js';
+import { newId } from '../../foundation/world.js';
+import { Columns } from '../../imports/files/columns.js';
+import { FileFault } from '../../imports/files/file-blocks.js';
+import type { ImportKind } from '../../imports/rows/import-rows.js';
+import {
+  findImport,
+  IMPORT_NOT_FOUND,
+  kindOf,
+  shownImport,
+  type ShownImport,
+} from '../../operations/imports/import-runs.js';
+import { IMPORT_ROLES, IMPORTS } from '../../operations/imports/import.operations.js';
+import { outcomeOf } from '../../operations/outcome.js';
+import { mode } from '../../operations/registry/members.js';
+import { scopeOf } from '../../operations/registry/operation.js';
+import type { RecordedRun } from '../../runs/recorded-runs.js';
+import { RunFiles, type RunFile } from '../../runs/run-files.js';
+import { OperatorCall } from '../credentials/call.js';
+import { Access } from '../edge/access.js';
+import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
+import { Fails } from '../shapes/openapi.js';
+import { ApiQueries, DOCUMENT, ForOperators } from './described-documents.js';
+import { OperationCalls } from './operation-calls.js';
+import { OperationsCore } from './operations-core.js';
+import { parsed, queryReader } from './operator-request.js';
+import { done } from './refusals.js';
+
+const ROLES: readonly OperatorRole[] = ['support', 'finance'];
+const FILE = { schema: { type: 'string', format: 'binary' } } as const;
+const FILES = { content: { 'text/csv': FILE, 'application/x-ndjson': FILE } };
+
+const UPLOAD = z.strictObject({
+  mode,
+  dryRun: z.boolean().default(false),
+  map: z.union([z.string(), z.array(z.string())]).optional(),
+});
+const readQuery = queryReader(UPLOAD);
+
+/** The path parameters of an import. */
+interface Place {
+  readonly tenant: string;
+  readonly import: string;
+}
+
+/** A run to start: its file is stored. */
+interface Stored {
+  readonly id: string;
+  readonly kind: ImportKind;
+  readonly scope: Scope;
+  readonly parameters: object;
+  readonly continues: boolean;
+}
+
+/** Imports over HTTP: the file is the body, and is stored until its import is done. */
+@Controller('operations/imports/:tenant')
+export class ImportsController {
+  private readonly files: RunFiles;
+
+  constructor(
+    private readonly calls: OperationCalls,
+    private readonly operations: OperationsCore,
+  ) {
+    const { pool, answerSealer } = operations.core;
+    this.files = new RunFiles(pool, answerSealer);
+  }
+
+  @Post(':kind')
+  @HttpCode(202)
+  @Access('operator', { roles: ROLES, upload: true })
+  @ApiConsumes('text/csv', 'application/x-ndjson')
+  @ApiBody({ required: true, ...FILE })
+  @ApiQueries(UPLOAD)
+  @ApiAcceptedResponse({ schema: DOCUMENT })
+  @Fails('FORBIDDEN', 'TENANT_NOT_FOUND')
+  async upload(
+    @OperatorCall() call: OperatorCall,
+    @Param() { tenant, kind }: { readonly tenant: string; readonly kind: string },
+    @Req() request: FastifyRequest,
+  ) {
+    if (!isKind(kind)) throw new ApiError('NOT_FOUND');
+    checkRole(call, kind);
+    const { map, mode: ofMode, dryRun } = parsed(UPLOAD, readQuery(request.query));
+    const parameters = { dryRun, map: mapOf(kind, map) };
+    const { core } = this.operations;
+    const scope = done(await outcomeOf(() => scopeOf(core, { tenant, mode: ofMode })));
+    // The file may take minutes to arrive: other requests are worked on meanwhile.
+    request.place?.leave();
+    const id = newId();
+    const file = { run: id, kind: 'upload' } as const;
+    try {
+      const body = (request.body ?? []) as AsyncIterable<Uint8Array>;
+      const bytes = await this.files.store(file, scope, body);
+      if (bytes === 0) throw badRequest('the file is empty');
+      return await this.start(call, { id, kind, scope, parameters, continues: false });
+    } catch (error) {
+      await this.files.remove(file).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  @Post(':import/cancel')
+  @ForOperators(ROLES, DOCUMENT, 'FORBIDDEN', 'TENANT_NOT_FOUND', 'IMPORT_NOT_FOUND')
+  async cancel(@OperatorCall() call: OperatorCall, @Param() place: Place) {
+    const run = await this.found(place);
+    checkRole(call, kindOf(run));
+    await this.calls.runs.cancel(run.id);
+    return shownImport(run);
+  }
+
+  @Post(':import/continue')
+  @HttpCode(202)
+  @Access('operator', { roles: ROLES, emptyBody: true })
+  @ApiAcceptedResponse({ schema: DOCUMENT })
+  @Fails('FORBIDDEN', 'TENANT_NOT_FOUND', 'IMPORT_NOT_FOUND')
+  async continue(@OperatorCall() call: OperatorCall, @Param() place: Place) {
+    const { id, scope, state, parameters, ...run } = await this.found(place);
+    const kind = kindOf(run);
+    checkRole(call, kind);
+    if (state === 'running' || state === 'done' || scope === null)
+      throw badRequest(`the import is ${state}: there is no more to import`);
+    if (!(await this.files.has({ run: id, kind: 'upload' })))
+      throw badRequest('the file is no longer kept: send it again; rows that are in stay');
+    return this.start(call, { id, kind, scope, parameters, continues: true });
+  }
+
+  @Get(':import/rejected')
+  @Access('operator', { roles: ROLES, streams: true })
+  @ApiOkResponse(FILES)
+  @Fails('TENANT_NOT_FOUND', 'IMPORT_NOT_FOUND')
+  async rejected(@OperatorCall() { reply }: OperatorCall, @Param() place: Place) {
+    const { id } = await this.over(place);
+    return this.sent(reply, { run: id, kind: 'rejected' });
+  }
+
+  @Get(':import/ids')
+  @Access('operator', { roles: ROLES, streams: true })
+  @ApiOkResponse(FILES)
+  @Fails('TENANT_NOT_FOUND', 'IMPORT_NOT_FOUND')
+  async ids(@OperatorCall() { reply }: OperatorCall, @Param() place: Place) {
+    const { id } = await this.over(place);
+    return this.sent(reply, { run: id, kind: 'ids' });
+  }
+
+  private async start(
+    { operator, reply }: OperatorCall,
+    { id, kind, scope, parameters, continues }: Stored,
+  ): Promise<ShownImport> {
+    const by = { name: operator.name, channel: 'http' } as const;
+    const request = { ...scope, ...parameters, file: '', upload: id };
+    const run = await this.calls.start(IMPORTS[kind], request, { by }, { id, continues });
+    if (run === undefined) throw unavailable();
+    const { tenant } = scope;
+    const location = `/operations/imports/${tenant}/${id}`;
+    void reply.code(202).header('Location', location).header('Retry-After', '1');
+    return shownImport(await this.found({ tenant, import: id }));
+  }
+
+  private async sent(reply: FastifyReply, file: RunFile): Promise<Readable> {
+    if (!(await this.files.has(file))) done(IMPORT_NOT_FOUND);
+    const bytes = this.files.read(file);
+    const head = await bytes.next();
+    const first = head.done ? Buffer.alloc(0) : head.value;
+    const isJson = first[0] === '{'.charCodeAt(0);
+    const name = `${file.kind}.${isJson ? 'jsonl' : 'csv'}`;
+    void reply
+      .type(isJson ? 'application/x-ndjson' : 'text/csv; charset=utf-8')
+      .header('Cache-Control', 'no-store')
+      .header('Content-Disposition', `attachment; filename="${name}"`);
+    const all = async function* (): AsyncGenerator<Buffer> {
+      yield first;
+      yield* bytes;
+    };
+    return Readable.from(all(), { objectMode: false });
+  }
+
+  private async over(place: Place): Promise<RecordedRun> {
+    const run = await this.found(place);
+    if (run.state === 'running') throw badRequest('the import is running: wait for its end');
+    return run;
+  }
+
+  private async found({ tenant, import: id }: Place): Promise<RecordedRun> {
+    return done(await outcomeOf(() => findImport(this.operations.core, tenant, id)));
+  }
+}
+
+const isKind = (kind: string): kind is ImportKind => Object.hasOwn(IMPORTS, kind);
+
+/** @throws {ApiError} FORBIDDEN */
+function checkRole({ operator }: OperatorCall, kind: ImportKind): void {
+  if (!operator.roles.includes(IMPORT_ROLES[kind])) throw new ApiError('FORBIDDEN');
+}
+
+/** `Column=field`, any number of times. @throws {ApiError} BAD_REQUEST */
+function mapOf(kind: ImportKind, given: string | readonly string[] = []): object {
+  const pairs = [given].flat().map((pair) => {
+    const [, column, field] = /^([^=]+)=(.+)$/s.exec(pair) ?? [];
+    if (column === undefined || field === undefined) throw badRequest('map takes Column=field');
+    return [column, field] as const;
+  });
+  try {
+    new Columns(kind, new Map(pairs));
+  } catch (error) {
+    throw error instanceof FileFault ? badRequest(`map: ${error.message}`) : error;
+  }
+  return Object.fromEntries(pairs);
+}

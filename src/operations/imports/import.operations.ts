@@ -1,0 +1,131 @@
+import * as z from 'zod';
+import type { OperatorRole } from '../../config/operators.js';
+import type { ImportKind } from '../../imports/rows/import-rows.js';
+import { isEqual, type UnitControl } from '../../imports/runs/control.js';
+import type { ImportAnswer } from '../../imports/runs/run-import.js';
+import { given, help, text } from '../registry/members.js';
+import {
+  get,
+  ledgerOperation,
+  tenantOperation,
+  type Ending,
+  type Operation,
+  type Printer,
+} from '../registry/operation.js';
+import { importFile } from './import-file.js';
+import { findImport, listImports, shownImport, type ShownImport } from './import-runs.js';
+
+export const IMPORT_ROLES: Readonly<Record<ImportKind, OperatorRole>> = {
+  users: 'support',
+  referrals: 'support',
+  rewards: 'finance',
+};
+
+const importOf = (kind: ImportKind): Operation =>
+  ledgerOperation({
+    name: `import ${kind}`,
+    summary: `imports the ${kind} of another program from a file`,
+    members: {
+      file: given(text, { only: 'cli', placeholder: 'file', help: 'CSV or JSON lines, in UTF-8' }),
+      upload: given(text.optional(), { only: 'http' }),
+      dryRun: help(z.boolean().default(false), 'checks every row, and writes nothing'),
+      map: given(z.record(z.string(), z.string()).optional(), {
+        placeholder: 'Column=field',
+        help: 'reads a column of the file as a field; may be repeated',
+      }),
+      rejected: given(text.optional(), {
+        only: 'cli',
+        placeholder: 'file',
+        help: 'takes the rejected rows, each with its line and the reason',
+      }),
+      ids: given(text.optional(), {
+        only: 'cli',
+        placeholder: 'file',
+        help: 'takes the ids of rows with those of the ledger',
+      }),
+    },
+    rules: [
+      {
+        check: ({ file, ...results }) =>
+          [results.rejected, results.ids].includes(file)
+            ? 'the results need files of their own: {rejected} and {ids} must not be {file}'
+            : undefined,
+      },
+    ],
+    roles: [IMPORT_ROLES[kind]],
+    isLong: true,
+    isRecorded: true,
+    parameters: ({ dryRun, map }) => ({ dryRun, ...(map && { map }) }),
+    examples: [
+      `import ${kind} acme --file ${kind}.csv --dry-run --rejected rejected.csv`,
+      `import ${kind} acme --file ${kind}.csv --rejected rejected.csv`,
+    ],
+    run: (context, request) => importFile(context, kind, request),
+    print: printAnswer,
+    ending: endingOf,
+  });
+
+export const IMPORTS: Readonly<Record<ImportKind, Operation>> = {
+  users: importOf('users'),
+  referrals: importOf('referrals'),
+  rewards: importOf('rewards'),
+};
+
+export const operations: readonly Operation[] = [
+  ...Object.values(IMPORTS),
+  ledgerOperation({
+    name: 'import list',
+    summary: 'imports, newest first',
+    roles: ['support', 'finance'],
+    route: get('imports/{tenant}'),
+    examples: ['import list acme'],
+    columns: ['id', 'kind', 'by', 'state', 'startedAt', 'finishedAt', ['rows', doneIn, 'amount']],
+    run: ({ core, scope }) => listImports(core, scope),
+  }),
+  tenantOperation({
+    name: 'import show',
+    summary: 'an import, with its progress and result',
+    members: { import: given(text, { help: 'the id of the import' }) },
+    positions: ['import'],
+    roles: ['support', 'finance'],
+    route: get('imports/{tenant}/{import}', 'IMPORT_NOT_FOUND'),
+    examples: ['import show acme 3f0c9a52-6d0e-4c1b-9d2a-0b7f4f1f6a11'],
+    run: async ({ core }, { tenant, import: id }) =>
+      shownImport(await findImport(core, tenant, id)),
+    output: 'lists',
+  }),
+];
+
+function doneIn({ progress }: ShownImport): number | undefined {
+  return progress?.done;
+}
+
+function printAnswer(answer: ImportAnswer, { line, table }: Printer): void {
+  const { rows, imported, unchanged, rejected, control } = answer;
+  line(`${rows} rows: ${imported} imported, ${unchanged} unchanged, ${rejected} rejected`);
+  if (control.length > 0)
+    table(
+      [
+        'unit',
+        'of',
+        ['rewards', 'rewards', 'amount'],
+        ['assigned', 'assigned', 'amount'],
+        ['redeemed', 'redeemed', 'amount'],
+        ['available', 'available', 'amount'],
+      ],
+      control.flatMap(figuresOf),
+    );
+}
+
+const figuresOf = ({ unit, file, ledger }: UnitControl) => [
+  { unit, of: 'file', ...file },
+  { unit, of: 'ledger', ...ledger },
+];
+
+function endingOf({ rejected, control }: ImportAnswer): Ending | undefined {
+  const lines = [
+    ...(rejected > 0 ? [`${rejected} rows were rejected`] : []),
+    ...(isEqual(control) ? [] : ['the control figures of the file and of the ledger differ']),
+  ];
+  return lines.length === 0 ? undefined : { exitCode: 2, line: lines.join('; ') };
+}

@@ -1,0 +1,280 @@
+import { parse } from 'csv-parse/sync';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runHere } from '../support/command-line.js';
+import { useService, type TestTenant } from '../support/running-service.js';
+
+const running = useService();
+let folder: string;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-imports-'));
+});
+beforeEach(async () => {
+  tenant = await running.service.createTenant();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const at = (name: string): string => join(folder, name);
+const cli = (...words: readonly string[]) => runHere(running.stores, words);
+
+async function imports(kind: string, content: string, ...more: readonly string[]) {
+  await writeFile(at(`${kind}.csv`), content);
+  const words = ['--file', at(`${kind}.csv`), '--rejected', at('rejected.csv'), '--json', ...more];
+  const { code, out, err } = await cli('import', kind, tenant.alias, ...words);
+  const answer = (out === '' ? {} : JSON.parse(out)) as Record<string, unknown>;
+  return { code, err, answer, rejected: await readFile(at('rejected.csv'), 'utf8') };
+}
+
+const USERS = `id,accountId,email,referralCode,accountStatus,paymentProviderId
+ann,a,ann@moved.example,ANN1,PAID,cus_1
+ben,b,,BEN1,TRIAL,
+cat,c,,,,
+`;
+
+test('users, referrals and rewards come in, a second time unchanged, and the figures agree', async () => {
+  const referrals =
+    'referredAccount,referredUser,referrerAccount,referrerUser,id\nb,ben,a,ann,r1\n';
+  const rewards = `type,accountId,userId,id,unit,amount,redeemed,dateScheduledFor
+CREDIT,a,ann,w1,CENTS,500,200,
+CREDIT,b,ben,w2,CENTS,300,,2090-01-01
+PCT_DISCOUNT,b,ben,w3,%,10,,
+`;
+  const control = { rewards: 2, assigned: 800, redeemed: 200, available: 300 };
+  for (const [imported, unchanged] of [
+    [3, 0],
+    [0, 3],
+  ]) {
+    const users = await imports('users', USERS);
+    expect([users.code, users.answer]).toMatchObject([0, { rows: 3, imported, unchanged }]);
+    await imports('referrals', referrals, '--ids', at('ids.csv'));
+    expect(await readFile(at('ids.csv'), 'utf8')).toMatch(
+      /^kind,imported,ledger\nreferrals,r1,\w+\S*\n$/,
+    );
+    expect((await imports('rewards', rewards, '--ids', at('ids.csv'))).answer).toEqual({
+      kind: 'rewards',
+      rows: 3,
+      imported,
+      unchanged,
+      rejected: 0,
+      control: [{ unit: 'CENTS', file: control, ledger: control }],
+    });
+    expect((await readFile(at('ids.csv'), 'utf8')).split('\n')).toHaveLength(5);
+  }
+  expect((await stat(at('rejected.csv'))).mode & 0o777).toBe(0o600);
+  const reconciled = await cli('ledger', 'reconcile', tenant.alias, '--json');
+  expect(JSON.parse(reconciled.out)).toMatchObject({ ok: true });
+});
+
+const REFERRALS =
+  'referredAccount,referredUser,referrerAccount,referrerUser,programId,referralCodeUsed,dateReferralStarted,dateReferralPaid,dateReferralEnded,referredModerationStatus,referrerModerationStatus';
+const REWARDS =
+  'type,accountId,userId,unit,amount,redeemed,currency,discountPercent,fuelTankCode,fuelTankType,rewardSource,programId,dateGiven,dateScheduledFor,dateExpires,dateCancelled,cancellable';
+const HEADS = {
+  users:
+    'id,accountId,email,locale,countryCode,imageUrl,referralCode,dateCreated,segments,blocked,paymentProviderId,accountStatus,accountCurrency,customFields.plan,customFields.__proto__',
+  referrals: REFERRALS,
+  rewards: REWARDS,
+} as const;
+
+type Kind = keyof typeof HEADS;
+type Row = Readonly<Record<string, string>>;
+
+const NEW = { id: 'new', accountId: 'new' };
+const CREDIT = { type: 'CREDIT', accountId: 'a', userId: 'ann', unit: 'CENTS', amount: '100' };
+const REFERRAL = {
+  referredAccount: 'c',
+  referredUser: 'cat',
+  referrerAccount: 'a',
+  referrerUser: 'ann',
+};
+const DAY_AFTER_TOMORROW = new Date(Date.now() + 2 * 86_400_000).toISOString();
+
+/** A row with one fault each, and the code of the rule that it breaks. */
+const PLANTED: readonly (readonly [Kind, Row, string])[] = [
+  ['users', { ...NEW, id: '' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, accountId: '' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, id: 'x'.repeat(256) }, 'BAD_REQUEST'],
+  ['users', { ...NEW, email: 'no address' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, locale: 'english' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, countryCode: 'XX' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, imageUrl: 'ftp://x' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, referralCode: 'with space' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, referralCode: 'ann1' }, 'REFERRAL_CODE_TAKEN'],
+  ['users', { ...NEW, dateCreated: 'yesterday' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, dateCreated: '1709251200' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, dateCreated: DAY_AFTER_TOMORROW }, 'BAD_REQUEST'],
+  ['users', { ...NEW, segments: 'vip ~old' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, blocked: 'yes' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, paymentProviderId: 'cus_1' }, 'PAYMENT_PROVIDER_ID_USED'],
+  ['users', { id: 'ann2', accountId: 'a', paymentProviderId: 'cus_2' }, 'PAYMENT_PROVIDER_ID_SET'],
+  ['users', { ...NEW, accountStatus: 'ACTIVE' }, 'BAD_REQUEST'],
+  ['users', { id: 'ann2', accountId: 'a', accountStatus: 'FREE' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, accountCurrency: 'USDX' }, 'BAD_REQUEST'],
+  ['users', { ...NEW, 'customFields.plan': 'x'.repeat(1025) }, 'BAD_REQUEST'],
+  ['users', { ...NEW, 'customFields.__proto__': 'x' }, 'BAD_REQUEST'],
+  ['users', { id: 'here', accountId: 'here' }, 'USER_EXISTS'],
+  ['users', { id: 'ann', accountId: 'a', email: 'other@moved.example' }, 'ROW_DIFFERS'],
+  ['referrals', { ...REFERRAL, referredUser: 'unknown' }, 'USER_NOT_FOUND'],
+  ['referrals', { ...REFERRAL, referrerUser: 'unknown' }, 'USER_NOT_FOUND'],
+  ['referrals', { ...REFERRAL, referredAccount: 'a', referredUser: 'ann' }, 'SELF_REFERRAL'],
+  ['referrals', { ...REFERRAL, programId: 'unknown' }, 'BAD_REQUEST'],
+  ['referrals', { ...REFERRAL, referralCodeUsed: 'BEN1' }, 'REFERRAL_CODE_TAKEN'],
+  ['referrals', { ...REFERRAL, dateReferralStarted: '2024' }, 'BAD_REQUEST'],
+  ['referrals', { ...REFERRAL, referredModerationStatus: 'MAYBE' }, 'BAD_REQUEST'],
+  ['rewards', { ...CREDIT, type: 'GIFT' }, 'BAD_REQUEST'],
+  ['rewards', { ...CREDIT, userId: 'unknown' }, 'USER_NOT_FOUND'],
+  ['rewards', { ...CREDIT, unit: '' }, 'BAD_REQUEST'],
+  ['rewards', { ...CREDIT, amount: '' }, 'BAD_REQUEST'],
+  ['rewards', { ...CREDIT, amount: '1.5' }, 'BAD_REQUEST'],
+  ['rewards', { ...CREDIT, redeemed: '101' }, 'BAD_REQUEST'],
+  ['rewards', { ...CREDIT, currency: 'US' }, 'BAD_REQUEST'],
+  [
+    'rewards',
+    { ...CREDIT, amount: String(Number.MAX_SAFE_INTEGER), dateGiven: '2024-01-01' },
+    'AMOUNT_TOO_LARGE',
+  ],
+  ['rewards', { ...CREDIT, redeemed: '1', dateCancelled: '2024-01-01' }, 'REWARD_NOT_CANCELLABLE'],
+  ['rewards', { type: 'FUELTANK', accountId: 'a', userId: 'ann', amount: '5' }, 'BAD_REQUEST'],
+];
+
+test('a dry run finds each of 40 planted faults, and writes nothing', async () => {
+  expect(PLANTED).toHaveLength(40);
+  await tenant.live.post('/open/account/here/user/here', { id: 'here', accountId: 'here' });
+  await imports('users', USERS);
+  await imports('rewards', `${REWARDS}\nCREDIT,a,ann,CENTS,7,,,,,,,,,,,,\n`);
+  const { core } = running.service.service;
+  await running.service.service.policies.waitFor((await core.log.head()) ?? '', 20_000);
+  const head = await core.log.head();
+  const found: string[] = [];
+  for (const kind of Object.keys(HEADS) as Kind[]) {
+    const columns = HEADS[kind].split(',');
+    const lineOf = (row: Row): string => columns.map((column) => row[column] ?? '').join(',');
+    const rows = PLANTED.filter(([of]) => of === kind);
+    const file = [HEADS[kind], ...rows.map(([, row]) => lineOf(row))].join('\n');
+    const { code, answer, rejected } = await imports(kind, file, '--dry-run');
+    expect([kind, code, answer['rejected']]).toEqual([kind, 2, rows.length]);
+    const reasons = rejected.trim().split('\n').slice(1);
+    found.push(...reasons.map((line) => /,\d+,"?([A-Z_]+): /.exec(line)?.[1] ?? line));
+  }
+  expect(found).toEqual(PLANTED.map(([, , code]) => code));
+  expect(await core.log.head()).toBe(head);
+});
+
+test.each([
+  ['a file that is not there', ['--file', 'nothing.csv'], /cannot read nothing.csv: ENOENT/],
+  ['a folder', ['--file', tmpdir()], /is no file/],
+  ['results in the file itself', ['--file', 'x', '--rejected', 'x'], /need files of their own/],
+])('%s is an error in one line', async (_, words, line) => {
+  const { code, err } = await cli('import', 'users', tenant.alias, ...words);
+  expect([code, err.trim().split('\n').length]).toEqual([1, 1]);
+  expect(err).toMatch(line);
+});
+
+test('a broken file changes nothing, and ignored columns and a missing status are named', async () => {
+  await writeFile(at('broken.csv'), 'id,accountId\nu,a\n"v,a\n');
+  const broken = await cli('import', 'users', tenant.alias, '--file', at('broken.csv'));
+  expect([broken.code, broken.out]).toEqual([1, '']);
+  const { code, err, answer } = await imports('users', 'id,accountId,phone\nu,a,1\n');
+  expect([code, answer['imported']]).toEqual([0, 1]);
+  expect(err).toContain('ignored columns: phone');
+  expect(err).toContain('no column accountStatus');
+});
+
+test('an import is listed as a run, with its result', async () => {
+  await imports('users', USERS, '--dry-run');
+  const { out } = await cli('import', 'list', tenant.alias, '--json');
+  expect(JSON.parse(out)).toMatchObject([
+    { kind: 'users', dryRun: true, state: 'done', result: { rows: 3, imported: 3 } },
+  ]);
+});
+
+/** People who referred each other, redeemed, cancelled and paid. */
+async function story({ live }: TestTenant): Promise<void> {
+  const open = (account: string, user: string, more: object = {}) =>
+    live.post(`/open/account/${account}/user/${user}`, { id: user, accountId: account, ...more });
+  const ann = await open('a', 'ann', {
+    firstName: '=Ann',
+    lastName: "'t Hooft",
+    email: 'ann@moved.example',
+    segments: ['vip', 'early'],
+    customFields: { plan: 'gold' },
+    locale: 'de_DE',
+  });
+  const code = String(ann.body['referralCode']);
+  for (const [account, user] of [
+    ['b', 'ben'],
+    ['c', 'cat'],
+  ] as const)
+    await open(account, user, { firstName: user, referredBy: { code, isConverted: false } });
+  const billing = { billingIntervalType: 'MONTH', billingIntervalValue: 1, value: 10 };
+  await live.post('/accountsync', { id: 'b', subscription: { status: 'PAID', ...billing } });
+  const reward = {
+    accountId: 'a',
+    userId: 'ann',
+    type: 'CREDIT',
+    unit: 'POINTS',
+    assignedCredit: 50,
+  };
+  await live.post('/reward', { ...reward, name: 'Old, and "kept"' });
+  await live.post('/reward', {
+    ...reward,
+    assignedCredit: 70,
+    dateScheduledFor: Date.UTC(2090, 0),
+  });
+  const cancelled = await live.post('/reward', { ...reward, assignedCredit: 90 });
+  await live.post(`/reward/${String(cancelled.body['id'])}/cancel`);
+  await live.post('/credit/bulkredeem', { accountId: 'a', unit: 'POINTS', amount: 20 });
+}
+
+/** Columns that a move changes: ids of the ledger, links, and what is not imported. */
+const CHANGED =
+  /^(?:shareLink|\w+ShareLink|\w+SeenIP|referralSource|\w+Reward|dateModerated|dateConverted)$/;
+
+async function exported(alias: string, type: string): Promise<{ file: string; rows: unknown[] }> {
+  const file = at(`${alias}-${type}.csv`);
+  const { code, err } = await cli('export', 'run', alias, '--type', type, '--out', file);
+  expect([type, code, code === 0 ? '' : err]).toEqual([type, 0, '']);
+  const records = parse<Record<string, string>>(await readFile(file), { columns: true });
+  const rows = records.map((record) =>
+    Object.fromEntries(
+      Object.entries(record).filter(
+        ([name]) => !CHANGED.test(name) && !(name === 'id' && type !== 'USER'),
+      ),
+    ),
+  );
+  const textOf = (row: unknown): string => JSON.stringify(row);
+  return { file, rows: rows.sort((one, other) => textOf(one).localeCompare(textOf(other))) };
+}
+
+test('exports of a tenant, imported into an empty one, give the same exports and balances', async () => {
+  await story(tenant);
+  const { core, policies } = running.service.service;
+  await policies.waitFor((await core.log.head()) ?? '', 20_000);
+  const from = tenant.alias;
+  tenant = await running.service.createTenant();
+  for (const [kind, type] of [
+    ['users', 'USER'],
+    ['referrals', 'REFERRAL'],
+    ['rewards', 'REWARD'],
+  ] as const) {
+    const { file, rows } = await exported(from, type);
+    expect(rows.length).toBeGreaterThan(1);
+    const { code, answer, rejected } = await imports(kind, await readFile(file, 'utf8'));
+    expect([kind, code, rejected.split('\n').length]).toEqual([kind, 0, 2]);
+    expect(answer).toMatchObject({ rows: rows.length, imported: rows.length });
+  }
+  for (const type of ['USER', 'REFERRAL', 'REWARD', 'REWARD_BALANCE'])
+    expect([type, (await exported(tenant.alias, type)).rows]).toEqual([
+      type,
+      (await exported(from, type)).rows,
+    ]);
+  const balances = await exported(from, 'REWARD_BALANCE');
+  const against = ['ledger', 'reconcile', tenant.alias, '--against', balances.file, '--json'];
+  const { out } = await cli(...against);
+  expect(JSON.parse(out)).toMatchObject({ ok: true, differences: [] });
+  const replayed = await cli('ledger', 'replay', tenant.alias, '--json');
+  expect(JSON.parse(replayed.out)).toMatchObject({ differences: [] });
+}, 120_000);
