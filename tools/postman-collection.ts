@@ -113,6 +113,5 @@ function urlOf(path: string, parameters: readonly Parameter[]) {
 /** The example of a body in JSON; undefined: it has none. */
 function exampleOf({ requestBody }: Operation): unknown {
   if (requestBody === undefined || !('content' in requestBody)) return undefined;
-  return (requestBody.content['application/json'])
-    ?.example;
+  return requestBody.content['application/json']?.example;
 }
