@@ -218,7 +218,7 @@ export function projectRoot(): string {
  * Below the ports that the system gives to outgoing connections, which could take it while the
  * service is down.
  */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const random = new SeededRandom(
     process.pid * 7_919 + Math.trunc(performance.timeOrigin + performance.now()),
   );
