@@ -3,7 +3,12 @@ import type { ImportReferral } from '../../src/domain/account/imports/import-ref
 import type { ImportReward } from '../../src/domain/account/imports/import-reward.js';
 import type { ImportUser } from '../../src/domain/account/imports/import-user.js';
 import { USERS_MAX } from '../../src/domain/account/users/identify-user.js';
-import { codesKey, type NeededReservation, type Provided } from '../../src/domain/need.js';
+import {
+  codesKey,
+  NOTHING_PROVIDED,
+  type NeededReservation,
+  type Provided,
+} from '../../src/domain/need.js';
 import { personal } from '../../src/domain/personal.js';
 import type { Refusal } from '../../src/domain/refusal.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
@@ -13,6 +18,7 @@ import {
   credit,
   discount,
   erasureRequested,
+  moderationPrepared,
   paymentProviderIdSet,
   personOf,
   rewardGranted,
@@ -358,6 +364,29 @@ describe('a referral', () => {
     });
   });
 
+  test.each<[string, Partial<ImportReferral>, readonly string[]]>([
+    ['pending', { referredStatus: 'PENDING' }, ['ReferralModerated', 'RewardGranted']],
+    ['approved', {}, ['ReferralModerated']],
+  ])(
+    'a side that came as %s earns by its approval, as long as it came without a reward',
+    (_how, over, types) => {
+      const { referralId } = eventOf(imports(over).events(), 'ReferralStarted');
+      expect(
+        given(importedInto(HERE, over), moderationPrepared('m', NOW, referralId))
+          .when({
+            type: 'ApplyModeration',
+            moderationId: 'm',
+            side: 'referred',
+            changes: [{ referralId, referred: 'APPROVED', referrer: undefined }],
+            rewardIds: { [referralId]: 'reward' },
+            provided: NOTHING_PROVIDED,
+            now: NOW,
+          })
+          .types(),
+      ).toEqual(types);
+    },
+  );
+
   test('an account that came as PAID cannot be attributed later', () =>
     expect(opened(fold([...HERE, PAID_IN]))).toMatchObject({ everPaid: true, hasPaid: false }));
 });
@@ -382,10 +411,11 @@ const reward = (over: Partial<ImportReward> = {}): ImportReward => ({
 });
 const rewards = (over: Partial<ImportReward> = {}, events: readonly AccountEvent[] = HERE) =>
   asked(events, reward(over));
-const sided = (over: object = {}): Partial<Provided> => {
+const sided = (...overs: readonly object[]): Partial<Provided> => {
   const side = { referralId: 'referral', side: 'referred', status: 'APPROVED' } as const;
-  const of = { ...side, account: SUBJECT, person: BOB.person, ...over };
-  return { importedRows: { row: { account: SUBJECT, entry: null, sides: [of] } } };
+  const of = { ...side, account: SUBJECT, person: BOB.person };
+  const sides = overs.map((over) => ({ ...of, ...over }));
+  return { importedRows: { row: { account: SUBJECT, entry: null, sides } } };
 };
 
 describe('a reward', () => {
@@ -410,7 +440,7 @@ describe('a reward', () => {
   });
 
   test('belongs to the side that names it', () => {
-    const [granted] = rewards({ hasId: true }).with(sided()).events();
+    const [granted] = rewards({ hasId: true }).with(sided({})).events();
     expect(granted).toMatchObject({ referralId: 'referral', imported: { side: 'referred' } });
   });
 
@@ -446,6 +476,7 @@ describe('a reward', () => {
     ['in another currency', { value: credit(1, 'CENTS', 'EUR') }, {}, 'CURRENCY_DIFFERS'],
     ['of a pending side', { hasId: true }, sided({ status: 'PENDING' }), 'ROW_INVALID'],
     ["of another user's side", { hasId: true }, sided({ person: 'eve' }), 'ROW_INVALID'],
+    ['that two sides name', { hasId: true }, sided({}, {}), 'ROW_INVALID'],
     [
       'with the tank code of another reward',
       { value: tankCode('T1') },

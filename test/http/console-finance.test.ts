@@ -101,7 +101,7 @@ describe('finance', () => {
     const before = await get('fay', `${statement}?to=2020-01-31&unit=cents`);
     expect(before.text).toContain('Nobody had credit');
     const csv = await get('fay', `${statement}?unit=cents&format=csv`);
-    expect(csv.text).toContain(`Cents,${today},750,-120,0,0,0,630`);
+    expect(csv.text).toContain(`Cents,${today},750,-120,0,0,0,0,630`);
   });
 
   test('a run shows its figures on the page of its operation and leads there, for its operator, tenant and mode alone', async () => {

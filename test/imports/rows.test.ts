@@ -3,6 +3,7 @@ import type { Scope } from '../../src/domain/scope.js';
 import type { ImportKind, ImportRow, RowOutcome } from '../../src/imports/rows/import-rows.js';
 import { openRowImport } from '../../src/imports/rows/open-row-import.js';
 import { query, type Json } from '../support/api-client.js';
+import { PAID } from '../support/people.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { reconcileLedger, replayLedger, statementOfAccount } from '../support/operations.js';
 import { useSharedService, type TestTenant } from '../support/running-service.js';
@@ -165,6 +166,45 @@ test('a reward that a referral names is that of its side alone', async () => {
     'BAD_REQUEST: The side of the referral that names the reward is another user',
   ]);
   expect(kinds(await imported('rewards', REWARDS.slice(0, 1)))).toEqual(['imported']);
+});
+
+test('what is unique in a tenant rejects the row of another account', async () => {
+  const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', fuelTankCode: 'T1', amount: 5 };
+  const users: readonly ImportRow[] = [
+    { accountId: 'a', id: 'ann', referralCode: 'ANN', paymentProviderId: 'cus_1' },
+    { accountId: 'b', id: 'bob', referralCode: 'ann' },
+    { accountId: 'b', id: 'bob', paymentProviderId: 'cus_1' },
+    { accountId: 'b', id: 'bob' },
+  ];
+  expect(kinds(await imported('users', users))).toEqual([
+    'imported',
+    'REFERRAL_CODE_TAKEN: The referral code is that of another person',
+    'PAYMENT_PROVIDER_ID_USED: Another account has this paymentProviderId',
+    'imported',
+  ]);
+  const rewards: readonly ImportRow[] = [
+    { ...tank, accountId: 'a', userId: 'ann', id: 't1' },
+    { ...tank, accountId: 'b', userId: 'bob', id: 't2' },
+    { ...tank, accountId: 'a', userId: 'ann', id: 't1' },
+  ];
+  expect(kinds(await imported('rewards', rewards))).toEqual([
+    'imported',
+    'BAD_REQUEST: The tank code is that of another reward',
+    'unchanged',
+  ]);
+});
+
+test('an imported referral converts with the next PAID, and is announced from then on', async () => {
+  await imported('users', USERS);
+  const [unpaid] = REFERRALS.map((row) => ({ ...row, dateReferralPaid: undefined }) as never);
+  await imported('referrals', [unpaid as never]);
+  await tenant.live.post('/accountsync', { id: 'b', subscription: PAID });
+  await everythingProjected(core);
+  const { body } = await tenant.live.get<{ referrals: Json[] }>('/referrals');
+  expect(body.referrals).toMatchObject([{ dateReferralPaid: expect.any(Number) }]);
+  // Its referrer came with a reward: it earns no other.
+  const rewards = await tenant.live.get<Json[]>(`/reward${query({ accountId: 'a' })}`);
+  expect(rewards.body).toEqual([]);
 });
 
 test('a dry run decides as an import would, and records nothing', async () => {

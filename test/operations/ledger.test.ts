@@ -360,7 +360,7 @@ test('the statement of a month is that of the account, or of the tenant without 
     from: `${month}-01`,
     units: [{ opening: 0, closing: 25 }],
   });
-  expect((await statement()).out).toMatch(/^total\t25\t0\t0\t0\t0\t25$/m);
+  expect((await statement()).out).toMatch(/^total\t25\t0\t0\t0\t0\t0\t25$/m);
   process.stdout.isTTY = true;
   try {
     expect((await statement()).out).toMatch(/^total +\$0\.25 .* \$0\.25$/m);
