@@ -79,6 +79,10 @@ interface Description {
 
 const DOCUMENT_ID = 'openapi.json';
 
+/** A body that no schema describes: it is left out. */
+const isFile = (content: object = { 'application/json': {} }): boolean =>
+  !('application/json' in content);
+
 /** The operations of the interface, and the schemas that their requests name. */
 export class DescribedOperations {
   readonly operations: readonly Operation[];
@@ -94,16 +98,18 @@ export class DescribedOperations {
     this.ajv.addFormat('iri', (text) => URL.canParse(text));
     this.ajv.addSchema({ components }, DOCUMENT_ID);
     this.operations = Object.entries(paths).flatMap(([template, methods]) =>
-      Object.entries(methods).map(([verb, { security = [], parameters = [], ...described }]) => ({
-        key: `${verb.toUpperCase()} ${template}`,
-        method: verb.toUpperCase(),
-        template,
-        access: accessOf(security),
-        isRun: '202' in described.responses,
-        parameters,
-        body: described.requestBody?.content['application/json'].schema,
-        needsBody: described.requestBody?.required === true,
-      })),
+      Object.entries(methods)
+        .filter(([, { requestBody }]) => !isFile(requestBody?.content))
+        .map(([verb, { security = [], parameters = [], ...described }]) => ({
+          key: `${verb.toUpperCase()} ${template}`,
+          method: verb.toUpperCase(),
+          template,
+          access: accessOf(security),
+          isRun: '202' in described.responses,
+          parameters,
+          body: described.requestBody?.content['application/json'].schema,
+          needsBody: described.requestBody?.required === true,
+        })),
     );
   }
 
