@@ -143,8 +143,8 @@ test('an apostrophe that an export puts before a formula is removed, and no othe
 });
 
 test('unknown columns are named and ignored, known ones of exports only ignored', async () => {
-  const { file } = await read('id,accountId,shareLink,phone,\nu,a,x,1,\n');
-  expect(file.columns.ignored()).toBe('ignored columns: phone');
+  const { file } = await read('id,accountId,shareLink,phone,,customFields\nu,a,x,1,,{}\n');
+  expect(file.columns.ignored()).toBe('ignored columns: phone, customFields');
   const json = await read('{"id":"u","accountId":"a","phone":1,"emailHash":"x"}');
   expect(json.file.columns.ignored()).toBe('ignored columns: phone');
 });

@@ -95,9 +95,13 @@ export class Columns {
   ofHeader(header: readonly string[]): readonly (string | undefined)[] {
     const isUserExport =
       this.kind === 'users' && USER_EXPORT.every((name, place) => header[place] === name);
-    const fields = header.map((column, place) =>
-      this.fieldOf(column, isUserExport && place >= USER_EXPORT.length),
-    );
+    const fields = header.map((column, place) => {
+      const field = this.fieldOf(column, isUserExport && place >= USER_EXPORT.length);
+      if (field !== 'customFields') return field;
+      // It is an object, which a cell cannot hold.
+      this.note(this.unknown, column);
+      return undefined;
+    });
     const named = header.filter((column) => column !== '');
     const twice = firstTwice(named) ?? firstTwice(fields.filter((field) => field !== undefined));
     if (twice !== undefined) throw new FileFault(`the header has ${JSON.stringify(twice)} twice`);
@@ -112,7 +116,6 @@ export class Columns {
     if (mapped !== undefined) return mapped;
     if (isCustom) return column.startsWith(CUSTOM) ? column : `${CUSTOM}${column}`;
     if (this.kind === 'rewards' && column === 'redeemedCredit') return 'redeemed';
-    // `customFields` is an object, which a cell cannot hold.
     if (this.typeOf(column) !== undefined) return column;
     if (column !== '' && !SKIPPED.has(column)) this.note(this.unknown, column);
     return undefined;
