@@ -1,5 +1,6 @@
 import type { AccountEvent } from '../domain/account/account.events.js';
 import type { AccountState } from '../domain/account/account.state.js';
+import { needsOfRow } from '../domain/account/imports/placed-rows.js';
 import { listRedeemedRewards } from '../domain/account/rewards/bulk-redemption.js';
 import type { Ids } from '../domain/account/requests/circumstances.js';
 import { decide, type AccountCommand } from '../domain/account/account.decider.js';
@@ -59,6 +60,7 @@ export class AccountCommands {
     };
     let outcome: AccountOutcome;
     try {
+      await needs.resolve(needsOfRow(command));
       const first = await attempt(false);
       outcome =
         first.kind === 'held'

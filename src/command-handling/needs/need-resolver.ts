@@ -86,7 +86,8 @@ export class NeedResolver {
       const lookups = 'needs' in decision ? decision.needs.filter(isLookup) : [];
       if (lookups.length === 0) return decision;
       const { epoch } = this;
-      for (const lookup of lookups) provided = withFetched(provided, await this.lookUp(lookup));
+      const found = await Promise.all(lookups.map((lookup) => this.lookUp(lookup)));
+      provided = found.reduce(withFetched, provided);
       if (this.sources.log.epoch !== epoch) ({ provided } = this);
     }
   }

@@ -33,17 +33,20 @@ export function importUser(
 ): Decision<AccountEvent> {
   const repeated = answerToRepeated(state.remains.imported.get(command.ref), command);
   if (repeated) return repeated;
-  const account = accountSubject(state, given);
-  if (typeof account === 'object') return account;
-  const opening = openingOf(state, command, account, given.now);
-  const opened = opening.reduce<AccountState>(evolve, state) as OpenAccount;
   const against =
     refusalOfDates(command.row, given.now) ??
-    refusalOfUser(opened, command, given) ??
-    refusalOfAccount(opened, command);
+    refusalOfUser(state, command, given) ??
+    (state.status === 'open' ? refusalOfAccount(state, command) : undefined);
   if (against) return against;
+  // Both names at a time: each takes a statement.
+  const account = accountSubject(state, given);
   const person = newPerson(command.userId, state, given);
-  if (typeof person === 'object') return person;
+  if (typeof account === 'object' || typeof person === 'object')
+    return {
+      needs: [account, person].flatMap((one) => (typeof one === 'object' ? one.needs : [])),
+    };
+  const opening = openingOf(state, command, account, given.now);
+  const opened = opening.reduce<AccountState>(evolve, state) as OpenAccount;
   const { tenant, now } = given;
   const { changes, paymentProviderId, referralCode } = command;
   const wanted = new Map(
@@ -86,13 +89,14 @@ function openingOf(
 }
 
 function refusalOfUser(
-  account: OpenAccount,
+  state: AccountState,
   { userId }: ImportUser,
   { ids }: Circumstances,
 ): Refused | undefined {
-  if (account.personsByUserId.has(userId)) return refused('USER_EXISTS');
-  if (isSuppressed(account, ids.userRef(userId))) return refused('DO_NOT_TRACK');
-  return account.personsByUserId.size >= USERS_MAX ? refused('TOO_MANY_USERS') : undefined;
+  const users = state.status === 'open' ? state.personsByUserId : undefined;
+  if (users?.has(userId)) return refused('USER_EXISTS');
+  if (isSuppressed(state, ids.userRef(userId))) return refused('DO_NOT_TRACK');
+  return (users?.size ?? 0) >= USERS_MAX ? refused('TOO_MANY_USERS') : undefined;
 }
 
 /** The first row that gives a value of the account sets it; others must agree. */

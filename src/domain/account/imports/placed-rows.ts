@@ -1,10 +1,16 @@
 import type { Accepted } from '../../decision.js';
-import type { InNeed } from '../../need.js';
+import type { InNeed, Need } from '../../need.js';
 import { ownMember } from '../../own-member.js';
 import { refused, type Refused } from '../../refusal.js';
 import type { AccountEvent } from '../account.events.js';
 import type { Circumstances } from '../requests/circumstances.js';
 import { answerToRepeated, type ImportedRow } from './imported-rows.js';
+
+/** What a row needs whatever its account says: it is fetched before the first decision. */
+export const needsOfRow = (command: object): readonly Need[] =>
+  'hasId' in command && command.hasId === true && 'ref' in command
+    ? [{ kind: 'imported-row', ref: String(command.ref) }]
+    : [];
 
 /**
  * A row with an id belongs to one account of the tenant and mode: it is placed there before it is
