@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Pool } from 'pg';
 import type { SubjectId } from '../domain/personal.js';
+import { batched } from '../foundation/batched.js';
 import { compiledOnce, fetchRows, run, tables, type Given } from '../postgres/statements.js';
 
 /** A subject's wrapped key; null: destroyed. */
@@ -40,15 +41,20 @@ const destruction = (subjects: readonly SubjectId[]): RawBuilder<unknown> =>
 export class PostgresKeyRows {
   constructor(private readonly pool: Pool) {}
 
-  /** Subjects without a row are left out. */
-  find(subjects: readonly SubjectId[]): Promise<readonly KeyRow[]> {
-    return fetchRows(this.pool, FIND({ subjects }));
-  }
+  /** Subjects without a row are left out. Concurrent calls share a statement. */
+  readonly find = batched<readonly SubjectId[], readonly KeyRow[]>(async (calls) => {
+    const rows = await fetchRows(this.pool, FIND({ subjects: calls.flat() }));
+    const found = new Map<SubjectId, KeyRow>(rows.map((row) => [row.subject, row]));
+    return calls.map((subjects) => subjects.flatMap((subject) => found.get(subject) ?? []));
+  });
 
-  /** A subject that has a row keeps it. */
-  async create(rows: readonly MadeKey[]): Promise<void> {
+  /** A subject that has a row keeps it. Concurrent calls share a statement, and its commit. */
+  readonly create = batched<readonly MadeKey[], void>(async (calls) => {
+    // In one order everywhere: two processes that make keys of the same people cannot deadlock.
+    const rows = calls.flat().sort((a, b) => (a.subject < b.subject ? -1 : 1));
     await run(this.pool, creation(rows));
-  }
+    return calls.map(() => undefined);
+  });
 
   /** Also of subjects without a row: they get one, without a key. */
   async destroy(subjects: readonly SubjectId[]): Promise<void> {
