@@ -1,3 +1,4 @@
+import { batched } from '../../foundation/batched.js';
 import type { TailPage } from '../follow-pages.js';
 import {
   LogWentBack,
@@ -14,6 +15,11 @@ import type { PostgresReadPool } from './postgres-read-pool.js';
 /** Events of a stream are read in pages of this many. */
 const STREAM_PAGE = 1_000;
 
+/** The first page of a stream is small: those of many streams are read by one statement. */
+const FIRST_PAGE = 50;
+const FIRST_PAGE_BYTES = 128 * 1024;
+const STREAMS_AT_ONCE = 64;
+
 const EVENT_COLUMNS =
   'position, stream, revision, event_id, type, data, metadata, recorded_at::float8';
 /**
@@ -21,24 +27,41 @@ const EVENT_COLUMNS =
  * event is as large as a page, so that one behind the reader's own is always among them. The
  * lengths of large texts are read without the texts.
  */
-const pageOf = (columns: string, where: string, order: string, limit: string): string =>
-  `select ${columns}, bytes >= ${PAGE_BYTES_MAX} from (
+const pageOf = (
+  columns: string,
+  where: string,
+  order: string,
+  { limit, bytesMax = PAGE_BYTES_MAX }: { readonly limit: string; readonly bytesMax?: number },
+): string =>
+  `select ${columns}, bytes >= ${bytesMax} from (
     select *, octet_length(data) + octet_length(metadata) as own_bytes,
       sum(octet_length(data) + octet_length(metadata)) over (
         order by ${order} rows unbounded preceding) as bytes
     from ledger.events where ${where} order by ${order} limit ${limit}) page
-  where bytes - own_bytes < ${PAGE_BYTES_MAX} order by ${order}`;
+  where bytes - own_bytes < ${bytesMax} order by ${order}`;
 /**
  * The event that a reader has already is read again, without its contents, as a proof that it still
  * exists.
  */
 const columnsBehind = (place: string): string =>
   `position, stream, revision, event_id, type, case when ${place} then '' else data end, case when ${place} then '' else metadata end, recorded_at::float8`;
-const READ_ALL = pageOf(EVENT_COLUMNS, 'position > $1', 'position', '$2');
-const READ_BEHIND = pageOf(columnsBehind('position = $1'), 'position >= $1', 'position', '$2');
+const READ_ALL = pageOf(EVENT_COLUMNS, 'position > $1', 'position', { limit: '$2' });
+const READ_BEHIND = pageOf(columnsBehind('position = $1'), 'position >= $1', 'position', {
+  limit: '$2',
+});
 const OF_STREAM = 'stream = $1 and revision >= $2';
-const READ_STREAM = pageOf(EVENT_COLUMNS, OF_STREAM, 'revision', '$3');
-const READ_STREAM_BEHIND = pageOf(columnsBehind('revision = $2'), OF_STREAM, 'revision', '$3');
+const READ_STREAM = pageOf(EVENT_COLUMNS, OF_STREAM, 'revision', { limit: '$3' });
+const READ_STREAM_BEHIND = pageOf(columnsBehind('revision = $2'), OF_STREAM, 'revision', {
+  limit: '$3',
+});
+const READ_FIRST = `select page.*, place from unnest($1::text[], $2::bigint[], $3::bigint[])
+    with ordinality as wanted (stream, start, known, place) cross join lateral (
+  ${pageOf(
+    columnsBehind('revision = wanted.known'),
+    'stream = wanted.stream and revision >= wanted.start',
+    'revision',
+    { limit: String(FIRST_PAGE), bytesMax: FIRST_PAGE_BYTES },
+  )}) page order by place, page.revision`;
 type EventRow = [
   position: bigint,
   stream: string,
@@ -49,7 +72,16 @@ type EventRow = [
   metadata: string,
   recordedAt: number,
   reachesLimit: boolean,
+  /** Of the stream among those of the statement, from 1. */
+  place?: bigint,
 ];
+
+interface FirstPage {
+  readonly stream: string;
+  readonly start: bigint;
+  /** Of the event that the reader has already; -1: it has none. */
+  readonly known: bigint;
+}
 
 interface EventsRead {
   readonly events: readonly RecordedEvent[];
@@ -74,12 +106,14 @@ export class PostgresEventReader {
   ): AsyncGenerator<RecordedEvent, void, undefined> {
     const { epoch } = end ?? this.seen;
     let known = end;
-    for (let left = limit; left > 0;) {
+    for (let left = limit, isFirst = left >= STREAM_PAGE; left > 0; isFirst = false) {
       const size = Math.min(left, STREAM_PAGE);
       const { events, isFull } =
-        known === undefined
-          ? await this.readEvents('ledger-read-stream', READ_STREAM, [stream, from], size)
-          : await this.readStreamBehind(stream, known, size);
+        known !== undefined
+          ? await this.readStreamBehind(stream, known, isFirst ? undefined : size)
+          : isFirst
+            ? await this.readFirst({ stream, start: from, known: -1n })
+            : await this.readEvents('ledger-read-stream', READ_STREAM, [stream, from], size);
       yield* events;
       const last = events.at(-1);
       if (last === undefined || !isFull) return;
@@ -88,19 +122,42 @@ export class PostgresEventReader {
     }
   }
 
-  /** A page less the event that the reader has already. @throws {LogWentBack} */
+  /**
+   * The first page of a stream. Calls that begin meanwhile share the next statement: a command
+   * reads several streams, most of them short or new, and a statement costs more than its rows.
+   */
+  private readonly readFirst = batched<FirstPage, EventsRead>(async (pages) => {
+    const all: EventsRead[] = [];
+    for (let from = 0; from < pages.length; from += STREAMS_AT_ONCE) {
+      const wanted = pages.slice(from, from + STREAMS_AT_ONCE);
+      const { epoch } = this.seen;
+      const rows = await this.rowsOf('ledger-read-streams', READ_FIRST, [
+        wanted.map(({ stream }) => stream),
+        wanted.map(({ start }) => start),
+        wanted.map(({ known }) => known),
+      ]);
+      const byPlace = wanted.map((): EventRow[] => []);
+      for (const row of rows) byPlace[Number(row[9]) - 1]?.push(row);
+      all.push(...byPlace.map((page) => this.eventsOf(page, FIRST_PAGE, epoch)));
+    }
+    return all;
+  });
+
+  /**
+   * A page less the event that the reader has already.
+   * @param size undefined: the first page, with those of others. @throws {LogWentBack}
+   */
   private async readStreamBehind(
     stream: string,
     { revision, eventId, epoch }: StreamEnd,
-    size: number,
+    size: number | undefined,
   ): Promise<EventsRead> {
     if (epoch !== this.seen.epoch) throw new LogWentBack();
-    const read = await this.readEvents(
-      'ledger-read-stream-behind',
-      READ_STREAM_BEHIND,
-      [stream, revision],
-      size + 1,
-    );
+    const name = 'ledger-read-stream-behind';
+    const read =
+      size === undefined
+        ? await this.readFirst({ stream, start: revision, known: revision })
+        : await this.readEvents(name, READ_STREAM_BEHIND, [stream, revision], size + 1);
     const [known, ...events] = read.events;
     if (known?.revision === revision && known.id === eventId)
       return { ...read, events, ordinals: read.ordinals.slice(1) };
@@ -164,12 +221,18 @@ export class PostgresEventReader {
     limit: number,
   ): Promise<EventsRead> {
     const { epoch } = this.seen;
-    const rows = await this.pool.read<EventRow>({
-      name,
-      text,
-      values: [...values, limit],
-      rowMode: 'array',
-    });
+    return this.eventsOf(await this.rowsOf(name, text, [...values, limit]), limit, epoch);
+  }
+
+  private rowsOf(
+    name: string,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<readonly EventRow[]> {
+    return this.pool.read<EventRow>({ name, text, values: [...values], rowMode: 'array' });
+  }
+
+  private eventsOf(rows: readonly EventRow[], limit: number, epoch: number): EventsRead {
     this.noteNewest(rows, epoch);
     const events = rows.map(([position, stream, revision, id, type, data, metadata, recordedAt]) =>
       asFirstRecorded({
