@@ -16,11 +16,11 @@ import { makeDataDir, removeDataDir } from '../test/harness/service-process.js';
 /**
  * Events per second of an import, against bulk appends through the event log's port in the same
  * run: 64 callers, each appending the events that the import wrote, one append for those of a row.
- * Files of `BENCH_ROWS` (30 000) users, half as many referrals, and as many rewards; the memory of
+ * Files of `BENCH_ROWS` (10 000) users, half as many referrals, and as many rewards; the memory of
  * the process after a tenth of each file and at its end. Both sides on an embedded Postgres with
  * fsync.
  */
-const ROWS = Number(process.env.BENCH_ROWS ?? 30_000);
+const ROWS = Number(process.env.BENCH_ROWS ?? 10_000);
 const AIM = 0.25;
 const CALLERS = 64;
 const SCOPE = { tenant: 'bench', mode: 'live' } as const;

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { runHere } from '../support/command-line.js';
 import { useService } from '../support/running-service.js';
 
-/** `KILLS` (4): at how many random moments imports are killed. */
+/** `KILLS` (4): at how many random moments imports are killed; `KILLS=20` for a long run. */
 const KILLS = Number(process.env['KILLS'] ?? 4);
-const ROWS = 2_000;
+const ROWS = 800;
+const ACCOUNTS = 600;
 
 const running = useService();
 let folder: string;
@@ -18,9 +19,9 @@ beforeAll(async () => {
   const of = (row: (n: number) => string, count = ROWS): string =>
     Array.from({ length: count }, (_, n) => `${row(n)}\n`).join('');
   const files = {
-    users: `id,accountId,email,referralCode\n${of((n) => `u${n},a${n % 1_500},u${n}@moved.example,${n % 3 ? `C${n}` : ''}`)}`,
-    referrals: `id,referredAccount,referredUser,referrerAccount,referrerUser\n${of((n) => `r${n},a${2 * n},u${2 * n},a${2 * n + 1},u${2 * n + 1}`, 700)}`,
-    rewards: `type,accountId,userId,unit,amount,redeemed\n${of((n) => `CREDIT,a${n % 1_500},u${n % 1_500},CENTS,${100 + (n % 3)},${n % 7}`)}`,
+    users: `id,accountId,email,referralCode\n${of((n) => `u${n},a${n % ACCOUNTS},u${n}@moved.example,${n % 3 ? `C${n}` : ''}`)}`,
+    referrals: `id,referredAccount,referredUser,referrerAccount,referrerUser\n${of((n) => `r${n},a${2 * n},u${2 * n},a${2 * n + 1},u${2 * n + 1}`, 250)}`,
+    rewards: `type,accountId,userId,unit,amount,redeemed\n${of((n) => `CREDIT,a${n % ACCOUNTS},u${n % ACCOUNTS},CENTS,${100 + (n % 3)},${n % 7}`)}`,
   };
   for (const [kind, content] of Object.entries(files)) await writeFile(join(folder, kind), content);
 });
@@ -68,7 +69,7 @@ test('an import that is killed at any moment and repeated ends like one that was
   for (const [place, kind] of KINDS.entries()) {
     await imported(kind, whole.alias);
     for (let kill = place; kill < KILLS; kill += KINDS.length)
-      await killed(kind, broken.alias, 400 + ((seed * (kill + 1)) % 1) * 2_000);
+      await killed(kind, broken.alias, 800 + ((seed * (kill + 1)) % 1) * 3_000);
     expect(await imported(kind, broken.alias)).toMatchObject({ rejected: 0 });
     const again = await imported(kind, broken.alias);
     expect(again).toMatchObject({ imported: 0, unchanged: again['rows'] });

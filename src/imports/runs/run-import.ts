@@ -51,7 +51,7 @@ export interface EndedImport {
  * Rows at work. Those of one account wait for each other; appends of different accounts share
  * commits. Outcomes are taken in the order of the file.
  */
-const ROWS_AT_ONCE = 64;
+const ROWS_AT_ONCE = 128;
 const REPORT_ROWS = 100;
 
 /**
