@@ -71,6 +71,28 @@ it('a tenant switches open endpoints, recording only changes', () => {
   given(created).when({ type: 'SwitchOpenEndpoints', openEndpoints: false, now: NOW }).then();
 });
 
+it('a test clock moves to a later time before the year 9000, by a duration or to a time', () => {
+  const DAY = 86_400_000;
+  const AT = `the test clock is at ${new Date(NOW + DAY).toISOString()} and moves to a later time before the year 9000`;
+  const move = (to: { byMs: number } | { time: number }): TenantCommand => ({
+    type: 'MoveTestClock',
+    to,
+    now: NOW,
+  });
+  const moved = (offsetMs: number): TenantEvent => ({ type: 'TestClockMoved', at: NOW, offsetMs });
+  given(created)
+    .when(move({ byMs: DAY }))
+    .then(moved(DAY));
+  given(created, moved(DAY))
+    .when(move({ byMs: DAY }))
+    .then(moved(2 * DAY));
+  given(created, moved(DAY))
+    .when(move({ time: NOW + DAY + 1 }))
+    .then(moved(DAY + 1));
+  for (const to of [{ byMs: 0 }, { time: NOW + DAY }, { time: Date.UTC(9000, 0, 1) }])
+    given(created, moved(DAY)).when(move(to)).refused('TEST_CLOCK_NOT_FORWARD', AT);
+});
+
 it('a tenant changes its kind of program, recording only changes', () => {
   given(created)
     .when({ type: 'ChangeProgramType', programType: 'PAYMENT_PROVIDER', now: NOW })

@@ -96,7 +96,7 @@ const VALUE = 'constructor';
 const MEMBERS = new Map(
   `accountId userId id code referralCode paymentProviderId endpointUrl tenantAlias referralId
   exportId type url programId idempotencyKey idempotency-key ledger-position-at-least
-  content-length content-type runId proposal delivery projection account user tenant`
+  content-length content-type runId proposal delivery projection account user tenant import`
     .split(/\s+/)
     .map((name) => [name, VALUE]),
 );
