@@ -45,16 +45,12 @@ const REMEMBERED_BYTES = 64 * 1024 * 1024;
 export async function openDryRun(parts: DryRunParts): Promise<DryRun> {
   const { pool, names, sealer } = parts;
   const client = await pool.connect();
-  await run(
-    client,
-    sql`create temporary table dry_run_events (
-          stream text, revision bigint, id text, type text, data text, metadata text,
-          primary key (stream, revision))`,
-  );
-  await run(
-    client,
-    sql`create temporary table dry_run_keys (subject text primary key, wrapped bytea)`,
-  );
+  try {
+    await makeTables(client);
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
   const log = new DryRunLog(parts.log, client);
   const keys = new WrappedKeys(new DryRunKeyRows(new PostgresKeyRows(pool), client), sealer);
   const codec = new EventCodec(keys);
@@ -70,6 +66,19 @@ export async function openDryRun(parts: DryRunParts): Promise<DryRun> {
     announceTenant: nothing,
   });
   return { commands: parts.commandsOf(handling), close: () => client.release(true) };
+}
+
+async function makeTables(client: pg.PoolClient): Promise<void> {
+  await run(
+    client,
+    sql`create temporary table dry_run_events (
+          stream text, revision bigint, id text, type text, data text, metadata text,
+          primary key (stream, revision))`,
+  );
+  await run(
+    client,
+    sql`create temporary table dry_run_keys (subject text primary key, wrapped bytea)`,
+  );
 }
 
 interface KeptEvent extends NewEvent {
