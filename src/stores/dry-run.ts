@@ -14,7 +14,7 @@ import type {
   RecordedEvent,
 } from '../event-log/event-log.js';
 import { timeNow } from '../foundation/world.js';
-import { fetchRows, run } from '../postgres/statements.js';
+import { fetchRows, run, type Connection } from '../postgres/statements.js';
 import { PostgresKeyRows, type KeyRow, type KeyRows } from '../privacy/key-rows.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
@@ -51,8 +51,9 @@ export async function openDryRun(parts: DryRunParts): Promise<DryRun> {
     client.release(true);
     throw error;
   }
-  const log = new DryRunLog(parts.log, client);
-  const keys = new WrappedKeys(new DryRunKeyRows(new PostgresKeyRows(pool), client), sealer);
+  const db = inTurn(client);
+  const log = new DryRunLog(parts.log, db);
+  const keys = new WrappedKeys(new DryRunKeyRows(new PostgresKeyRows(pool), db), sealer);
   const codec = new EventCodec(keys);
   const streams = openStreams(log, codec, new RememberedStreams(REMEMBERED_BYTES));
   const nothing = (): Promise<void> => Promise.resolve();
@@ -81,6 +82,18 @@ async function makeTables(client: pg.PoolClient): Promise<void> {
   );
 }
 
+/** The connection, with one statement at a time: commands of several rows share it. */
+function inTurn(client: pg.PoolClient): Connection {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    query: (...statement) => {
+      const answer = last.then(() => client.query<never>(...statement));
+      last = answer.catch(() => undefined);
+      return answer;
+    },
+  };
+}
+
 interface KeptEvent extends NewEvent {
   readonly revision: string;
 }
@@ -89,7 +102,7 @@ interface KeptEvent extends NewEvent {
 class DryRunLog implements DecidedLog {
   constructor(
     private readonly log: DecidedLog,
-    private readonly client: pg.PoolClient,
+    private readonly db: Connection,
   ) {}
 
   get epoch(): number {
@@ -109,7 +122,7 @@ class DryRunLog implements DecidedLog {
     const first = expected === 'no-stream' ? 0n : expected + 1n;
     const of = <K extends keyof NewEvent>(member: K) => events.map((event) => event[member]);
     await run(
-      this.client,
+      this.db,
       sql`insert into dry_run_events
           select ${stream}, ${first}::bigint + place - 1, id, type, data, metadata
           from unnest(${of('id')}::text[], ${of('type')}::text[], ${of('data')}::text[],
@@ -125,7 +138,7 @@ class DryRunLog implements DecidedLog {
     const start = end ? end.revision + 1n : from;
     yield* this.log.readStream(stream, { from: start, ...(limit !== undefined && { limit }) });
     const kept = await fetchRows(
-      this.client,
+      this.db,
       sql<KeptEvent>`select revision::text, id, type, data, metadata from dry_run_events
                      where stream = ${stream} and revision >= ${start} order by revision`,
     );
@@ -139,7 +152,7 @@ class DryRunLog implements DecidedLog {
 class DryRunKeyRows implements KeyRows {
   constructor(
     private readonly rows: KeyRows,
-    private readonly client: pg.PoolClient,
+    private readonly db: Connection,
   ) {}
 
   async find(subjects: readonly string[]): Promise<readonly KeyRow[]> {
@@ -148,7 +161,7 @@ class DryRunKeyRows implements KeyRows {
     const others = subjects.filter((subject) => !known.has(subject));
     if (others.length === 0) return found;
     const kept = await fetchRows(
-      this.client,
+      this.db,
       sql<KeyRow>`select subject, wrapped from dry_run_keys where subject = any(${others})`,
     );
     return [...found, ...kept];
@@ -157,7 +170,7 @@ class DryRunKeyRows implements KeyRows {
   async create(made: Parameters<KeyRows['create']>[0]): Promise<void> {
     for (const { subject, wrapped } of made)
       await run(
-        this.client,
+        this.db,
         sql`insert into dry_run_keys values (${subject}, ${wrapped}) on conflict do nothing`,
       );
   }

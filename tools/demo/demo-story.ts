@@ -210,11 +210,12 @@ function named(
 ): DemoPerson {
   const { firstName, lastName, number } = who;
   const name = `${firstName}.${lastName}`.toLowerCase();
+  const suffix = String(number);
   return {
     userId,
     firstName,
     lastName,
-    email: `${name}.${String(number).toLowerCase()}@mail.example`,
-    code: `${firstName}${lastName}${number}`.toUpperCase(),
+    email: `${name}.${suffix.toLowerCase()}@mail.example`,
+    code: `${`${firstName}${lastName}`.slice(0, 15 - suffix.length)}${suffix}`.toUpperCase(),
   };
 }
