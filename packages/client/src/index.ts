@@ -24,9 +24,12 @@ type Path<O extends Id> = Omit<
   'tenantAlias' | 'tenant'
 >;
 type Query<O extends Id> = Member<Parameters<O>, 'query'>;
+/** A file, as of an import, is a text or a Blob. */
 type Body<O extends Id> =
   NonNullable<Member<operations[O], 'requestBody'>> extends { content: infer Content }
-    ? Content[keyof Content]
+    ? Content extends { 'application/json': infer Json }
+      ? Json
+      : string | Blob
     : never;
 type Answered<Response> = Response extends { content: infer Content }
   ? Content extends { 'application/json': infer Json }

@@ -60,7 +60,11 @@ export function openTransport(options: ClientOptions) {
     const init = {
       params: { path: { tenantAlias: tenant, tenant, ...input.path }, query: input.query },
       ...(input.body !== undefined && { body: input.body }),
-      ...(idempotencyKey !== undefined && { headers: { 'Idempotency-Key': idempotencyKey } }),
+      ...(isFile(input.body) && { bodySerializer: (file: BodyInit) => file }),
+      headers: {
+        ...(isFile(input.body) && { 'Content-Type': typeOf(input.body) }),
+        ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+      },
       parseAs: 'stream',
     };
     for (let attempt = 1; ; attempt++) {
@@ -83,6 +87,18 @@ export function openTransport(options: ClientOptions) {
     }
   };
 }
+
+/** The file of an import: a text or a Blob, sent as it is. */
+const isFile = (body: unknown): body is string | Blob =>
+  typeof body === 'string' || body instanceof Blob;
+
+/** JSON lines begin with an object, CSV with its header. */
+const typeOf = (file: string | Blob): string =>
+  typeof file === 'string'
+    ? file.startsWith('{')
+      ? 'application/x-ndjson'
+      : 'text/csv'
+    : file.type || 'text/csv';
 
 /** Undefined: it is not tried again, or not within a minute. */
 function retryAfterMs(

@@ -61,6 +61,19 @@ test('a path is encoded, and an answer without a body is undefined', async () =>
   );
 });
 
+test('the file of an import is sent as it is, with its type', async () => {
+  const { client, requests } = answered(json(202, {}), json(202, {}), json(202, {}));
+  const path = { kind: 'users' };
+  await client.importFile({ path, body: 'id,accountId\na,b\n' });
+  await client.importFile({ path, body: '{"id":"a","accountId":"b"}\n' });
+  await client.importFile({ path, body: new Blob(['id;accountId\n'], { type: 'text/csv' }) });
+  assert.deepEqual(
+    requests.map(({ headers }) => headers.get('content-type')),
+    ['text/csv', 'application/x-ndjson', 'text/csv'],
+  );
+  assert.equal(await requests[0].text(), 'id,accountId\na,b\n');
+});
+
 test('a write is repeated with the same key after 503, 429, a request in progress and a lost connection', async () => {
   const { client, requests } = answered(
     json(503, {}, { 'retry-after': '0' }),
