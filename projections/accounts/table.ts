@@ -1,11 +1,11 @@
 import type { Subscription } from '../../src/domain/account/account.events.js';
-import type { Mode } from '../../src/domain/scope.js';
+import type { LedgerMode } from '../../src/domain/scope.js';
 import { TableOf } from '../../src/projecting/table.js';
 
 export type AccountRow = {
   readonly account_ref: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly account_id: string;
   readonly currency: string;
   /** Null until the first one is set. */

@@ -1,11 +1,11 @@
-import type { Mode } from '../../src/domain/scope.js';
+import type { LedgerMode } from '../../src/domain/scope.js';
 import { TableOf } from '../../src/projecting/table.js';
 
 /** An operation that a member of staff ran. `at` is epoch milliseconds. */
 export type ActivityRow = {
   readonly event_id: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly at: number;
   readonly operation: string;
   readonly channel: 'console' | 'http' | 'cli';

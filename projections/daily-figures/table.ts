@@ -1,4 +1,4 @@
-import type { Mode } from '../../src/domain/scope.js';
+import type { LedgerMode } from '../../src/domain/scope.js';
 import { isCountsByName, isDecimalText } from '../../src/projecting/stored-values.js';
 import { TableOf } from '../../src/projecting/table.js';
 import type { CreditItem } from './movement.js';
@@ -6,7 +6,7 @@ import type { CreditItem } from './movement.js';
 /** What happened on a day. Days are those of UTC, `YYYY-MM-DD`. */
 export type DailyCountRow = {
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly day: string;
   readonly conversions: number;
   /** Rewards of every type. */
@@ -33,7 +33,7 @@ export const dailyCounts = new TableOf<DailyCountRow>({
  */
 export type DailyCreditRow = {
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly day: string;
   /** In lower case: units are compared without case. */
   readonly unit_key: string;
@@ -79,7 +79,7 @@ export const dailyCredit = new TableOf<DailyCreditRow>({
 export type CreditItemRow = CreditItem & {
   readonly reward_id: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly person: string;
   readonly unit_key: string;
   /** When the clock will change what is outstanding, unless an event does before. */
@@ -114,7 +114,7 @@ export const creditItems = new TableOf<CreditItemRow>({
 export type CreditHolderRow = {
   readonly person: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   /** By unit in lower case: of every unit that the person ever had. */
   readonly available: Readonly<Record<string, number>>;
 };

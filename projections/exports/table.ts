@@ -1,5 +1,5 @@
 import type { ExportFormat, ExportType } from '../../src/domain/export/export.decider.js';
-import type { Mode } from '../../src/domain/scope.js';
+import type { LedgerMode } from '../../src/domain/scope.js';
 import { TableOf } from '../../src/projecting/table.js';
 
 export type RecordedExportStatus = 'PENDING' | 'COMPLETED' | 'ABORTED' | 'EXPIRED';
@@ -8,7 +8,7 @@ export type RecordedExportStatus = 'PENDING' | 'COMPLETED' | 'ABORTED' | 'EXPIRE
 export type ExportRow = {
   readonly export_id: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly type: ExportType;
   readonly format: ExportFormat;
   readonly name: string | null;

@@ -1,9 +1,9 @@
-import type { Mode } from '../../src/domain/scope.js';
+import type { LedgerMode } from '../../src/domain/scope.js';
 import { TableOf } from '../../src/projecting/table.js';
 
 export type ReferralCodeRow = {
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   /** The code in lower case: codes compare without case. */
   readonly code_key: string;
   /** In the owner's spelling. */
@@ -35,7 +35,7 @@ export const referralCodes = new TableOf<ReferralCodeRow>({
 export type CodeOwnerRow = {
   readonly person: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly account_ref: string;
   readonly blocked: boolean;
   readonly first_name: string | null;

@@ -1,13 +1,13 @@
 import type { FraudSignal } from '../../src/domain/account/account.events.js';
 import type { SideStatus } from '../../src/domain/program.js';
-import type { Mode } from '../../src/domain/scope.js';
+import type { LedgerMode } from '../../src/domain/scope.js';
 import { isCountsByName } from '../../src/projecting/stored-values.js';
 import { TableOf } from '../../src/projecting/table.js';
 
 export type ReferralRow = {
   readonly referral_id: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly program_id: string;
   readonly referred_account_ref: string;
   readonly referred_person: string;
@@ -90,7 +90,7 @@ export type ReferralRewardRow = {
   readonly referral_id: string;
   readonly side: RewardedSide;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly reward_id: string;
   readonly date_granted: number;
 };
@@ -129,7 +129,7 @@ export type CountedBy = (typeof COUNTED_BY)[number];
 
 export type ReferralCountRow = {
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly counted_by: CountedBy;
   readonly party: string;
   /** Numbers above zero by `<referred status> <referrer status>`: at most nine. */

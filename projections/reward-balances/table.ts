@@ -1,12 +1,12 @@
 import type { RewardType } from '../../src/domain/program.js';
-import type { Mode } from '../../src/domain/scope.js';
+import type { LedgerMode } from '../../src/domain/scope.js';
 import { TableOf } from '../../src/projecting/table.js';
 import type { BalanceItem, Bucket, Figures } from './contribution.js';
 
 export type BalanceItemRow = BalanceItem & {
   readonly reward_id: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly account_ref: string;
   readonly person: string;
   readonly user_id: string;
@@ -56,7 +56,7 @@ export type BalanceRow = Figures & {
   readonly type: RewardType;
   readonly unit_key: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly user_id: string;
   readonly account_id: string;
   /** In the spelling of the first reward of the kind. */

@@ -1,12 +1,12 @@
 import type { RewardSource } from '../../src/domain/account/account.events.js';
 import type { RewardType } from '../../src/domain/program.js';
-import type { Mode } from '../../src/domain/scope.js';
+import type { LedgerMode } from '../../src/domain/scope.js';
 import { TableOf } from '../../src/projecting/table.js';
 
 export type RewardRow = {
   readonly reward_id: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly account_ref: string;
   readonly person: string;
   readonly account_id: string;
@@ -99,7 +99,7 @@ export type RedemptionRow = {
   readonly reward_id: string;
   readonly redemption_id: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   /** From 1, for each reward. */
   readonly number: number;
   readonly date_redeemed: number;

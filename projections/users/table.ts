@@ -1,5 +1,5 @@
 import type { Profile } from '../../src/domain/account/account.events.js';
-import type { Mode } from '../../src/domain/scope.js';
+import type { LedgerMode } from '../../src/domain/scope.js';
 import { TableOf } from '../../src/projecting/table.js';
 
 /** Between the parts of a searched text: what is searched for does not match across them. */
@@ -8,7 +8,7 @@ export const SEARCH_SEPARATOR = '\u001f';
 export type UserRow = {
   readonly person: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly account_ref: string;
   readonly user_id: string;
   readonly email: string | null;
@@ -57,7 +57,7 @@ export const users = new TableOf<UserRow>({
 export type UserAccountRow = {
   readonly account_ref: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly account_id: string | null;
   readonly payment_provider_id: string | null;
   /** The referred user of the account's referral. */
@@ -87,7 +87,11 @@ export const userAccounts = new TableOf<UserAccountRow>({
   },
 });
 
-export type UserCountRow = { readonly tenant: string; readonly mode: Mode; readonly users: number };
+export type UserCountRow = {
+  readonly tenant: string;
+  readonly mode: LedgerMode;
+  readonly users: number;
+};
 
 /** Stored so that a list's total is one row. */
 export const userCounts = new TableOf<UserCountRow>({

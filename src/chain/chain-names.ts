@@ -1,14 +1,15 @@
-import { MODES, type Scope } from '../domain/scope.js';
+import { LEDGER_MODE, MODES, modeOf, scopeOf, type Scope } from '../domain/scope.js';
 import { STREAM_PREFIX, type KeyedNames } from '../privacy/keyed-names.js';
 
 const TENANT_STREAM = `${STREAM_PREFIX}tenant-`;
-const SCOPED_STREAM = /^referral-[a-z]+-(live|test)\.([^.]+)\./;
+const SCOPED_STREAM = new RegExp(`^referral-[a-z]+-(${LEDGER_MODE})\\.([^.]+)\\.`);
 /** Index of the hyphen after the kind of a stream. */
 const KIND_ENDS_AFTER = STREAM_PREFIX.length;
 
 /**
  * Maps events to chains. There is one chain for each tenant and mode: all streams of that tenant
- * and mode, and the tenant's own stream (keys, switches, programs), which is part of both modes.
+ * and mode, removed test data included, and the tenant's own stream (keys, switches, programs),
+ * which is part of both modes.
  * The list of all tenants is in no chain.
  *
  * A chain is named after the mode and the hash in the name of the tenant's own stream, which does
@@ -20,7 +21,7 @@ export class ChainNames {
   constructor(private readonly names: KeyedNames) {}
 
   of({ tenant, mode }: Scope): string {
-    return `${mode}.${this.tenantHash(tenant)}`;
+    return `${modeOf(mode)}.${this.tenantHash(tenant)}`;
   }
 
   /** None, one, or both of a tenant. */
@@ -28,7 +29,8 @@ export class ChainNames {
     if (stream.startsWith(TENANT_STREAM))
       return MODES.map((mode) => `${mode}.${stream.slice(TENANT_STREAM.length)}`);
     const [, mode, tenant] = SCOPED_STREAM.exec(stream) ?? [];
-    return mode === undefined || tenant === undefined ? [] : [`${mode}.${this.tenantHash(tenant)}`];
+    if (mode === undefined || tenant === undefined) return [];
+    return [this.of(scopeOf({ tenant, mode }))];
   }
 
   /**
@@ -37,11 +39,14 @@ export class ChainNames {
    */
   membership({ tenant, mode }: Scope): (stream: string) => boolean {
     const own = this.names.tenantStream(tenant);
-    const scope = `${mode}.${tenant}.`;
-    return (stream) =>
-      (stream.startsWith(STREAM_PREFIX) &&
-        stream.startsWith(scope, stream.indexOf('-', KIND_ENDS_AFTER) + 1)) ||
-      stream === own;
+    const scope = `${modeOf(mode)}.${tenant}.`;
+    const removed = mode === 'live' ? null : new RegExp(`^test-[1-9]\\d{0,8}\\.${tenant}\\.`);
+    return (stream) => {
+      if (stream === own) return true;
+      if (!stream.startsWith(STREAM_PREFIX)) return false;
+      const at = stream.indexOf('-', KIND_ENDS_AFTER) + 1;
+      return stream.startsWith(scope, at) || removed?.test(stream.slice(at)) === true;
+    };
   }
 
   private tenantHash(tenant: string): string {

@@ -1,6 +1,6 @@
 import { createPublicKey, hash, verify, type KeyObject } from 'node:crypto';
 import * as z from 'zod';
-import { MODES, type Scope } from '../domain/scope.js';
+import { MODES, type ScopeOfMode } from '../domain/scope.js';
 import type { RecordedEvent } from '../event-log/event-log.js';
 import type { ChainBreak, BreakReason } from './chain-break.js';
 import { CHAIN_START, nextLink, type ChainLink } from './chain-link.js';
@@ -51,7 +51,7 @@ export interface ChainOfExport {
   readonly isMember: (stream: string) => boolean;
   readonly seals: AsyncIterator<ChainSeal>;
   readonly signer: ChainSigner;
-  readonly scope: Scope;
+  readonly scope: ScopeOfMode;
   readonly logId: string;
 }
 

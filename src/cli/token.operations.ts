@@ -1,3 +1,4 @@
+import { modeOf } from '../domain/scope.js';
 import jwt from 'jsonwebtoken';
 import * as z from 'zod';
 import { duration, given, help, msOf, text } from '../operations/registry/members.js';
@@ -36,8 +37,9 @@ export const operations: readonly Operation[] = [
       const { tenant: alias, mode } = scope;
       const tenant = await tenantNamed(core, alias);
       const secrets = await core.tokenSecrets.of(tenant);
-      const secret = secrets.find((candidate) => candidate.mode === mode)?.secret;
-      if (!secret) throw new CommandError(`the tenant ${alias} has no secret for ${mode} mode`);
+      const secret = secrets.find((candidate) => candidate.mode === modeOf(mode))?.secret;
+      if (!secret)
+        throw new CommandError(`the tenant ${alias} has no secret for ${modeOf(mode)} mode`);
       const expiresIn = Math.floor(msOf(expires) / 1_000);
       return { token: jwt.sign(claims, secret, { algorithm: 'HS256', expiresIn }) };
     },

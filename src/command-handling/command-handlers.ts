@@ -23,6 +23,7 @@ import {
   type ProposalsState,
 } from '../domain/proposal/proposal.decider.js';
 import { personal, type SubjectId } from '../domain/personal.js';
+import { ofMode } from '../domain/scope.js';
 import { refused, type Refused } from '../domain/refusal.js';
 import { decide as decideVisits } from '../domain/share-link/share-link.decider.js';
 import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
@@ -210,8 +211,9 @@ export const recordThemeChange =
   ({ streams, names }: HandlerParts) =>
   async ({ meta, event }: ThemeCommandEnvelope): Promise<Position> => {
     const day = new Date(event.at).toISOString().slice(0, 10);
-    const stream = names.themeStream(meta.scope, day);
-    const outcome = await streams.themes.handle(stream, meta, (recorded) =>
+    const scope = ofMode(meta.scope);
+    const stream = names.themeStream(scope, day);
+    const outcome = await streams.themes.handle(stream, { ...meta, scope }, (recorded) =>
       recordTheme(recorded, event),
     );
     if (outcome.kind !== 'accepted' || outcome.position === null)

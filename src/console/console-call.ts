@@ -11,7 +11,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import type { Operator, OperatorRole } from '../config/operators.js';
-import type { Scope } from '../domain/scope.js';
+import type { Scope, ScopeOfMode } from '../domain/scope.js';
 import type { Money } from '../operations/registry/operation.js';
 import { Access } from '../http/edge/access.js';
 import { departureOf } from '../http/credentials/call.js';
@@ -51,7 +51,9 @@ export interface ConsoleCall {
 
 /** One request of a page of a tenant. */
 export interface TenantCall extends ConsoleCall {
-  readonly scope: Scope;
+  readonly scope: ScopeOfMode;
+  /** Where the data of the mode are. */
+  readonly ledger: Scope;
   /** The path of the tenant's pages. */
   readonly tenantPath: string;
 }
@@ -70,9 +72,9 @@ export const ConsoleCall = createParamDecorator(
 /** Injects the call. @throws when the route is not of a tenant. */
 export const TenantCall = createParamDecorator(
   (_data: unknown, context: ExecutionContext): TenantCall => {
-    const scope = context.switchToHttp().getRequest<FastifyRequest>().console?.scope;
-    if (scope === undefined) throw new Error('the route has no tenant');
-    return { ...callOf(context), scope, tenantPath: tenantPath(scope) };
+    const { scope, ledger } = context.switchToHttp().getRequest<FastifyRequest>().console ?? {};
+    if (!scope || !ledger) throw new Error('the route has no tenant');
+    return { ...callOf(context), scope, ledger, tenantPath: tenantPath(scope) };
   },
 );
 

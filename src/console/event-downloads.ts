@@ -7,7 +7,7 @@ import { DownloadPlaces } from '../http/exports/download-places.js';
 import type { TenantCall } from './console-call.js';
 import type { TenantPages } from './pages/tenant-pages.js';
 
-type Downloading = Pick<TenantCall, 'operator' | 'scope' | 'departure'>;
+type Downloading = Pick<TenantCall, 'operator' | 'ledger' | 'departure'>;
 
 /** As typed. */
 export interface AskedEvents {
@@ -48,7 +48,7 @@ export class EventDownloads {
       return way.rest();
     };
     const sends = async (core: Core): Promise<Done<Exported | { readonly digest: string }>> => {
-      const result = await exportLedger(core, call.scope, { ...asked, onPage }, write).catch(
+      const result = await exportLedger(core, call.ledger, { ...asked, onPage }, write).catch(
         (error: unknown) => {
           if (departure.aborted) return { digest: 'cut off by its reader' };
           throw error;

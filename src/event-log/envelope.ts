@@ -1,5 +1,5 @@
 import type { Personal } from '../domain/personal.js';
-import type { Mode, Scope } from '../domain/scope.js';
+import type { LedgerMode, Scope } from '../domain/scope.js';
 import { newId } from '../foundation/world.js';
 import type { RecordedEvent } from './event-log.js';
 
@@ -28,7 +28,7 @@ export const shownName = ({ value }: Personal<string>): string => value ?? 'anon
 export interface Envelope {
   readonly tenant: string;
   /** Null for tenants themselves, which belong to neither mode. */
-  readonly mode: Mode | null;
+  readonly mode: LedgerMode | null;
   /** The request or job at the start of a chain of events. */
   readonly correlationId: string;
   /** The event or request that directly caused this event. */
@@ -73,7 +73,7 @@ export interface StoredMetadata {
   readonly v: number;
   readonly at: number;
   readonly tenant: string;
-  readonly mode: Mode | null;
+  readonly mode: LedgerMode | null;
   readonly $correlationId: string;
   readonly $causationId: string;
   readonly command: string;

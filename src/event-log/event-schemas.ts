@@ -66,6 +66,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   MailSettingsChanged: 1,
   UnitSettingsChanged: 1,
   TestClockMoved: 1,
+  TestDataRemoved: 1,
   ProgramTypeChanged: 1,
   ProgramApplied: 2,
   WebhookSubscribed: 1,

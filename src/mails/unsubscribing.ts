@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
-import { MODES, type Mode } from '../domain/scope.js';
+import { isLedgerMode, type LedgerMode } from '../domain/scope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /** Who wants no further mails: ids of the ledger. */
 export interface MailRecipient {
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly account: string;
   readonly person: string;
 }
@@ -37,9 +37,8 @@ export class Unsubscribing {
     const [tenant, mode, account, person] = JSON.parse(
       Buffer.from(ids, 'base64url').toString(),
     ) as string[];
-    const known = MODES.find((one) => one === mode);
-    if (!tenant || !known || !account || !person) return undefined;
-    return { tenant, mode: known, account, person };
+    if (!tenant || !isLedgerMode(mode) || !account || !person) return undefined;
+    return { tenant, mode, account, person };
   }
 
   private signatureOf(ids: string): string {

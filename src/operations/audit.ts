@@ -3,7 +3,7 @@ import { deterministicId } from '../command-handling/deterministic-id.js';
 import { OperationCommandEnvelope } from '../command-handling/commands.js';
 import type { Core } from '../stores/core.js';
 import { personal, type Personal } from '../domain/personal.js';
-import { MODES, type Scope } from '../domain/scope.js';
+import { MODES, ofMode, type Scope } from '../domain/scope.js';
 import { metaOf, type Actor, type CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { digestOf } from '../foundation/canonical-json.js';
@@ -44,7 +44,7 @@ export interface Operation {
   readonly result: unknown;
 }
 
-/** Appends the audit event. @returns its position. */
+/** Appends the audit event, which stays when test data are removed. @returns its position. */
 export async function recordOperation(
   core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
@@ -53,7 +53,7 @@ export async function recordOperation(
   const given = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as const],
   );
-  const meta = operatorMeta(core, scope, by, operation);
+  const meta = operatorMeta(core, ofMode(scope), by, operation);
   const record = {
     operation,
     by: meta.actor.name,

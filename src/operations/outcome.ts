@@ -1,5 +1,5 @@
 import { reasonsOf, type Refusal, type Refused } from '../domain/refusal.js';
-import type { Scope } from '../domain/scope.js';
+import { modeOf, type Scope } from '../domain/scope.js';
 import type { RunEnd } from '../runs/recorded-runs.js';
 
 /** A member of a request: `asOf` over HTTP, `--as-of` on the command line. */
@@ -73,7 +73,7 @@ export const tenantNotFound = (tenant: string): NotDone =>
 export const accountNotFound = (accountId: string, { tenant, mode }: Scope): NotDone =>
   new NotDone(
     'ACCOUNT_NOT_FOUND',
-    [`there is no account ${accountId} in ${tenant} (${mode})`],
+    [`there is no account ${accountId} in ${tenant} (${modeOf(mode)})`],
     ['account'],
   );
 

@@ -4,7 +4,7 @@ import {
   type TenantOutcome,
 } from '../command-handling/commands.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
-import type { Mode, Scope } from '../domain/scope.js';
+import { modeOf, ofMode, type LedgerMode, type Mode, type Scope } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import { connectionOf, type PaymentConnection } from '../domain/tenant/payment-connections.js';
 import type { PaymentProviderName } from '../domain/tenant/payment-provider-name.js';
@@ -48,7 +48,7 @@ export class PaymentConnections {
     { provider, ...credentials }: ProviderCredentials & { readonly provider: PaymentProviderName },
     graceMs: number,
   ): Promise<TenantOutcome> {
-    const { scope } = meta;
+    const scope = ofMode(meta.scope);
     const subject = newId();
     const { secretKey, webhookSecret, apiBase } = credentials;
     const plain = Buffer.from(JSON.stringify({ secretKey, webhookSecret, apiBase }));
@@ -73,15 +73,17 @@ export class PaymentConnections {
    * between leaves a connection that opens nothing, and is repeated.
    */
   async disconnect(meta: CommandMeta): Promise<TenantOutcome> {
-    const { mode } = meta.scope;
-    await this.destroy(meta.scope, () => true);
+    const scope = ofMode(meta.scope);
+    const { mode } = scope;
+    await this.destroy(scope, () => true);
     return this.parts.commands.execute(
       new TenantCommandEnvelope(meta, { type: 'DisconnectPaymentProvider', mode, now: timeNow() }),
     );
   }
 
   /** The connection that calls the provider; undefined: there is none. */
-  async current(tenant: OpenTenant, mode: Mode): Promise<OpenedConnection | undefined> {
+  async current(tenant: OpenTenant, ledger: LedgerMode): Promise<OpenedConnection | undefined> {
+    const mode = modeOf(ledger);
     const connection = connectionOf(tenant.payments, mode);
     const opened = connection && (await this.opened(tenant.alias, connection));
     if (connection === undefined || opened === undefined) return undefined;

@@ -23,7 +23,7 @@ export class ShareLinks {
   /** `publicUrl`: the service's external address, with or without a trailing slash. */
   constructor(publicUrl: string, { tenant, mode }: Scope) {
     this.root = publicUrl.replace(/\/+$/, '');
-    this.ofLedger = `${encodeURIComponent(tenant)}/${mode === 'test' ? 'test/' : ''}`;
+    this.ofLedger = `${encodeURIComponent(tenant)}/${mode === 'live' ? '' : 'test/'}`;
   }
 
   /** The link without media. */

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { AccountRef, Scope } from '../domain/scope.js';
+import { LEDGER_MODE, scopeOf, type AccountRef, type Scope } from '../domain/scope.js';
 
 /**
  * Names of streams and things. A name cannot be erased, so it never contains a client's text (often
@@ -156,8 +156,11 @@ export class KeyedNames {
 /** The prefix of all streams of this service, in a store that others may share. */
 export const STREAM_PREFIX = 'referral-';
 
-const OWN =
-  /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations|export|theme|customer|import)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
+const KINDS =
+  'account|audit|code|payment|moderation|tank|share|periods|operations|export|theme|customer|import';
+const OWN = new RegExp(
+  `^referral-(?:(?:${KINDS})-(?:${LEDGER_MODE})\\.[^.]+\\.[^.]+|tenant-[^.]+|tenants)$`,
+);
 
 /**
  * Whether a name has the form of this service's names. In a shared store others may use our prefix.
@@ -188,11 +191,11 @@ export const isThemeStream = (stream: string): boolean =>
 
 /** The tenant and mode of a stream; undefined for tenants' settings and for foreign streams. */
 export function scopeOfStream(stream: string): Scope | undefined {
-  const [, mode, tenant] = /^referral-[a-z]+-(live|test)\.([^.]+)\.[^.]+$/.exec(stream) ?? [];
-  return tenant !== undefined && (mode === 'live' || mode === 'test')
-    ? { tenant, mode }
-    : undefined;
+  const [, mode, tenant] = SCOPED.exec(stream) ?? [];
+  return tenant !== undefined && mode !== undefined ? scopeOf({ tenant, mode }) : undefined;
 }
+
+const SCOPED = new RegExp(`^referral-[a-z]+-(${LEDGER_MODE})\\.([^.]+)\\.[^.]+$`);
 
 /**
  * Ids of referrals and rewards begin with their account's hash, so that no look-up table is needed.

@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../domain/account/account.events.js';
 import type { ExportEvent } from '../domain/export/export.decider.js';
 import type { OperationEvent } from '../domain/operation/operation.decider.js';
-import type { Mode } from '../domain/scope.js';
+import type { LedgerMode } from '../domain/scope.js';
 import type { Actor } from '../event-log/envelope.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 
@@ -17,7 +17,7 @@ export interface LedgerEvent<E = ProjectedEvent> {
   readonly position: Position;
   readonly recordedAt: number;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   /**
    * The keyed hash that names the account's stream; rows are keyed with it. Empty: of another kind
    * of stream.
@@ -112,7 +112,7 @@ export interface IndexColumn {
 export interface Forgotten {
   readonly erasureId: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly accountRef: string;
   readonly persons: ReadonlySet<string>;
 }

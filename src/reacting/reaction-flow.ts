@@ -1,3 +1,4 @@
+import { LEDGER_MODE } from '../domain/scope.js';
 import { storedBytes } from '../event-log/event-pages.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 import { Bulkhead } from '../foundation/bulkhead.js';
@@ -36,7 +37,7 @@ export interface FlowLimits {
 const AT_ONCE = { atWorkMax: 16, waitingMax: Infinity };
 const LIMITS: FlowLimits = { eventsMax: 5_000, bytesMax: 8 * 1024 * 1024 };
 
-const SCOPED_STREAM = /^[a-z]+-[a-z]+-(live|test)\.([^.]+)\./;
+const SCOPED_STREAM = new RegExp(`^[a-z]+-[a-z]+-(${LEDGER_MODE})\\.([^.]+)\\.`);
 
 /** The tenant and mode of a stream, as `mode/tenant`; of another stream its name. */
 export function ledgerOf(stream: string): string {

@@ -5,7 +5,8 @@ import type { ModerationProcess } from '../command-handling/processes/moderation
 import type { DomainEvent } from '../domain/events.js';
 import { reservationOfCustomer } from '../privacy/keyed-names.js';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
-import { MODES, type Scope } from '../domain/scope.js';
+import { isLedgerMode, type Scope } from '../domain/scope.js';
+import { isRemoved } from '../domain/tenant/test-clock.js';
 import { timeNow } from '../foundation/world.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
@@ -45,6 +46,8 @@ interface Noted {
   readonly payments?: PlansPayments | undefined;
   /** Missing where no ledger has a test clock. */
   readonly dates?: LedgerDates | undefined;
+  /** Of a tenant's test mode, from before a time. Missing where none are kept. */
+  readonly removeDeliveries?: ((tenant: string, since: number) => Promise<void>) | undefined;
 }
 
 /**
@@ -55,7 +58,7 @@ export function carryOutReactions(
   commands: Commands,
   jobs: Pick<Jobs, 'add'>,
   streams: Pick<ReadableStreams, 'reservations'>,
-  { mails, providers, payments, dates = REAL_DATES }: Noted = {},
+  { mails, providers, payments, dates = REAL_DATES, removeDeliveries }: Noted = {},
 ): CarryOut {
   return async (event, policy, reaction) => {
     const { eventId, correlationId, tenant, mode } = event;
@@ -66,6 +69,7 @@ export function carryOutReactions(
     if (reaction.kind === 'payment')
       return dates.plan(scope, reaction, (asked) => payments?.plan(event, asked));
     if (reaction.kind === 'test-clock') return dates.moved(tenant);
+    if (reaction.kind === 'test-data') return removeDeliveries?.(tenant, reaction.since);
     if (reaction.kind === 'provider-note') return providers?.note(scope, reaction.note);
     const command =
       reaction.kind === 'customer'
@@ -141,7 +145,8 @@ export function jobHandlers({
       const { account = '', rewardId = '' } = payload;
       const scope = scopeOf(payload);
       // The job is due by the test clock as the log has it: the decision must not know less.
-      if (scope.mode !== 'live') await tenants.read(scope.tenant);
+      const tenant = scope.mode === 'live' ? undefined : await tenants.read(scope.tenant);
+      if (tenant !== undefined && isRemoved(tenant, scope)) return;
       const commandId = deterministicId(`settle-reward/${rewardId}`, timeNow());
       const meta = { ...causeOf('settle-reward', commandId), scope, commandId };
       const request = { type: 'SettleReward', rewardId } as const;
@@ -169,7 +174,6 @@ const causeOf = (job: string, cause: string) => ({
 });
 
 function scopeOf({ tenant = '', mode }: Readonly<Record<string, string>>): Scope {
-  const known = MODES.find((candidate) => candidate === mode);
-  if (!known) throw new Error('a job names no mode');
-  return { tenant, mode: known };
+  if (!isLedgerMode(mode)) throw new Error('a job names no mode');
+  return { tenant, mode };
 }

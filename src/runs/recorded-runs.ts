@@ -1,6 +1,6 @@
 import { sql, type RawBuilder, type Selectable } from 'kysely';
 import type { Pool } from 'pg';
-import type { Mode, Scope } from '../domain/scope.js';
+import { ofMode, type Mode, type Scope, type ScopeOfMode } from '../domain/scope.js';
 import type { LedgerTables } from '../postgres/ledger-tables.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { fetchRow, fetchRows, now, run, tables, type Connection } from '../postgres/statements.js';
@@ -16,7 +16,7 @@ export interface NewRun {
   /** The operator's name. */
   readonly by: string;
   /** Null: of no single tenant. */
-  readonly scope: Scope | null;
+  readonly scope: ScopeOfMode | null;
   /** Its arguments; they may name people. */
   readonly parameters: object;
 }
@@ -196,7 +196,8 @@ export class RecordedRuns {
   }
 
   /** Imports of the tenant and mode, the newest first. */
-  async imports({ tenant, mode }: Scope): Promise<readonly RecordedRun[]> {
+  async imports(scope: Scope): Promise<readonly RecordedRun[]> {
+    const { tenant, mode } = ofMode(scope);
     await this.markAbandoned();
     const rows = await fetchRows(
       this.pool,
@@ -271,7 +272,8 @@ export class RecordedRuns {
  * Takes away what runs in this tenant and mode, and those over all tenants, may say of people; of
  * those that are under way when they end.
  */
-export async function forgetInRuns(db: Connection, { tenant, mode }: Scope): Promise<void> {
+export async function forgetInRuns(db: Connection, scope: Scope): Promise<void> {
+  const { tenant, mode } = ofMode(scope);
   await run(
     db,
     sql`update ledger.operation_runs set forgotten = true, parameters = case when ${IS_IMPORT} then parameters end,

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Mode, Scope } from '../domain/scope.js';
+import { modeOf, type LedgerMode, type Mode, type Scope } from '../domain/scope.js';
 import type { OpenTenant, TenantState } from '../domain/tenant/tenant.decider.js';
-import { clockOffset, type TestClock } from '../domain/tenant/test-clock.js';
+import { clockOffset, ledgerOf, type TestClock } from '../domain/tenant/test-clock.js';
 import { EventLogUnavailable } from '../event-log/event-log.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import { timeNow } from '../foundation/world.js';
@@ -77,6 +77,12 @@ export class TenantDirectory {
     return tenant === undefined ? real : nowIn(tenant, mode, real);
   }
 
+  /** Where the data of a tenant and mode are now. */
+  async ledger(scope: Scope): Promise<Scope> {
+    const tenant = scope.mode === 'live' ? undefined : await this.find(scope.tenant);
+    return tenant === undefined ? scope : ledgerOf(tenant, modeOf(scope.mode));
+  }
+
   /** Reads the tenant from the log, or shares the reading that is under way. */
   async read(alias: string): Promise<OpenTenant | undefined> {
     if (!isAlias(alias)) return undefined;
@@ -149,8 +155,11 @@ export class TenantDirectory {
 }
 
 /** As `TenantDirectory.now`, of a tenant at hand. */
-export const nowIn = (tenant: TestClock, mode: Mode, real = timeNow()): number =>
-  real + clockOffset(tenant, mode);
+export const nowIn = (
+  tenant: Pick<TestClock, 'testOffsetMs'>,
+  mode: LedgerMode,
+  real = timeNow(),
+): number => real + clockOffset(tenant, mode);
 
 /** A key has 192 random bits, so a plain hash cannot be guessed. */
 export const hashOfKey = (key: string): string => createHash('sha256').update(key).digest('hex');

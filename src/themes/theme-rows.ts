@@ -1,7 +1,7 @@
 import { sql, type Selectable } from 'kysely';
 import type { Pool } from 'pg';
 import type { Personal } from '../domain/personal.js';
-import type { Scope } from '../domain/scope.js';
+import { ofMode, type Scope } from '../domain/scope.js';
 import {
   CHANGE_BYTES_MIN,
   type ThemeLimits,
@@ -216,7 +216,7 @@ const scopeOf = ({ tenant, mode }: Selectable<LedgerTables[typeof TABLE]>): Scop
   mode: mode === 'test' ? 'test' : 'live',
 });
 
-const named = ({ tenant, mode }: Scope) => ({ tenant, mode: mode as string });
+const named = (scope: Scope): { readonly tenant: string; readonly mode: string } => ofMode(scope);
 
 type OfScope = ReturnType<typeof named>;
 

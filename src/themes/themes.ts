@@ -1,4 +1,4 @@
-import type { Mode, Scope } from '../domain/scope.js';
+import type { LedgerMode, Scope } from '../domain/scope.js';
 import type { Members } from './merge-members.js';
 import { resolveTheme, shownTheme } from './resolve-theme.js';
 import type { ThemeInstance } from './theme-instance.js';
@@ -24,7 +24,7 @@ export class Themes {
    * @param locale `language` or `language_COUNTRY`; null, or one of another form: the default.
    * @throws when the read model cannot be read.
    */
-  async themeFor(tenant: string, mode: Mode, locale: string | null): Promise<LocalizedTheme> {
+  async themeFor(tenant: string, mode: LedgerMode, locale: string | null): Promise<LocalizedTheme> {
     const fallbacks = fallbacksOf(locale);
     const own = await this.stored.ownValues({ tenant, mode }, fallbacks);
     const theme = resolveTheme(...fallbacks.map((one) => own.get(one) ?? {}));

@@ -16,7 +16,7 @@ beforeEach(() => (downloads = new EventDownloads(pages)));
 
 function begin(name: string, departure = new AbortController().signal): Readable {
   const operator = { name, roles: ['finance'] } as const;
-  const call = { operator, scope, departure: () => departure };
+  const call = { operator, ledger: scope, departure: () => departure };
   const file = downloads.begin(call, {});
   file.on('error', () => undefined);
   return file;

@@ -1,3 +1,4 @@
+import { modeOf } from '../../src/domain/scope.js';
 import type pg from 'pg';
 import type { AccountCommandEnvelope, Commands } from '../../src/command-handling/commands.js';
 import { decide } from '../domain/support/decisions.js';
@@ -113,7 +114,9 @@ function start(
     tenants: tenantsBut(() => suspended),
     connections: {
       current: ({ alias }, mode) =>
-        Promise.resolve(disconnected.has(alias) ? undefined : connectionOf(alias, { mode })),
+        Promise.resolve(
+          disconnected.has(alias) ? undefined : connectionOf(alias, { mode: modeOf(mode) }),
+        ),
     },
     provider: () =>
       Promise.resolve({ calls: ({ secretKey }) => callsOf(secretKey) as ProviderCalls }),

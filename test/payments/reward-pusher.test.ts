@@ -1,4 +1,5 @@
 // Over 5 s: a service of its own, and payments that are repeated after the product's pauses.
+import { modeOf } from '../../src/domain/scope.js';
 import type { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { shownPushes, type ShownPush } from '../../src/domain/account/provider/reward-push.js';
 import { workStore } from '../../src/work-queue/work-items.js';
@@ -133,7 +134,7 @@ async function aPusher(over: (parts: RewardPusherParts) => Partial<RewardPusherP
       current: ({ alias }, mode) =>
         Promise.resolve(
           alias === apart.alias
-            ? connectionOf('apart', { mode, secretKey: KEY, apiBase: double.url })
+            ? connectionOf('apart', { mode: modeOf(mode), secretKey: KEY, apiBase: double.url })
             : undefined,
         ),
     },

@@ -325,3 +325,8 @@ it('work that a crash may leave unfinished is completed by a job ten seconds lat
 test('a move of the test clock makes due what waits for a date of test mode', () => {
   given({ type: 'TestClockMoved', at: 1, offsetMs: 5 }).then({ kind: 'test-clock' });
 });
+
+test('what waits to be sent of removed test data is removed', () => {
+  const removed = { type: 'TestDataRemoved', at: 7, ledger: 1 } as const;
+  given(removed).then({ kind: 'test-data', since: 7 });
+});

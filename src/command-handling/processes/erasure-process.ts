@@ -2,7 +2,7 @@ import { completeErasure, repeatErasure } from '../../domain/account/erasure/era
 import type { Erased } from '../../domain/account/account.events.js';
 import { release } from '../../domain/customer/customer.decider.js';
 import type { SubjectId } from '../../domain/personal.js';
-import type { AccountRef, Mode, Scope } from '../../domain/scope.js';
+import type { AccountRef, LedgerMode, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { timeNow } from '../../foundation/world.js';
@@ -101,7 +101,7 @@ export class ErasureProcess {
 /** A recorded erasure, to be repeated on another copy of the log. No personal data. */
 export interface ListedErasure extends Erased {
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly accountRef: AccountRef;
   readonly suppressed: readonly string[];
 }

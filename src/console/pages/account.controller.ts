@@ -112,11 +112,11 @@ export class ConsoleAccountController {
         before: before === '' ? undefined : BigInt(before),
         ...options,
       };
-      const now = await core.tenants.now(call.scope);
-      const result = await accountHistory(core, call.scope, request, now);
+      const now = await core.tenants.now(call.ledger);
+      const result = await accountHistory(core, call.ledger, request, now);
       // The audit event says what was looked at; a digest of people's data would outlive them.
       const digest = `position ${result.position ?? 'none'}`;
-      const account = core.names.accountRef(call.scope, accountId);
+      const account = core.names.accountRef(call.ledger, accountId);
       return { result, parameters: { account, ...options }, digest };
     });
     const path = `${call.tenantPath}/accounts/${encodeURIComponent(accountId)}`;

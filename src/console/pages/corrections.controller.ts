@@ -107,7 +107,7 @@ export class ConsoleCorrectionsController {
   private async approve(call: TenantCall): Promise<string> {
     const proposal = call.form.text('proposal');
     const name = proposalNameOf(proposal);
-    if (name?.scope.tenant !== call.scope.tenant || name.scope.mode !== call.scope.mode)
+    if (name?.scope.tenant !== call.ledger.tenant || name.scope.mode !== call.ledger.mode)
       throw new ApiError('FORBIDDEN', { message: TEXTS.corrections.ofOthers });
     const outcome = await this.pages.called(call, approve, { proposal });
     if (!(outcome instanceof NotDone))
@@ -120,7 +120,7 @@ export class ConsoleCorrectionsController {
   private async shown(call: TenantCall, faults?: Faults): Promise<string> {
     const waiting = await this.pages.recorded(call, 'ledger proposals', async (core) => {
       const selection = { state: 'waiting', limit: SHOWN_MAX, now: Date.now() } as const;
-      const result = await listProposals(core, call.scope, selection);
+      const result = await listProposals(core, call.ledger, selection);
       return { result, parameters: { limit: SHOWN_MAX } };
     });
     if (waiting instanceof NotDone) throw new Error('proposals are never refused');

@@ -19,7 +19,7 @@ export class ConsoleExportFilesController {
   @Get(':export/file')
   @FileForRoles('support')
   async file(@TenantCall() call: TenantCall, @Param('export') id: string): Promise<Readable> {
-    const found = await this.exports.find(call.scope, id);
+    const found = await this.exports.find(call.ledger, id);
     if (found === undefined) throw notOfThisTenant();
     const { state } = found;
     const download = await this.downloads.fileOf(state);

@@ -76,7 +76,7 @@ export class ConsoleExportsController {
 
   private async shown(call: TenantCall, faults?: Faults): Promise<string> {
     const { asked, ...order } = queried(call.query, 'asked', 'sort', 'dir');
-    const found = await this.found(call.scope, asked);
+    const found = await this.found(call.ledger, asked);
     const view = exportsView(
       found instanceof NotDone ? [] : found,
       { typed: typedIn(call.form), notices: faultsOf(found).problems },

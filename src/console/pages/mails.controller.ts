@@ -52,7 +52,7 @@ export class ConsoleMailsController {
   private async shown(call: TenantCall, faults?: Faults): Promise<string> {
     const { state: asked, ...order } = queried(call.query, 'state', 'sort', 'dir');
     const state = STATES.find((one) => one === asked);
-    const mails = await showMails(this.pages.core, call.scope, { state, limit: SHOWN_MAX });
+    const mails = await showMails(this.pages.core, call.ledger, { state, limit: SHOWN_MAX });
     const { rows, heads } = inOrder(mails, COLUMNS, order, (sorted) =>
       queryOf({ state: asked, ...sorted }),
     );

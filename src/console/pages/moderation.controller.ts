@@ -91,7 +91,7 @@ export class ConsoleModerationController {
       return { result, parameters, completed: `${chosen.length} referrals are moderated` };
     });
     if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome), chosen);
-    this.ownWrites.note(call.scope, outcome.position, true);
+    this.ownWrites.note(call.ledger, outcome.position, true);
     const queue = `${call.tenantPath}/moderation${queryOf({ waiting })}`;
     return redirected(call, queue, 'moderated');
   }
@@ -102,7 +102,7 @@ export class ConsoleModerationController {
     chosen: readonly string[] = [],
   ): Promise<string> {
     await this.ownWrites.visible({
-      scope: call.scope,
+      scope: call.ledger,
       projections: READ_MODELS,
       atLeast: undefined,
       departure: AbortSignal.timeout(WAIT_MS),
@@ -112,17 +112,17 @@ export class ConsoleModerationController {
     const isReferrer = given(call, 'waiting').waiting === 'referrer';
     const [ofReferred, ofReferrer] = WAITING;
     const [{ totalCount, items }, other] = await Promise.all([
-      this.referrals.list(call.scope, isReferrer ? ofReferrer : ofReferred, {
+      this.referrals.list(call.ledger, isReferrer ? ofReferrer : ofReferred, {
         limit: PAGE,
         offset,
       }),
-      this.referrals.list(call.scope, isReferrer ? ofReferred : ofReferrer, {
+      this.referrals.list(call.ledger, isReferrer ? ofReferred : ofReferrer, {
         limit: 0,
         offset: 0,
       }),
     ]);
     const people = await this.users.byPersons(
-      call.scope,
+      call.ledger,
       items.flatMap(({ referredPerson, referrerPerson }) => [referredPerson, referrerPerson]),
     );
     const path = `${call.tenantPath}/moderation`;

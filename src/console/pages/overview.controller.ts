@@ -77,12 +77,12 @@ export class ConsoleOverviewController {
         ? null
         : await this.pages.recorded(call, 'console search', async (core) => {
             await this.ownWrites.visible({
-              scope: call.scope,
+              scope: call.ledger,
               projections: SEARCHED,
               atLeast: undefined,
               departure: AbortSignal.timeout(WAIT_MS),
             });
-            const asked = { scope: call.scope, text: search, showsPersonal };
+            const asked = { scope: call.ledger, text: search, showsPersonal };
             const result = await findAccounts(core, models, asked);
             return { result, parameters: { text: core.names.digest('console-search', search) } };
           });
@@ -99,10 +99,10 @@ export class ConsoleOverviewController {
       people: found?.people ?? 0,
       isCut: found?.isCut ?? false,
       found: named.map((one) => ({ ...one, path: pathOf(one.accountId) })),
-      ...(await this.figures(call.scope)),
+      ...(await this.figures(call.ledger)),
       suspension: await this.suspensionOf(call.scope),
       running: await this.pages.running(call.scope),
-      background: await backgroundWork(this.pages.core, call.scope),
+      background: await backgroundWork(this.pages.core, call.ledger),
       here: call.tenantPath,
     });
   }

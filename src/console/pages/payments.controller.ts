@@ -113,7 +113,7 @@ export class ConsolePaymentsController {
     const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const reconciled = resultOf<PaymentReconciliation>('payment reconcile');
     const found = await outcomeOf(() =>
-      showPayments(this.pages.core, this.pages.payments, call.scope),
+      showPayments(this.pages.core, this.pages.payments, call.ledger),
     );
     return pageSent(call, { of: 'payments', faults, ...refresh }, content, {
       isSupport: hasRole(call.operator, ['support']),

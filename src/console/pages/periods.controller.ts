@@ -74,14 +74,14 @@ export class ConsolePeriodsController {
       return this.shown(call, faultsOf(outcome, isClosing ? {} : { period: comment }));
     const page = `${call.tenantPath}/periods`;
     if (!isClosing) return redirected(call, page, 'reopened');
-    const later = await entriesAfter(this.pages.core, call.scope, given.period);
+    const later = await entriesAfter(this.pages.core, call.ledger, given.period);
     return redirected(call, later === 0 ? page : `${page}?later=${later}`, 'closed');
   }
 
   private async shown(call: TenantCall, faults?: Faults): Promise<string> {
     const { later, ...order } = queried(call.query, 'sort', 'dir', 'later');
     const typed = typedIn(call);
-    const closed = await closedPeriods(this.pages.core, call.scope);
+    const closed = await closedPeriods(this.pages.core, call.ledger);
     const rows = closed.map((one) => shownPeriod(one, typed));
     return pageSent(call, { of: 'periods', faults }, content, {
       typed: typed.isClosing ? typed : { period: '', comment: '' },

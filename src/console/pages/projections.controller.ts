@@ -138,7 +138,8 @@ export class ConsoleProjectionsController {
     if ((await core.tenants.find(tenant)) === undefined) return faultsOf(tenantNotFound(tenant));
     if (account === '') return null;
     const scope = { tenant, mode: modeOf(mode) };
-    const found = await outcomeOf(() => findAccount(core, scope, account));
+    const ledger = await core.tenants.ledger(scope);
+    const found = await outcomeOf(() => findAccount(core, ledger, account));
     return found instanceof NotDone ? faultsOf(found) : null;
   }
 

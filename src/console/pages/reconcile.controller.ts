@@ -84,7 +84,7 @@ export class ConsoleReconcileController {
     const result = resultOf<KeptReconciliation>('ledger reconcile');
     const later =
       result && month !== ''
-        ? await outcomeOf(() => entriesAfter(this.pages.core, call.scope, month))
+        ? await outcomeOf(() => entriesAfter(this.pages.core, call.ledger, month))
         : 0;
     return pageSent(call, { of: 'reconcile', faults, ...refresh }, content, {
       asked: { month },

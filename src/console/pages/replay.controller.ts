@@ -85,7 +85,7 @@ export class ConsoleReplayController {
   async start(@TenantCall() call: TenantCall): Promise<string> {
     const asked = given(call, ...ASKED);
     const replayed = await outcomeOf(() =>
-      selectReplayed(this.pages.core, call.scope, filledIn(asked)),
+      selectReplayed(this.pages.core, call.ledger, filledIn(asked)),
     );
     if (replayed instanceof NotDone) return this.shown(call, faultsOf(replayed));
     const run = await this.pages.startedRun(call, replay, { ...call.scope, ...filledIn(asked) });

@@ -121,7 +121,7 @@ export class ConsoleStatementController {
     if (account !== '') {
       const found = await this.pages.recorded(call, 'ledger statement', async (core) => {
         const request = { account, ...filledIn(selection) };
-        const done = await statementOfAccount(core, call.scope, request);
+        const done = await statementOfAccount(core, call.ledger, request);
         later = done.later;
         return done;
       });
@@ -130,8 +130,8 @@ export class ConsoleStatementController {
     const { position, asOf, ...period } = selection;
     if (position !== '' || asOf !== '') return { found: statementIsByDays(), later };
     const found = await this.pages.recorded(call, 'ledger tenant-statement', async (core) => {
-      const done = await statementOfTenant(core, call.scope, filledIn(period));
-      later = await entriesAfter(core, call.scope, done.result.to);
+      const done = await statementOfTenant(core, call.ledger, filledIn(period));
+      later = await entriesAfter(core, call.ledger, done.result.to);
       return done;
     });
     return { found, later };

@@ -97,12 +97,12 @@ export class TenantPages {
    * @throws {ApiError} FORBIDDEN for an id that the tenant does not have.
    */
   async recorded<T>(
-    call: Pick<TenantCall, 'operator' | 'scope'>,
+    call: Pick<TenantCall, 'operator' | 'ledger'>,
     operation: string,
     work: (core: Core, meta: StaffMeta) => Promise<Done<T>>,
   ): Promise<Outcome<T>> {
     const { core, warn } = this.operations;
-    const called = { operation, by: staffOf(call), scope: call.scope, warn };
+    const called = { operation, by: staffOf(call), scope: call.ledger, warn };
     return ofThisTenant(await outcomeOf(() => auditedOn(core, called, work)));
   }
 

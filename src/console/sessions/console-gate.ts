@@ -6,7 +6,7 @@ import type { OperatorSessions } from '../../operations/sessions/operator-sessio
 import type { AccessRule } from '../../http/edge/access.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import { clientAddress, countedAddress } from '../../http/edge/client-address.js';
-import type { Scope } from '../../domain/scope.js';
+import type { Scope, ScopeOfMode } from '../../domain/scope.js';
 import { FailedCredentials } from '../../http/limits/call-limit.js';
 import { noteFacts } from '../../http/edge/request-facts.js';
 import { Form } from './form.js';
@@ -28,7 +28,8 @@ export interface ConsoleRequest {
   money?: Money;
   form: Form;
   /** Of the tenant whose page it is. */
-  scope?: Scope;
+  scope?: ScopeOfMode;
+  ledger?: Scope;
   /** Of a page of test mode, ISO 8601; null: the tenant has none. */
   testClock?: string | null;
 }

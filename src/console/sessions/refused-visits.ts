@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { isAlias } from '../../tenants/tenant-directory.js';
 import type { Core } from '../../stores/core.js';
-import { MODES, type Scope } from '../../domain/scope.js';
+import { MODES, type Scope, type ScopeOfMode } from '../../domain/scope.js';
+import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { inTime } from '../../foundation/in-time.js';
 import type { Logger } from '../../foundation/logger.js';
 import { recordOperation } from '../../operations/audit.js';
@@ -18,7 +19,9 @@ type VisitedCore = Pick<Core, 'commands' | 'names' | 'tenants'>;
 
 /** The tenant and mode of a page. */
 interface ScopeOfPage {
-  readonly scope: Scope;
+  readonly scope: ScopeOfMode;
+  /** Where the data of the mode are. */
+  readonly ledger: Scope;
   /** ISO 8601; null: none, or live mode. */
   readonly testClock: string | null;
 }
@@ -77,7 +80,7 @@ export class RefusedVisits {
     const found = await this.core.tenants.find(tenant);
     if (found === undefined) return undefined;
     const testClock = known === 'test' ? testClockOf(found) : null;
-    return { scope: { tenant, mode: known }, testClock };
+    return { scope: { tenant, mode: known }, ledger: ledgerOf(found, known), testClock };
   }
 
   private warn(operator: string, visit: { readonly page: string; readonly method: string }): void {

@@ -30,10 +30,12 @@ import {
 } from './payment-connections.js';
 import { retire, secretIdOf, type Retirable } from './tenant-secrets.js';
 import {
-  moveTestClock,
+  decideOnTestClock,
   type MoveTestClock,
+  type RemoveTestData,
   type TestClock,
   type TestClockMoved,
+  type TestDataRemoved,
 } from './test-clock.js';
 import {
   changeUnitSettings,
@@ -101,6 +103,7 @@ export type TenantEvent =
   | MailSettingsChanged
   | UnitSettingsChanged
   | TestClockMoved
+  | TestDataRemoved
   | WebhookEvent
   | PaymentConnectionEvent;
 
@@ -162,6 +165,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       mails: NO_MAILS,
       units: NO_UNIT_SETTINGS,
       testOffsetMs: null,
+      testLedger: { number: 0, since: 0 },
       webhooks: [],
       payments: [],
       providerKeys: {},
@@ -214,6 +218,10 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
     }
     case 'TestClockMoved':
       return { ...state, testOffsetMs: event.offsetMs };
+    case 'TestDataRemoved': {
+      const testLedger = { number: event.ledger, since: event.at };
+      return { ...state, testOffsetMs: null, testLedger };
+    }
     case 'OpenRulesChanged':
       return { ...state, openRules: event.rules };
     case 'ProgramTypeChanged':
@@ -272,6 +280,7 @@ export type TenantCommand =
   | ChangeMailSettings
   | ChangeUnitSettings
   | MoveTestClock
+  | RemoveTestData
   | WebhookCommand
   | PaymentConnectionCommand;
 
@@ -296,7 +305,8 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
     case 'ChangeUnitSettings':
       return { events: changeUnitSettings(state.units, command) };
     case 'MoveTestClock':
-      return moveTestClock(state, command);
+    case 'RemoveTestData':
+      return decideOnTestClock(state, command);
     case 'ChangeProgramType': {
       const { programType } = command;
       return only(state.programType !== programType, {

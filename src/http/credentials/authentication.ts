@@ -3,6 +3,7 @@ import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { TokenSecrets } from '../../tenants/token-secrets.js';
 import type { CurrentOperators, Operator } from '../../config/operators.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { aliasIn, isOpenEndpoint, type AccessRule } from '../edge/access.js';
 import { ApiError, unauthorized } from '../edge/api-error.js';
 import { noteFacts } from '../edge/request-facts.js';
@@ -80,7 +81,7 @@ async function callerWithin(
 ): Promise<Caller> {
   const { alias } = tenant;
   const callerAs = (mode: Caller['mode'], actor: Actor): Caller => {
-    return { tenant, mode, scope: { tenant: alias, mode }, actor };
+    return { tenant, mode, scope: ledgerOf(tenant, mode), actor };
   };
   const anyone = (): Caller => callerAs('live', { kind: 'anyone', id: 'anyone' });
   if (access.kind === 'tenant') return anyone();

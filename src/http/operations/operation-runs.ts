@@ -1,4 +1,4 @@
-import type { Scope } from '../../domain/scope.js';
+import type { ScopeOfMode } from '../../domain/scope.js';
 import { firstLine } from '../../foundation/describe-error.js';
 import { Bulkhead } from '../../foundation/bulkhead.js';
 import { GivingWay } from '../../foundation/giving-way.js';
@@ -52,7 +52,7 @@ export interface AskedRun {
   /** The operator's name. */
   readonly by: string;
   /** Undefined: of no single tenant. */
-  readonly scope?: Scope;
+  readonly scope?: ScopeOfMode;
   readonly parameters?: object;
   /** The run has this id; default: a new one. */
   readonly id?: string;

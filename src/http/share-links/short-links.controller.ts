@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { ApiFoundResponse } from '@nestjs/swagger';
 import type { Mode } from '../../domain/scope.js';
+import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { Call } from '../credentials/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
@@ -45,7 +46,7 @@ export class ShortLinksController {
 
   private async lead(call: Call, mode: Mode, code: string, query: Query): Promise<void> {
     const target = await this.redirects.targetOf({
-      scope: { tenant: call.tenant.alias, mode },
+      scope: ledgerOf(call.tenant, mode),
       code: referralCode(code),
       shareMedium: mediumIn(query['m'], SHARE_MEDIA),
       engagementMedium: mediumIn(query['e'], ENGAGEMENT_MEDIA),

@@ -1,6 +1,7 @@
 import { applyDecorators, Controller, Get, Param } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import type { Mode } from '../../domain/scope.js';
+import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
@@ -40,7 +41,7 @@ export class SharePagesController {
   }
 
   private async show(call: Call, mode: Mode, code: string): Promise<string> {
-    const scope = { tenant: call.tenant.alias, mode };
+    const scope = ledgerOf(call.tenant, mode);
     const wanted = referralCode(code);
     await this.gateway.readable({ ...call, scope }, []);
     const acceptLanguage = call.headers['accept-language'];

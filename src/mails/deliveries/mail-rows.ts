@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
-import type { Mode } from '../../domain/scope.js';
+import type { LedgerMode } from '../../domain/scope.js';
 import type { EventPlace } from '../../event-log/event-pages.js';
 import { epochMs, fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
 import { atDate } from '../../reacting/ledger-dates.js';
@@ -14,7 +14,7 @@ import { RETRIED_FOR_MS } from './mail-retries.js';
 export interface PlannedMail {
   readonly id: string;
   readonly tenant: string;
-  readonly mode: Mode;
+  readonly mode: LedgerMode;
   readonly type: MailType;
   /** The recipient's account. */
   readonly account: string;

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
+import { isRemoved } from '../../domain/tenant/test-clock.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { timeNow } from '../../foundation/world.js';
@@ -115,6 +116,7 @@ export class MailSender {
     const { tenants, mails, compose, pool } = this.parts;
     const tenant = await tenants.read(mail.tenant);
     if (tenant === undefined) return notSent('the tenant is unknown');
+    if (isRemoved(tenant, mail)) return notSent('not sent: the test data were removed');
     if (tenant.suspended !== null) return postponed(mail, 'the tenant is suspended', SUSPENDED_MS);
     const made = await mails.make(tenant, mail);
     if (made.kind === 'not-sent') return notSent(`not sent: ${made.reason}`);

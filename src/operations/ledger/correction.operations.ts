@@ -150,6 +150,8 @@ async function onProposal<T>(
   const name = proposalNameOf(id);
   const scope = tenant === undefined ? name?.scope : await scopeOf(core, { tenant, mode: 'live' });
   if (name === undefined || name.scope.tenant !== scope?.tenant) throw PROPOSAL_NOT_FOUND;
+  const isOfRemoved = (await core.tenants.ledger(name.scope)).mode !== name.scope.mode;
+  if (isOfRemoved) throw PROPOSAL_NOT_FOUND;
   return auditedOn(core, { scope: name.scope, by, operation, warn }, (_, meta) =>
     work({ name, meta, now: timeNow(), onReplayed }),
   );

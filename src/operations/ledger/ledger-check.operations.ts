@@ -1,3 +1,4 @@
+import { modeOf } from '../../domain/scope.js';
 import * as z from 'zod';
 import { breakInWords } from '../../chain/chain-break.js';
 import { asDigestDocument, DIGEST_DOCUMENT } from '../../chain/digest-document.js';
@@ -206,7 +207,10 @@ export const verify = serviceOperation({
     const { core, by, warn, signal, giveWay, onProgress } = context;
     const scope = await scopeOf(core, request);
     const outside = asDigestDocument(request.digest);
-    if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
+    if (
+      outside !== undefined &&
+      (outside.tenant !== scope.tenant || outside.mode !== modeOf(scope.mode))
+    )
       throw notDone((word) => `${word('digest')} is of ${outside.tenant} in ${outside.mode} mode`);
     return auditedOn(core, { scope, by, operation: 'ledger verify', warn }, async () => {
       const result = await verifyLedger(core, { scope, outside, signal, giveWay, onProgress });

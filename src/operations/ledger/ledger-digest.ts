@@ -3,7 +3,7 @@ import { ChainSealing } from '../../chain/chain-sealing.js';
 import { sealsIn, sealText, type SealStores } from '../../chain/chain-seals.js';
 import { digestText, type DigestDocument } from '../../chain/digest-document.js';
 import type { Core } from '../../stores/core.js';
-import type { Scope } from '../../domain/scope.js';
+import { modeOf, ofMode, type Scope } from '../../domain/scope.js';
 import { NotDone, notDone } from '../outcome.js';
 
 /** What is read and sealed; without `seals`, in the database of the log. */
@@ -38,14 +38,14 @@ export async function ledgerDigest(
   const { chains, seals } = await sealedToHead(core, sealing);
   const [seal] = await seals.newest([chains.of(scope)]);
   if (seal === undefined)
-    throw notDone(`the chain of ${scope.tenant} has no events in ${scope.mode} mode`);
+    throw notDone(`the chain of ${scope.tenant} has no events in ${modeOf(scope.mode)} mode`);
   if (!signer.isSigned(sealText(seals.logId, seal), seal.signature))
     // A digest on top of it would vouch for unverified events.
     throw new NotDone('SEAL_NOT_SIGNED_HERE', [
       'the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks',
     ]);
   const { position, events, digest, places } = seal;
-  const { tenant, mode } = scope;
+  const { tenant, mode } = ofMode(scope);
   const document = { tenant, mode, log: seals.logId, position, events, digest, places };
   return sign
     ? { ...document, signature: signer.sign(digestText(document)), publicKey: signer.publicKey }

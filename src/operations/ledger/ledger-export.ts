@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ExportedChain } from '../../chain/exported-chain.js';
 import type { Core } from '../../stores/core.js';
-import type { Scope } from '../../domain/scope.js';
+import { modeOf, ofMode, type LedgerMode, type Scope } from '../../domain/scope.js';
+import { isThemeStream } from '../../privacy/keyed-names.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
 import { countsFrom, shownActor } from '../../event-log/envelope.js';
@@ -39,9 +40,12 @@ export async function exportLedger(
   const { from = -Infinity, until = Infinity } = selection;
   const head = await log.head();
   const ofTenant = names.tenantStream(scope.tenant);
+  const partOf = (mode: LedgerMode): string => `-${mode}.${scope.tenant}.`;
+  const [own, kept] = [partOf(scope.mode), partOf(modeOf(scope.mode))];
   const isWanted = (event: RecordedEvent): boolean => {
     const { stream, type } = event;
-    const isOf = stream === ofTenant || stream.includes(`-${scope.mode}.${scope.tenant}.`);
+    const isOf =
+      stream === ofTenant || stream.includes(own) || (stream.includes(kept) && isKept(event));
     const at = countsFrom(event);
     return isOf && !SECRETS.has(type) && at >= from && at <= until;
   };
@@ -78,10 +82,14 @@ export async function chainToExport(
     isMember: chains.membership(scope),
     seals: seals.all(chains.of(scope)),
     signer: core.chainSigner,
-    scope,
+    scope: ofMode(scope),
     logId: seals.logId,
   });
 }
+
+/** Of test mode: not removed with its data. */
+const isKept = ({ stream, type }: RecordedEvent): boolean =>
+  type === 'OperationRecorded' || isThemeStream(stream);
 
 const PAGE = 500;
 
@@ -101,7 +109,7 @@ function exportedEvent({ event, envelope, recorded }: Decoded) {
     type,
     version: CURRENT_VERSIONS[type],
     tenant,
-    mode,
+    mode: mode && modeOf(mode),
     correlationId,
     causationId,
     commandId,

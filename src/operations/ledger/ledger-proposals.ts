@@ -12,7 +12,8 @@ import {
   type CorrectionProposed,
   type ProposalEnded,
 } from '../../domain/proposal/proposal.decider.js';
-import { MODES, type Scope } from '../../domain/scope.js';
+import { isLedgerMode, LEDGER_MODE, MODES, type Scope } from '../../domain/scope.js';
+import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { pages } from '../../event-log/event-pages.js';
 import { pause } from '../../foundation/pause.js';
 import { tryLock } from '../../postgres/locks.js';
@@ -43,13 +44,15 @@ export interface ProposalName {
 export const proposalIdOf = ({ scope, day, proposalId }: ProposalName): string =>
   [scope.tenant, scope.mode, day.replaceAll('-', ''), proposalId].join('.');
 
-const FORM = /^([a-z0-9_-]{1,64})\.(live|test)\.(\d{4})(\d{2})(\d{2})\.([0-9a-f]{32})$/;
+const FORM = new RegExp(
+  `^([a-z0-9_-]{1,64})\\.(${LEDGER_MODE})\\.(\\d{4})(\\d{2})(\\d{2})\\.([0-9a-f]{32})$`,
+);
 
 /** Undefined: no id of a proposal. */
 export function proposalNameOf(id: string): ProposalName | undefined {
   const [, tenant = '', mode, year = '', month = '', date = '', proposalId = ''] =
     FORM.exec(id) ?? [];
-  if (mode !== 'live' && mode !== 'test') return undefined;
+  if (!isLedgerMode(mode)) return undefined;
   return { scope: { tenant, mode }, day: `${year}-${month}-${date}`, proposalId };
 }
 
@@ -259,9 +262,9 @@ export async function proposalIdsFrom(
 ): Promise<readonly string[]> {
   const days = await allDays(core, Date.now());
   const ids: string[] = [];
-  for (const { alias: tenant } of await core.tenantCommands.list())
+  for (const tenant of await core.tenantCommands.list())
     for (const mode of MODES) {
-      const scope = { tenant, mode };
+      const scope = ledgerOf(tenant, mode);
       const some = days.filter((day) => {
         const head = proposalIdOf({ scope, day, proposalId: '' });
         return head.startsWith(prefix) || prefix.startsWith(head);

@@ -12,7 +12,7 @@ import {
   type SealingStop,
 } from '../../chain/log-seal.js';
 import { sealedTail } from '../../chain/sealed-tail.js';
-import type { Scope } from '../../domain/scope.js';
+import { ofMode, type Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { LogReader, Stopped, type Patience } from '../log/log-reader.js';
@@ -82,7 +82,7 @@ export async function verifyLedger(core: SealedLog, options: VerificationOptions
   const firstBroken = isOfLog ? ofLog : ofChain;
   return {
     ok: firstBroken === null,
-    ...scope,
+    ...ofMode(scope),
     log: seals.logId,
     /** Number of recomputed events of the chain. */
     events,

@@ -45,16 +45,17 @@ async function currenciesOfCents(
   scope: Scope,
   of: Amounts,
 ): Promise<ReadonlyMap<string, string>> {
+  const ledger = await core.tenants.ledger(scope);
   const pool = operationsPool();
   const generations = new LiveGenerations(pool, accountProjectors);
   const tableOf = async (name: string) =>
     sql.table(`${(await generations.liveGeneration(name)).schema}.${name}`);
   try {
-    const account = typeof of === 'string' ? null : core.names.accountRef(scope, of.account);
+    const account = typeof of === 'string' ? null : core.names.accountRef(ledger, of.account);
     const each = sql<{ account: string; currency: string }>`
       select a.account_id as account, coalesce(max(r.currency), a.currency) as currency
       from ${await tableOf('accounts')} a join ${await tableOf('rewards')} r using (account_ref)
-      where a.tenant = ${scope.tenant} and a.mode = ${scope.mode} and lower(r.unit) = ${unitKey(CENTS)}
+      where a.tenant = ${ledger.tenant} and a.mode = ${ledger.mode} and lower(r.unit) = ${unitKey(CENTS)}
         and (${account}::text is null or account_ref = ${account})
       group by account_ref, a.account_id, a.currency`;
     const rows = await fetchRows(

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isLedgerMode } from '../../domain/scope.js';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { RepeatErasureEnvelope } from '../../command-handling/commands.js';
 import {
@@ -95,7 +96,7 @@ export const operations: readonly Operation[] = [
 
 const LISTED = z.object({
   tenant: z.string(),
-  mode: z.enum(['live', 'test']),
+  mode: z.string().refine(isLedgerMode),
   accountRef: z.string().regex(/^[0-9a-f]{32}$/),
   erasureId: z.uuid(),
   persons: z.array(z.uuid()),

@@ -1,4 +1,5 @@
 import { withGenerationsLock } from '../../postgres/generations-lock.js';
+import { ofMode } from '../../domain/scope.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { listParkedStreams, type ParkedStream } from '../../projecting/checkpoints.js';
 import { projectionStatus } from '../../projecting/following/projection-status.js';
@@ -245,7 +246,8 @@ export async function showParkedStreams(
     if (!accounts.has(stream)) accounts.set(stream, await accountOf(parts, stream));
   const shown = [];
   for (const { since, revision, reached, ...one } of parked) {
-    const { tenant = null, mode = null } = scopeOfStream(one.stream) ?? {};
+    const scope = scopeOfStream(one.stream);
+    const { tenant = null, mode = null } = scope === undefined ? {} : ofMode(scope);
     shown.push({
       ...one,
       /** Number of events that wait, with that one. */

@@ -1,4 +1,5 @@
-import { MODES, type Scope } from '../../domain/scope.js';
+import { MODES, type ScopeOfMode } from '../../domain/scope.js';
+import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { parkedStreams } from '../../projecting/checkpoints.js';
 import { GenerationsOf } from '../../projecting/generations/generation-records.js';
@@ -15,7 +16,7 @@ import { tenantNotFound } from '../outcome.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
 
 /** The part that a repair rebuilds, as the operator names it. */
-export interface RepairTarget extends Scope {
+export interface RepairTarget extends ScopeOfMode {
   readonly account?: string | undefined;
 }
 
@@ -30,19 +31,20 @@ export async function repairProjections(
   onPage?: (events: number, last: string) => void,
 ): Promise<object> {
   const { names, tenants, parts } = operator;
-  if (!MODES.includes(mode) || (await tenants.find(tenant)) === undefined)
-    throw tenantNotFound(tenant);
+  const owner = MODES.includes(mode) ? await tenants.find(tenant) : undefined;
+  if (owner === undefined) throw tenantNotFound(tenant);
+  const ledger = ledgerOf(owner, mode);
   const found =
     account === undefined
       ? undefined
-      : await findAccount({ log: parts.log, names }, { tenant, mode }, account);
+      : await findAccount({ log: parts.log, names }, ledger, account);
   const part: RepairScope['part'] =
     found === undefined
-      ? { kind: 'tenant', tenant, mode }
+      ? { kind: 'tenant', ...ledger }
       : { kind: 'streams', streams: new Set([found.stream]) };
   const concerns = (stream: string): boolean => {
     const scope = scopeOfStream(stream);
-    return scope?.tenant === tenant && scope.mode === mode;
+    return scope?.tenant === tenant && scope.mode === ledger.mode;
   };
   const where = { tenant, mode, ...(found && { accountRef: found.ref }) };
   const document = await recorded(

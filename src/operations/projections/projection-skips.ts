@@ -1,4 +1,5 @@
 import type { Mode } from '../../domain/scope.js';
+import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
 import { skippedEvents } from '../../projecting/checkpoints.js';
 import {
@@ -85,7 +86,8 @@ async function streamNamed(
   if (stream !== undefined && tenant === undefined && account === undefined) return stream;
   if (tenant === undefined || account === undefined || stream !== undefined)
     throw notDone((word) => `name ${word('tenant')} and ${word('account')}, or ${word('stream')}`);
-  if (!(await tenants.find(tenant))) throw tenantNotFound(tenant);
-  const scope = { tenant, mode };
+  const owner = await tenants.find(tenant);
+  if (!owner) throw tenantNotFound(tenant);
+  const scope = ledgerOf(owner, mode);
   return names.accountStream(scope, names.accountRef(scope, account));
 }

@@ -2,7 +2,8 @@ import type { Pool } from 'pg';
 import type * as z from 'zod';
 import type { CurrentOperators, OperatorRole } from '../../config/operators.js';
 import type { Refusal } from '../../domain/refusal.js';
-import type { Scope } from '../../domain/scope.js';
+import type { Scope, ScopeOfMode } from '../../domain/scope.js';
+import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import type { PaymentProvider } from '../../payments/payment-provider.js';
 import type { Core } from '../../stores/core.js';
 import { isAlias } from '../../tenants/tenant-directory.js';
@@ -346,20 +347,21 @@ export function brokenRule(
   return undefined;
 }
 
-/** The tenant and mode of a request. @throws {NotDone} */
+/** The ledger of a request. @throws {NotDone} */
 export async function scopeOf(
   { tenants }: Pick<Core, 'tenants'>,
   request: unknown,
 ): Promise<Scope> {
-  const { tenant: alias, mode: ofMode = 'live' } = request as Pick<Scope, 'tenant'> &
-    Partial<Scope>;
-  if (!isAlias(alias) || (await tenants.find(alias)) === undefined) throw tenantNotFound(alias);
-  return { tenant: alias, mode: ofMode };
+  const { tenant: alias, mode: ofMode = 'live' } = request as Pick<ScopeOfMode, 'tenant'> &
+    Partial<ScopeOfMode>;
+  const found = isAlias(alias) ? await tenants.find(alias) : undefined;
+  if (found === undefined) throw tenantNotFound(alias);
+  return ledgerOf(found, ofMode);
 }
 
 /** The tenant and mode of a run, as its request names them; undefined: of no single one. */
-export function scopeIn(request: unknown): Scope | undefined {
-  const { tenant: alias, mode: ofMode } = request as Partial<Scope>;
+export function scopeIn(request: unknown): ScopeOfMode | undefined {
+  const { tenant: alias, mode: ofMode } = request as Partial<ScopeOfMode>;
   return alias === undefined || ofMode === undefined ? undefined : { tenant: alias, mode: ofMode };
 }
 

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { auditedOn } from '../audited.js';
 import { duration, given, help, testMode, time } from '../registry/members.js';
 import {
@@ -12,25 +13,35 @@ import { changeClock, clockDocument, type ClockChange } from './test-clock.js';
 
 const CLOCK = {
   name: 'tenant clock',
-  examples: ['tenant clock acme', 'tenant clock acme --advance 30d'],
+  examples: [
+    'tenant clock acme',
+    'tenant clock acme --advance 30d',
+    'tenant clock acme --reset-with-data',
+  ],
 } as const;
 const advance = help(duration.optional(), 'by so much, up to 366d');
 const set = given(time.optional(), { help: 'to this time', placeholder: 'time' });
 
-const ONE_CHANGE = 'name one of {advance} and {set}';
+const ONE_CHANGE = 'name one of {advance}, {set} and {resetWithData}';
 
 /** How many changes of the test clock a request names. */
 const changesIn = (request: ClockChange): number =>
-  [request.advance, request.set].filter((change) => change !== undefined).length;
+  [request.advance, request.set, request.resetWithData || undefined].filter(
+    (change) => change !== undefined,
+  ).length;
 
 export const clockOperations: readonly Operation[] = [
   ledgerOperation({
     ...CLOCK,
-    summary: 'the test clock of a tenant; with an option, moves it forward',
+    summary: 'the test clock of a tenant; with an option, moves it forward or ends it',
     members: {
       mode: testMode,
       advance: given(advance, { only: 'cli' }),
       set: given(set, { only: 'cli' }),
+      resetWithData: given(z.boolean().default(false), {
+        only: 'cli',
+        help: 'end the test clock, and remove all test data',
+      }),
     },
     rules: [{ check: (request) => (changesIn(request) > 1 ? ONE_CHANGE : undefined) }],
     roles: ['support'],
@@ -46,12 +57,18 @@ export const clockOperations: readonly Operation[] = [
   recordedOperation({
     ...CLOCK,
     isRouteOnly: true,
-    summary: 'moves the test clock of a tenant forward',
-    members: { mode: testMode, advance, set },
+    summary: 'moves the test clock of a tenant forward, or ends it with the test data',
+    members: { mode: testMode, advance, set, resetWithData: z.literal(true).optional() },
     rules: [
       {
         check: (request) => (changesIn(request) === 1 ? undefined : ONE_CHANGE),
-        schema: { oneOf: [{ required: ['advance'] }, { required: ['set'] }] },
+        schema: {
+          oneOf: [
+            { required: ['advance'] },
+            { required: ['set'] },
+            { required: ['resetWithData'] },
+          ],
+        },
       },
     ],
     roles: ['support'],

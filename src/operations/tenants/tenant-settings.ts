@@ -1,5 +1,5 @@
 import type { Core } from '../../stores/core.js';
-import type { Mode } from '../../domain/scope.js';
+import { modeOf, type Mode } from '../../domain/scope.js';
 import {
   CALL_WINDOWS,
   COUNTED_CALLS,
@@ -154,7 +154,7 @@ export async function changeSettings(
  */
 export async function rotateOnRecord(
   core: SettingsCore,
-  { scope: { tenant: alias, mode }, actor }: StaffMeta,
+  { scope, actor }: StaffMeta,
   {
     what,
     graceMs,
@@ -165,6 +165,8 @@ export async function rotateOnRecord(
     readonly seen?: string | undefined;
   },
 ): Promise<Done<{ readonly secret: string }>> {
+  const { tenant: alias } = scope;
+  const mode = modeOf(scope.mode);
   const idsOf = what === 'key' ? keysOf : signingSecretsOf;
   const unless = async (current: OpenTenant): Promise<Refused | undefined> =>
     seen === undefined || idsOf(current, mode)[0]?.id === seen

@@ -1,3 +1,4 @@
+import { modeOf } from '../../domain/scope.js';
 import * as z from 'zod';
 import { COUNTED_CALLS, PUBLIC_USERS, type CountedCall } from '../../domain/tenant/open-rules.js';
 import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
@@ -248,7 +249,7 @@ function rotation(command: 'rotate-key' | 'rotate-secret', what: string): Operat
       const asked = { what: isKey ? 'key' : 'secret', graceMs: msOf(period) } as const;
       const done = await rotateOnRecord(core, meta, asked);
       note(`This ${what} is shown this once. The one before stays valid for ${period}.`);
-      const member = `${scope.mode}${isKey ? 'ApiKey' : 'SigningSecret'}`;
+      const member = `${modeOf(scope.mode)}${isKey ? 'ApiKey' : 'SigningSecret'}`;
       return { ...done, result: { alias: scope.tenant, [member]: done.result.secret } };
     },
   });

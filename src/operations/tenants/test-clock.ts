@@ -2,6 +2,7 @@ import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { timeNow } from '../../foundation/world.js';
 import { nowIn } from '../../tenants/tenant-directory.js';
 import type { Core } from '../../stores/core.js';
+import { removeTestDeliveries } from '../../webhooks/deliveries/delivery-rows.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { anyTimeOf } from '../ledger/ledger-selection.js';
@@ -20,14 +21,18 @@ export interface ClockChange {
   readonly advance?: string | undefined;
   /** A time, ISO 8601. */
   readonly set?: string | undefined;
+  /** Ends the test clock, and removes the test data. */
+  readonly resetWithData?: boolean | undefined;
 }
 
-/** Moves the test clock of a tenant forward. */
+/** Moves the test clock of a tenant forward, or ends it with the test data. */
 export async function changeClock(
-  { tenantCommands }: Pick<Core, 'tenantCommands'>,
+  core: Pick<Core, 'tenantCommands' | 'pool'>,
   meta: StaffMeta,
-  { advance, set }: ClockChange,
+  { advance, set, resetWithData }: ClockChange,
 ): Promise<Done<ReturnType<typeof clockDocument>>> {
+  const { tenantCommands } = core;
+  if (resetWithData) return removeTestData(core, meta);
   const to = set === undefined ? { byMs: msOf(advance ?? '0') } : { time: anyTimeOf('set', set) };
   const command = { type: 'MoveTestClock', to, now: timeNow() } as const;
   const { tenant: alias } = meta.scope;
@@ -35,4 +40,17 @@ export async function changeClock(
   const result = clockDocument(changed);
   const completed = `the test clock of ${alias} is moved`;
   return { result, parameters: { advance, set }, completed };
+}
+
+async function removeTestData(
+  { tenantCommands, pool }: Pick<Core, 'tenantCommands' | 'pool'>,
+  meta: StaffMeta,
+): Promise<Done<ReturnType<typeof clockDocument>>> {
+  const { tenant: alias } = meta.scope;
+  const command = { type: 'RemoveTestData', now: timeNow() } as const;
+  const changed = decided(await tenantCommands.by(meta.actor).execute(alias, command));
+  // A policy repeats it: what cannot be removed now is removed within moments.
+  await removeTestDeliveries(pool, alias, changed.testLedger.since).catch(() => undefined);
+  const completed = `the test data of ${alias} are removed`;
+  return { result: clockDocument(changed), parameters: { resetWithData: true }, completed };
 }

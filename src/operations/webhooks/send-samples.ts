@@ -1,3 +1,4 @@
+import { modeOf } from '../../domain/scope.js';
 import { newId } from '../../foundation/world.js';
 import { sendOnce, type MadeWebhook, type SentOnce } from '../../webhooks/deliveries/send-once.js';
 import type { WebhookType } from '../../webhooks/payloads/announced.js';
@@ -62,7 +63,7 @@ async function endpointsFor(
     ({ disabled, eventTypes }) => disabled === null && eventTypes?.includes(type) !== false,
   );
   if (receiving.length > 0) return receiving;
-  throw notDone(`no enabled endpoint of ${context.scope.mode} mode receives ${type}`);
+  throw notDone(`no enabled endpoint of ${modeOf(context.scope.mode)} mode receives ${type}`);
 }
 
 async function sentTo(

@@ -1,6 +1,7 @@
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { WAITS_MS } from '../../domain/customer/customer.state.js';
-import { scopeOf, type Scope } from '../../domain/scope.js';
+import { modeOf, scopeOf, type Scope } from '../../domain/scope.js';
+import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs } from '../../foundation/pause.js';
 import { timeNow } from '../../foundation/world.js';
@@ -120,7 +121,9 @@ export class DailySyncs {
     const known = Number(payload['since']);
     const since = known > 0 ? known : sinceOf((await rows.walkedAt(scope))?.getTime(), waitingMs);
     const cursor = payload['cursor'] ?? null;
-    const { next } = await syncPage(this.parts, scope, { calls, since, cursor });
+    const tenant = await this.parts.tenants.read(scope.tenant);
+    const ledger = tenant === undefined ? scope : ledgerOf(tenant, modeOf(scope.mode));
+    const { next } = await syncPage(this.parts, ledger, { calls, since, cursor });
     if (next !== null) {
       const page = { since: String(since), cursor: next };
       return this.end('more', { ...againIn(0), attempts: 0, payload: page });

@@ -7,6 +7,7 @@ import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import { hasAnotherLive, isSeen, type ProviderFact } from '../../domain/customer/customer.state.js';
 import type { Mode, Scope } from '../../domain/scope.js';
+import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -73,7 +74,7 @@ export class PaymentEvents {
     if (signed.mode !== null && signed.mode !== mode) return 'other-mode';
     const whole = await this.completed(tenant, mode, signed.event);
     if (whole === undefined) return 'unavailable';
-    const scope = { tenant: tenant.alias, mode };
+    const scope = ledgerOf(tenant, mode);
     const recorded = await this.parts.record(scope, whole);
     return recorded === 'recorded' && whole.fact.kind === 'IGNORED' ? 'ignored' : recorded;
   }
@@ -90,7 +91,7 @@ export class PaymentEvents {
     event: ProviderEvent,
   ): Promise<ProviderEvent | undefined> {
     const { connections, provider } = this.parts;
-    const scope = { tenant: tenant.alias, mode };
+    const scope = ledgerOf(tenant, mode);
     if (!(await needsCall(this.parts, scope, event))) return event;
     const connection = await connections.current(tenant, mode);
     if (connection === undefined) return event;

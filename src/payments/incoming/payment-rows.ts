@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Scope } from '../../domain/scope.js';
+import { modeOf, type Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import type { WaitingForAccount } from '../../reacting/policy.js';
 import { boundTo, fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
@@ -34,9 +34,9 @@ export const DAY_MS = 24 * 3_600_000;
 /** The walk of a provider. The first one is due in a day. */
 export const walkOf = ({ tenant, mode }: Scope): NewWork => ({
   kind: WALKS,
-  id: `${tenant} ${mode}`,
+  id: `${tenant} ${modeOf(mode)}`,
   tenant,
-  lane: mode,
+  lane: modeOf(mode),
   dueAt: timeNow() + DAY_MS,
   payload: {},
 });
@@ -47,7 +47,7 @@ export async function noteEvent(db: Connection, scope: Scope, at: number): Promi
     db,
     sql`
       insert into ledger.payment_tenants as known (tenant, mode, last_event_at)
-      values (${scope.tenant}, ${scope.mode}, ${new Date(at)})
+      values (${scope.tenant}, ${modeOf(scope.mode)}, ${new Date(at)})
       on conflict (tenant, mode) do update
       set last_event_at = greatest(known.last_event_at, excluded.last_event_at)`,
   );
@@ -58,7 +58,7 @@ export async function noteConnection(db: Connection, scope: Scope): Promise<void
   await run(
     db,
     sql`
-      insert into ledger.payment_tenants (tenant, mode) values (${scope.tenant}, ${scope.mode})
+      insert into ledger.payment_tenants (tenant, mode) values (${scope.tenant}, ${modeOf(scope.mode)})
       on conflict do nothing`,
   );
   await addWork(db, [walkOf(scope)], 'replacement');
@@ -70,7 +70,7 @@ export async function noteSync(db: Connection, scope: Scope): Promise<void> {
     db,
     sql`
       insert into ledger.payment_tenants (tenant, mode, last_sync_at)
-      values (${scope.tenant}, ${scope.mode}, now())
+      values (${scope.tenant}, ${modeOf(scope.mode)}, now())
       on conflict (tenant, mode) do update set last_sync_at = now()`,
   );
   await addWork(db, [walkOf(scope)], 'missing');
@@ -120,9 +120,9 @@ export async function figuresOf(
     sql<ProviderFigures>`
       select
         (select last_event_at from ledger.payment_tenants
-          where tenant = ${tenant} and mode = ${mode}) as "lastEventAt",
+          where tenant = ${tenant} and mode = ${modeOf(mode)}) as "lastEventAt",
         (select last_sync_at from ledger.payment_tenants
-          where tenant = ${tenant} and mode = ${mode}) as "lastSyncAt",
+          where tenant = ${tenant} and mode = ${modeOf(mode)}) as "lastSyncAt",
         (select count(*)::integer from ledger.payment_waiting_events
           where tenant = ${tenant} and mode = ${mode} and not is_linked
             and at >= ${new Date(since)}) as "waitingEvents"`,
@@ -136,7 +136,7 @@ export async function walkedAt(db: Connection, { tenant, mode }: Scope): Promise
     db,
     sql<{ at: Date | null }>`
       select last_sync_at as at from ledger.payment_tenants
-      where tenant = ${tenant} and mode = ${mode}`,
+      where tenant = ${tenant} and mode = ${modeOf(mode)}`,
   );
   return row?.at ?? null;
 }

@@ -1,4 +1,4 @@
-import type { AccountRef, Mode, Scope } from '../../domain/scope.js';
+import type { AccountRef, LedgerMode, Scope } from '../../domain/scope.js';
 import { atDate } from '../../reacting/ledger-dates.js';
 import type { NewWork, WorkPayload, WorkStore } from '../../work-queue/work-items.js';
 
@@ -30,7 +30,8 @@ const itemOf = ({ tenant, mode, account }: PaidAccount): Pick<NewWork, 'kind' | 
 });
 
 /** In test mode every move of the test clock may make something due. */
-export const lookedAtByMoves = (mode: Mode): WorkPayload => (mode === 'live' ? {} : atDate(0));
+export const lookedAtByMoves = (mode: LedgerMode): WorkPayload =>
+  mode === 'live' ? {} : atDate(0);
 
 /** Asks for an account. Harmless when repeated. */
 export const askForWork = (

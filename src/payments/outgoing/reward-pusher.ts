@@ -3,7 +3,7 @@ import type { ReadableStreams } from '../../command-handling/readable-streams.js
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import { duePushes } from '../../domain/account/provider/reward-push.js';
 import type { RewardState } from '../../domain/account/account.state.js';
-import { clockOffset } from '../../domain/tenant/test-clock.js';
+import { clockOffset, isRemoved } from '../../domain/tenant/test-clock.js';
 import { scopeOf, type AccountRef, type Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
@@ -100,6 +100,7 @@ export class RewardPusher {
 
   private async turn(work: AccountWork, signal: AbortSignal): Promise<WorkOutcome> {
     const connection = await this.connectionFor(work);
+    if (connection === 'removed') return DONE;
     if (connection !== 'unconnected')
       return new AccountTurn(this.parts, work, connection).run(signal);
     this.paused.set(laneName(work.tenant, work.mode), elapsed() + PAUSED_MS);
@@ -109,9 +110,11 @@ export class RewardPusher {
   private async connectionFor({
     tenant: alias,
     mode,
-  }: Scope): Promise<PayingConnection | 'unconnected'> {
+  }: Scope): Promise<PayingConnection | 'unconnected' | 'removed'> {
     const tenant = await this.parts.tenants.read(alias);
     if (tenant === undefined || tenant.suspended !== null) return 'unconnected';
+    // Of test data.
+    if (mode !== 'live' && isRemoved(tenant, { mode })) return 'removed';
     const connection = await this.parts.connections.current(tenant, mode);
     if (connection === undefined) return 'unconnected';
     const provider = await this.parts.provider();

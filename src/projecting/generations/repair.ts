@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { Mode } from '../../domain/scope.js';
+import type { LedgerMode } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
 import { anyOf, run, tables } from '../../postgres/statements.js';
@@ -21,7 +21,7 @@ import { logParked } from '../log-parked.js';
  */
 export interface RepairScope {
   readonly part:
-    | { readonly kind: 'tenant'; readonly tenant: string; readonly mode: Mode }
+    | { readonly kind: 'tenant'; readonly tenant: string; readonly mode: LedgerMode }
     | { readonly kind: 'streams'; readonly streams: ReadonlySet<string> };
   /** Whether a stream is of the same tenant and mode: rows may count all that happened there. */
   readonly concerns: (stream: string) => boolean;

@@ -1,6 +1,7 @@
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { DomainEvent } from '../../domain/events.js';
+import { modeOf } from '../../domain/scope.js';
 import type { TenantEvent } from '../../domain/tenant/tenant.decider.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { eventAt, type EventPlace } from '../../event-log/event-pages.js';
@@ -283,7 +284,7 @@ export class AnnouncementsHandler implements Handler<Page> {
 
   private isTold(stream: string): boolean {
     const scope = scopeOfStream(stream);
-    const known = scope && this.active.get(`${scope.tenant} ${scope.mode}`);
+    const known = scope && this.active.get(`${scope.tenant} ${modeOf(scope.mode)}`);
     return known !== undefined && known.size > 0;
   }
 
@@ -293,7 +294,7 @@ export class AnnouncementsHandler implements Handler<Page> {
   ): NewDelivery[] {
     const { tenant, mode, stream, revision, eventId, recordedAt } = decoded;
     if (recordedAt < timeNow() - TOLD_WITHIN_MS) return [];
-    const known = this.active.get(`${tenant} ${mode}`);
+    const known = this.active.get(`${tenant} ${modeOf(mode)}`);
     if (known === undefined || known.size === 0) return [];
     const announced = (together ?? announcements([decoded])).get(decoded) ?? [];
     return announced.flatMap(({ type, subject }) => {

@@ -10,6 +10,7 @@ import {
   fetchRow,
   fetchRows,
   run,
+  type Connection,
   tables,
   type Given,
 } from '../../postgres/statements.js';
@@ -405,4 +406,24 @@ export async function waitingDeliveries(db: Pool | PoolClient): Promise<WaitingD
     oldest: row?.oldest?.getTime(),
     unsentSeconds: row?.unsentSeconds ?? 0,
   };
+}
+
+/**
+ * Of a tenant's test mode, from before its test data were removed. @param since epoch milliseconds.
+ */
+export async function removeTestDeliveries(
+  db: Connection,
+  tenant: string,
+  since: number,
+): Promise<void> {
+  await run(
+    db,
+    sql`
+      with gone as (
+        delete from ledger.webhook_deliveries
+        where tenant = ${tenant} and mode = 'test' and created <= ${new Date(since)} returning id
+      )
+      delete from ledger.work_items
+      where kind = ${WEBHOOKS} and id in (select id::text from gone)`,
+  );
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
-import type { Scope } from '../../domain/scope.js';
+import { ofMode, type Scope } from '../../domain/scope.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import { run } from '../../postgres/statements.js';
 import { sampleHeaders } from '../payloads/sample-data.js';
@@ -41,10 +41,11 @@ export interface SentOnce {
  */
 export async function sendOnce(
   { pool, guard, keys, answers }: SendsOnce,
-  { tenant, mode }: Scope,
+  scope: Scope,
   subscription: Subscription,
   { type, data, created }: MadeWebhook,
 ): Promise<SentOnce> {
+  const { tenant, mode } = ofMode(scope);
   const [id, webhookId] = [newId(), newId()];
   const at = new Date(timeNow());
   const live = mode === 'live';

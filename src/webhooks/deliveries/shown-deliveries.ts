@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
-import type { Scope } from '../../domain/scope.js';
+import { ofMode, type Scope } from '../../domain/scope.js';
 import { fetchRow, fetchRows, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { addWork } from '../../work-queue/work-items.js';
@@ -45,8 +45,8 @@ const COLUMNS = [
   'created',
 ] as const;
 
-const deliveriesOf = ({ tenant, mode }: Scope) =>
-  tables.selectFrom('ledger.webhook_deliveries').where((eb) => eb.and({ tenant, mode }));
+const deliveriesOf = (scope: Scope) =>
+  tables.selectFrom('ledger.webhook_deliveries').where((eb) => eb.and({ ...ofMode(scope) }));
 
 /** Newest first. */
 export function listDeliveries(
@@ -82,7 +82,8 @@ export function attemptsOf(pool: Pool, deliveryId: string) {
   );
 }
 
-export function endpointFigures(pool: Pool, { tenant, mode }: Scope): Promise<EndpointFigures[]> {
+export function endpointFigures(pool: Pool, scope: Scope): Promise<EndpointFigures[]> {
+  const { tenant, mode } = ofMode(scope);
   return fetchRows(
     pool,
     sql<EndpointFigures>`
@@ -164,10 +165,11 @@ export async function resend(pool: Pool, scope: Scope, which: Resent): Promise<n
 /** Locks the endpoint first, as all do: so it does not end meanwhile. */
 async function resendSome(
   client: PoolClient,
-  { tenant, mode }: Scope,
+  scope: Scope,
   which: Resent,
   { began, resent, upTo }: { began: string; resent: number; upTo: ResentUpTo | undefined },
 ): Promise<readonly ResentUpTo[]> {
+  const { tenant, mode } = ofMode(scope);
   const { endpointId } = which;
   const selected = 'id' in which ? sql`d.id = ${which.id}` : sql`d.created >= ${which.since}`;
   const isBehind = upTo

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
-import type { Scope } from '../../domain/scope.js';
+import { ofMode, type Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import type { Subscription } from '../subscriptions/webhook-subscriptions.js';
 import { putDeliveries } from './delivery-rows.js';
@@ -24,7 +24,7 @@ export class TestDeliveries {
   ): Promise<void> {
     await putDeliveries(this.pool, [
       {
-        ...scope,
+        ...ofMode(scope),
         endpointId,
         id: deterministicId(commandId, 'webhook test delivery'),
         webhookId: deterministicId(commandId, 'webhook test'),

@@ -2,6 +2,8 @@ import pLimit from 'p-limit';
 import type { Pool } from 'pg';
 import { nowIn, type TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import { isRemoved } from '../../domain/tenant/test-clock.js';
+import { isThemeStream, scopeOfStream } from '../../privacy/keyed-names.js';
 import { metaOf } from '../../event-log/envelope.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { SubjectId } from '../../domain/personal.js';
@@ -257,6 +259,9 @@ export class WebhookSender {
     const found =
       (await foundIn(await tenants.find(alias))) ?? (await foundIn(await tenants.read(alias)));
     if (found === undefined) return 'nothing';
+    const stream = delivery.event?.stream ?? '';
+    const ledger = scopeOfStream(stream);
+    if (ledger && !isThemeStream(stream) && isRemoved(found.tenant, ledger)) return 'nothing';
     const { eventTypes } = found.subscription;
     if (delivery.event !== null && eventTypes?.includes(delivery.type) === false) return 'nothing';
     return found.tenant.suspended !== null || found.subscription.disabled !== null
@@ -274,7 +279,8 @@ export class WebhookSender {
       return { kind: 'made', data, people: [] };
     }
     const { stream, revision, eventId } = event;
-    const of = { tenant, mode, stream, revision, eventId, announced: { type, subject } };
+    const ledger = scopeOfStream(stream) ?? { tenant, mode };
+    const of = { ...ledger, stream, revision, eventId, announced: { type, subject } };
     const made = await this.parts.payloads.data(of);
     return made.kind === 'made' ? made : undefined;
   }

@@ -1,7 +1,7 @@
 import { TenantCommandEnvelope, type Commands } from '../../command-handling/commands.js';
 import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { Refused } from '../../domain/refusal.js';
-import type { Mode, Scope } from '../../domain/scope.js';
+import { modeOf, ofMode, type LedgerMode, type Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type {
   DisabledBecause,
@@ -75,7 +75,7 @@ export class WebhookSubscriptions {
     endpointUrl: string,
     choices: { readonly [K in keyof SubscriptionChoices]?: SubscriptionChoices[K] | undefined },
   ): Promise<ChangedSubscription | Refused> {
-    const { scope } = meta;
+    const scope = ofMode(meta.scope);
     const known = await this.find(scope, endpointUrl);
     const { name = known?.name ?? null, eventTypes = known?.eventTypes ?? null } = choices;
     const endpointId = this.idOf(scope, endpointUrl);
@@ -92,13 +92,13 @@ export class WebhookSubscriptions {
   }
 
   unsubscribe(meta: CommandMeta, endpointUrl: string): Promise<ChangedSubscription | Refused> {
-    const { mode } = meta.scope;
+    const { mode } = ofMode(meta.scope);
     const endpointId = this.idOf(meta.scope, endpointUrl);
     return this.change(meta, { type: 'UnsubscribeWebhook', mode, endpointId, now: timeNow() });
   }
 
   enable(meta: CommandMeta, endpointUrl: string): Promise<ChangedSubscription | Refused> {
-    const { mode } = meta.scope;
+    const { mode } = ofMode(meta.scope);
     const endpointId = this.idOf(meta.scope, endpointUrl);
     return this.change(meta, { type: 'EnableWebhook', mode, endpointId, now: timeNow() });
   }
@@ -112,7 +112,7 @@ export class WebhookSubscriptions {
       readonly because: DisabledBecause;
     },
   ): Promise<ChangedSubscription | Refused> {
-    const { mode } = meta.scope;
+    const { mode } = ofMode(meta.scope);
     return this.change(meta, { type: 'DisableWebhook', mode, ...which, now: timeNow() });
   }
 
@@ -125,7 +125,7 @@ export class WebhookSubscriptions {
     endpointUrl: string,
     { graceMs, seen }: { readonly graceMs: number; readonly seen?: string | undefined },
   ): Promise<ChangedSubscription | Refused> {
-    const { scope } = meta;
+    const scope = ofMode(meta.scope);
     const endpointId = this.idOf(scope, endpointUrl);
     return this.change(meta, {
       type: 'RotateWebhookSecret',
@@ -139,10 +139,11 @@ export class WebhookSubscriptions {
   }
 
   /** Those of the mode, in the order of their subscription, as the log has them. */
-  async list({ tenant, mode }: Scope): Promise<readonly Subscription[]> {
+  async list(scope: Scope): Promise<readonly Subscription[]> {
+    const { tenant, mode } = ofMode(scope);
     const known = await this.parts.tenants.read(tenant);
-    const ofMode = (known?.webhooks ?? []).filter((endpoint) => endpoint.mode === mode);
-    return Promise.all(ofMode.map((endpoint) => this.opened({ tenant, mode }, endpoint)));
+    const own = (known?.webhooks ?? []).filter((endpoint) => endpoint.mode === mode);
+    return Promise.all(own.map((endpoint) => this.opened({ tenant, mode }, endpoint)));
   }
 
   async find(scope: Scope, endpointUrl: string): Promise<Subscription | undefined> {
@@ -151,7 +152,12 @@ export class WebhookSubscriptions {
   }
 
   /** One of a tenant that was read. */
-  async of(tenant: OpenTenant, mode: Mode, endpointId: string): Promise<Subscription | undefined> {
+  async of(
+    tenant: OpenTenant,
+    ledger: LedgerMode,
+    endpointId: string,
+  ): Promise<Subscription | undefined> {
+    const mode = modeOf(ledger);
     const endpoint = tenant.webhooks.find(
       (known) => known.mode === mode && known.endpointId === endpointId,
     );
@@ -161,7 +167,7 @@ export class WebhookSubscriptions {
   /** Two spellings of one URL are one endpoint. */
   idOf({ tenant, mode }: Scope, endpointUrl: string): string {
     const url = URL.canParse(endpointUrl) ? new URL(endpointUrl).href : endpointUrl;
-    return this.parts.names.digest('webhook endpoint', tenant, mode, url).slice(0, 32);
+    return this.parts.names.digest('webhook endpoint', tenant, modeOf(mode), url).slice(0, 32);
   }
 
   private async change(
@@ -170,9 +176,9 @@ export class WebhookSubscriptions {
   ): Promise<ChangedSubscription | Refused> {
     const { idempotency } = meta;
     // The stream is that of both modes, and a key belongs to one of them.
-    const ofMode = idempotency && { ...idempotency, key: `${command.mode} ${idempotency.key}` };
+    const keyed = idempotency && { ...idempotency, key: `${command.mode} ${idempotency.key}` };
     const changed = await this.parts.commands.execute(
-      new TenantCommandEnvelope({ ...meta, idempotency: ofMode }, command),
+      new TenantCommandEnvelope({ ...meta, idempotency: keyed }, command),
     );
     if ('refused' in changed) return changed;
     const { tenant, position, replayed } = changed;
