@@ -142,14 +142,18 @@ export function jobHandlers({
 }: JobWork): Readonly<Record<Job['task'], JobHandler>> {
   return {
     'settle-reward': async (payload) => {
-      const { account = '', rewardId = '' } = payload;
+      const { account = '', rewardId = '', date } = payload;
       const scope = scopeOf(payload);
       // The job is due by the test clock as the log has it: the decision must not know less.
       const tenant = scope.mode === 'live' ? undefined : await tenants.read(scope.tenant);
       if (tenant !== undefined && isRemoved(tenant, scope)) return;
       const commandId = deterministicId(`settle-reward/${rewardId}`, timeNow());
       const meta = { ...causeOf('settle-reward', commandId), scope, commandId };
-      const request = { type: 'SettleReward', rewardId } as const;
+      const request = {
+        type: 'SettleReward',
+        rewardId,
+        ...(date !== undefined && { date: Number(date) }),
+      } as const;
       return commands.execute(new AccountCommandEnvelope(meta, account, request));
     },
     'finish-moderation': (payload) => {

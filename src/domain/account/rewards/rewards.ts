@@ -376,15 +376,19 @@ export function cancelOrKeep(draft: Draft, rewardId: string, now: number): void 
  * The scheduled command: records that a reward became available or expired, if it is due and not
  * recorded.
  */
-export type SettleReward = Ask<'SettleReward', { rewardId: string }>;
+export type SettleReward = Ask<'SettleReward', { rewardId: string; date?: number }>;
 
+/**
+ * @param date of the command's job: what is due after it has a job of its own, so that a late
+ *   account records its rewards in the order of their dates.
+ */
 export function settleReward(
   state: AccountState,
-  { rewardId, now }: SettleReward,
+  { rewardId, now, date = now }: SettleReward,
 ): Decision<AccountEvent> {
   const reward = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
   if (state.status === 'absent' || !reward) return { events: [] };
   const draft = new Draft(state);
-  settle(draft, rewardId, now);
+  settle(draft, rewardId, Math.min(date, now));
   return draft.decision();
 }
