@@ -88,7 +88,7 @@ test('a run is described as one that is under way, like the operations that answ
 });
 
 /** Its body is a file. */
-const UPLOAD = 'POST /operations/imports/{tenant}/{kind}';
+const UPLOAD = 'POST /operations/imports/{tenant}/{import}';
 
 test.each(
   Object.keys(OPERATOR_ROUTES).filter((route) => !route.startsWith('GET') && route !== UPLOAD),

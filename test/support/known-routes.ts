@@ -23,28 +23,16 @@ const isOfConsole = (route: string): boolean => / \/console(?:\/|$)/.test(route)
  * description names), as `GET /api/v1/{tenantAlias}/users`.
  */
 export function knownRoutes({ service, description }: RunningService): readonly string[] {
-  const isDescribed = (route: string): boolean => {
-    const [method = '', path = ''] = route.split(' ');
-    return Object.hasOwn(description.paths[path] ?? {}, method.toLowerCase());
-  };
   if (isCompiled) {
     const described = Object.entries(description.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
     return [...described, ...DESCRIPTION.map((path) => `GET ${path}`)];
   }
-  const routes = routesOf(service.app.getHttpAdapter().getInstance()).flatMap((route) =>
-    variantsOf(route).filter((one) => one === route || isDescribed(one)),
-  );
+  const routes = routesOf(service.app.getHttpAdapter().getInstance());
   // `OPTIONS *` lets preflight requests in.
   return routes.filter((route) => !isOfConsole(route) && route !== 'OPTIONS *');
 }
-
-/** Parameters of routes at one place have one node: `{kind}|{import}`. */
-const variantsOf = (route: string): readonly string[] => {
-  const [names] = /\{\w+\}(?:\|\{\w+\})+/.exec(route) ?? [];
-  return names === undefined ? [route] : names.split('|').map((name) => route.replace(names, name));
-};
 
 function routesOf(server: FastifyInstance): readonly string[] {
   const branch: string[] = [];

@@ -15,7 +15,7 @@ export const OPERATOR_ROUTES: Readonly<Record<string, readonly OperatorRole[]>> 
   'POST /operations/projections/retry-parked': ['support'],
   'GET /operations/exports/{tenant}': ['support'],
   'DELETE /operations/exports/{tenant}/{exportId}': ['support'],
-  'POST /operations/imports/{tenant}/{kind}': ['finance', 'support'],
+  'POST /operations/imports/{tenant}/{import}': ['finance', 'support'],
   'GET /operations/imports/{tenant}': ['finance', 'support'],
   'GET /operations/imports/{tenant}/{import}': ['finance', 'support'],
   'GET /operations/imports/{tenant}/{import}/rejected': ['finance', 'support'],

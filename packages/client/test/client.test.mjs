@@ -63,7 +63,7 @@ test('a path is encoded, and an answer without a body is undefined', async () =>
 
 test('the file of an import is sent as it is, with its type', async () => {
   const { client, requests } = answered(json(202, {}), json(202, {}), json(202, {}));
-  const path = { kind: 'users' };
+  const path = { import: 'users' };
   await client.importFile({ path, body: 'id,accountId\na,b\n' });
   await client.importFile({ path, body: '{"id":"a","accountId":"b"}\n' });
   await client.importFile({ path, body: new Blob(['id;accountId\n'], { type: 'text/csv' }) });

@@ -71,7 +71,8 @@ export class ImportsController {
     this.files = new RunFiles(pool, answerSealer);
   }
 
-  @Post(':kind')
+  // One name for what is at this place: paths of a description may not differ in it alone.
+  @Post(':import')
   @HttpCode(202)
   @Access('operator', { roles: ROLES, upload: true })
   @ApiConsumes('text/csv', 'application/x-ndjson')
@@ -81,7 +82,7 @@ export class ImportsController {
   @Fails('FORBIDDEN', 'TENANT_NOT_FOUND')
   async upload(
     @OperatorCall() call: OperatorCall,
-    @Param() { tenant, kind }: { readonly tenant: string; readonly kind: string },
+    @Param() { tenant, import: kind }: { readonly tenant: string; readonly import: string },
     @Req() request: FastifyRequest,
   ) {
     if (!isKind(kind)) throw new ApiError('NOT_FOUND');

@@ -19,9 +19,12 @@ const programsOf = async (core: Pick<Core, 'tenants'>, alias: string) =>
   tenantDocument(await tenantNamed(core, alias)).programs;
 
 /** Checked by their operation, which says what is wrong with them. */
-const programFile = z
-  .unknown()
-  .meta({ type: 'object', required: ['id'], properties: { id: { type: 'string' } } });
+const programFile = z.unknown().meta({
+  type: 'object',
+  required: ['id'],
+  properties: { id: { type: 'string' } },
+  additionalProperties: true,
+});
 const since = text.meta({ pattern: `^(?:0|[0-9]{1,9}[smhd]|${ISO_TIME})$` });
 
 const forecast = ledgerOperation({
