@@ -150,7 +150,7 @@ export class Forecast {
 
   constructor(private readonly terms: ForecastTerms) {
     for (const program of [terms.live, terms.candidate])
-      for (const [rule, { value }] of rulesOf(program)) this.row(rule, unitOf(value));
+      for (const [rule, { value }] of rulesOf(program)) this.row(rule, value);
   }
 
   /** A row for each rule and unit: those of the programs first, in their order. */
@@ -441,30 +441,32 @@ export class Forecast {
       noteCurrency(account, value);
     }
     if (at < this.terms.since) return;
-    const row = this.row(rule, unitOf(value));
+    const row = this.row(rule, value);
     const amount = BigInt(amountOf(value));
     for (const side of sides)
-      for (const compared of [row, rowOf(account.compared, row.unit)]) {
+      for (const compared of [row, rowOf(account.compared, value, row.unit)]) {
         const { count, amount: before } = compared[side];
         compared[side] = { count: count + 1, amount: before + amount };
       }
   }
 
-  private row(rule: Rule, unit: ForecastUnit): Row {
-    const units = this.rules.get(rule) ?? new Map<string | null, Row>();
+  private row(rule: Rule, value: RewardValue | PromisedValue): Row {
+    const units = this.rules.get(rule) ?? new Map<string, Row>();
     this.rules.set(rule, units);
-    return rowOf(units, unit);
+    return rowOf(units, value, unitOf(value));
   }
 }
 
-type Rows = Map<string | null, Row>;
+/** By type of reward and unit. */
+type Rows = Map<string, Row>;
 interface Row extends Record<Side, Granted> {
   /** As it was spelt first. */
   readonly unit: ForecastUnit;
 }
 
-function rowOf(rows: Rows, unit: ForecastUnit): Row {
-  const key = unit && unitKey(unit);
+function rowOf(rows: Rows, value: RewardValue | PromisedValue, unit: ForecastUnit): Row {
+  // Credit may have a unit of the name `%`.
+  const key = `${value.type} ${unit === null ? '' : unitKey(unit)}`;
   const row = rows.get(key) ?? { unit, live: NOTHING, candidate: NOTHING };
   rows.set(key, row);
   return row;
@@ -499,6 +501,7 @@ function erase(
   for (const person of persons) account.persons.delete(person);
   if (deleted === null) return;
   account.id = null;
+  account.compared.clear();
   account.everPaid = false;
   account.referral = undefined;
   account.currencies.clear();

@@ -9,6 +9,7 @@ export const moveWorkWithTheTestClock: Policy = {
   handles: new Set(['TestClockMoved', 'TestDataRemoved']),
   react: ({ event }) => {
     if (event.type === 'TestClockMoved') return [{ kind: 'test-clock' }];
-    return event.type === 'TestDataRemoved' ? [{ kind: 'test-data', since: event.at }] : [];
+    if (event.type !== 'TestDataRemoved') return [];
+    return [{ kind: 'test-data', since: event.at, ledger: event.ledger }];
   },
 };

@@ -59,7 +59,8 @@ export async function repeatJobs(
         if (event && reaction.kind === 'job' && reaction.runAt >= since)
           await (dates?.plan(event, reaction, (job) => jobs.add(job)) ?? jobs.add(reaction));
         else if (event?.event.type === 'RewardGranted' && reaction.kind === 'payment')
-          await payments?.plan(event, reaction);
+          await (dates?.plan(event, reaction, (payment) => payments?.plan(event, payment)) ??
+            payments?.plan(event, reaction));
     }
   }
   if (unknown > 0) throw new EventsOfLaterRelease(unknown);

@@ -47,7 +47,7 @@ import type { Page } from '../projecting/page.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import { purgeRuns } from '../runs/recorded-runs.js';
 import { purgeRunFiles } from '../runs/run-files.js';
-import { removeTestDeliveries } from '../webhooks/deliveries/delivery-rows.js';
+import { forgetTestData } from '../operations/tenants/forget-test-data.js';
 import { AnnouncementsHandler } from '../webhooks/deliveries/announcements-handler.js';
 import { postgresAnnouncementsStore } from '../webhooks/deliveries/announcements-store.js';
 import { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
@@ -180,7 +180,7 @@ function policiesOf(
     logger,
     carryOut: carryOutReactions(core.commands, takers.jobs, core.streams, {
       dates: datesOf(core.tenants, pool),
-      removeDeliveries: (...of) => removeTestDeliveries(pool, ...of),
+      forgetTestData: (...of) => forgetTestData(pool, ...of),
       mails: takers.mails?.plans,
       providers: new PaymentNotes(providerRows(pool), core.names),
       payments: takers.payments,

@@ -5,7 +5,7 @@ import type { WorkPayload } from '../work-queue/work-items.js';
 import type { Reaction } from './policy.js';
 
 export interface LedgerDatesParts {
-  readonly tenants: Pick<TenantDirectory, 'read'>;
+  readonly tenants: Pick<TenantDirectory, 'readAnew'>;
   /** Makes the work at dates of a tenant's test mode due by the offset of its test clock. */
   readonly move: (tenant: string, offsetMs: number) => Promise<void>;
 }
@@ -37,7 +37,7 @@ export class LedgerDates {
   }
 
   private async offset({ tenant: alias, mode }: Scope): Promise<number> {
-    const tenant = await this.parts.tenants.read(alias);
+    const tenant = await this.parts.tenants.readAnew(alias);
     return tenant === undefined ? 0 : clockOffset(tenant, mode);
   }
 }

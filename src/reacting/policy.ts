@@ -34,8 +34,8 @@ export type Reaction =
   | ({ readonly kind: 'job' } & Job)
   /** What waits for dates of the test mode of the event's tenant is due by its test clock. */
   | { readonly kind: 'test-clock' }
-  /** Its test data were removed at this time, epoch milliseconds. */
-  | { readonly kind: 'test-data'; readonly since: number }
+  /** Its test data were removed at this time, epoch ms; the next ledger has this number. */
+  | { readonly kind: 'test-data'; readonly since: number; readonly ledger: number }
   /** The payment provider may have to be called for this account, or for who has the customer. */
   | {
       readonly kind: 'payment';

@@ -47,7 +47,8 @@ interface Noted {
   /** Missing where no ledger has a test clock. */
   readonly dates?: LedgerDates | undefined;
   /** Of a tenant's test mode, from before a time. Missing where none are kept. */
-  readonly removeDeliveries?: ((tenant: string, since: number) => Promise<void>) | undefined;
+  readonly forgetTestData?:
+    ((tenant: string, removal: { since: number; ledger: number }) => Promise<void>) | undefined;
 }
 
 /**
@@ -58,7 +59,7 @@ export function carryOutReactions(
   commands: Commands,
   jobs: Pick<Jobs, 'add'>,
   streams: Pick<ReadableStreams, 'reservations'>,
-  { mails, providers, payments, dates = REAL_DATES, removeDeliveries }: Noted = {},
+  { mails, providers, payments, dates = REAL_DATES, forgetTestData }: Noted = {},
 ): CarryOut {
   return async (event, policy, reaction) => {
     const { eventId, correlationId, tenant, mode } = event;
@@ -69,7 +70,7 @@ export function carryOutReactions(
     if (reaction.kind === 'payment')
       return dates.plan(scope, reaction, (asked) => payments?.plan(event, asked));
     if (reaction.kind === 'test-clock') return dates.moved(tenant);
-    if (reaction.kind === 'test-data') return removeDeliveries?.(tenant, reaction.since);
+    if (reaction.kind === 'test-data') return forgetTestData?.(tenant, reaction);
     if (reaction.kind === 'provider-note') return providers?.note(scope, reaction.note);
     const command =
       reaction.kind === 'customer'
@@ -95,7 +96,7 @@ export function carryOutReactions(
 }
 
 const REAL_DATES = new LedgerDates({
-  tenants: { read: () => Promise.resolve(undefined) },
+  tenants: { readAnew: () => Promise.resolve(undefined) },
   move: () => Promise.resolve(),
 });
 
@@ -127,7 +128,7 @@ export interface JobWork {
   readonly commands: Commands;
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
-  readonly tenants: Pick<TenantDirectory, 'read'>;
+  readonly tenants: Pick<TenantDirectory, 'readAnew'>;
   /** @param since epoch milliseconds. */
   readonly repeatJobs: (since: number) => Promise<unknown>;
 }
@@ -145,7 +146,7 @@ export function jobHandlers({
       const { account = '', rewardId = '', date } = payload;
       const scope = scopeOf(payload);
       // The job is due by the test clock as the log has it: the decision must not know less.
-      const tenant = scope.mode === 'live' ? undefined : await tenants.read(scope.tenant);
+      const tenant = scope.mode === 'live' ? undefined : await tenants.readAnew(scope.tenant);
       if (tenant !== undefined && isRemoved(tenant, scope)) return;
       const commandId = deterministicId(`settle-reward/${rewardId}`, timeNow());
       const meta = { ...causeOf('settle-reward', commandId), scope, commandId };

@@ -99,6 +99,12 @@ export class TenantDirectory {
     }
   }
 
+  /** Reads the tenant with all that was recorded before the call: shares no reading under way. */
+  readAnew(alias: string): Promise<OpenTenant | undefined> {
+    this.forget(alias);
+    return this.read(alias);
+  }
+
   /** @param isLatest false when a change was announced meanwhile: the result may lack it. */
   private async readNow(alias: string, isLatest: () => boolean): Promise<OpenTenant | undefined> {
     const { state } = await this.tenants.load(this.names.tenantStream(alias));

@@ -148,7 +148,7 @@ class Ledger {
   }
 
   private readonly dates = new LedgerDates({
-    tenants: { read: (alias) => this.process.tenants.read(alias) },
+    tenants: { readAnew: (alias) => this.process.tenants.readAnew(alias) },
     move: async (_, offsetMs) => {
       for (const [key, job] of this.jobs) {
         const at = Number(job.payload['date']) - offsetMs;

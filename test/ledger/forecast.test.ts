@@ -10,6 +10,7 @@ import {
   accountOpened,
   anAccount,
   credit,
+  erasureRequested,
   forgotten,
   partyOf,
   referralStarted,
@@ -110,6 +111,25 @@ it('what the facts of a forgotten person earned is taken over, and what an impor
     'referrerReward CENTS': [1, 1_000, 1, 1_000],
     'referrerReward %': [0, 0, 0, 0],
   });
+});
+
+it('credit in a unit of the name of percents has a row of its own, and a deleted account takes its difference along', () => {
+  const forecast = forecastOf({
+    referredReward: { type: 'CREDIT', unit: '%', assignedCredit: 500 },
+    referrerReward: null,
+  });
+  referred(forecast);
+  expect(forecast.byRule().map(({ unit, candidate }) => [unit, Number(candidate.amount)])).toEqual([
+    ['%', 0],
+    ['%', 500],
+    ['CENTS', 0],
+  ]);
+  expect(forecast.byAccount(20)).toHaveLength(1);
+  const [friend = ANNS] = friends;
+  const { person } = partyOf(friend, 'user');
+  happened(forecast, friend, erasureRequested([person], { account: person }));
+  happened(forecast, friend, accountOpened(friend));
+  expect(forecast.byAccount(20)).toEqual([]);
 });
 
 it('a candidate grants no more tank codes than its file has', () => {

@@ -328,5 +328,5 @@ test('a move of the test clock makes due what waits for a date of test mode', ()
 
 test('what waits to be sent of removed test data is removed', () => {
   const removed = { type: 'TestDataRemoved', at: 7, ledger: 1 } as const;
-  given(removed).then({ kind: 'test-data', since: 7 });
+  given(removed).then({ kind: 'test-data', since: 7, ledger: 1 });
 });

@@ -29,7 +29,9 @@ export class ConsoleEventsController {
   @FileForRoles('finance')
   async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const { format, ...asked } = queried(call.query, 'from', 'to', 'format');
-    const selection = await outcomeOf(() => select(this.pages.core.log, filledIn(asked)));
+    const { log, tenants } = this.pages.core;
+    const now = await tenants.now(call.ledger);
+    const selection = await outcomeOf(() => select(log, filledIn(asked), now));
     if (format === 'jsonl' && !(selection instanceof NotDone)) {
       const name = `events-${call.scope.tenant}-${call.scope.mode}.jsonl`;
       const file = { name, type: 'application/jsonl; charset=utf-8' };

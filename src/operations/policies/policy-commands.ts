@@ -6,7 +6,7 @@ import { RewardPayments } from '../../payments/outgoing/reward-payments.js';
 import { addJob, type Job } from '../../work-queue/jobs.js';
 import { moveWork, workStore } from '../../work-queue/work-items.js';
 import { LedgerDates } from '../../reacting/ledger-dates.js';
-import { removeTestDeliveries } from '../../webhooks/deliveries/delivery-rows.js';
+import { forgetTestData } from '../tenants/forget-test-data.js';
 import { WEBHOOKS_HANDLER, type ParkedReaction } from '../../reacting/parked-reactions.js';
 import {
   PostgresParkedReactions,
@@ -150,7 +150,7 @@ function partsOf(
   const queue = { add: (job: Job) => addJob(workStore(pool), job) };
   const carryOut = carryOutReactions(commands, queue, streams, {
     dates: new LedgerDates({ tenants, move: (...to) => moveWork(pool, ...to) }),
-    removeDeliveries: (...of) => removeTestDeliveries(pool, ...of),
+    forgetTestData: (...of) => forgetTestData(pool, ...of),
     providers: new PaymentNotes(providerRows(pool), names),
     payments: new RewardPayments({ work: workStore(pool), tenants, streams }),
     // Sent by a service.

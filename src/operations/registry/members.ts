@@ -82,5 +82,11 @@ export const duration = z
   .refine((value) => durationMs(value) !== undefined, 'must be a duration such as 30m or 24h')
   .meta({ pattern: DURATION_PATTERN, maxLength: 10 });
 
+/** As `duration`, of any length. */
+export const anyDuration = z
+  .string()
+  .refine((value) => durationMs(value, Infinity) !== undefined, 'must be a duration such as 30d')
+  .meta({ pattern: '^(?:0|[0-9]{1,9}[smhd])$' });
+
 /** Milliseconds of a checked duration. */
 export const msOf = (checked: string): number => durationMs(checked) ?? 0;

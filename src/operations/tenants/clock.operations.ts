@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { auditedOn } from '../audited.js';
-import { duration, given, help, testMode, time } from '../registry/members.js';
+import { anyDuration, given, help, testMode, time } from '../registry/members.js';
 import {
   get,
   ledgerOperation,
@@ -19,7 +19,7 @@ const CLOCK = {
     'tenant clock acme --reset-with-data',
   ],
 } as const;
-const advance = help(duration.optional(), 'by so much, up to 366d');
+const advance = help(anyDuration.optional(), 'by so much, such as 30d');
 const set = given(time.optional(), { help: 'to this time', placeholder: 'time' });
 
 const ONE_CHANGE = 'name one of {advance}, {set} and {resetWithData}';

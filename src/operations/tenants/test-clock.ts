@@ -2,12 +2,12 @@ import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { timeNow } from '../../foundation/world.js';
 import { nowIn } from '../../tenants/tenant-directory.js';
 import type { Core } from '../../stores/core.js';
-import { removeTestDeliveries } from '../../webhooks/deliveries/delivery-rows.js';
 import type { StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { anyTimeOf } from '../ledger/ledger-selection.js';
 import { decided } from '../outcome.js';
-import { msOf } from '../registry/members.js';
+import { durationMs } from '../../foundation/duration.js';
+import { forgetTestData } from './forget-test-data.js';
 
 /** The time of a tenant's test clock, ISO 8601; null: it has none. */
 export const testClockOf = (tenant: OpenTenant): string | null =>
@@ -33,7 +33,10 @@ export async function changeClock(
 ): Promise<Done<ReturnType<typeof clockDocument>>> {
   const { tenantCommands } = core;
   if (resetWithData) return removeTestData(core, meta);
-  const to = set === undefined ? { byMs: msOf(advance ?? '0') } : { time: anyTimeOf('set', set) };
+  const to =
+    set === undefined
+      ? { byMs: durationMs(advance ?? '0', Infinity) ?? 0 }
+      : { time: anyTimeOf('set', set) };
   const command = { type: 'MoveTestClock', to, now: timeNow() } as const;
   const { tenant: alias } = meta.scope;
   const changed = decided(await tenantCommands.by(meta.actor).execute(alias, command));
@@ -50,7 +53,8 @@ async function removeTestData(
   const command = { type: 'RemoveTestData', now: timeNow() } as const;
   const changed = decided(await tenantCommands.by(meta.actor).execute(alias, command));
   // A policy repeats it: what cannot be removed now is removed within moments.
-  await removeTestDeliveries(pool, alias, changed.testLedger.since).catch(() => undefined);
+  const { since, number: ledger } = changed.testLedger;
+  await forgetTestData(pool, alias, { since, ledger }).catch(() => undefined);
   const completed = `the test data of ${alias} are removed`;
   return { result: clockDocument(changed), parameters: { resetWithData: true }, completed };
 }

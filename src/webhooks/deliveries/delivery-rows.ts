@@ -409,19 +409,26 @@ export async function waitingDeliveries(db: Pool | PoolClient): Promise<WaitingD
 }
 
 /**
- * Of a tenant's test mode, from before its test data were removed. @param since epoch milliseconds.
+ * Of a tenant's test mode, from before its test data were removed: by their time, and by the number
+ * of their ledger, which a late one still has.
+ * @param since epoch milliseconds. @param ledger the number of the ledger that came after them.
  */
 export async function removeTestDeliveries(
   db: Connection,
   tenant: string,
-  since: number,
+  { since, ledger }: { readonly since: number; readonly ledger: number },
 ): Promise<void> {
   await run(
     db,
     sql`
       with gone as (
         delete from ledger.webhook_deliveries
-        where tenant = ${tenant} and mode = 'test' and created <= ${new Date(since)} returning id
+        where tenant = ${tenant} and mode = 'test' and (
+          created <= ${new Date(since)} or (
+            stream ~ '^referral-[a-z]+-test[.-]' and stream not like 'referral-theme-%'
+            and coalesce(substring(stream from '^referral-[a-z]+-test-([0-9]+)[.]')::bigint, 0) < ${ledger}
+          )
+        ) returning id
       )
       delete from ledger.work_items
       where kind = ${WEBHOOKS} and id in (select id::text from gone)`,
