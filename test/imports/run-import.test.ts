@@ -31,6 +31,10 @@ async function ran(content: string, { kind = 'users', importRow, noteCode, work 
     file: await openImportFile(kind, new Map(), bytes),
     open: () => Promise.resolve(ledger),
     numberOf: () => Promise.resolve(1),
+    areFirst: (values) => {
+      const all = values.map((one) => JSON.stringify(one));
+      return Promise.resolve(all.map((one, index) => all.indexOf(one) === index));
+    },
     dryRun: false,
     rejected: (line) => Promise.resolve(void rejected.push(line)),
     ids: (line) => Promise.resolve(void ids.push(line)),
@@ -188,6 +192,30 @@ test('control figures add up what is not rejected, by unit, on both sides', asyn
   });
   expect(ids[0]).toBe('rewards,1,l1\n');
   expect(ids).toHaveLength(7);
+});
+
+test('a row that repeats an earlier one of its file is no other reward in the control figures', async () => {
+  const rows = [`CREDIT,a,u,1,CENTS,500,200,,,`, `CREDIT,a,u,1,CENTS,500,200,,,`];
+  const seen = new Set<string | undefined>();
+  const importRow = (row: ImportRow): Promise<RowOutcome> => {
+    const kind = seen.has(row.id) ? 'unchanged' : 'imported';
+    seen.add(row.id);
+    return Promise.resolve({ kind, control: recorded(row as RewardRow) });
+  };
+  const { answer } = await ran([HEADER, ...rows].join('\n'), { kind: 'rewards', importRow });
+  const once = { rewards: 1, assigned: 500, redeemed: 200, available: 300 };
+  expect(answer).toMatchObject({ imported: 1, unchanged: 1 });
+  expect(answer.control).toEqual([{ unit: 'CENTS', file: once, ledger: once }]);
+});
+
+test('rewards without an id are equal by what is imported of them, and not by the spaces around it', async () => {
+  const numbered: object[] = [];
+  const numberOf = (values: object): Promise<number> => Promise.resolve(numbered.push(values));
+  const rows = ['CREDIT,a,u,,CENTS,5,,,,', 'CREDIT,a,u,, CENTS ,5,,,,', 'CREDIT,a,u,,,5,,,,'];
+  await ran([HEADER, ...rows].join('\n'), { kind: 'rewards', work: { numberOf } });
+  // The third row gives no unit and is rejected: it has no number.
+  expect(numbered).toHaveLength(2);
+  expect(numbered[1]).toEqual(numbered[0]);
 });
 
 test('a dry run writes no ids', async () => {

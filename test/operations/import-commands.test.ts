@@ -68,6 +68,23 @@ PCT_DISCOUNT,b,ben,w3,%,10,,
   expect(JSON.parse(reconciled.out)).toMatchObject({ ok: true });
 });
 
+test('equal rewards without an id are as many rewards, whatever spaces are around their values; rows with one id are one', async () => {
+  await imports('users', USERS);
+  const rewards = `type,accountId,userId,id,unit,amount
+CREDIT,c,cat,,CENTS,5
+CREDIT,c,cat,, CENTS ,5
+CREDIT,c,cat,w1,CENTS,7
+CREDIT,c,cat,w1,CENTS,7
+`;
+  const figures = { rewards: 3, assigned: 17, redeemed: 0, available: 17 };
+  const control = [{ unit: 'CENTS', file: figures, ledger: figures }];
+  for (const counts of [
+    { imported: 3, unchanged: 1 },
+    { imported: 0, unchanged: 4 },
+  ])
+    expect((await imports('rewards', rewards)).answer).toMatchObject({ ...counts, control });
+});
+
 const REFERRALS =
   'referredAccount,referredUser,referrerAccount,referrerUser,programId,referralCodeUsed,dateReferralStarted,dateReferralPaid,dateReferralEnded,referredModerationStatus,referrerModerationStatus';
 const REWARDS =

@@ -1,5 +1,9 @@
 import type { AccountCommand } from '../../domain/account/account.decider.js';
-import { SUBSCRIPTION_STATUSES, type RewardSource } from '../../domain/account/account.events.js';
+import {
+  SUBSCRIPTION_STATUSES,
+  type RewardSource,
+  type RowValues,
+} from '../../domain/account/account.events.js';
 import type { NamedReward } from '../../domain/account/imports/import-referral.js';
 import { importedIdOf } from '../../domain/account/imports/imported-rows.js';
 import { isCurrency } from '../../domain/currencies.js';
@@ -165,6 +169,33 @@ const SOURCES: readonly RewardSource[] = ['FRIEND_SIGNUP', 'REFERRED', 'MANUAL',
 
 /** @throws {RowFault} */
 export function rewardCommand(names: Names, scope: Scope, row: RewardRow): RowCommand {
+  const { accountId, id, values, ...said } = rewardOf(row);
+  const ref =
+    id === undefined ? [canonicalJson(values), String(row.equalRowNumber ?? 1)] : ['id', id];
+  return {
+    account: names.accountRef(scope, accountId),
+    command: {
+      type: 'ImportReward',
+      ref: names.importedRowRef(scope, 'rewards', ...ref),
+      hasId: id !== undefined,
+      ...said,
+      row: values,
+    },
+  };
+}
+
+/** What makes two rewards without an id equal. Undefined: the row is rejected. */
+export function valuesOfReward(row: RewardRow): RowValues | undefined {
+  try {
+    return rewardOf(row).values;
+  } catch (error) {
+    if (error instanceof RowFault) return undefined;
+    throw error;
+  }
+}
+
+/** @throws {RowFault} */
+function rewardOf(row: RewardRow) {
   const fields = new RowFields({ ...row });
   const type = required(fields.oneOf('type', REWARD_TYPES), 'type');
   const accountId = required(fields.id('accountId'), 'accountId');
@@ -172,7 +203,7 @@ export function rewardCommand(names: Names, scope: Scope, row: RewardRow): RowCo
   const id = fields.id('id');
   const value = valueOf(fields, type);
   const source = fields.text('rewardSource');
-  const rest = {
+  const said = {
     name: fields.text('name') ?? null,
     // Values of the other program that are none here.
     source: SOURCES.find((one) => one === source) ?? 'MANUAL',
@@ -184,20 +215,7 @@ export function rewardCommand(names: Names, scope: Scope, row: RewardRow): RowCo
     dateExpires: fields.date('dateExpires') ?? null,
     dateCancelled: fields.date('dateCancelled') ?? null,
   };
-  const ref =
-    id === undefined ? [canonicalJson(fields.values), String(row.equalRowNumber ?? 1)] : ['id', id];
-  return {
-    account: names.accountRef(scope, accountId),
-    command: {
-      type: 'ImportReward',
-      ref: names.importedRowRef(scope, 'rewards', ...ref),
-      hasId: id !== undefined,
-      userId,
-      value,
-      ...rest,
-      row: fields.values,
-    },
-  };
+  return { accountId, userId, id, value, ...said, values: fields.values };
 }
 
 /** The columns of other types are compared, and say nothing. */

@@ -14,21 +14,39 @@ export class EqualRows {
   constructor(private readonly pool: Pool) {}
 
   /** From 1. */
-  async numberOf(row: object): Promise<number> {
+  async numberOf(values: object): Promise<number> {
+    const counted = await fetchRow(
+      await this.opened(),
+      sql<{ number: number }>`
+        insert into equal_import_rows as e values (${digestOf(values)}, 1)
+        on conflict (row) do update set number = e.number + 1 returning number`,
+    );
+    return counted?.number ?? 1;
+  }
+
+  /** Of each, whether none before it is equal, of this call and earlier ones. */
+  async areFirst(values: readonly object[]): Promise<readonly boolean[]> {
+    if (values.length === 0) return [];
+    const digests = values.map((one) => digestOf(one).toString('hex'));
+    const { rows } = await (
+      await this.opened()
+    ).query<{ row: string }>(
+      `insert into equal_import_rows select decode(unnest($1::text[]), 'hex'), 1
+       on conflict (row) do nothing returning encode(row, 'hex') as row`,
+      [digests],
+    );
+    const added = new Set(rows.map(({ row }) => row));
+    return digests.map((digest) => added.delete(digest));
+  }
+
+  private async opened(): Promise<PoolClient> {
     if (this.client === undefined) {
       this.client = await this.pool.connect();
       await this.client.query(
         'create temporary table equal_import_rows (row bytea primary key, number integer not null)',
       );
     }
-    const digest = createHash('sha256').update(canonicalJson(row)).digest().subarray(0, 16);
-    const counted = await fetchRow(
-      this.client,
-      sql<{ number: number }>`
-        insert into equal_import_rows as e values (${digest}, 1)
-        on conflict (row) do update set number = e.number + 1 returning number`,
-    );
-    return counted?.number ?? 1;
+    return this.client;
   }
 
   /** Ends the connection, and its table with it. */
@@ -37,3 +55,6 @@ export class EqualRows {
     this.client = undefined;
   }
 }
+
+const digestOf = (values: object): Buffer =>
+  createHash('sha256').update(canonicalJson(values)).digest().subarray(0, 16);

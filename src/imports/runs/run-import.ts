@@ -2,6 +2,7 @@ import { csvLines } from '../../exports/files/csv-lines.js';
 import { Turns } from '../../foundation/turns.js';
 import type { ImportFile, ReadRow } from '../files/import-file.js';
 import type {
+  ControlFigures,
   ImportKind,
   ImportRow,
   RewardRow,
@@ -9,6 +10,7 @@ import type {
   RowOutcome,
   UserRow,
 } from '../rows/import-rows.js';
+import { valuesOfReward } from '../rows/row-commands.js';
 import { Control, type UnitControl } from './control.js';
 
 /** What an import did. */
@@ -29,7 +31,9 @@ export interface ImportWork {
   /** Opens the ledger, after the whole file was read once. */
   readonly open: () => Promise<RowImport>;
   /** Numbers the rewards without an id. */
-  readonly numberOf: (row: object) => Promise<number>;
+  readonly numberOf: (values: object) => Promise<number>;
+  /** Of each, whether it is the first of the run that is equal. */
+  readonly areFirst: (values: readonly object[]) => Promise<readonly boolean[]>;
   readonly dryRun: boolean;
   readonly rejected: TakeLine;
   readonly ids: TakeLine;
@@ -62,7 +66,7 @@ export async function runImport(work: ImportWork): Promise<EndedImport> {
   const { file, signal, onProgress } = work;
   const total = await checkWhole(work);
   const tally = new Tally(work);
-  if (signal.aborted) return { answer: tally.answer(), isStopped: true };
+  if (signal.aborted) return { answer: await tally.answer(), isStopped: true };
   work.checked();
   const ledger = await work.open();
   try {
@@ -80,7 +84,7 @@ export async function runImport(work: ImportWork): Promise<EndedImport> {
     await ledger.close();
   }
   onProgress('importing', tally.rows, total);
-  return { answer: tally.answer(), isStopped: signal.aborted && tally.rows < total };
+  return { answer: await tally.answer(), isStopped: signal.aborted && tally.rows < total };
 }
 
 /** Reads the file once: a fault in it is found before anything is written. @returns its rows. */
@@ -150,7 +154,8 @@ async function eachRow<T>(
 }
 
 async function numbered(row: RewardRow, numberOf: ImportWork['numberOf']): Promise<RewardRow> {
-  return row.id === undefined ? { ...row, equalRowNumber: await numberOf(row) } : row;
+  const values = row.id === undefined ? valuesOfReward(row) : undefined;
+  return values === undefined ? row : { ...row, equalRowNumber: await numberOf(values) };
 }
 
 /** Columns whose values two rows cannot have independently of each other. */
@@ -173,12 +178,20 @@ function keysOf(row: ImportRow): readonly string[] {
   );
 }
 
+/** A row of credit that is not in the control figures yet. */
+interface UncountedRow {
+  readonly row: RewardRow;
+  readonly control: ControlFigures;
+  readonly kind: 'imported' | 'unchanged';
+}
+
 /** Counts outcomes, and writes the result files. */
 class Tally {
   private imported = 0;
   private unchanged = 0;
   private rejected = 0;
   private readonly control = new Control();
+  private readonly uncounted: UncountedRow[] = [];
 
   constructor(private readonly work: ImportWork) {}
 
@@ -186,7 +199,8 @@ class Tally {
     return this.imported + this.unchanged + this.rejected;
   }
 
-  answer(): ImportAnswer {
+  async answer(): Promise<ImportAnswer> {
+    await this.count();
     const { imported, unchanged, rejected, rows } = this;
     const { kind } = this.work.file.columns;
     return { kind, rows, imported, unchanged, rejected, control: this.control.shown() };
@@ -205,9 +219,24 @@ class Tally {
     }
     this[outcome.kind] += 1;
     const { ledgerId, control } = outcome;
-    if (control !== undefined) this.control.add(row as RewardRow, control);
+    if (control !== undefined) {
+      this.uncounted.push({ row: row as RewardRow, control, kind: outcome.kind });
+      if (this.uncounted.length >= REPORT_ROWS) await this.count();
+    }
     const { kind } = this.work.file.columns;
     if (kind !== 'users' && row.id !== undefined && ledgerId !== undefined && !this.work.dryRun)
       await this.work.ids(csvLines([[kind, row.id, ledgerId]]));
+  }
+
+  /** A reward counts once: a row that repeats an earlier one of the run is no other reward. */
+  private async count(): Promise<void> {
+    const rows = this.uncounted.splice(0);
+    // Rows without an id are numbered, and never repeat one.
+    const named = rows.filter(({ row }) => row.id !== undefined);
+    const first = await this.work.areFirst(named.map(({ row: { id } }) => ({ id })));
+    for (const one of rows) {
+      const isRepeated = first[named.indexOf(one)] === false;
+      if (one.kind === 'imported' || !isRepeated) this.control.add(one.row, one.control);
+    }
   }
 }

@@ -61,7 +61,8 @@ export async function importFile(
         giveWay,
         rejected: (line) => results.rejected.write(line),
         ids: (line) => results.ids.write(line),
-        numberOf: (row) => equalRows.numberOf(row),
+        numberOf: (values) => equalRows.numberOf(values),
+        areFirst: (values) => equalRows.areFirst(values),
         checked: () => noteColumns(file, note),
         open: () =>
           openRowImport(core, { ...scope, kind, dryRun, actor: actorOf(core, scope, by) }),
