@@ -1,4 +1,4 @@
-import { AccountPostings, type Entry, type Posting } from './postings.js';
+import { AccountPostings, momentOf, type Entry, type Posting } from './postings.js';
 
 /** The part of an account's history that figures are of. All in epoch milliseconds. */
 export interface Span {
@@ -61,6 +61,3 @@ export class PeriodPostings {
 /** The entries up to the last one that counts: those between keep the order of the log. */
 export const upToLastWithin = (entries: readonly Entry[], to: number): readonly Entry[] =>
   entries.slice(0, entries.findLastIndex((entry) => momentOf(entry) <= to) + 1);
-
-/** From which an entry counts: the later of its recording and its effect. */
-const momentOf = ({ recordedAt, event }: Entry): number => Math.max(recordedAt, event.at);

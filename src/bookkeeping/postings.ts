@@ -59,6 +59,15 @@ export interface Entry {
   readonly actor: string;
 }
 
+/**
+ * From which an entry counts: the later of its recording and its effect, which a test clock moves.
+ * An import takes effect when it is recorded: the date of its event is one of the row.
+ */
+export function momentOf({ recordedAt, event }: Entry): number {
+  const importedAt = event.type === 'RewardGranted' ? (event.imported?.at ?? 0) : 0;
+  return Math.max(recordedAt, event.at, importedAt);
+}
+
 export interface Posting {
   readonly type: PostingType;
   readonly rewardId: string;
@@ -218,8 +227,7 @@ export class AccountPostings {
     };
     this.rewards.set(rewardId, reward);
     if (imported !== undefined && (imported.phase !== 'PENDING' || reward.cancelled))
-      // A test clock is ahead of the recording.
-      return this.move(reward, 'imported', entry, Math.max(entry.recordedAt, imported.at));
+      return this.move(reward, 'imported', entry, momentOf(entry));
     return this.move(reward, dateScheduledFor === null ? 'issued' : 'scheduled', entry, event.at);
   }
 

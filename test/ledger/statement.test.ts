@@ -68,6 +68,27 @@ it('after an entry under a clock that was ahead each posting counts at the time 
   expect(await figures(5_000, 6_000)).toEqual({ opening: -30, closing: 70 });
 });
 
+it('a reward that was imported under a clock that was ahead counts from the time of that clock on', async () => {
+  const row = { subject: BOB.person, value: {} };
+  const imported = {
+    ref: 'row',
+    row,
+    at: 5_000,
+    side: null,
+    redeemed: 0,
+    phase: 'AVAILABLE',
+    dateCancelled: null,
+  } as const;
+  const opening = entry({ ...grantOf('w1', { at: 1_000 }), imported }, FROM);
+  expect(await statement(6_000, opening)).toEqual({
+    opening: 0,
+    closing: 100,
+    lines: [['imported', 100]],
+  });
+  const { units } = await wholeOf([opening], { until: 4_999, clock: 4_999 });
+  expect(units).toMatchObject([{ closing: 0, lines: [] }]);
+});
+
 const wholeOf = (entries: readonly Entry[], over: Partial<StatementOf> = {}) =>
   statementOf({
     account: 'acme',

@@ -1,6 +1,7 @@
 import { RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
 import {
   AccountPostings,
+  momentOf,
   POSTED_TYPES,
   type Entry,
   type LedgerAccount,
@@ -31,7 +32,7 @@ export class CreditFold {
   add(decoded: Decoded): void {
     if (!CREDIT_TYPES.has(decoded.event.type)) return;
     const entry = withoutPeople(entryOf(decoded));
-    this.post(this.postings.post(entry), Math.max(entry.recordedAt, entry.event.at));
+    this.post(this.postings.post(entry), momentOf(entry));
   }
 
   /** @param clock epoch milliseconds: dates up to here have passed. */
