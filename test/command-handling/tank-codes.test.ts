@@ -202,12 +202,16 @@ const needOf = (rewardId: string): NeededTankCode => ({
   value: tank,
   lapses: 0,
 });
-const poolsOf = ({ streams, names, log, codec }: TestProcess): TankCodes =>
+const poolsOf = (
+  { streams, names, log, codec }: TestProcess,
+  clock: () => number = Date.now,
+): TankCodes =>
   new TankCodes(
     streams,
     names,
     new TenantDirectory(streams.tenants, names),
     new ProgramVersions(log, codec, names),
+    clock,
   );
 const takeAllBut = async (process: TestProcess, ...free: readonly string[]): Promise<void> => {
   for (const code of CODES) if (!free.includes(code)) await reservedByACrash(process, code);
@@ -230,4 +234,18 @@ it('a refused command does not release the code that another command for the sam
   expect(await here.reserve(aRequest(), refOf('b'), needOf('other'))).toMatchObject({
     code: 'TANK-1',
   });
+});
+
+it('the code of a corrected row takes the place of one that a killed import left reserved', async () => {
+  const process = await processAt(0);
+  const reserve = async (minutes: number, reward: string, code: string) => {
+    const pools = poolsOf(process, () => START + minutes * 60_000);
+    const need = { ...needOf(reward), given: code };
+    return (await pools.reserve(aRequest(), refOf('a'), need))?.code;
+  };
+  expect(await reserve(0, 'r', 'WRONG')).toBe('WRONG');
+  // The other import may be about to record it: the row is rejected until then.
+  expect(await reserve(1, 'r', 'RIGHT')).toBe('WRONG');
+  expect(await reserve(4, 'r', 'RIGHT')).toBe('RIGHT');
+  expect(await reserve(4, 'other', 'WRONG')).toBe('WRONG');
 });

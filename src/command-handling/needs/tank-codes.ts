@@ -53,6 +53,7 @@ export class TankCodes {
     const codes = need.given === undefined ? await this.codesOf(meta.scope, need) : [need.given];
     const holder = { account, rewardId: need.rewardId };
     const claim = newId();
+    if (need.given !== undefined) await this.freeAnother(meta, holder, need.given);
     const state = await this.take(meta, codes, holder, claim);
     const code =
       state.codeOfReward.get(need.rewardId) ??
@@ -106,6 +107,17 @@ export class TankCodes {
       const now = this.clock();
       return { type: 'ReserveTankCode', codes, holder, claim, now };
     });
+  }
+
+  /** A killed import may have left another code to the reward of a row that was corrected since. */
+  private async freeAnother(
+    meta: CommandMeta,
+    holder: TankCodeHolder,
+    given: string,
+  ): Promise<void> {
+    const { codeOfReward } = await this.handle(meta, () => undefined);
+    const left = codeOfReward.get(holder.rewardId);
+    if (left !== undefined && left !== given) await this.settleAbandoned(meta, left, holder);
   }
 
   /** Settles abandoned reservations until a code is free, and takes it. */

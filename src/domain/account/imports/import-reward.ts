@@ -156,7 +156,10 @@ function refusalOfTankCode(
   const reserved = ownMember(provided.tankCodes, rewardId);
   if (reserved?.code === null)
     return refused('ROW_INVALID', 'The tank code is that of another reward');
-  if (reserved?.lapses === lapses) return undefined;
+  if (reserved?.lapses === lapses)
+    return reserved.code === given
+      ? undefined
+      : refused('ROW_INVALID', 'Another import reserved another tank code: import it again later');
   const none = { programId: '', programVersion: 0, rule: '' };
   return { needs: [{ kind: 'tank-code', rewardId, ...none, value: promised, lapses, given }] };
 }
