@@ -2,6 +2,12 @@ import type { AccountEvent, AccountEventOf } from '../../src/domain/account/acco
 import type { ImportReferral } from '../../src/domain/account/imports/import-referral.js';
 import type { ImportReward } from '../../src/domain/account/imports/import-reward.js';
 import type { ImportUser } from '../../src/domain/account/imports/import-user.js';
+import {
+  evolve as ofCustomer,
+  initialState as noCustomer,
+  type CustomerPicture,
+  type ProviderEventReceived,
+} from '../../src/domain/customer/customer.state.js';
 import { USERS_MAX } from '../../src/domain/account/users/identify-user.js';
 import {
   codesKey,
@@ -37,7 +43,7 @@ import {
   NOW,
   opened,
 } from './support/account-scenario.js';
-import { PAID, syncAccount, TRIAL } from './support/commands.js';
+import { NO_PICTURE, PAID, syncAccount, TRIAL } from './support/commands.js';
 import { asked, aTenant, named, ownedByAnn, reservedAs } from './support/request-scenario.js';
 
 /** What a row of an import records, and what it is refused for. */
@@ -349,6 +355,45 @@ describe('a referral', () => {
     }
   });
 
+  test('that is not paid converts with an invoice that its customer pays after the import', () => {
+    const invoice = (created: number): ProviderEventReceived => ({
+      type: 'ProviderEventReceived',
+      at: NOW,
+      provider: 'stripe',
+      eventType: 'any',
+      eventRef: String(created),
+      created,
+      ids: personal('customer', { event: 'e', invoice: null, payments: [] }),
+      refs: { invoice: null, subscription: null, left: [] },
+      fact: { kind: 'INVOICE_PAID', amountPaid: 100, currency: 'USD', interval: null },
+    });
+    const customer = [invoice(5)].reduce(ofCustomer, noCustomer);
+    const linked = [...HERE, paymentProviderIdSet(ACME, 'cus_1', NOW)];
+    const applied = (events: readonly AccountEvent[], picture: Partial<CustomerPicture>) =>
+      given(events)
+        .when({
+          type: 'ApplyCustomer',
+          picture: { ...NO_PICTURE, ...picture },
+          context: annStands(),
+        })
+        .types();
+    const paid = (created: number) => {
+      const newestPaid = { created, amountPaid: 100, currency: 'USD', interval: null };
+      return { firstPaid: newestPaid, newestPaid };
+    };
+    const converted = 'ReferralConverted';
+    for (const has of [true, false]) {
+      const before = has ? [...linked, subscriptionChanged(PAID)] : linked;
+      const events = asked(before, referral()).with(annFound(), { customers: { cus_1: customer } });
+      const after = [...before, ...events.events()];
+      for (const status of ['PAID', 'CANCELLED'] as const)
+        expect([applied(after, { ...paid(5), status })].flat()).toEqual(
+          has ? expect.not.arrayContaining([converted]) : expect.arrayContaining([converted]),
+        );
+      expect(applied(after, { ...paid(6), status: 'PAID' })).toContain('ReferralConverted');
+    }
+  });
+
   test('a side that came with its reward earns none at the conversion', () => {
     const rewards = {
       referred: undefined,
@@ -481,6 +526,12 @@ describe('a reward', () => {
       'with the tank code of another reward',
       { value: tankCode('T1') },
       { tankCodes: { 'within import/row': { code: null, lapses: 0 } } },
+      'ROW_INVALID',
+    ],
+    [
+      'for which another tank code is still reserved',
+      { value: tankCode('T1') },
+      { tankCodes: { 'within import/row': { code: 'T0', lapses: 0 } } },
       'ROW_INVALID',
     ],
   ])('%s is refused', (_which, over, provided, refusal) => {

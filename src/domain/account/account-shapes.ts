@@ -99,6 +99,8 @@ export interface OpenAccount {
   readonly everPaid: boolean;
   /** Whether a PAID converts the referral: none of an import, nor before its referral's import. */
   readonly hasPaid: boolean;
+  /** The provider's time up to which invoices convert nothing; null: all of them count. */
+  readonly paidUntil: number | null;
   readonly paymentProviderId: string | null;
   /** When it was set; null: never. */
   readonly paymentProviderIdSince: number | null;

@@ -201,6 +201,11 @@ export interface OfReferralImport extends OfImport {
   readonly referrerRow: Personal<RowValues> | null;
   /** The rewards that the row names: such a side earns nothing more by the referral. */
   readonly rewards: { readonly referred: string | null; readonly referrer: string | null };
+  /**
+   * The provider's time of the newest invoice that the account had paid before: only a later one
+   * converts the referral. Absent: it had paid none.
+   */
+  readonly paidUntil?: number;
 }
 
 export interface OfRewardImport extends OfImport {

@@ -117,6 +117,7 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
         ...state,
         referral: started(event),
         hasPaid: state.hasPaid && event.imported === undefined,
+        paidUntil: event.imported?.paidUntil ?? state.paidUntil,
       };
     case 'ReferralConverted':
       return withReferral(state, event.referralId, (referral) => ({
@@ -233,6 +234,7 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     subscription: null,
     everPaid: false,
     hasPaid: false,
+    paidUntil: null,
     paymentProviderId: null,
     paymentProviderIdSince: null,
     attribution: null,

@@ -1,3 +1,4 @@
+import { pictureOf } from '../../customer/customer.state.js';
 import { ownMember } from '../../own-member.js';
 import { personal } from '../../personal.js';
 import type { Program, RewardTerms, SideStatus } from '../../program.js';
@@ -6,13 +7,8 @@ import { codesKey, type InNeed, type Need } from '../../need.js';
 import { refused, type Refused } from '../../refusal.js';
 import type { AccountRef } from '../../scope.js';
 import { programOf } from '../../tenant/program-document.js';
-import type {
-  AccountEvent,
-  OfReferralImport,
-  Party,
-  PersonId,
-  RowValues,
-} from '../account.events.js';
+import type { AccountEvent, OfReferralImport, PersonId, RowValues } from '../account.events.js';
+import { linkOf } from '../account-shapes.js';
 import type { AccountState, OpenAccount } from '../account.state.js';
 import { earnedBy, isMutual } from '../referral/referral.js';
 import type { ImportedReferrer } from '../referral/referral-parties.js';
@@ -80,7 +76,23 @@ export function importReferral(
   const unnamed =
     refusalOfCode(command, referrer, given) ?? refusalOfRewards(command, person, referrer, given);
   if (unnamed) return unnamed;
-  return { events: eventsOf(state, command, { person, referrer, program }, given) };
+  const paid = paidBefore(state, given);
+  if ('needs' in paid) return paid;
+  return { events: eventsOf(state, command, { person, referrer, program, paid }, given) };
+}
+
+/** The newest invoice that the account followed: it was paid before the referral came in. */
+function paidBefore(
+  state: OpenAccount,
+  { provided }: Circumstances,
+): Pick<OfReferralImport, 'paidUntil'> | InNeed {
+  const { hasPaid, paymentProviderId: id } = state;
+  // What waits for the account is not paid before: it counts with the customer's next event.
+  if (!hasPaid || id === null) return {};
+  const customer = ownMember(provided.customers, id);
+  if (customer === undefined) return { needs: [{ kind: 'customer', id }] };
+  const { newestPaid } = pictureOf(customer, linkOf(state));
+  return newestPaid === null ? {} : { paidUntil: newestPaid.created };
 }
 
 function refusalOfReferral(
@@ -163,12 +175,13 @@ interface Found {
   readonly person: PersonId;
   readonly referrer: ImportedReferrer;
   readonly program: Program;
+  readonly paid: Pick<OfReferralImport, 'paidUntil'>;
 }
 
 function eventsOf(
   state: OpenAccount,
   command: ImportReferral,
-  { person, referrer: { party, primaryCodes }, program }: Found,
+  { person, referrer: { party: ofReferrer, primaryCodes }, program, paid }: Found,
   { account, now, ids }: Circumstances,
 ): readonly AccountEvent[] {
   const { ref, referredStatus, referrerStatus, datePaid, dateEnded } = command;
@@ -176,21 +189,21 @@ function eventsOf(
   const referralId = ids.within(importedIdOf(ref));
   const isGone = command.referrer === undefined;
   const code = isGone ? null : (command.code ?? ownMember(primaryCodes, program.id) ?? null);
-  const ofReferrer: Party = party;
   const imported: OfReferralImport = {
     ref,
     at: now,
     row: personal(person, command.row),
-    referrerRow: isGone ? null : personal(party.person, command.referrerRow),
+    referrerRow: isGone ? null : personal(ofReferrer.person, command.referrerRow),
     rewards: {
       referred: command.rewards.referred?.rewardId ?? null,
       referrer: isGone ? null : (command.rewards.referrer?.rewardId ?? null),
     },
+    ...paid,
   };
   const earns = terms(command, program, isGone);
   const of = { referralId, programId: program.id, programVersion: program.version };
   const statuses = { referredStatus, referrerStatus };
-  const used = { subject: party.person, value: code };
+  const used = { subject: ofReferrer.person, value: code };
   return [
     { type: 'AccountAttributed', at, code: used, referrer: ofReferrer, programId: program.id },
     {

@@ -27,7 +27,8 @@ export function applyCustomer(
 ): Decision<AccountEvent> {
   if (state.status === 'absent') return { events: [] };
   const draft = new Draft(state, context.provided);
-  const { newestPaid, status } = picture;
+  const { status } = picture;
+  const newestPaid = isAfter(picture.newestPaid, state.paidUntil) ? picture.newestPaid : null;
   // A first paid invoice converts, whatever became of the customer since.
   if (newestPaid !== null && !draft.state.hasPaid) pay(draft, newestPaid, context);
   if (status === 'PAID' && newestPaid !== null) pay(draft, newestPaid, context);
@@ -37,6 +38,10 @@ export function applyCustomer(
   refund(draft, picture, context);
   return draft.decision();
 }
+
+/** What the account had paid before its referral was imported does not count again. */
+const isAfter = (paid: PaidInvoice | null, until: number | null): boolean =>
+  until === null || (paid !== null && paid.created > until);
 
 function pay(
   draft: Draft,
