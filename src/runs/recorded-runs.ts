@@ -71,7 +71,7 @@ const UNKNOWN_SECONDS = 60;
 
 type Row = Selectable<LedgerTables['ledger.operation_runs']>;
 
-/** Parameters and results of imports are counts: they name no one, and stay as long as the run. */
+/** Their parameters and results are counts, and stay as long as the run. Errors may name people. */
 const IS_IMPORT = sql<boolean>`operation like 'import %'`;
 
 /**
@@ -296,8 +296,10 @@ export async function purgeRuns(db: Connection): Promise<number> {
           delete from ledger.operation_runs r using ranked where r.id = ranked.id
             and (ranked.number > ${KEPT_RUNS.ofOperator} or ranked.started_at < now() - make_interval(days => ${KEPT_RUNS.days}))
           returning r.id)
-        update ledger.operation_runs r set parameters = null, result = null, error = case when r.names_people then null else r.error end
-        from ranked where r.id = ranked.id and not ${IS_IMPORT} and r.id not in (select id from gone) and num_nonnulls(r.parameters, r.result) > 0
+        update ledger.operation_runs r set parameters = case when ${IS_IMPORT} then parameters end,
+          result = case when ${IS_IMPORT} then result end, error = case when r.names_people then null else r.error end
+        from ranked where r.id = ranked.id and r.id not in (select id from gone)
+          and case when ${IS_IMPORT} then r.names_people and r.error is not null else num_nonnulls(r.parameters, r.result) > 0 end
           and (ranked.number > ${KEPT_RUNS.resultsOfOperator} or ranked.finished_at < now() - make_interval(hours => ${KEPT_RUNS.resultHours}))`,
   );
 }

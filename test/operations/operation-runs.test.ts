@@ -263,6 +263,25 @@ describe('what is kept of runs', () => {
     expect((await shownHere(others, 'fay')).body.result).not.toBeNull();
   });
 
+  test('the error of an import may quote its file and goes after a day, its counts stay', async () => {
+    const run = { ...newRun(personal('op')), operation: 'import users', parameters: { dryRun: true } };
+    expect(await recorded.begin(run)).toBe(true);
+    await recorded.end(run.id, { error: 'ann@example.com is no column' }, null);
+    const aged = async (hours: number) => {
+      await pool().query(
+        `update ledger.operation_runs set finished_at = now() - make_interval(hours => $2) where id = $1`,
+        [run.id, hours],
+      );
+      await purgeRuns(pool());
+      const { state, error, parameters } = (await recorded.find(run.id)) ?? {};
+      return { state, error, parameters };
+    };
+    const kept = { state: 'failed', parameters: { dryRun: true } };
+    const { resultHours } = KEPT_RUNS;
+    expect(await aged(resultHours - 1)).toEqual({ ...kept, error: 'ann@example.com is no column' });
+    expect(await aged(resultHours + 1)).toEqual({ ...kept, error: null });
+  });
+
   test('results go after a day, runs after a month, and older ones than the newest of an operator', async () => {
     const by = 'fay';
     await pool().query(`delete from ledger.operation_runs where operator = $1`, [by]);
