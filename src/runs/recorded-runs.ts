@@ -146,7 +146,7 @@ export class RecordedRuns {
     return rows.filter(({ cancel_requested: stops }) => stops).map(({ id }) => id);
   }
 
-  /** Records the end of a run of this process. */
+  /** Records the end of a run of this process; one that is done needs its upload no more. */
   async end(id: string, end: RunEnd, progress: RunProgress | null): Promise<void> {
     const isDone = 'result' in end;
     const document = isDone ? cutToBytes(end.result, KEPT_RUNS.resultBytesMax) : undefined;
@@ -156,12 +156,16 @@ export class RecordedRuns {
     const state = isDone ? 'done' : end.isCancelled ? 'cancelled' : 'failed';
     await run(
       this.pool,
-      sql`update ledger.operation_runs
+      sql`with ended as (
+          update ledger.operation_runs
           set state = ${state}, finished_at = now(), beat_at = now(), names_people = ${names},
             phase = ${progress?.phase ?? null}, done = ${progress?.done ?? 0}, total = ${progress?.total ?? null},
             result = case when forgotten and ${names} then null else ${result}::bytea end,
             error = case when forgotten and ${names} then null else ${error}::bytea end
-          where id = ${id} and owner = ${this.owner} and ${isOpen('operation_runs')}`,
+          where id = ${id} and owner = ${this.owner} and ${isOpen('operation_runs')}
+          returning id)
+        delete from ledger.run_files
+        where kind = 'upload' and ${isDone}::boolean and run in (select id from ended)`,
     );
   }
 

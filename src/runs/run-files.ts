@@ -88,7 +88,18 @@ export class RunFiles {
     }
   }
 
-  async remove({ run: id, kind }: RunFile): Promise<void> {
+  /** Not that of a run that has begun, though its start had no answer: it can be continued. */
+  async removeUnbegun({ run: id, kind }: RunFile): Promise<void> {
+    await run(
+      this.pool,
+      tables
+        .deleteFrom('ledger.run_files')
+        .where((eb) => eb.and({ run: id, kind }))
+        .where(sql<boolean>`not exists (select from ledger.operation_runs where id = ${id}::uuid)`),
+    );
+  }
+
+  private async remove({ run: id, kind }: RunFile): Promise<void> {
     await run(
       this.pool,
       tables.deleteFrom('ledger.run_files').where((eb) => eb.and({ run: id, kind })),

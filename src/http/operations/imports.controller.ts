@@ -101,7 +101,7 @@ export class ImportsController {
       if (bytes === 0) throw badRequest('the file is empty');
       return await this.start(call, { id, kind, scope, parameters, continues: false });
     } catch (error) {
-      await this.files.remove(file).catch(() => undefined);
+      await this.files.removeUnbegun(file).catch(() => undefined);
       throw error;
     }
   }

@@ -71,7 +71,6 @@ export async function importFile(
     await results.keep();
     if (!dryRun) await record(context, ended);
     if (ended.isStopped) throw stopped(ended.answer);
-    if (upload !== undefined) await files.remove({ run: upload, kind: 'upload' });
     return ended.answer;
   } finally {
     equalRows.close();
