@@ -126,24 +126,30 @@ export class RecordedRuns {
 
   /**
    * Records how far runs of this process are. One that others took for abandoned goes on.
-   * @returns the ids of those that somebody wants to stop.
+   * @returns the ids of those to stop: an operator wants it, or another process continued them.
    */
   async report(
     runs: readonly { readonly id: string; readonly progress: RunProgress | null }[],
   ): Promise<readonly string[]> {
     if (runs.length === 0) return [];
     const reported = JSON.stringify(runs.map(({ id, progress }) => ({ id, ...progress })));
-    const rows = await fetchRows(
+    const toStop = await fetchRows(
       this.pool,
-      sql<{ id: string; cancel_requested: boolean }>`
-        update ledger.operation_runs as r
-        set beat_at = now(), state = 'running', finished_at = null,
-          phase = p.phase, done = coalesce(p.done, 0), total = p.total
-        from jsonb_to_recordset(${reported}::jsonb) as p (id uuid, phase text, done bigint, total bigint)
-        where r.id = p.id and r.owner = ${this.owner} and ${isOpen('r')}
-        returning r.id, r.cancel_requested`,
+      sql<{ id: string }>`
+        with p as (
+          select * from jsonb_to_recordset(${reported}::jsonb)
+            as p (id uuid, phase text, done bigint, total bigint)),
+        reported as (
+          update ledger.operation_runs as r
+          set beat_at = now(), state = 'running', finished_at = null,
+            phase = p.phase, done = coalesce(p.done, 0), total = p.total
+          from p where r.id = p.id and r.owner = ${this.owner} and ${isOpen('r')}
+          returning r.id, r.cancel_requested)
+        select id from reported where cancel_requested
+        union all
+        select r.id from ledger.operation_runs as r join p on r.id = p.id where r.owner <> ${this.owner}`,
     );
-    return rows.filter(({ cancel_requested: stops }) => stops).map(({ id }) => id);
+    return toStop.map(({ id }) => id);
   }
 
   /** Records the end of a run of this process; one that is done needs its upload no more. */

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { Scope } from '../domain/scope.js';
-import { errorCode } from '../foundation/error-code.js';
 import { fetchRow, run, tables, type Connection } from '../postgres/statements.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
 
@@ -14,7 +13,7 @@ export interface RunFile {
   readonly kind: RunFileKind;
 }
 
-/** The file was removed: its time is over, or a person was forgotten. */
+/** The file was removed or replaced: its time is over, or a person was forgotten. */
 export class RunFileGone extends Error {
   override readonly name = 'RunFileGone';
   constructor() {
@@ -25,7 +24,6 @@ export class RunFileGone extends Error {
 /** Within a day, as the purge of every hour finds them. */
 const KEPT_HOURS = 23;
 const CHUNK_BYTES = 256 * 1024;
-const FOREIGN_KEY_VIOLATION = '23503';
 
 /** Files of runs, in Postgres, in encrypted chunks. They go with the first erasure. */
 export class RunFiles {
@@ -37,7 +35,8 @@ export class RunFiles {
   /**
    * Stores a file in place of an earlier one. It can be read once it is whole.
    * @returns how many bytes it has.
-   * @throws {RunFileGone} when a person was forgotten meanwhile.
+   * @throws {RunFileGone} when a person was forgotten meanwhile, or the run continues elsewhere and
+   * stores this file anew.
    */
   async store(
     { run: id, kind }: RunFile,
@@ -45,14 +44,17 @@ export class RunFiles {
     pieces: AsyncIterable<Uint8Array>,
   ): Promise<number> {
     await this.remove({ run: id, kind });
-    await run(
+    const stored = await fetchRow(
       this.pool,
-      tables.insertInto('ledger.run_files').values({ run: id, kind, tenant, mode }),
+      sql<{ at: string }>`
+        insert into ledger.run_files (run, kind, tenant, mode)
+        values (${id}, ${kind}, ${tenant}, ${mode}) returning stored_at::text as at`,
     );
+    const at = stored?.at ?? '';
     let number = 0;
     let bytes = 0;
     for await (const chunk of chunksOf(pieces)) {
-      await this.put({ run: id, kind }, number++, chunk);
+      await this.put({ run: id, kind }, at, { number: number++, chunk });
       bytes += chunk.length;
     }
     const whole = await run(
@@ -60,7 +62,8 @@ export class RunFiles {
       tables
         .updateTable('ledger.run_files')
         .set({ chunks: number, bytes: BigInt(bytes) })
-        .where((eb) => eb.and({ run: id, kind })),
+        .where((eb) => eb.and({ run: id, kind }))
+        .where(sql<boolean>`stored_at = ${at}::timestamptz`),
     );
     if (whole === 0) throw new RunFileGone();
     return bytes;
@@ -117,16 +120,21 @@ export class RunFiles {
     return row?.chunks ?? undefined;
   }
 
-  private async put(file: RunFile, number: number, chunk: Buffer): Promise<void> {
+  /** @param at when the file was begun: another one in its place takes no chunks of this one. */
+  private async put(
+    file: RunFile,
+    at: string,
+    { number, chunk }: { readonly number: number; readonly chunk: Buffer },
+  ): Promise<void> {
     const bytes = await this.sealer.seal(chunk, placeOf(file, number));
-    try {
-      await run(
-        this.pool,
-        tables.insertInto('ledger.run_file_chunks').values({ ...file, number, bytes }),
-      );
-    } catch (error) {
-      throw errorCode(error) === FOREIGN_KEY_VIOLATION ? new RunFileGone() : error;
-    }
+    const added = await run(
+      this.pool,
+      sql`insert into ledger.run_file_chunks (run, kind, number, bytes)
+          select run, kind, ${number}::integer, ${bytes}::bytea from ledger.run_files
+          where run = ${file.run}::uuid and kind = ${file.kind} and stored_at = ${at}::timestamptz
+          for key share`,
+    );
+    if (added === 0) throw new RunFileGone();
   }
 }
 

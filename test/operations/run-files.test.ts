@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { PassThrough } from 'node:stream';
 import { RecordedRuns } from '../../src/runs/recorded-runs.js';
 import { RunFiles } from '../../src/runs/run-files.js';
+import { eventually } from '../support/embedded.js';
 import { useSharedService } from '../support/running-service.js';
 
 const running = useSharedService();
@@ -45,4 +47,30 @@ test('an upload of a run that did not begin is removed', async () => {
   await files().store(upload, SCOPE, pieces('id\n'));
   await files().removeUnbegun(upload);
   expect(await files().has(upload)).toBe(false);
+});
+
+test('a process that was taken for dead stops its run, and spoils no file of its continuation', async () => {
+  const { id, upload } = await begun();
+  const rejected = { run: id, kind: 'rejected' } as const;
+  const early = new PassThrough();
+  const gone = expect(files().store(rejected, SCOPE, early)).rejects.toThrow('no longer kept');
+  early.write(Buffer.alloc(256 * 1024, 'old '));
+  const { pool } = running.service.service.core;
+  await eventually(async () => {
+    const chunks = `select 1 from ledger.run_file_chunks where run = $1 and kind = 'rejected'`;
+    return (await pool.query(chunks, [id])).rows.length === 1;
+  });
+  const reports = [{ id, progress: null }];
+  expect(await runsOf(1).report(reports)).toEqual([]);
+  await pool.query(`update ledger.operation_runs set state = 'abandoned' where id = $1`, [id]);
+  expect(await runsOf(2).resume(id)).toBe(true);
+  await files().store(rejected, SCOPE, pieces('new'));
+  early.end('old');
+  await gone;
+  const read: Buffer[] = [];
+  for await (const chunk of files().read(rejected)) read.push(chunk);
+  expect(Buffer.concat(read).toString()).toBe('new');
+  expect(await runsOf(1).report(reports)).toEqual([id]);
+  expect(await runsOf(2).report(reports)).toEqual([]);
+  expect(await files().has(upload)).toBe(true);
 });
