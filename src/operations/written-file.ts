@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { createWriteStream, realpathSync, type WriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
+import { devNull } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { errorCode } from '../foundation/error-code.js';
 import { notDone } from './outcome.js';
@@ -52,3 +54,21 @@ export class WrittenFile {
 }
 
 const partOf = (path: string): string => `${path}.part`;
+
+/** Whether writing the files would change the file that is read, or mix two of them. */
+export function overlap(read: string, written: readonly (string | undefined)[]): boolean {
+  const files = written.filter((path) => path !== undefined && path !== devNull) as string[];
+  const all = [read, ...files.flatMap((path) => [path, partOf(path)])].map(realOf);
+  return new Set(all).size < all.length;
+}
+
+/** The path without links, also of a file that is not there yet. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const whole = resolve(path);
+    const folder = dirname(whole);
+    return folder === whole ? whole : join(realOf(folder), basename(whole));
+  }
+}

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runHere } from '../support/command-line.js';
 import { useService, type TestTenant } from '../support/running-service.js';
@@ -183,11 +183,23 @@ test('a dry run finds each of 40 planted faults, and writes nothing', async () =
 test.each([
   ['a file that is not there', ['--file', 'nothing.csv'], /cannot read nothing.csv: ENOENT/],
   ['a folder', ['--file', tmpdir()], /is no file/],
-  ['results in the file itself', ['--file', 'x', '--rejected', 'x'], /need files of their own/],
+  ['results in the file itself', ['--file', 'x', '--rejected', './x'], /need files of their own/],
+  ['both results in one file', ['--file', 'x', '--ids', 'y', '--rejected', './y'], /must differ/],
+  ['results next to the file', ['--file', 'x.part', '--rejected', 'x'], /must differ/],
 ])('%s is an error in one line', async (_, words, line) => {
   const { code, err } = await cli('import', 'users', tenant.alias, ...words);
   expect([code, err.trim().split('\n').length]).toEqual([1, 1]);
   expect(err).toMatch(line);
+});
+
+test('a link to the file is the file, and results that are not wanted may share the null device', async () => {
+  await writeFile(at('linked.csv'), 'id,accountId\nu,a\n');
+  await symlink(folder, at('link'));
+  const words = ['import', 'users', tenant.alias, '--file', at('linked.csv')];
+  const refused = await cli(...words, '--rejected', at('link/linked.csv'));
+  expect([refused.code, refused.out]).toEqual([1, '']);
+  expect(refused.err).toContain('must differ');
+  expect((await cli(...words, '--rejected', devNull, '--ids', devNull)).code).toBe(0);
 });
 
 test('a broken file changes nothing, and ignored columns and a missing status are named', async () => {

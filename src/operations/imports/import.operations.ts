@@ -12,6 +12,7 @@ import {
   type Operation,
   type Printer,
 } from '../registry/operation.js';
+import { overlap } from '../written-file.js';
 import { importFile } from './import-file.js';
 import { findImport, listImports, shownImport, type ShownImport } from './import-runs.js';
 
@@ -46,9 +47,9 @@ const importOf = (kind: ImportKind): Operation =>
     },
     rules: [
       {
-        check: ({ file, ...results }) =>
-          [results.rejected, results.ids].includes(file)
-            ? 'the results need files of their own: {rejected} and {ids} must not be {file}'
+        check: ({ file, rejected, ids }) =>
+          overlap(file, [rejected, ids])
+            ? 'the results need files of their own: {rejected}, {ids} and {file} must differ'
             : undefined,
       },
     ],
