@@ -264,7 +264,11 @@ describe('what is kept of runs', () => {
   });
 
   test('the error of an import may quote its file and goes after a day, its counts stay', async () => {
-    const run = { ...newRun(personal('op')), operation: 'import users', parameters: { dryRun: true } };
+    const run = {
+      ...newRun(personal('op')),
+      operation: 'import users',
+      parameters: { dryRun: true },
+    };
     expect(await recorded.begin(run)).toBe(true);
     await recorded.end(run.id, { error: 'ann@example.com is no column' }, null);
     const aged = async (hours: number) => {

@@ -11,7 +11,7 @@ export type ImportKind = 'users' | 'referrals' | 'rewards';
 /** A run, of one file. */
 export interface ImportRun extends Scope {
   readonly kind: ImportKind;
-  /** Rows are decided against the ledger and the earlier rows of the run; the log stays as it is. */
+  /** Rows are decided against the ledger and earlier rows of the run; the log stays as it is. */
   readonly dryRun: boolean;
 }
 
