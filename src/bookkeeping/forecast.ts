@@ -30,6 +30,7 @@ import {
 import type { AccountRef } from '../domain/scope.js';
 import { unitKey } from '../domain/units.js';
 import { canonicalJson } from '../foundation/canonical-json.js';
+import { inTextOrder } from '../foundation/text-order.js';
 
 /**
  * What a program granted, and what another one would have granted for the same facts: referrals
@@ -174,8 +175,8 @@ export class Forecast {
       .sort(
         (a, b) =>
           (a.size === b.size ? 0 : a.size > b.size ? -1 : 1) ||
-          inOrder(a.account, b.account) ||
-          inOrder(a.unit ?? '', b.unit ?? ''),
+          inTextOrder(a.account, b.account) ||
+          inTextOrder(a.unit ?? '', b.unit ?? ''),
       )
       .slice(0, max)
       .map(({ size: _, ...account }) => account);
@@ -513,5 +514,3 @@ function comparedValue(content: UserEventContent, field: string): string | undef
   const value = refundValue(content, field);
   return value === undefined ? undefined : canonicalJson(value);
 }
-
-const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,3 +1,4 @@
+import { exactSum } from '../../foundation/exact-sum.js';
 import type { ControlFigures, RewardRow } from '../rows/import-rows.js';
 
 /** Figures of a unit; a sum beyond 2^53-1 is a text of digits. */
@@ -63,10 +64,7 @@ function figuresOf(row: RewardRow, now: number): Omit<ControlFigures, 'unit' | '
 
 const shownSums = ({ rewards, assigned, redeemed, available }: Sums): ShownFigures => ({
   rewards: Number(rewards),
-  assigned: shownSum(assigned),
-  redeemed: shownSum(redeemed),
-  available: shownSum(available),
+  assigned: exactSum(assigned),
+  redeemed: exactSum(redeemed),
+  available: exactSum(available),
 });
-
-const shownSum = (sum: bigint): number | string =>
-  sum > BigInt(Number.MAX_SAFE_INTEGER) ? String(sum) : Number(sum);

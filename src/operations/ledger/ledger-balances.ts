@@ -1,3 +1,4 @@
+import { inTextOrder } from '../../foundation/text-order.js';
 import { csvLines } from '../../exports/files/csv-lines.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
@@ -36,11 +37,9 @@ export async function ledgerBalances(
       });
   }
   if (work.signal?.aborted) throw new Stopped();
-  balances.sort((a, b) => order(a.account, b.account) || order(a.unit, b.unit));
+  balances.sort((a, b) => inTextOrder(a.account, b.account) || inTextOrder(a.unit, b.unit));
   return { result: balances, parameters: { asOf } };
 }
-
-const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** A file that `ledger reconcile --against` reads. */
 export const balancesCsv = (balances: LedgerBalances): string =>

@@ -6,6 +6,7 @@ import { programOf, tankCodesOf, toProgram } from '../../domain/tenant/program-d
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
 import { ownMember } from '../../domain/own-member.js';
 import { logPages } from '../../event-log/event-pages.js';
+import { exactSum } from '../../foundation/exact-sum.js';
 import { durationMs } from '../../foundation/duration.js';
 import { nowIn } from '../../tenants/tenant-directory.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
@@ -69,7 +70,7 @@ export async function forecastProgram(
   }
   const figures = ({ count, amount }: { readonly count: number; readonly amount: bigint }) => ({
     count,
-    amount: numberOf(amount),
+    amount: exactSum(amount),
   });
   return {
     since: new Date(since).toISOString(),
@@ -82,8 +83,8 @@ export async function forecastProgram(
     })),
     accounts: forecast.byAccount(ACCOUNTS_SHOWN).map((one) => ({
       ...one,
-      live: numberOf(one.live),
-      candidate: numberOf(one.candidate),
+      live: exactSum(one.live),
+      candidate: exactSum(one.candidate),
     })),
   };
 }
@@ -95,7 +96,3 @@ function momentOf(text: string, now: number): number {
   if (ms > now) throw notDoneAbout('since', (word) => `${word('since')} lies before 1970`);
   return now - ms;
 }
-
-/** A sum that JSON cannot represent exactly is a text of digits. */
-const numberOf = (sum: bigint): number | string =>
-  sum <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(sum) : String(sum);
