@@ -55,6 +55,7 @@ const BY_MESSAGE: readonly (readonly [message: RegExp, why: string])[] = [
   [/user of the proposal is forgotten|proposal was not approved/, 'the proposal'],
   [/no projection has a new generation/, 'the generations of the read models'],
   [/digest is of /, 'which ledger the digest is of'],
+  [/the test clock is at/, 'where the test clock is'],
   [/against .*(?:line|column)/, 'JSON Schema does not read the lines of a file'],
   [/bytes|KiB/, 'nor does it count bytes'],
   [/lies after|must not be before/, 'nor compare times'],
