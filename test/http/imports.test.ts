@@ -158,18 +158,6 @@ test('an unknown tenant and an unknown import are not found', async () => {
     ]).toEqual(Array.from({ length: 4 }, () => 'IMPORT_NOT_FOUND'));
 });
 
-test('a file that cannot be read ends its import with the line, and nothing changed', async () => {
-  const { alias } = await running.service.createTenant();
-  const { body } = await send('POST', `${alias}/users`, { file: 'id,accountId\nu,a\n"v,a\n' });
-  expect(await ended(alias, body['id'])).toMatchObject({
-    state: 'failed',
-    result: null,
-    error: 'row 3, with the header as row 1, has a quote that is not closed',
-  });
-  const again = await send('POST', `${alias}/users`, { file: 'id,accountId\nu,a\n' });
-  expect(await ended(alias, again.body['id'])).toMatchObject({ result: { imported: 1 } });
-});
-
 test('a cancelled import continues where it was', async () => {
   const { alias } = await running.service.createTenant();
   const rows = Array.from({ length: 400 }, (_, n) => `u${n},a${n}\n`).join('');

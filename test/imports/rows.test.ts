@@ -3,7 +3,6 @@ import type { Scope } from '../../src/domain/scope.js';
 import type { ImportKind, ImportRow, RowOutcome } from '../../src/imports/rows/import-rows.js';
 import { openRowImport } from '../../src/imports/rows/open-row-import.js';
 import { query, type Json } from '../support/api-client.js';
-import { PAID } from '../support/people.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { reconcileLedger, replayLedger, statementOfAccount } from '../support/operations.js';
 import { useSharedService, type TestTenant } from '../support/running-service.js';
@@ -158,16 +157,6 @@ test('rows that come again change nothing, and say which', async () => {
   expect(await running.service.eventsOf(tenant)).toBeGreaterThan(before);
 });
 
-test('a reward that a referral names is that of its side alone', async () => {
-  await imported('users', USERS);
-  await imported('referrals', REFERRALS);
-  const wrong = { ...REWARDS[0], accountId: 'b', userId: 'bob' } as ImportRow;
-  expect(kinds(await imported('rewards', [wrong]))).toEqual([
-    'BAD_REQUEST: The side of the referral that names the reward is another user',
-  ]);
-  expect(kinds(await imported('rewards', REWARDS.slice(0, 1)))).toEqual(['imported']);
-});
-
 test('what is unique in a tenant rejects the row of another account', async () => {
   const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', fuelTankCode: 'T1', amount: 5 };
   const users: readonly ImportRow[] = [
@@ -194,19 +183,6 @@ test('what is unique in a tenant rejects the row of another account', async () =
   ]);
 });
 
-test('an imported referral converts with the next PAID, and is announced from then on', async () => {
-  await imported('users', USERS);
-  const [unpaid] = REFERRALS.map((row) => ({ ...row, dateReferralPaid: undefined }) as never);
-  await imported('referrals', [unpaid as never]);
-  await tenant.live.post('/accountsync', { id: 'b', subscription: PAID });
-  await everythingProjected(core);
-  const { body } = await tenant.live.get<{ referrals: Json[] }>('/referrals');
-  expect(body.referrals).toMatchObject([{ dateReferralPaid: expect.any(Number) }]);
-  // Its referrer came with a reward: it earns no other.
-  const rewards = await tenant.live.get<Json[]>(`/reward${query({ accountId: 'a' })}`);
-  expect(rewards.body).toEqual([]);
-});
-
 test('a dry run decides as an import would, and records nothing', async () => {
   const before = await running.service.eventsOf(tenant);
   const twice = [...USERS, ...USERS];
@@ -218,18 +194,4 @@ test('a dry run decides as an import would, and records nothing', async () => {
     'USER_NOT_FOUND: The account has no such user: import users first',
   ]);
   expect(await running.service.eventsOf(tenant)).toBe(before);
-});
-
-test('a row that breaks a rule of its values is rejected with the column', async () => {
-  const rows = [
-    { accountId: 'a', id: 'x', email: 'no address' },
-    { accountId: 'a', id: 'x', locale: 'english' },
-    { accountId: 'a', id: 'x', segments: ['~gone'] },
-    { accountId: 'a', id: 'x', accountStatus: 'GOLD' },
-    { accountId: 'a', id: 'x', referralCode: 'too long for a code' },
-  ];
-  for (const outcome of kinds(await imported('users', rows)))
-    expect(outcome).toMatch(
-      /^BAD_REQUEST: (email|locale|segments|accountStatus|referralCode) must/,
-    );
 });
