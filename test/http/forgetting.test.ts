@@ -1,5 +1,5 @@
 import { path, query, type ApiClient, type Json } from '../support/api-client.js';
-import { aPerson, PAID } from '../support/people.js';
+import { aPerson } from '../support/people.js';
 import {
   expectAnswer,
   outcome,
@@ -43,8 +43,8 @@ async function somebody(code?: string): Promise<Person> {
 }
 const userPath = ({ accountId, id }: Pick<Person, 'accountId' | 'id'>): string =>
   `/account${path(accountId)}/user${path(id)}`;
-const remove = (to: string, parameters: Readonly<Record<string, string>> = {}, key?: string) =>
-  api.call('DELETE', `/open${to}${query(parameters)}`, undefined, key === undefined ? {} : { key });
+const remove = (to: string, parameters: Readonly<Record<string, string>> = {}) =>
+  api.call('DELETE', `/open${to}${query(parameters)}`);
 const referralOf = async ({ accountId }: Pick<Person, 'accountId'>) =>
   (await api.get<{ referrals: Json[] }>(`/referrals${query({ referredAccountId: accountId })}`))
     .body.referrals[0];
@@ -58,122 +58,6 @@ test('the reservation of a code keeps no plain code of a forgotten person in mem
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
   const { state } = await streams.reservations.load(names.codeStream(scope, ann.referralCode));
   expect(state).toMatchObject({ status: 'held', key: null });
-});
-
-test('a forgotten referrer is in no answer, and the other side keeps its rewards', async () => {
-  const ann = await somebody();
-  const bob = await somebody(ann.referralCode);
-  await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
-  const before = await referralOf(bob);
-  expect(before).toMatchObject({
-    referralCodeUsed: ann.referralCode,
-    referrerUser: { id: ann.id },
-    referrerReward: { accountId: ann.accountId },
-  });
-  const rewardId = String((before?.['referrerReward'] as Json)['id']);
-  const bobsBalances = await balancesOf(bob);
-  const total = (await api.get<{ totalCount: number }>('/users')).body.totalCount;
-
-  expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
-
-  expect(outcome(await api.get(userPath(ann)))).toStrictEqual(NO_USER);
-  expectRefusal(await api.get(`/code/${ann.referralCode}`), 404, 'REFERRAL_CODE_NOT_FOUND');
-  expectRefusal(await api.get(`/reward/${rewardId}/`), 404, 'REWARD_NOT_FOUND');
-  expect((await api.get(`/reward${query({ accountId: ann.accountId })}`)).body).toStrictEqual([]);
-  expect(await balancesOf(ann)).toStrictEqual([]);
-  expect((await api.get<{ totalCount: number }>('/users')).body.totalCount).toBe(total - 1);
-  expect((await api.get(`/referrals${query({ referringUserId: ann.id })}`)).body).toMatchObject({
-    totalCount: 0,
-    referrals: [],
-  });
-  expect(
-    (await api.get(`/referrals${query({ referringAccountId: ann.accountId })}`)).body,
-  ).toMatchObject({ totalCount: 1 });
-
-  expect(await referralOf(bob)).toStrictEqual({
-    ...before,
-    referrerUser: null,
-    referrerReward: null,
-    referralCodeUsed: null,
-    referredUser: {
-      ...(before?.['referredUser'] as Json),
-
-      referredBy: { code: null, isConverted: true, newlyReferred: false },
-      referredByCodes: [],
-    },
-  });
-  expect(await balancesOf(bob)).toStrictEqual(bobsBalances);
-  expect((await api.get(`/account/${bob.accountId}`)).body).toMatchObject({ referral: null });
-  // The account remains, and its former owner may return as another person.
-  expect((await api.get(`/account/${ann.accountId}`)).status).toBe(200);
-  expect(outcome(await remove(userPath(ann)))).toStrictEqual(NO_USER);
-  const again = await api.post<{ dateCreated: number }>('/user', {
-    accountId: ann.accountId,
-    id: ann.id,
-  });
-  expect(again).toMatchObject({
-    status: 200,
-    body: { id: ann.id, firstName: null, referredBy: null },
-  });
-  expect((await api.get(`/reward${query({ accountId: ann.accountId })}`)).body).toStrictEqual([]);
-});
-
-test('a kept answer shows null in place of a forgotten person', async () => {
-  const ann = await somebody();
-  const bob = {
-    accountId: personal('acc'),
-    id: personal('user'),
-    firstName: personal('name'),
-    referralCode: personal('code'),
-  };
-  const sync = {
-    id: bob.accountId,
-    subscription: { status: 'TRIAL' },
-    referral: { code: ann.referralCode },
-  };
-  expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toMatchObject({
-    referral: { code: ann.referralCode },
-  });
-  const first = await api.post('/user', bob, { key: 'user' });
-  expect((await api.post('/user', bob, { key: 'user' })).body).toStrictEqual(first.body);
-  expect(outcome(await remove(userPath(ann), {}, 'forget'))).toStrictEqual(GONE);
-  const repeated = await remove(userPath(ann), {}, 'forget');
-  expect([outcome(repeated), repeated.headers.get('idempotency-replayed')]).toStrictEqual([
-    GONE,
-    'true',
-  ]);
-  expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toStrictEqual({
-    id: bob.accountId,
-    currency: 'USD',
-    subscription: { status: 'TRIAL' },
-    referral: null,
-  });
-  expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
-  const { status, headers, body } = await api.post('/user', bob, { key: 'user' });
-  expect([status, headers.get('idempotency-replayed')]).toStrictEqual([200, 'true']);
-  const nobody = Object.fromEntries(Object.keys(first.body).map((member) => [member, null]));
-  expect(body).toStrictEqual({
-    ...nobody,
-    accountId: bob.accountId,
-    dateCreated: first.body['dateCreated'],
-    referable: true,
-    imageUrl: '',
-
-    segments: [],
-    referredByCodes: [],
-    referralCodes: {},
-    programShareLinks: {},
-    customFields: {},
-  });
-  expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(GONE);
-  expect((await api.post('/user', bob, { key: 'user' })).body).toStrictEqual({
-    ...body,
-    accountId: null,
-  });
-  expect((await api.post('/accountsync', sync, { key: 'sync' })).body).toMatchObject({
-    id: null,
-    currency: 'USD',
-  });
 });
 
 test('a forgotten user has no link, and returns as another person, or not at all with do-not-track', async () => {

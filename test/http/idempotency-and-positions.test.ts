@@ -234,6 +234,14 @@ describe('an effect whose answer was lost', () => {
       { userId: null, events: null },
     ],
     ['a block', ({ at }) => ({ to: `${at}/block` }), {}],
+    [
+      'an account that is referred',
+      ({ code }) => ({
+        to: '/accountsync',
+        body: { id: personal('acc'), subscription: TRIAL, referral: { code } },
+      }),
+      { id: expect.any(String), referral: null },
+    ],
   ])(
     'of %s is the answer, although the person is gone by now: it names nobody',
     async (_what, writeTo, shown) => {
