@@ -7,8 +7,6 @@ import {
   refusal,
   useSharedService,
   type TestTenant,
-  expectRefusal,
-  expectAnswer,
 } from '../support/running-service.js';
 
 const running = useSharedService();
@@ -30,20 +28,6 @@ const user = (more: Json = {}, inAccount: Json = {}): Promise<Person> =>
 const apply = (code: string, { accountId, id }: Pick<Person, 'accountId' | 'id'>) =>
   api.post(`/open/code${path(code)}/account${path(accountId)}/user${path(id)}`);
 
-describe('accountsync', () => {
-  test('shows nothing of an unknown account', async () => {
-    expectRefusal(await api.get(`/account/${personal()}`), 404, 'ACCOUNT_NOT_FOUND', 'RS041');
-    expectRefusal(
-      await api.get(`/account/${personal()}/reward`),
-      404,
-      'ACCOUNT_NOT_FOUND',
-      'RS041',
-    );
-    expectAnswer(await api.get(`/reward${query({ accountId: personal() })}`), 200, []);
-    expectAnswer(await api.get(`/reward/balance${query({ accountId: personal() })}`), 200, []);
-  });
-});
-
 test('white space around an address, a name, a segment or a search is no part of it', async () => {
   const mark = personal();
   const { accountId, id, at } = await user({
@@ -64,38 +48,7 @@ test('white space around an address, a name, a segment or a search is no part of
   expect((await api.get(at)).body['segments']).toStrictEqual([]);
 });
 
-describe('users', () => {
-  test('are unknown in a known account and in an unknown one', async () => {
-    const { accountId } = await user();
-    for (const inAccount of [accountId, personal()]) {
-      const at = `/account${path(inAccount)}/user/${personal()}`;
-      const unknown = refusal(404, 'USER_NOT_FOUND', 'RS042');
-      expect(outcome(await api.get(at))).toStrictEqual(unknown);
-      expect(outcome(await api.post(`${at}/block`))).toStrictEqual(unknown);
-      expect(outcome(await api.post(`${at}/unblock`))).toStrictEqual(unknown);
-      expect(
-        outcome(await api.post(`/rewards${at}`, { type: 'PCT_DISCOUNT', discountPercent: 1 })),
-      ).toStrictEqual(unknown);
-    }
-  });
-});
-
 describe('codes', () => {
-  test('are kept as sent, compared without case, and belong to one person', async () => {
-    const code = `${personal('Mi')}X`;
-    const owner = await user({ referralCode: code });
-    expect(owner.code).toBe(code);
-    const accountId = await account();
-    const taken = await api.post('/user', { id: 'x', accountId, referralCode: code.toUpperCase() });
-    expectRefusal(taken, 400, 'REFERRAL_CODE_TAKEN');
-    expect((await api.get(`/account${path(accountId)}/user/x`)).status).toBe(404);
-    expectRefusal(
-      await api.post('/user', { id: 'x', accountId: owner.accountId, referralCode: code }),
-      400,
-      'REFERRAL_CODE_TAKEN',
-    );
-  });
-
   test('are the same with white space around them, wherever they are sent', async () => {
     const code = `B${String(Date.now()).slice(-9)}`;
     const pasted = `\u00A0${code}\t`;
@@ -186,6 +139,10 @@ describe('tenants and modes', () => {
       const asked: readonly (readonly [Promise<Answer>, ReturnType<typeof refusal>])[] = [
         [client.get(friend.at), refusal(404, 'USER_NOT_FOUND', 'RS042')],
         [client.get(`/account/${friend.accountId}`), refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041')],
+        [
+          client.get(`/account/${friend.accountId}/reward`),
+          refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'),
+        ],
         [client.get(`/code/${friend.code}`), refusal(404, 'REFERRAL_CODE_NOT_FOUND')],
         [client.get(`/referrals/${referralId}`), refusal(404, 'REFERRAL_NOT_FOUND')],
         [client.get(`/reward/${rewardId}`), refusal(404, 'REWARD_NOT_FOUND')],
@@ -196,7 +153,8 @@ describe('tenants and modes', () => {
       ];
       for (const [answer, expected] of asked) expect(outcome(await answer)).toStrictEqual(expected);
       expect((await client.get('/referrals')).body['totalCount']).toBe(0);
-      expect((await client.get(`/reward${query({ accountId })}`)).body).toStrictEqual([]);
+      for (const list of ['/reward', '/reward/balance'])
+        expect((await client.get(`${list}${query({ accountId })}`)).body).toStrictEqual([]);
     }
     expect((await api.get(`/reward/${rewardId}`)).body).toStrictEqual(reward.body);
   });

@@ -13,22 +13,10 @@ import {
 
 const running = useSharedService();
 let api: ApiClient;
-let onProvider: ApiClient;
 let ann: Owner;
-const BOTH_IN_PERCENT: ProgramDocument = {
-  id: 'default',
-  referredReward: { type: 'PCT_DISCOUNT', discountPercent: 15, when: 'CONVERTED' },
-  referrerReward: { type: 'PCT_DISCOUNT', discountPercent: 5 },
-};
 const PERCENT = { type: 'PCT_DISCOUNT', discountPercent: 15 } as const;
 beforeAll(async () => {
-  const { service } = running;
-  api = (await service.createTenant()).live;
-  const payments = await service.createTenant({
-    programType: 'PAYMENT_PROVIDER',
-    program: BOTH_IN_PERCENT,
-  });
-  onProvider = payments.live;
+  api = (await running.service.createTenant()).live;
   ann = await owner(api, { firstName: personal('Ann'), lastName: 'Lee' });
 });
 
@@ -44,7 +32,6 @@ async function owner(
   more: {
     readonly firstName?: string;
     readonly lastName?: string;
-    readonly referable?: boolean;
   } = {},
 ): Promise<Owner> {
   const accountId = personal('acc');
@@ -89,9 +76,9 @@ const percents = (
 const DONE = { status: 200, body: undefined };
 
 /** The figures of the reward routes for the same account. */
-async function byRewards(accountId: string, of = api) {
+async function byRewards(accountId: string) {
   const filter = query({ accountId, rewardTypeFilter: 'PCT_DISCOUNT' });
-  const [balance = {}] = (await of.get<Json[]>(`/reward/balance${filter}`)).body;
+  const [balance = {}] = (await api.get<Json[]>(`/reward/balance${filter}`)).body;
   return [balance['referredDiscountPercent'] ?? 0, balance['referrerDiscountPercent'] ?? 0];
 }
 
@@ -143,27 +130,6 @@ test('the story by discount routes: a code is looked up, the customer made, the 
   expect(balance).toMatchObject({ unit: 'CENTS', totalAssignedCredit: 1000 });
   // Credit is no percentage.
   expect(await discountOf(ann.accountId)).toStrictEqual(percents(ann.accountId, 0, 0, null));
-});
-
-test('a tenant of a payment provider has the same routes; percentages of both sides add up', async () => {
-  const eve = await owner(onProvider, { firstName: personal('Eve'), lastName: 'Ray' });
-  const dan = await owner(onProvider);
-  const looked = await onProvider.get(`/discount${path(eve.code)}`);
-  expect(looked.body).toMatchObject({ couponCode: eve.code, discountPercentage: 15 });
-  const body = { accountId: dan.accountId, paymentProviderId: cus(), couponCode: eve.code };
-  expect(outcome(await apply(body, onProvider))).toStrictEqual(DONE);
-  // Earned at conversion, and not yet.
-  expect(await discountOf(dan.accountId, undefined, onProvider)).toStrictEqual(
-    percents(dan.accountId, 0, 0, eve.name),
-  );
-  // By hand, and in no side's sum.
-  const byHand = { type: 'PCT_DISCOUNT', discountPercent: 40 };
-  const given = `/rewards/account${path(eve.accountId)}/user${path(eve.userId)}`;
-  expect((await onProvider.post(given, byHand)).status).toBe(201);
-  expect(await byRewards(eve.accountId, onProvider)).toEqual([0, 0]);
-  expect(await discountOf(eve.accountId, undefined, onProvider)).toStrictEqual(
-    percents(eve.accountId, 0, 0, null),
-  );
 });
 
 describe('a coupon in the question', () => {
