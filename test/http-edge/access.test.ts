@@ -198,18 +198,6 @@ test('a public open endpoint is live without credentials, and a key decides the 
   });
 });
 
-test('an unavailable directory is answered with 503 and Retry-After', async () => {
-  it_.sample.tenantsAway = true;
-  try {
-    const answer = await call(`${API}/whoami`, { headers: LIVE });
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).toBe('1');
-    expect(answer.json).toMatchObject({ apiErrorCode: 'UNAVAILABLE' });
-  } finally {
-    it_.sample.tenantsAway = false;
-  }
-});
-
 test('a route that does not say who may call it keeps the service from starting', async () => {
   @Controller('forgotten')
   class Forgotten {

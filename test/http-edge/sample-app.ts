@@ -67,7 +67,6 @@ import { isWriteToken } from '../../src/http/users/write-token.js';
 export class Sample {
   readonly entered: string[] = [];
   readiness: Readiness = { ready: true, checks: { postgres: { ok: true } } };
-  tenantsAway = false;
   /** Requests to `/slow`, and checks of readiness, wait for it. */
   gate: Promise<void> = Promise.resolve();
 
@@ -256,17 +255,14 @@ const UNCOUNTED: CallCounter = {
 };
 
 /** Keys: `LIVE_<alias>` and `TEST_<alias>`. */
-const directory = (sample: Sample): AdmissionParts['tenants'] => ({
-  find: async (alias) => {
-    if (sample.tenantsAway) throw new DatabaseUnavailable('away');
-    return TENANTS[alias];
-  },
+const DIRECTORY: AdmissionParts['tenants'] = {
+  find: async (alias) => TENANTS[alias],
   authenticate: async (alias, key) => {
     if (key === `LIVE_${alias}`) return { mode: 'live', keyId: `key-live-${alias}` };
     if (key === `TEST_${alias}`) return { mode: 'test', keyId: `key-test-${alias}` };
     return undefined;
   },
-});
+};
 
 const ANSWERING: StoreChecks = {
   storesAnswer: async () => true,
@@ -316,7 +312,7 @@ export async function startSampleApp(
     logger: false,
   });
   const admission = new Admission({
-    tenants: directory(sample),
+    tenants: DIRECTORY,
     tokenSecrets: { verify: async () => undefined },
     calls: UNCOUNTED,
     failures: new FailedCredentials(100_000),

@@ -16,9 +16,7 @@ import { runHere } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import { done } from '../support/operations.js';
 import { parseMetrics } from '../support/metrics-text.js';
-import { recordedOperations } from '../support/recorded-operations.js';
 import {
-  makeOperators,
   personal,
   startWithStores,
   type RunningService,
@@ -392,27 +390,6 @@ it('a refused mail is dead, a refusal for now is tried again', async () => {
   const again = server.received.findLast(({ to }) => to[0] === addressOf(never));
   expect(again?.mail.messageId).toBe(first.mail.messageId);
   expect((await cli('mail', 'resend', tenant.alias, 'x')).code).toBe(1);
-});
-
-it('an operator of support sees and resends mails over HTTP, on record', async () => {
-  const tenant = await tenantWith('REWARD_EARNED');
-  const id = personal('ops');
-  await user(tenant, id);
-  await reward(tenant, id);
-  await ended(tenant, 1);
-  const operator = service.operator((await makeOperators(stores, { sam: ['support'] })).sam);
-  const shown = await mailsOf(tenant);
-  const path = `/mails/${tenant.alias}`;
-  expect((await operator.get(`${path}/deliveries?state=DELIVERED&limit=1`)).body).toEqual(shown);
-  for (const none of ['mode=test', 'state=PENDING'])
-    expect((await operator.get(`${path}/deliveries?${none}`)).body).toEqual([]);
-  const delivery = String(shown[0]?.id);
-  expect((await operator.post(`${path}/resend`, { delivery })).body).toEqual({ resent: 1 });
-  await eventually(() => server.takenFor(addressOf(id)).length === 2);
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  expect(await recordedOperations(service.service.core, scope)).toMatchObject([
-    { operation: 'mail resend', by: { value: 'sam' }, parameters: { id: delivery } },
-  ]);
 });
 
 it('a mail of before the type was switched off is not sent once it is on again', async () => {

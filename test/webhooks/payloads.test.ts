@@ -1,9 +1,9 @@
 import { accepted, SharedLedger, type TestProcess } from '../command-handling/support/processes.js';
-import { anId, aTime, expectedUser } from '../support/expected-answers.js';
+import { aTime, expectedUser } from '../support/expected-answers.js';
 import type { Json } from '../support/api-client.js';
 import { Listener } from './support/told.js';
 
-/** Users, codes and rewards: their payloads whole. */
+/** Users and codes: their payloads whole. */
 
 let ledger: SharedLedger;
 let service: TestProcess;
@@ -24,17 +24,6 @@ function announcedUser(...of: Parameters<typeof expectedUser>): Json {
 
 const present = (json: Json): Json =>
   Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
-
-const CREDIT = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 250, currency: 'EUR' } as const;
-const REWARD = {
-  type: 'CreateReward',
-  userId: 'ann',
-  name: null,
-  description: null,
-  cancellable: true,
-  dateScheduledFor: null,
-  dateExpires: null,
-} as const;
 
 test('a user and a code, as they are after the call', async () => {
   accepted(await service.sync('acme'));
@@ -77,50 +66,4 @@ test('an own code that comes back is no new one, however it is spelled; a furthe
     ['nothing', undefined],
     ['nothing', undefined],
   ]);
-});
-
-describe('a reward has the members of its type', () => {
-  beforeEach(async () => {
-    await service.userWithCode('acme', 'ann', 'ANN');
-    await listener.news();
-  });
-
-  const common = {
-    id: anId,
-    dateGiven: aTime,
-    dateCreated: aTime,
-    cancellable: true,
-    rewardSource: 'MANUAL',
-    accountId: 'acme',
-    userId: 'ann',
-  };
-
-  test('credit', async () => {
-    const dateExpires = Date.now() + 86_400_000;
-    accepted(
-      await service.send('acme', {
-        ...REWARD,
-        value: CREDIT,
-        name: 'Thanks',
-        description: 'For you',
-        cancellable: false,
-        dateExpires,
-      }),
-    );
-    expect(await listener.data('reward.created')).toEqual([
-      {
-        ...common,
-        type: 'CREDIT',
-        unit: 'CENTS',
-        assignedCredit: 250,
-        redeemedCredit: 0,
-        redemptions: [],
-        currency: 'EUR',
-        name: 'Thanks',
-        description: 'For you',
-        cancellable: false,
-        dateExpires,
-      },
-    ]);
-  });
 });
