@@ -60,8 +60,6 @@ export class StripeDouble {
   readonly prices = new Map<string, Fields & { readonly id: string }>();
   /** Faults of calls that the filter takes, one each. */
   readonly faults: { readonly takes: (call: DoubleCall) => boolean; readonly fault: Fault }[] = [];
-  /** Added to the clock: idempotency keys are forgotten after 24 h. */
-  skewMs = 0;
   private readonly kept = new Map<string, Kept>();
   private made = 0;
 
@@ -138,7 +136,7 @@ export class StripeDouble {
 
   /** Of a repeated key: the first answer, also a failure that was kept. */
   private keptOr(call: DoubleCall, fault: Fault | undefined): DoubleAnswer {
-    const now = Date.now() + this.skewMs;
+    const now = Date.now();
     const known = call.key === null ? undefined : this.kept.get(call.key);
     const digest = digestOf(call);
     if (known !== undefined && now - known.atMs < KEYS_KEPT_MS)

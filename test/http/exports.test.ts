@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { openPool } from '../../src/postgres/database.js';
 import { basic, type ApiClient, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import {
@@ -77,20 +76,6 @@ const user = async (client: ApiClient, word: string): Promise<string> => {
   expect(status).toBe(201);
   return id;
 };
-
-/** Rows of the tests' own making: what a crash, a loss or a restore leaves. */
-async function inDatabase<T>(work: (pool: ReturnType<typeof openPool>) => Promise<T>): Promise<T> {
-  const pool = openPool({
-    url: running.stores.databaseUrl,
-    max: 1,
-    applicationName: 'exports-test',
-  });
-  try {
-    return await work(pool);
-  } finally {
-    await pool.end();
-  }
-}
 
 describe('an export', () => {
   test('is shown as it was asked for, is written, and is downloaded', async () => {
@@ -228,14 +213,13 @@ test('The first piece of a download leaves one row for an export and key; an ans
   const { id } = await completed({ type: 'USER' });
   const { headers } = await download(id, {}, { method: 'HEAD' });
   await download(id, { 'if-none-match': headers.get('etag') ?? '' });
-  const rows = () =>
-    inDatabase(async (pool) => {
-      const found = await pool.query<Json>(
-        'select tenant, mode, actor_kind, request_id from ledger.export_downloads where export_id = $1',
-        [id],
-      );
-      return found.rows;
-    });
+  const rows = async () => {
+    const found = await running.service.service.core.pool.query<Json>(
+      'select tenant, mode, actor_kind, request_id from ledger.export_downloads where export_id = $1',
+      [id],
+    );
+    return found.rows;
+  };
   expect(await rows()).toEqual([]);
   const requestId = (await download(id, { range: 'bytes=0-9' })).headers.get('request-id');
   await download(id, { range: 'bytes=10-19' });

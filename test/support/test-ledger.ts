@@ -12,7 +12,6 @@ export class TestLedger {
   private readonly revisions = new Map<string, bigint>();
   /** Event ids that cannot be decoded for the time being. */
   readonly undecodable = new Set<string>();
-  decodings = 0;
 
   constructor(readonly log: EventLog) {}
 
@@ -38,9 +37,8 @@ export class TestLedger {
     };
   }
 
-  readonly decode: DecodeEvents = (recorded) => {
-    this.decodings += 1;
-    return Promise.resolve(
+  readonly decode: DecodeEvents = (recorded) =>
+    Promise.resolve(
       recorded.map((event) => {
         const { stream, revision, position } = event;
         return this.undecodable.has(event.id)
@@ -48,7 +46,6 @@ export class TestLedger {
           : ledgerEvent(event);
       }),
     );
-  };
 
   private async append(
     account: TestAccount,

@@ -102,13 +102,6 @@ export class EventStoreDbCluster {
     this.#tellWaiting();
   }
 
-  /** Starts a killed node again; it follows the present leader. */
-  async restart(node: EventStoreDbDouble): Promise<void> {
-    this.#hung.delete(node);
-    await node.restart();
-    this.#tellWaiting();
-  }
-
   /** From now on this node shows what it has, and nothing newer. */
   lag(node: EventStoreDbDouble): void {
     this.#lag.set(node, this.store.size);

@@ -96,16 +96,6 @@ export class Faults {
     }
   }
 
-  /** Lets the fault strike while the work is done. */
-  async during<T>(name: FaultName, work: () => Promise<T>, options: FaultOptions = {}): Promise<T> {
-    this.set(name, options);
-    try {
-      return await work();
-    } finally {
-      this.clear(name);
-    }
-  }
-
   /** How often it has struck so far. */
   count(name: FaultName): number {
     return this.#struck.get(name) ?? 0;
