@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import type { ReferralState } from '../domain/account/account.state.js';
 import { referralOf } from '../domain/account/referral/former-referrals.js';
 import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { decide as decideCustomer } from '../domain/customer/customer.decider.js';
@@ -13,7 +14,7 @@ import {
   type ExportEvent,
   type ExportState,
 } from '../domain/export/export.decider.js';
-import { sidesOf, type ModerationItem } from '../domain/moderation/moderation.decider.js';
+import { sidesOf } from '../domain/moderation/moderation.decider.js';
 import { decide as decideOperation } from '../domain/operation/operation.decider.js';
 import { decide as decidePeriod } from '../domain/period/period.decider.js';
 import {
@@ -58,7 +59,11 @@ import type {
 } from './commands.js';
 import { deterministicId } from './deterministic-id.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
-import type { ModerationProcess, RequestedSides } from './processes/moderation-process.js';
+import type {
+  ModerationProcess,
+  RequestedSides,
+  SidesAsked,
+} from './processes/moderation-process.js';
 import { proposalDays } from './proposal-days.js';
 import type { Decide, Outcome } from './outcome.js';
 import type { Streams } from './streams.js';
@@ -120,9 +125,11 @@ export const moderate =
       if (referredAccount === undefined) return undefined;
       const stream = names.accountStream(meta.scope, referredAccount);
       const referral = referralOf((await streams.accounts.load(stream)).state, referralId);
-      const { referred, referrer, ...seen } = sides;
-      const accounts = referral && { referredAccount, referrerAccount: referral.referrer.account };
-      return accounts && { referralId, referred, referrer, ...accounts, ...seen };
+      if (!referral) return undefined;
+      const { referred, referrer, reason, ...seen } = sides;
+      const accounts = { referredAccount, referrerAccount: referral.referrer.account };
+      const why = reason === undefined ? {} : { reason: reasonsFor(referral, reason) };
+      return { referralId, referred, referrer, ...accounts, ...seen, ...why };
     };
     const limit = pLimit(LOADS_AT_ONCE);
     const items = await Promise.all(asked.map((one) => limit(() => itemOf(one))));
@@ -133,6 +140,11 @@ export const moderate =
     const found = items.filter((item) => item !== undefined);
     return moderations.request(meta, moderationId, found, await tenants.now(meta.scope));
   };
+
+const reasonsFor = ({ referred, referrer }: ReferralState, reason: string) => ({
+  referred: personal(referred.person, reason),
+  referrer: personal(referrer.person, reason),
+});
 
 export const recordLook =
   ({ streams, names }: HandlerParts) =>
@@ -320,10 +332,10 @@ export const repeatErasure =
     erasures.repeat(erasure, customerStream, cause);
 
 function requestedSides(actions: ModerationCommandEnvelope['actions']): RequestedSides {
-  const asked = new Map<string, Pick<ModerationItem, 'referred' | 'referrer' | 'seen'>>();
-  for (const { referralId, action, seen } of actions) {
+  const asked = new Map<string, SidesAsked>();
+  for (const { referralId, action, ...others } of actions) {
     const before = asked.get(referralId) ?? { referred: undefined, referrer: undefined };
-    asked.set(referralId, { ...before, ...definedOf({ ...sidesOf(action), seen }) });
+    asked.set(referralId, { ...before, ...definedOf({ ...sidesOf(action), ...others }) });
   }
   return asked;
 }

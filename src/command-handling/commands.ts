@@ -84,6 +84,8 @@ export interface AskedModeration {
   readonly action: ModerationAction;
   /** The sides that somebody decided on; undefined: the decision is right whatever they are. */
   readonly seen?: SeenSides | undefined;
+  /** Of an operator. */
+  readonly reason?: string | undefined;
 }
 
 export class ModerationCommandEnvelope extends CommandOf<ModerationOutcome> {

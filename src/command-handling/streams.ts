@@ -37,6 +37,12 @@ function* subjectsOfProposals({ proposals, ended }: proposal.ProposalsState): It
   }
 }
 
+function* subjectsOfModeration(state: moderation.ModerationState): Iterable<SubjectId> {
+  if (state.status === 'absent') return;
+  for (const { reason } of state.items)
+    if (reason) for (const { subject } of Object.values(reason)) yield subject;
+}
+
 /** Endpoints come and go as often as a client likes, and at most 100 of them are there. */
 const heapOfTenant = (state: tenant.TenantState): number =>
   HEAP_PER_STORED_BYTE * JSON.stringify(state).length;
@@ -75,7 +81,7 @@ export function openStreams(
     }),
     tenants: of({ ...tenant, heapOf: heapOfTenant }),
     tenantRegister: of(tenantRegister),
-    moderations: of(moderation),
+    moderations: of({ ...moderation, subjectsOf: subjectsOfModeration }),
     audits: of(unfolded<AuditEvent>()),
     tankCodes: of(tankCodes),
     shareLinks: of(unfolded<ShareLinkEvent>()),
@@ -98,7 +104,7 @@ export function openStreams(
  * contain any.
  */
 export function forgetSubjects(
-  streams: Pick<Streams, 'accounts' | 'reservations' | 'proposals' | 'customers'>,
+  streams: Pick<Streams, 'accounts' | 'reservations' | 'proposals' | 'customers' | 'moderations'>,
   subjects?: readonly SubjectId[],
 ): void {
   const known = subjects && new Set(subjects);
@@ -106,4 +112,5 @@ export function forgetSubjects(
   streams.reservations.forgetSubjects(known);
   streams.proposals.forgetSubjects(known);
   streams.customers.forgetSubjects(known);
+  streams.moderations.forgetSubjects(known);
 }

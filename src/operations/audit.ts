@@ -42,13 +42,15 @@ export interface Operation {
   readonly parameters: Readonly<Record<string, string | number | boolean | undefined>>;
   /** The result, of which a digest is stored. A text is the digest itself. */
   readonly result: unknown;
+  /** In the operator's words. */
+  readonly reason?: Personal<string> | undefined;
 }
 
 /** Appends the audit event, which stays when test data are removed. @returns its position. */
 export async function recordOperation(
   core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
-  { operation, by, parameters, result }: Operation,
+  { operation, by, parameters, result, reason }: Operation,
 ): Promise<Position | null> {
   const given = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as const],
@@ -60,6 +62,7 @@ export async function recordOperation(
     parameters: Object.fromEntries(given),
     now: timeNow(),
     resultDigest: typeof result === 'string' ? result : digestOf(result),
+    ...(reason && { reason }),
   };
   return core.commands.execute(new OperationCommandEnvelope(meta, record));
 }

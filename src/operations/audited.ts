@@ -11,7 +11,7 @@ import { LogAheadOfClock } from '../event-log/clock.js';
 import { firstLine } from '../foundation/describe-error.js';
 
 /** The result of an operation, and what its audit event contains. */
-export interface Done<T> extends Pick<Operation, 'parameters'> {
+export interface Done<T> extends Pick<Operation, 'parameters' | 'reason'> {
   readonly result: T;
   /** The digest of the result, when it exists already. */
   readonly digest?: string;
@@ -40,8 +40,8 @@ export async function auditedOn<T>(
   work: (core: Core, meta: StaffMeta) => Promise<Done<T>>,
 ): Promise<T> {
   const outcome = await work(core, operatorMeta(core, scope, by, operation));
-  const { result, parameters, digest, completed } = outcome;
-  const done = { operation, by, parameters, result: digest ?? result };
+  const { result, parameters, digest, completed, reason } = outcome;
+  const done = { operation, by, parameters, result: digest ?? result, reason };
   if (completed !== undefined) await recordDone(core, scope, done, { completed, warn });
   else
     await recordOperation(core, scope, done).catch((error: unknown) => {

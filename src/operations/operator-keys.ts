@@ -117,8 +117,8 @@ interface KeptRefusal {
 export const keyRefused = (code: 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS'): NotDone =>
   new NotDone(code, [
     code === 'REQUEST_IN_PROGRESS'
-      ? 'a correction with this idempotency key is still under way'
-      : 'the idempotency key was used for another correction',
+      ? 'a request with this idempotency key is still under way'
+      : 'the idempotency key was used for another request',
   ]);
 
 function again<T>({ status, body }: KeptAnswer): T {

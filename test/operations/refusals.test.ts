@@ -250,7 +250,7 @@ test('a key of another correction, and one that was refused before, are refused'
   const called = (amount: number, key: string) =>
     asked('fay', 'ledger/acme/adjustment', { ...CORRECTION, amount }, { key });
   expect(await adjusting(5, 'k1')).toMatch(/^0/);
-  expect(await adjusting(6, 'k1')).toBe('1 the idempotency key was used for another correction');
+  expect(await adjusting(6, 'k1')).toBe('1 the idempotency key was used for another request');
   expect(await called(6, 'k1')).toBe(
     '422 ["IDEMPOTENCY_KEY_REUSED","The Idempotency-Key \\"k1\\" was used for another request: send each new request with a new key"]',
   );

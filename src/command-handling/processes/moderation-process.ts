@@ -26,7 +26,7 @@ import { inTime } from '../../foundation/in-time.js';
 import { Turns } from '../../foundation/turns.js';
 import { elapsed, newId } from '../../foundation/world.js';
 import { accountOfId, idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
-import type { AccountOutcome } from '../commands.js';
+import type { AccountOutcome, AskedModeration } from '../commands.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Outcome } from '../outcome.js';
 import { NeedResolver, type NeedSources } from '../needs/need-resolver.js';
@@ -54,11 +54,12 @@ export interface ModerationResult {
   readonly position: Position | null;
 }
 
-/** The requested status of each side, by referral id; undefined: unchanged. */
-export type RequestedSides = ReadonlyMap<
-  string,
-  Pick<ModerationItem, 'referred' | 'referrer' | 'seen'>
->;
+/** The requested status of each side of a referral; undefined: unchanged. */
+export type SidesAsked = Pick<ModerationItem, 'referred' | 'referrer' | 'seen'> &
+  Pick<AskedModeration, 'reason'>;
+
+/** By referral id. */
+export type RequestedSides = ReadonlyMap<string, SidesAsked>;
 
 /** Where a request is or will be recorded, and what that stream holds. */
 export interface RequestLocation {
@@ -468,11 +469,11 @@ function partsOf(items: readonly ModerationItem[]): Part[] {
   const add = (
     account: AccountRef,
     side: SideOfAccount,
-    { referralId, referred, referrer, seen }: ModerationItem,
+    { referralId, referred, referrer, seen, reason }: ModerationItem,
   ): void => {
     const key = `${account} ${side}`;
     const part = parts.get(key) ?? { account, side, changes: [] };
-    part.changes.push({ referralId, referred, referrer, seen });
+    part.changes.push({ referralId, referred, referrer, seen, reason: reason?.[side] });
     parts.set(key, part);
   };
   for (const item of items) {

@@ -184,6 +184,12 @@ export interface Adjustment {
   readonly by: Personal<string>;
 }
 
+/**
+ * Why an operator acted: free text, encrypted with the key of the person it is about. Absent: none
+ * was given, as in calls of clients.
+ */
+export type OperatorReason = Personal<string>;
+
 /** What a row of an import gives, by column: compared when the row comes again. */
 export type RowValues = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
@@ -402,10 +408,14 @@ export type AccountEvent =
         referrerReward: RewardTerms | null;
         programId: string;
         programVersion: number;
+        reason?: OperatorReason;
       }
     >
   /** A moderation of the referrer's side, in the referrer's account. */
-  | Fact<'ReferrerSideModerated', { moderationId: string; referralId: string; status: SideStatus }>
+  | Fact<
+      'ReferrerSideModerated',
+      { moderationId: string; referralId: string; status: SideStatus; reason?: OperatorReason }
+    >
   | Fact<
       'RewardGranted',
       {
@@ -431,6 +441,7 @@ export type AccountEvent =
         payTo?: PayTo;
         /** Absent: not a correction. */
         adjustment?: Adjustment;
+        reason?: OperatorReason;
         imported?: OfRewardImport;
       }
     >
@@ -499,7 +510,10 @@ export type AccountEvent =
       }
     >
   /** `amount`: the rest of a credit reward, otherwise 0. */
-  | Fact<'RewardCancelled', RewardRef & { amount: number; by: 'REQUEST' | 'MODERATION' }>
+  | Fact<
+      'RewardCancelled',
+      RewardRef & { amount: number; by: 'REQUEST' | 'MODERATION'; reason?: OperatorReason }
+    >
   | Fact<'RewardRestored', RewardRef & { amount: number }>
   /** The event that earned it was refunded, and the reward stays. */
   | Fact<'RewardKept', RewardRef & { reason: KeptReason }>

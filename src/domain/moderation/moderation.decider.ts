@@ -1,3 +1,4 @@
+import type { OperatorReason } from '../account/account.events.js';
 import type { SeenSides } from '../account/moderation/moderation-of-account.js';
 import type { SideStatus } from '../program.js';
 import { only, type Decision } from '../decision.js';
@@ -17,6 +18,8 @@ export interface ModerationItem {
   readonly referrerAccount: AccountRef;
   /** Of one who decided on what a page showed; not there for clients. */
   readonly seen?: SeenSides | undefined;
+  /** The same text for each side; not there for clients. */
+  readonly reason?: Readonly<Record<'referred' | 'referrer', OperatorReason>>;
 }
 
 interface OfModeration {

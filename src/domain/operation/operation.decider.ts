@@ -18,6 +18,11 @@ export interface OperationEvent {
   readonly parameters: Readonly<Record<string, string>>;
   /** SHA-256 of the result in canonical JSON, hex. */
   readonly resultDigest: string;
+  /**
+   * The operator's own words, encrypted with the key of the person they are about. Absent: none
+   * were asked for.
+   */
+  readonly reason?: Personal<string>;
 }
 
 export interface RecordOperation extends Omit<OperationEvent, 'type' | 'at'> {

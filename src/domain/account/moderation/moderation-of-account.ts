@@ -2,7 +2,7 @@ import type { Provided } from '../../need.js';
 import type { RewardTerms, SideStatus } from '../../program.js';
 import type { Decision } from '../../decision.js';
 import type { Ask } from '../../fact.js';
-import type { AccountEvent } from '../account.events.js';
+import type { AccountEvent, OperatorReason } from '../account.events.js';
 import {
   amountLeft,
   rewardRef,
@@ -42,6 +42,8 @@ export interface SideChanges {
   readonly referrer: SideStatus | undefined;
   /** Refused when they are others by now. Undefined: whatever they are. */
   readonly seen?: SeenSides | undefined;
+  /** Encrypted with the key of the person of the side. */
+  readonly reason?: OperatorReason | undefined;
 }
 
 /** The party that this account is in the referral: only that side's rewards are in it. */
@@ -148,7 +150,7 @@ export function applyModeration(
 
 function moderated(
   referral: ReferralState,
-  { referred, referrer }: SideChanges,
+  { referred, referrer, reason }: SideChanges,
   { moderationId, now }: ApplyModeration,
 ): AccountEvent {
   return {
@@ -163,6 +165,7 @@ function moderated(
     referrerReward: isRefunded(referral, referral.referrerEarned) ? null : referral.referrerEarned,
     programId: referral.programId,
     programVersion: referral.programVersion,
+    ...(reason && { reason }),
   };
 }
 
@@ -208,6 +211,7 @@ function applyToReferrer(
     moderationId,
     referralId: change.referralId,
     status: change.referrer,
+    ...(change.reason && { reason: change.reason }),
   });
   if (change.referrer === 'APPROVED' && refunded.includes(change.referralId)) return;
   moderateRewards(draft, change.referralId, change.referrer, now);
@@ -222,7 +226,7 @@ function moderateRewards(draft: Draft, referralId: string, status: SideStatus, n
     const reward = settle(draft, rewardId, now, { redeems: status !== 'DENIED' });
     if (!reward) continue;
     if (status === 'DENIED' && reward.dateCancelled === null)
-      cancel(draft, rewardId, now, 'MODERATION');
+      cancel(draft, rewardId, now, { by: 'MODERATION' });
     if (status === 'APPROVED' && reward.cancelledBy === 'MODERATION') {
       draft.emit({
         type: 'RewardRestored',

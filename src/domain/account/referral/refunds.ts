@@ -23,5 +23,5 @@ export function isTakenBack({ refunded }: OpenAccount, reward: RewardState): boo
 export function takeBack(draft: Draft, rewardId: string, now: number): void {
   const reward = settle(draft, rewardId, now);
   if (reward && isTakenBack(draft.state, reward) && !isBeingPushed(reward))
-    cancel(draft, rewardId, now, 'REQUEST');
+    cancel(draft, rewardId, now, { by: 'REQUEST' });
 }

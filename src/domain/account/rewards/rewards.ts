@@ -270,13 +270,18 @@ export const isRedeemedAutomatically = (reward: RewardState, now: number): boole
  */
 export type CreateReward = Ask<
   'CreateReward',
-  Omit<NewReward, keyof typeof MANUAL | 'person' | 'payTo' | 'adjustment' | 'imported'> & {
+  Omit<
+    NewReward,
+    keyof typeof MANUAL | 'person' | 'payTo' | 'adjustment' | 'imported' | 'reason'
+  > & {
     userId: string;
+    /** Of an operator. */
+    reason?: string | undefined;
   }
 >;
 
 export function createReward(state: AccountState, command: CreateReward): Decision<AccountEvent> {
-  const { type: _type, userId, now, ...given } = command;
+  const { type: _type, userId, now, reason, ...given } = command;
   const { rewardId, value, dateExpires } = given;
   const dateScheduledFor = (given.dateScheduledFor ?? 0) > now ? given.dateScheduledFor : null;
   if (dateExpires !== null && dateExpires <= now)
@@ -296,9 +301,13 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
   const against = refusalOfValue(state, value);
   if (against) return against;
   const draft = new Draft(state);
-  give(draft, { ...given, person, dateScheduledFor, ...MANUAL }, now);
+  const why = reasonAbout(person, reason);
+  give(draft, { ...given, person, dateScheduledFor, ...MANUAL, ...why }, now);
   return draft.decision();
 }
+
+const reasonAbout = (person: PersonId, reason: string | undefined) =>
+  reason === undefined ? {} : { reason: personal(person, reason) };
 
 /** By what the account has of the unit. */
 export function refusalOfValue(state: OpenAccount, value: RewardValue): Refused | undefined {
@@ -314,7 +323,10 @@ export function refusalOfValue(state: OpenAccount, value: RewardValue): Refused 
       );
 }
 
-export type CancelReward = Ask<'CancelReward', { rewardId: string }>;
+export type CancelReward = Ask<
+  'CancelReward',
+  { rewardId: string; /** Of an operator. */ reason?: string | undefined }
+>;
 
 /**
  * A repeated cancellation changes nothing. It pins a reward that a moderation cancelled: approving
@@ -322,7 +334,7 @@ export type CancelReward = Ask<'CancelReward', { rewardId: string }>;
  */
 export function cancelReward(
   state: AccountState,
-  { rewardId, now }: CancelReward,
+  { rewardId, reason, now }: CancelReward,
 ): Decision<AccountEvent> {
   const reward = state.status === 'open' ? presentReward(state, rewardId) : undefined;
   if (state.status === 'absent' || !reward) return refused('REWARD_NOT_FOUND');
@@ -333,7 +345,7 @@ export function cancelReward(
   const settled = settle(draft, rewardId, now) ?? reward;
   if (!isCancellable(draft.state, settled) || settled.redeemed > 0)
     return refused('REWARD_NOT_CANCELLABLE', notCancellable(settled));
-  cancel(draft, rewardId, now, 'REQUEST');
+  cancel(draft, rewardId, now, { by: 'REQUEST', ...reasonAbout(reward.person, reason) });
   return draft.decision();
 }
 
@@ -347,14 +359,14 @@ export function cancel(
   draft: Draft,
   rewardId: string,
   now: number,
-  by: 'REQUEST' | 'MODERATION',
+  cause: Pick<AccountEventOf<'RewardCancelled'>, 'by' | 'reason'>,
 ): void {
   const reward = draft.state.rewards.get(rewardId);
   if (!reward) return;
   // Cancelled by a moderation before: only the canceller changes, so no amount is posted a second
   // time.
   const amount = reward.dateCancelled === null ? amountLeft(reward) : 0;
-  draft.emit({ type: 'RewardCancelled', at: now, ...rewardRef(reward), amount, by });
+  draft.emit({ type: 'RewardCancelled', at: now, ...rewardRef(reward), amount, ...cause });
 }
 
 /**
@@ -369,7 +381,7 @@ export function cancelOrKeep(draft: Draft, rewardId: string, now: number): void 
     draft.emit({ type: 'RewardKept', at: now, ...rewardRef(reward), reason });
   if (reward.redeemed > 0) keep('REDEEMED');
   else if (!isCancellable(draft.state, reward)) keep('NOT_CANCELLABLE');
-  else cancel(draft, rewardId, now, 'REQUEST');
+  else cancel(draft, rewardId, now, { by: 'REQUEST' });
 }
 
 /**

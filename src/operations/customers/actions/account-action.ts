@@ -1,0 +1,111 @@
+import { AccountCommandEnvelope, type AccountOutcome } from '../../../command-handling/commands.js';
+import type { AccountCommand } from '../../../domain/account/account.decider.js';
+import type { OpenAccount } from '../../../domain/account/account.state.js';
+import { personal } from '../../../domain/personal.js';
+import { reasonsOf, type Refusal, type Refused } from '../../../domain/refusal.js';
+import type { Position } from '../../../event-log/event-log.js';
+import type { Done } from '../../audited.js';
+import { keyRefused, onceIfKeyed } from '../../operator-keys.js';
+import { type Argument, NotDone } from '../../outcome.js';
+import { help, text } from '../../registry/members.js';
+import type { RecordingContext } from '../../registry/operation.js';
+
+/**
+ * Support's actions on an account: the commands of the HTTP interface, with the operator as actor.
+ * They are operations of the console alone, so they have neither a route nor a command.
+ */
+
+/** The members of a request about a user. */
+export const OF_USER = {
+  account: help(text, 'the id of the account'),
+  user: help(text, 'the user of the account'),
+};
+
+export const SUPPORT = { roles: ['support'], isKeyed: true, examples: [] } as const;
+
+/** The answer to an action. */
+export interface Acted {
+  /** Of the newest event of the action; null: nothing had to change. */
+  readonly position: Position | null;
+}
+
+type Accepted = Extract<AccountOutcome, { readonly kind: 'accepted' }> & {
+  readonly state: OpenAccount;
+};
+
+interface AccountAction<T extends object> {
+  /** As Activity names it: `user block`. */
+  readonly operation: string;
+  /** The request, which a form's key must always come with. */
+  readonly asked: {
+    readonly account: string;
+    readonly user?: string | undefined;
+    readonly [member: string]: unknown;
+  };
+  readonly command: AccountCommand;
+  /** Further members of the answer. */
+  readonly result?: (outcome: Accepted) => T;
+  /** Further members of the audit event: no personal data. */
+  readonly parameters?: Done<unknown>['parameters'];
+  readonly reason?: string | undefined;
+}
+
+/**
+ * Sends an operator's command to an account, once for each key of a form. @throws {NotDone} its
+ * refusal.
+ */
+export async function actOnAccount<T extends object = object>(
+  { core, meta, keyed }: RecordingContext,
+  { operation, asked, command, result, parameters, reason }: AccountAction<T>,
+): Promise<Done<Acted & T>> {
+  const { names } = core;
+  const account = names.accountRef(meta.scope, asked.account);
+  const once = { meta, operation, asked, keyed };
+  const { done, replayed } = await onceIfKeyed(names, once, async (keyedMeta) => {
+    const outcome = await core.commands.execute(
+      new AccountCommandEnvelope(keyedMeta, account, command),
+    );
+    if (outcome.kind === 'refused') throw notActed(outcome, asked);
+    const { position } = outcome;
+    const person = personOf(outcome);
+    const acted = { position, ...(result?.(outcome as Accepted) as T) };
+    return { done: { acted, person }, replayed: outcome.replayed };
+  });
+  const { acted, person } = done;
+  const user =
+    asked.user === undefined ? undefined : names.userRef(meta.scope, account, asked.user);
+  return {
+    result: acted,
+    parameters: { account, user, ...parameters, repeated: replayed || undefined },
+    completed: `${operation} is done`,
+    ...(reason !== undefined && person !== undefined && { reason: personal(person, reason) }),
+  };
+}
+
+/** The person that the events are about; undefined: nothing changed. */
+function personOf({ events }: Extract<AccountOutcome, { readonly kind: 'accepted' }>) {
+  const about = events.find((event) => 'person' in event);
+  return about !== undefined && 'person' in about ? about.person : undefined;
+}
+
+/** What a refusal is about, as a form names it. */
+const ABOUT: ReadonlyMap<Refusal, readonly Argument[]> = new Map<Refusal, readonly Argument[]>([
+  ['AMOUNT_TOO_LARGE', ['amount']],
+  ['CURRENCY_DIFFERS', ['unit']],
+  ['REWARD_DATES_INVALID', ['expires']],
+]);
+
+function notActed(refusal: Refused, asked: AccountAction<object>['asked']): NotDone {
+  const { refused } = refusal;
+  if (refused === 'IDEMPOTENCY_KEY_REUSED') return keyRefused(refused);
+  const lines: Readonly<Partial<Record<Refusal, string>>> = {
+    ACCOUNT_NOT_FOUND: `There is no account ${asked.account}.`,
+    USER_NOT_FOUND: `There is no user ${asked.user ?? ''} in the account ${asked.account}.`,
+    USER_ALREADY_BLOCKED: 'The user is blocked already.',
+    USER_NOT_BLOCKED: 'The user is not blocked.',
+    REWARD_NOT_FOUND: 'There is no such reward in this account.',
+    DO_NOT_TRACK: 'This person is refused: the user id cannot be registered again.',
+  };
+  const line = lines[refused];
+  return new NotDone(refused, line === undefined ? reasonsOf(refusal) : [line], ABOUT.get(refused));
+}

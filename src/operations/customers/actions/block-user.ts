@@ -1,0 +1,18 @@
+import { recordedOperation } from '../../registry/operation.js';
+import { actOnAccount, OF_USER, SUPPORT } from './account-action.js';
+
+const setBlocked = (operation: 'user block' | 'user unblock', summary: string) =>
+  recordedOperation({
+    name: operation,
+    summary,
+    members: OF_USER,
+    ...SUPPORT,
+    record: (context, { account, user }) => {
+      const type = operation === 'user block' ? 'BlockUser' : 'UnblockUser';
+      const command = { type, userId: user } as const;
+      return actOnAccount(context, { operation, asked: { account, user }, command });
+    },
+  });
+
+export const blockUser = setBlocked('user block', 'blocks a user, who makes no further referrals');
+export const unblockUser = setBlocked('user unblock', 'ends the block of a user');

@@ -1,0 +1,189 @@
+import * as z from 'zod';
+import type { CustomFieldValue, Profile } from '../../../domain/account/account.events.js';
+import type { ProfileChanges } from '../../../domain/account/users/identify-user.js';
+import type { Scope } from '../../../domain/scope.js';
+import { pages } from '../../../event-log/event-pages.js';
+import { digestOf } from '../../../foundation/canonical-json.js';
+import { isText } from '../../../foundation/identifier.js';
+import {
+  CUSTOM_FIELDS_MAX,
+  isCountry,
+  isEmail,
+  isFieldName,
+  isFieldValue,
+  isSegment,
+  SEGMENTS_MAX,
+} from '../../../foundation/user-fields.js';
+import type { Core } from '../../../stores/core.js';
+import { isLocale } from '../../../themes/theme-locale.js';
+import { actorShown, decodeTypes } from '../../ledger/ledger-entries.js';
+import { NotDone } from '../../outcome.js';
+import { recordedOperation } from '../../registry/operation.js';
+import { actOnAccount, OF_USER, SUPPORT } from './account-action.js';
+
+const TEXTS = ['firstName', 'lastName', 'email', 'locale', 'countryCode'] as const;
+
+/** What support may change of a user, as a form shows it. Empty texts: no value. */
+export interface EditableUser extends Readonly<Record<(typeof TEXTS)[number], string>> {
+  readonly segments: readonly string[];
+  /** In the order of their names. */
+  readonly customFields: readonly (readonly [name: string, value: CustomFieldValue])[];
+  /** Of what is shown: a form that carries another one is refused. */
+  readonly version: string;
+}
+
+/** @throws {NotDone} USER_NOT_FOUND */
+export async function editableUser(
+  core: Pick<Core, 'names' | 'streams'>,
+  scope: Scope,
+  asked: { readonly account: string; readonly user: string },
+): Promise<EditableUser> {
+  return shownProfile((await profileOf(core, scope, asked)).profile);
+}
+
+function shownProfile(profile: Profile): EditableUser {
+  const texts = Object.fromEntries(TEXTS.map((name) => [name, profile[name] ?? ''])) as Readonly<
+    Record<(typeof TEXTS)[number], string>
+  >;
+  const customFields = Object.entries(profile.customFields).sort(([a], [b]) => (a < b ? -1 : 1));
+  const shown = { ...texts, segments: profile.segments, customFields };
+  return { ...shown, version: digestOf(shown) };
+}
+
+async function profileOf(
+  { names, streams }: Pick<Core, 'names' | 'streams'>,
+  scope: Scope,
+  { account, user }: { readonly account: string; readonly user: string },
+) {
+  const stream = names.accountStream(scope, names.accountRef(scope, account));
+  const { state } = await streams.accounts.load(stream);
+  const person = state.status === 'open' ? state.personsByUserId.get(user) : undefined;
+  const profile =
+    state.status === 'open' && person !== undefined ? state.users.get(person)?.profile : undefined;
+  if (!profile || person === undefined)
+    throw new NotDone('USER_NOT_FOUND', [`There is no user ${user} in the account ${account}.`]);
+  return { stream, person, profile };
+}
+
+const textOf = (test: (value: string) => boolean, words: string) =>
+  z
+    .string()
+    .transform((value) => value.trim())
+    .refine((value) => value === '' || test(value), words);
+
+/** The whole form: an empty text clears the field, a field that is left out is removed. */
+const EDIT = {
+  ...OF_USER,
+  firstName: textOf(isText, 'must have at most 2048 characters'),
+  lastName: textOf(isText, 'must have at most 2048 characters'),
+  email: textOf(isEmail, 'must be an e-mail address, such as ann@example.com'),
+  locale: textOf(isLocale, 'must be a locale, such as en or en_US'),
+  countryCode: textOf(isCountry, 'must be the two capital letters of a country, such as DE'),
+  segments: z
+    .array(z.string().refine(isEditableSegment, 'takes 1 to 256 characters and no ~ in front'))
+    .max(SEGMENTS_MAX),
+  customFields: z
+    .array(
+      z.tuple([
+        z
+          .string()
+          .refine(isFieldName, 'must have names of 1 to 64 letters, digits and underscores'),
+        z.string().refine(isFieldValue, 'must have values of at most 1024 characters'),
+      ]),
+    )
+    .max(CUSTOM_FIELDS_MAX),
+  version: z.string(),
+};
+
+function isEditableSegment(segment: string): boolean {
+  return isSegment(segment) && segment.trim() === segment && !segment.startsWith('~');
+}
+
+type Edited = z.output<z.ZodObject<typeof EDIT>>;
+
+/**
+ * Saves a user's fields. @throws {NotDone} CHANGED_MEANWHILE when they are not those that the form
+ * was made from.
+ */
+export const editUser = recordedOperation({
+  name: 'user edit',
+  summary: "changes a user's fields",
+  members: EDIT,
+  ...SUPPORT,
+  record: async (context, request) => {
+    const { core, scope } = context;
+    const { tenant: _, mode: __, version, ...asked } = request;
+    const found = await profileOf(core, scope, asked);
+    const changes = changesOf(found.profile, asked);
+    const isSaved = Object.keys(changes).length === 0;
+    if (!isSaved && shownProfile(found.profile).version !== version)
+      throw await changedMeanwhile(core, found);
+    return actOnAccount(context, {
+      operation: 'user edit',
+      asked: { ...asked, version },
+      command: {
+        type: 'UpsertUser',
+        userId: asked.user,
+        changes,
+        referralCode: undefined,
+        referralCodes: {},
+        paymentProviderId: undefined,
+        codes: [],
+      },
+      parameters: { fields: Object.keys(changes).join(',') || undefined },
+    });
+  },
+});
+
+function changesOf(before: Profile, edited: Omit<Edited, 'version'>): ProfileChanges {
+  const texts = TEXTS.filter((name) => edited[name] !== (before[name] ?? ''));
+  const segments = [...new Set(edited.segments)];
+  const fields = changedFields(before.customFields, edited.customFields);
+  return {
+    ...Object.fromEntries(texts.map((name) => [name, edited[name] === '' ? null : edited[name]])),
+    ...(segments.join('\n') === before.segments.join('\n')
+      ? {}
+      : { segments: ['~*', ...segments] }),
+    ...(fields.length === 0 ? {} : { customFields: Object.fromEntries(fields) }),
+  };
+}
+
+/** A text of a form stands for a number or a truth value where the field has one. */
+function changedFields(
+  before: Profile['customFields'],
+  edited: Edited['customFields'],
+): [string, CustomFieldValue | null][] {
+  const stored = new Map(Object.entries(before));
+  const left = new Map(edited);
+  const removed = [...stored.keys()].filter((name) => !left.has(name));
+  const written = [...left].flatMap(([name, typed]): [string, CustomFieldValue][] => {
+    const value = stored.get(name);
+    return String(value) === typed && value !== undefined ? [] : [[name, likeStored(value, typed)]];
+  });
+  return [...removed.map((name): [string, null] => [name, null]), ...written];
+}
+
+function likeStored(before: CustomFieldValue | undefined, typed: string): CustomFieldValue {
+  const isNumber = typed.trim() !== '' && Number.isFinite(Number(typed));
+  if (typeof before === 'number' && isNumber) return Number(typed);
+  if (typeof before === 'boolean' && /^(true|false)$/.test(typed)) return typed === 'true';
+  return typed;
+}
+
+const PROFILE_TYPES: ReadonlySet<string> = new Set(['UserIdentified', 'UserProfileChanged']);
+
+async function changedMeanwhile(
+  { log, codec }: Pick<Core, 'log' | 'codec'>,
+  { stream, person }: { readonly stream: string; readonly person: string },
+): Promise<NotDone> {
+  let newest = '';
+  for await (const page of pages(log.readStream(stream)))
+    for (const decoded of await decodeTypes(codec, page, PROFILE_TYPES)) {
+      const { event, recorded } = decoded;
+      if ('person' in event && event.person === person)
+        newest = `${actorShown(decoded)} changed this user at ${new Date(recorded.recordedAt).toISOString()}`;
+    }
+  return new NotDone('CHANGED_MEANWHILE', [
+    `${newest}, after this form was opened. Compare both versions and save again.`,
+  ]);
+}

@@ -1,0 +1,190 @@
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { OperationEvent } from '../../src/domain/operation/operation.decider.js';
+import { blockUser, unblockUser } from '../../src/operations/customers/actions/block-user.js';
+import { editableUser, editUser } from '../../src/operations/customers/actions/edit-user.js';
+import {
+  beforeForgetting,
+  forgetUser,
+} from '../../src/operations/customers/actions/forget-user.js';
+import {
+  cancelReward,
+  grantReward,
+} from '../../src/operations/customers/actions/reward-actions.js';
+import type { Operation } from '../../src/operations/registry/operation.js';
+import type { Decoded } from '../../src/event-log/codec.js';
+import { calledBy } from '../support/called-operations.js';
+import { aPerson, give, PAID, type Person } from '../support/people.js';
+import { useSharedService, type TestTenant } from '../support/running-service.js';
+
+/** Support's actions on an account, as the console calls them. */
+
+const running = useSharedService();
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  tenant = await running.service.createTenant();
+});
+
+const scope = () => ({ tenant: tenant.alias, mode: 'live' as const });
+
+const act = <T = unknown>(operation: Operation, request: object, key?: string): Promise<T> =>
+  calledBy<T>(running.service, 'sue', operation, { ...scope(), ...request }, key);
+
+const ofUser = ({ accountId, id }: Person) => ({ account: accountId, user: id });
+
+/** The account's events with their actors. */
+async function eventsOf({ accountId }: Person): Promise<readonly Decoded[]> {
+  const { core } = running.service.service;
+  const stream = core.names.accountStream(scope(), core.names.accountRef(scope(), accountId));
+  return decoded(stream);
+}
+
+async function decoded(stream: string): Promise<readonly Decoded[]> {
+  const { core } = running.service.service;
+  const recorded = [];
+  for await (const event of core.log.readStream(stream)) recorded.push(event);
+  return core.codec.decodeAll(recorded);
+}
+
+/** What Activity reads. */
+async function recordedToday(): Promise<readonly OperationEvent[]> {
+  const { core } = running.service.service;
+  const day = new Date().toISOString().slice(0, 10);
+  const events = await decoded(core.names.operationsStream(scope(), day));
+  return events.map(({ event }) => event as OperationEvent);
+}
+
+const newestOf = async <T extends AccountEvent['type']>(person: Person, type: T) =>
+  (await eventsOf(person)).filter(({ event }) => event.type === type).at(-1);
+
+test('a blocked user is blocked by the operator, and a second block is refused', async () => {
+  const ann = await aPerson(tenant.live);
+  await act(blockUser, ofUser(ann));
+  const blocked = await newestOf(ann, 'UserBlocked');
+  expect(blocked?.envelope.actor).toMatchObject({
+    kind: 'operator',
+    channel: 'console',
+    name: { value: 'sue' },
+  });
+  await expect(act(blockUser, ofUser(ann))).rejects.toThrow('The user is blocked already.');
+  await act(unblockUser, ofUser(ann));
+  expect(await newestOf(ann, 'UserUnblocked')).toBeDefined();
+  expect((await recordedToday()).map(({ operation }) => operation)).toEqual(
+    expect.arrayContaining(['user block', 'user unblock']),
+  );
+});
+
+test('a granted reward names its reason for the timeline and for Activity', async () => {
+  const ann = await aPerson(tenant.live);
+  const expires = Date.now() + 86_400_000;
+  const form = { type: 'CREDIT', amount: 250, unit: 'CENTS', name: 'Sorry', expires };
+  const asked = { ...ofUser(ann), ...form, reason: 'late parcel' };
+  const granted = await act<{ rewardId: string }>(grantReward, asked, 'form-1');
+  const again = await act<{ rewardId: string }>(grantReward, asked, 'form-1');
+  expect(again).toEqual(granted);
+
+  const events = (await eventsOf(ann)).filter(({ event }) => event.type === 'RewardGranted');
+  expect(events.map(({ event }) => event)).toMatchObject([
+    {
+      rewardId: granted.rewardId,
+      source: 'MANUAL',
+      value: { assignedCredit: 250, unit: 'CENTS' },
+      texts: { value: { name: 'Sorry' } },
+      dateExpires: expires,
+      reason: { value: 'late parcel' },
+    },
+  ]);
+  const recorded = (await recordedToday()).filter(({ reason }) => reason?.value === 'late parcel');
+  expect(recorded.map(({ operation }) => operation)).toEqual(['reward grant', 'reward grant']);
+});
+
+test('a grant needs the members of its type, and a unit that the tenant knows', async () => {
+  const ann = await aPerson(tenant.live);
+  const grant = (form: object) => act(grantReward, { ...ofUser(ann), reason: 'why', ...form });
+  await expect(grant({ type: 'CREDIT', unit: 'CENTS' })).rejects.toThrow('Enter an amount above 0');
+  await expect(grant({ type: 'PCT_DISCOUNT' })).rejects.toThrow('Enter a percentage');
+  const typo = { type: 'CREDIT', amount: 1, unit: 'CENTZ' };
+  await expect(grant(typo)).rejects.toThrow('the tenant has no unit "CENTZ"');
+  await grant({ type: 'PCT_DISCOUNT', percent: 15 });
+  expect(await newestOf(ann, 'RewardGranted')).toMatchObject({
+    event: { value: { type: 'PCT_DISCOUNT', discountPercent: 15 } },
+  });
+});
+
+test('a reward is cancelled with a reason, in its own account only', async () => {
+  const [ann, bob] = [await aPerson(tenant.live), await aPerson(tenant.live)];
+  const reward = await give(tenant.live, ann);
+  const cancel = (account: string) =>
+    act(cancelReward, { account, reward, reason: 'granted twice' });
+  await expect(cancel(bob.accountId)).rejects.toThrow('no such reward in this account');
+  await cancel(ann.accountId);
+  expect(await newestOf(ann, 'RewardCancelled')).toMatchObject({
+    event: { rewardId: reward, by: 'REQUEST', reason: { value: 'granted twice' } },
+  });
+});
+
+test('an edited user has the fields of the form, with the types that they had', async () => {
+  const stored = { customFields: { plan: 'pro', seats: 3, beta: true }, segments: ['old', 'vip'] };
+  const ann = await aPerson(tenant.live, { firstName: 'Ann', email: 'a@b.example', ...stored });
+  const { core } = running.service.service;
+  const { version } = await editableUser(core, scope(), ofUser(ann));
+  const form = {
+    ...ofUser(ann),
+    firstName: 'Anna',
+    lastName: '',
+    email: '',
+    locale: 'de_DE',
+    countryCode: 'DE',
+    segments: ['vip', 'new'],
+    customFields: [
+      ['seats', '4'],
+      ['beta', 'false'],
+      ['note', '12'],
+    ],
+    version,
+  };
+  await act(editUser, form, 'edit-1');
+  await act(editUser, form, 'edit-1');
+  expect((await tenant.live.get(`/account/${ann.accountId}/user/${ann.id}`)).body).toMatchObject({
+    firstName: 'Anna',
+    email: null,
+    locale: 'de_DE',
+    countryCode: 'DE',
+    segments: ['vip', 'new'],
+    customFields: { seats: 4, beta: false, note: '12' },
+  });
+});
+
+test('a form made from older fields is refused and names who changed them and when', async () => {
+  const ann = await aPerson(tenant.live, { firstName: 'Ann' });
+  const { core } = running.service.service;
+  const { customFields: _, segments, ...shown } = await editableUser(core, scope(), ofUser(ann));
+  const form = { ...ofUser(ann), ...shown, segments, customFields: [] };
+  await calledBy(running.service, 'tom', editUser, { ...scope(), ...form, firstName: 'Anne' });
+  await expect(act(editUser, { ...form, firstName: 'Anna' })).rejects.toMatchObject({
+    code: 'CHANGED_MEANWHILE',
+    message: expect.stringMatching(/^operator:tom changed this user at \d{4}-.*Compare/) as string,
+  });
+});
+
+test('a forgotten user loses the own rewards, and those of the other side stay', async () => {
+  const ann = await aPerson(tenant.live, { firstName: 'Ann' });
+  const bob = await aPerson(tenant.live, {}, { referral: { code: ann.code } });
+  const paid = { id: bob.accountId, subscription: PAID };
+  await tenant.live.post('/accountsync', paid);
+  const own = await give(tenant.live, bob);
+  // It waits for the reactions to the writes before.
+  await tenant.live.get('/referrals');
+  const { core } = running.service.service;
+  const before = await beforeForgetting(core, scope(), ofUser(bob));
+  expect(before.lost.map(({ rewardId }) => rewardId)).toContain(own);
+  expect(before.staying).toMatchObject([{ side: 'referrer' }]);
+
+  const answer = await act(forgetUser, { ...ofUser(bob), refuseInFuture: true }, 'forget-1');
+  expect(answer).toMatchObject({ staying: before.staying });
+  expect(await act(forgetUser, { ...ofUser(bob), refuseInFuture: true }, 'forget-1')).toEqual(
+    answer,
+  );
+  const back = await tenant.live.post('/user', { id: bob.id, accountId: bob.accountId });
+  expect(back.body).toMatchObject({ apiErrorCode: 'DO_NOT_TRACK' });
+});
