@@ -28,12 +28,12 @@ const restrictedImports = {
         'ofType',
       ],
       message:
-        'It lives in memory and loses failures. Facts go through the log; what reacts to them is a policy (docs/adr/0001-deciders-not-aggregates.md).',
+        'It lives in memory and loses failures. Facts go through the log; what reacts to them is a policy (docs/adr/0001).',
     },
     {
       name: '@nestjs/schedule',
       message:
-        'A timer in a process loses what it holds. Use a job (docs/adr/0120-one-table-queues-all-work.md).',
+        'A timer in a process loses what it holds. Use a job (docs/adr/0120).',
     },
     { name: 'typeorm', message: 'SQL goes through Kysely or pg.' },
     {

@@ -73,7 +73,7 @@ export interface MigrateOptions {
  * Brings the schema up to this release, all missing migrations in one transaction: all or none.
  * Safe when several processes start at once (they take turns), and cheap when none is missing (one
  * query). On a database that another release has used they stay unconfirmed: the older release may
- * start again until `confirmMigrations` (docs/adr/0041-releases-side-by-side.md).
+ * start again until `confirmMigrations` (docs/adr/0041).
  * @param database a pool of at least two connections, or the address of the database.
  * @returns the names of the migrations that ran.
  * @throws {DatabaseOlderThanBaseline} {DatabaseNewerThanCode} {MigrationBlocked} and any error of a

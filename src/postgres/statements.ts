@@ -27,7 +27,7 @@ export const tables = builder as Kysely<LedgerTables>;
 
 /**
  * A statement with its values: built, or written with the tag `sql` where the builder has no word
- * (docs/adr/0028-queries-are-built-once.md).
+ * (docs/adr/0028).
  */
 export type Statement<T> = Compilable<T> | RawBuilder<T> | CompiledStatement<T>;
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -17,6 +18,16 @@ function filesBelow(folder: string): string[] {
       return entry.isDirectory() ? filesBelow(path) : [path];
     })
     .sort();
+}
+
+/** Text files that git lists and that are there. */
+function listedTexts(): string[] {
+  const output = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' });
+  return output
+    .split('\n')
+    .filter(
+      (path) => /\.(?:[cm]?[jt]s|md|ya?ml|json|sh)$/.test(path) && existsSync(join(root, path)),
+    );
 }
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -51,7 +62,7 @@ describe('tests of one server', () => {
         ),
       );
     const bounded = /current_database\(\)|where pid = \$1/;
-    // The server's own workers are listed beside the clients, but hold no advisory locks.
+    // The server's own workers are listed with the clients, but hold no advisory locks.
     const ofClients = /client backend|pg_locks|query ~\*|where pid = \$1/;
     expect(endings.filter((ending) => !bounded.test(ending) || !ofClients.test(ending))).toEqual(
       [],
@@ -191,11 +202,56 @@ describe('migrations', () => {
 });
 
 describe('documents', () => {
-  const records = filesBelow('docs/adr').map((path) => path.replace('docs/adr/', ''));
+  const pages = [...filesBelow('docs'), ...readdirSync(root)].filter((path) =>
+    path.endsWith('.md'),
+  );
+  const records = filesBelow('docs/adr')
+    .map((path) => path.replace('docs/adr/', ''))
+    .filter((name) => name !== 'README.md');
 
   it('have one number for each decision', () => {
     const numbers = records.map((name) => name.slice(0, 4));
     expect(numbers).toEqual([...new Set(numbers)].sort());
+  });
+
+  it('of decisions have at most 40 lines, in four sections, and a line in the index', () => {
+    const index = read('docs/adr/README.md');
+    const wrong = records.filter((name) => {
+      const text = read(`docs/adr/${name}`);
+      const sections = [...text.matchAll(/^## (.*)$/gm)].map(([, section]) => section);
+      return (
+        text.split('\n').length > 41 ||
+        sections.join() !== 'Context,Decision,Consequences,Rejected' ||
+        !index.includes(`[${Number(name.slice(0, 4))}](${name})`)
+      );
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('and code name decision records that exist', () => {
+    // A frozen migration names the record of its day.
+    const texts = listedTexts().filter((path) => path !== self && !path.startsWith('migrations/'));
+    const named = texts.flatMap((path) =>
+      [...read(path).matchAll(/\badr\/(\d{4}(?:-[a-z0-9-]+\.md)?)/g)].map(([, name = '']) => ({
+        path,
+        name,
+      })),
+    );
+    expect(named).not.toEqual([]);
+    expect(named.filter(({ name }) => !records.some((record) => record.startsWith(name)))).toEqual(
+      [],
+    );
+  });
+
+  it('have headings that name their subject', () => {
+    const vague = /^#+ (?:\d+\. )?(?:who(?:ever)?|what(?:ever)?|whose|those that|that which)\b/i;
+    const allowed = ['docs/tour.md', 'docs/how-to/the-console.md'];
+    expect(
+      lines(
+        pages.filter((page) => !allowed.includes(page)),
+        vague,
+      ),
+    ).toEqual([]);
   });
 
   it('give a reason for every dependency', () => {
@@ -205,8 +261,7 @@ describe('documents', () => {
         devDependencies: z.record(z.string(), z.string()),
       })
       .parse(JSON.parse(read('package.json')));
-    const page = records.find((name) => name.endsWith('-dependencies.md')) ?? '';
-    const reasons = read(`docs/adr/${page}`);
+    const reasons = read('docs/dependencies.md');
     const declared = [...Object.keys(dependencies), ...Object.keys(devDependencies)];
     expect(declared.filter((name) => !reasons.includes(`\`${name}\``))).toEqual([]);
     const named = [...reasons.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
@@ -216,9 +271,6 @@ describe('documents', () => {
   });
 
   it('link to files that exist', () => {
-    const pages = [...filesBelow('docs'), ...readdirSync(root)].filter((path) =>
-      path.endsWith('.md'),
-    );
     const broken = pages.flatMap((page) =>
       [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)[^)]*\)/g)]
         .map(([, target = '']) => target)

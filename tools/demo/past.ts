@@ -5,7 +5,7 @@ import { enterWorld } from '../../src/foundation/world.js';
 /**
  * Puts this process into the past: commands decide with that clock, and the log takes what they
  * record as a copy takes the events of another log, with the time at which they were recorded there
- * (docs/adr/0026). So statements, closed months and time travel show the past as such.
+ * (docs/adr/0014). So statements, closed months and time travel show the past as such.
  */
 export class Past {
   private events = 0;

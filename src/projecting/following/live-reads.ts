@@ -30,7 +30,7 @@ export interface ReadQuery<Tables, V extends Values, T> {
 
 /**
  * A query of one row by a key, or of none. Reads that begin in the same turn of the event loop are
- * answered by one statement (docs/adr/0094-reads-of-a-turn-share-a-statement.md).
+ * answered by one statement (docs/adr/0028).
  */
 export interface RowQuery<Tables, V extends Values, T> {
   readonly name: string;
@@ -60,7 +60,7 @@ const TEXTS_MAX = 200;
  * Runs the queries of one read model in the schema of its live generation. Postgres returns JSON:
  * one statement returns a page and its total from one snapshot, and 64-bit columns arrive as
  * numbers. A text is compiled once for each generation and set of values
- * (docs/adr/0028-queries-are-built-once.md).
+ * (docs/adr/0028).
  */
 export class LiveReads<Tables> {
   private readonly texts = new LRUCache<string, StatementText>({ max: TEXTS_MAX });

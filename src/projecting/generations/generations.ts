@@ -10,7 +10,7 @@ import type { Projector, ReadModelTable } from '../projector.js';
  * A generation is one build of a projection: a schema with its tables, and a checkpoint. A row in
  * `ledger.projection_generations` has its state. `live`, `beside`: followed and read by the
  * processes whose release has these tables, at most one for the same tables. `live` is that of the
- * confirmed release, `beside` that of any other (docs/adr/0041-releases-side-by-side.md).
+ * confirmed release, `beside` that of any other (docs/adr/0041).
  * `building`: not complete, or left by a crash; `ready`: complete, kept to replace the followed
  * one; `retired`: was followed, kept for going back.
  */
