@@ -30,5 +30,8 @@ export const accounts = new TableOf<AccountRow>({
     date_opened: 'bigint not null',
   },
   primaryKey: ['account_ref'],
-  indexes: { by_referrer: { definition: '(referrer_person) where referrer_person is not null' } },
+  indexes: {
+    by_referrer: { definition: '(referrer_person) where referrer_person is not null' },
+    newest_first: { definition: '(tenant, mode, date_opened desc, account_ref)' },
+  },
 });

@@ -3,16 +3,21 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
+import { AccountListQueries } from '../../projections/accounts/list-queries.js';
 import { AccountQueries } from '../../projections/accounts/queries.js';
 import { DailyFigureQueries } from '../../projections/daily-figures/queries.js';
 import { ExportQueries } from '../../projections/exports/queries.js';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
+import { ReferralListQueries } from '../../projections/referrals/list-queries.js';
 import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
+import { RewardListQueries } from '../../projections/rewards/list-queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
+import { UserListQueries } from '../../projections/users/list-queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../stores/core.js';
+import { CustomerReads } from '../operations/customers/lists/customer-lists.js';
 import { ConsoleAssetsController } from '../console/assets/assets.controller.js';
 import { ConsoleModerationController } from '../console/pages/moderation.controller.js';
 import { ConsoleWebhooksController } from '../console/pages/webhooks.controller.js';
@@ -213,9 +218,14 @@ export class AppModule {
   }
 }
 
-function queriesOf({ core, generations, slowReads }: ModuleParts) {
-  const reads = <Tables>(projection: string): LiveReads<Tables> =>
+const readsOf =
+  ({ core, generations, slowReads }: ModuleParts) =>
+  <Tables>(projection: string): LiveReads<Tables> =>
     new LiveReads(core.pool, generations, projection, slowReads);
+
+function queriesOf(parts: ModuleParts) {
+  const { core } = parts;
+  const reads = readsOf(parts);
   return {
     accounts: new AccountQueries(reads('accounts')),
     users: new UserQueries(reads('users')),
@@ -226,6 +236,18 @@ function queriesOf({ core, generations, slowReads }: ModuleParts) {
     exports: new ExportQueries(reads('exports')),
     dailyFigures: new DailyFigureQueries(reads('daily-figures')),
   };
+}
+
+function customersOf(parts: ModuleParts, balances: RewardBalanceQueries): CustomerReads {
+  const { core, operationsPool } = parts;
+  const reads = readsOf(parts);
+  const lists = {
+    users: new UserListQueries(reads('users')),
+    accounts: new AccountListQueries(reads('accounts')),
+    referrals: new ReferralListQueries(reads('referrals')),
+    rewards: new RewardListQueries(reads('rewards')),
+  };
+  return new CustomerReads(lists, balances, core.tenants, operationsPool);
 }
 
 /** What controllers name in their constructors, each by its class. */
@@ -289,6 +311,7 @@ function shown(parts: ModuleParts, gateway: CommandGateway): readonly object[] {
   const { accounts, users, codes, rewards, balances } = queries;
   return [
     ...Object.values(queries),
+    customersOf(parts, balances),
     themes,
     new UserLookUps(gateway, users, codes, names),
     new Presentation(tenants, users, rewards, publicUrl),

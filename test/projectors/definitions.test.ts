@@ -11,7 +11,7 @@ test('the definitions of the read models are those of the last release', () => {
       accountProjectors.map((projector) => [projector.name, definitionOf(projector)]),
     ),
   ).toEqual({
-    accounts: 'f57eb50ba9a892e6f88c909d589f437620d6047ab22e8d3f52341099e33d6179',
+    accounts: '01e807576522e3886fea5dfb769c4329132bd3349ec791b9f92beb8d9b709a19',
     users: '431ceaa87bb0d5be3f2f3cd0274f96c807cfda9ea51e779b8cdbbd3cb6709577',
     'referral-codes': '56c64aebf0ccfdce4ad36a736fa4e46fe581352756829e4577935180b6f1fee1',
     referrals: '554a579c8ae27e01c8dfb327e00d8e6104e074764e0cc98e1bac78cecf30dc04',

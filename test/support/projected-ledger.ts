@@ -1,13 +1,18 @@
 import type pg from 'pg';
+import { AccountListQueries } from '../../projections/accounts/list-queries.js';
 import { AccountQueries } from '../../projections/accounts/queries.js';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { DailyFigureQueries } from '../../projections/daily-figures/queries.js';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
+import { ReferralListQueries } from '../../projections/referrals/list-queries.js';
 import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
+import { RewardListQueries } from '../../projections/rewards/list-queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
+import { UserListQueries } from '../../projections/users/list-queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { CustomerReads } from '../../src/operations/customers/lists/customer-lists.js';
 import { openPool } from '../../src/postgres/database.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { LiveReads } from '../../src/projecting/following/live-reads.js';
@@ -85,6 +90,18 @@ export class ProjectedLedger {
   readonly referrals = () => new ReferralQueries(this.reads('referrals'));
   readonly rewards = () => new RewardQueries(this.reads('rewards'));
   readonly balances = () => new RewardBalanceQueries(this.reads('reward-balances'));
+  /** @param now of the ledger. */
+  customers(now: () => number): CustomerReads {
+    const lists = {
+      users: new UserListQueries(this.reads('users')),
+      accounts: new AccountListQueries(this.reads('accounts')),
+      referrals: new ReferralListQueries(this.reads('referrals')),
+      rewards: new RewardListQueries(this.reads('rewards')),
+    };
+    const tenants = { find: async () => undefined, now: async () => now() };
+    return new CustomerReads(lists, this.balances(), tenants, this.pool);
+  }
+
   readonly days = () => new DailyFigureQueries(this.reads('daily-figures'));
 
   async close(): Promise<void> {

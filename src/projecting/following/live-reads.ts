@@ -1,6 +1,7 @@
 import { sql, type Compilable, type Expression, type Kysely, type RawBuilder } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
+import { beginSnapshot, endSnapshot } from '../../postgres/transaction.js';
 import { builder, StatementText, type Given, type Values } from '../../postgres/statements.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import { ReadsTogether } from './reads-together.js';
@@ -23,10 +24,20 @@ export interface ReadQuery<Tables, V extends Values, T> {
   readonly prepared: boolean;
   /** The tenant, for a query that may read many of its rows: few of them run at once. */
   readonly slowOf?: string | undefined;
+  /** Read models that it joins with its own; each may be at another position. */
+  readonly joins?: readonly string[];
   readonly values: V;
   /** Selects one JSON column, named `json`. */
-  readonly build: (rm: Kysely<Tables>, given: Given<V>, gone: Gone) => Compilable<{ json: T }>;
+  readonly build: (
+    rm: Kysely<Tables>,
+    given: Given<V>,
+    gone: Gone,
+    tableOf: TableOfReadModel,
+  ) => Compilable<{ json: T }> | RawBuilder<{ json: T }>;
 }
+
+/** A table of a read model that a query reads, for raw SQL. */
+export type TableOfReadModel = (readModel: string, table: string) => RawBuilder<unknown>;
 
 /**
  * A query of one row by a key, or of none. Reads that begin in the same turn of the event loop are
@@ -76,21 +87,48 @@ export class LiveReads<Tables> {
 
   /** @throws the database's errors while it is unavailable. */
   async all<V extends Values, T>(query: ReadQuery<Tables, V, T>): Promise<T[]> {
-    const { schema, generation } = await this.generations.liveGeneration(this.projection);
-    const names = Object.keys(query.values).filter((name) => query.values[name] !== undefined);
-    const key = [schema, query.name, ...names].join(' ');
-    const compiled =
-      this.texts.get(key) ?? this.compiled(query, names, { schema, generation, key });
+    const { schema, text, values } = await this.statementOf(query);
     const name = query.prepared ? { name: `${schema}.${query.name}` } : {};
-    const statement = {
-      ...name,
-      text: compiled.text,
-      values: compiled.valuesFrom(query.values),
-    };
+    const statement = { ...name, text, values };
     const { rows } = await (this.slowReads && query.slowOf !== undefined
       ? this.slowReads.query<{ json: T }>(query.slowOf, statement)
       : this.pool.query<{ json: T }>(statement));
     return rows.map((row) => row.json);
+  }
+
+  /** About how many rows a query has, as the server's planner estimates it. */
+  async estimate<V extends Values, T>(query: ReadQuery<Tables, V, T>): Promise<number> {
+    const { text, values } = await this.statementOf(query);
+    const { rows } = await this.pool.query<{ 'QUERY PLAN': readonly [PlanOfQuery] }>(
+      `explain (format json) ${text}`,
+      values,
+    );
+    return rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
+  }
+
+  /**
+   * All rows of a query in their order, from one snapshot, in pieces: for files. The connection is
+   * held until the last piece is read.
+   * @param pool connections for long statements.
+   */
+  async *pieces<V extends Values, T>(
+    query: ReadQuery<Tables, V, T>,
+    pool: Pool,
+    rowsMax: number,
+  ): AsyncGenerator<readonly T[]> {
+    const { text, values } = await this.statementOf(query);
+    const client = await pool.connect();
+    try {
+      await beginSnapshot(client);
+      await client.query(`declare pieces no scroll cursor for ${text}`, values);
+      for (;;) {
+        const { rows } = await client.query<{ json: T }>(`fetch ${rowsMax} from pieces`);
+        if (rows.length > 0) yield rows.map(({ json }) => json);
+        if (rows.length < rowsMax) return;
+      }
+    } finally {
+      await endSnapshot(client);
+    }
   }
 
   /** @throws the database's errors while it is unavailable. */
@@ -150,21 +188,43 @@ export class LiveReads<Tables> {
     });
   }
 
+  private async statementOf<V extends Values, T>(query: ReadQuery<Tables, V, T>) {
+    const { schema, generation } = await this.generations.liveGeneration(this.projection);
+    const schemas = new Map([[this.projection, schema]]);
+    for (const joined of query.joins ?? [])
+      schemas.set(joined, (await this.generations.liveGeneration(joined)).schema);
+    const names = Object.keys(query.values).filter((name) => query.values[name] !== undefined);
+    const key = [...schemas.values(), query.name, ...names].join(' ');
+    const compiled =
+      this.texts.get(key) ?? this.compiled(query, names, { schemas, generation, key });
+    return { schema, text: compiled.text, values: compiled.valuesFrom(query.values) };
+  }
+
   private compiled<V extends Values, T>(
     { build }: ReadQuery<Tables, V, T>,
     names: readonly string[],
-    {
-      schema,
-      generation,
-      key,
-    }: { readonly schema: string; readonly generation: number; readonly key: string },
+    { schemas, generation, key }: ReadSchemas,
   ): StatementText {
-    const rm = tablesOf<Tables>(schema);
+    const tableOf: TableOfReadModel = (readModel, table) =>
+      sql.id(schemas.get(readModel) ?? '', table);
+    const rm = tablesOf<Tables>(schemas.get(this.projection) ?? '');
     const gone = goneFrom(this.projection, generation);
-    const compiled = StatementText.of<V>(names, (given) => build(rm, given, gone));
+    const compiled = StatementText.of<V>(names, (given) => build(rm, given, gone, tableOf));
     this.texts.set(key, compiled);
     return compiled;
   }
+}
+
+interface PlanOfQuery {
+  readonly Plan: { readonly 'Plan Rows': number };
+}
+
+interface ReadSchemas {
+  /** By read model. */
+  readonly schemas: ReadonlyMap<string, string>;
+  readonly generation: number;
+  /** Of the compiled text. */
+  readonly key: string;
 }
 
 /** Built once per statement; nearly always empty. */

@@ -1,0 +1,132 @@
+import { sql } from 'kysely';
+import type { Pool } from 'pg';
+import type { Scope } from '../../src/domain/scope.js';
+import type { LiveReads } from '../../src/projecting/following/live-reads.js';
+import {
+  askedOf,
+  hasWords,
+  nameOf,
+  RowList,
+  within,
+  wordPatterns,
+  type ListAnswer,
+  type ListFileRequest,
+  type ListRequest,
+  type RowListing,
+} from '../../src/projecting/following/row-lists.js';
+
+export const ACCOUNT_STATES = ['Trial', 'Paid', 'Free', 'Cancelled'] as const;
+export type AccountState = (typeof ACCOUNT_STATES)[number];
+
+/** All given ones must match. */
+export interface AccountFilters {
+  readonly state?: AccountState;
+  /** When the account was opened: both ends included, epoch milliseconds. */
+  readonly from?: number;
+  readonly to?: number;
+  /** Each word is a part of the account's id, or of one of its users: name, address or id. */
+  readonly text?: string;
+}
+
+export const ACCOUNT_SORTS = [
+  'accountId',
+  'people',
+  'currency',
+  'state',
+  'opened',
+  'code',
+] as const;
+export type AccountSort = (typeof ACCOUNT_SORTS)[number];
+
+/** A row of the list of accounts. Times are epoch milliseconds. */
+export interface AccountListRow {
+  readonly accountRef: string;
+  readonly accountId: string;
+  /** Names of its first people, otherwise their ids. */
+  readonly people: readonly string[];
+  /** Of all of its people. */
+  readonly peopleCount: number;
+  readonly currency: string;
+  readonly state: AccountState;
+  readonly opened: number;
+  /** The code that referred it; null: none, or its owner is forgotten. */
+  readonly code: string | null;
+}
+
+type Values = Pick<AccountFilters, 'state' | 'from' | 'to'> & {
+  readonly patterns: readonly string[] | undefined;
+};
+
+const PEOPLE_NAMED = 3;
+
+// An account that was created by its first user and has no other data is on trial.
+const STATE = sql`initcap(coalesce(a.subscription ->> 'status', 'TRIAL'))`;
+
+const ACCOUNTS: RowListing<Values, AccountSort> = {
+  name: 'accounts_list',
+  joins: ['users'],
+  from: ({ tableOf }) => sql`${tableOf('accounts', 'accounts')} a`,
+  scope: ['a.tenant', 'a.mode'],
+  key: 'a.account_ref',
+  tiesAscend: true,
+  joined: ({ gone, tableOf }) => sql`
+    cross join lateral (select count(*) as counted from ${tableOf('users', 'users')} u
+      where u.account_ref = a.account_ref) people
+    cross join lateral (select case when ${gone.is(sql.ref('a.referrer_person'))} then null
+      else a.referral_code end as used) code`,
+  where: ({ given, tableOf }) => [
+    given.state && sql`${STATE} = ${given.state}`,
+    ...within('a.date_opened', given),
+    given.patterns &&
+      sql`(${hasWords(sql`lower(a.account_id)`, given.patterns)} or a.account_ref = any (array(
+        select u.account_ref from ${tableOf('users', 'users')} u
+        where u.tenant = ${given.tenant} and u.mode = ${given.mode}
+          and ${hasWords(sql.ref('u.searched'), given.patterns)})))`,
+  ],
+  joinedBy: [],
+  orders: {
+    accountId: { by: sql.ref('a.account_id') },
+    people: { by: sql.ref('people.counted'), isJoined: true },
+    currency: { by: sql.ref('a.currency') },
+    state: { by: STATE },
+    opened: { by: sql.ref('a.date_opened') },
+    code: { by: sql.ref('code.used'), isNullable: true, isJoined: true },
+  },
+  newest: 'opened',
+  row: ({ tableOf }) => sql`json_build_object('accountRef', a.account_ref,
+    'accountId', a.account_id, 'people', array(
+      select ${nameOf('u', sql.ref('u.user_id'))} from ${tableOf('users', 'users')} u
+      where u.account_ref = a.account_ref order by u.user_id limit ${PEOPLE_NAMED}),
+    'peopleCount', people.counted, 'currency', a.currency, 'state', ${STATE},
+    'opened', a.date_opened, 'code', code.used)`,
+};
+
+/** Accounts as pages and files list them. */
+export class AccountListQueries {
+  private readonly list: RowList<Values, AccountSort, AccountListRow>;
+
+  constructor(reads: LiveReads<never>) {
+    this.list = new RowList(reads, ACCOUNTS);
+  }
+
+  page(
+    scope: Scope,
+    request: ListRequest<AccountFilters, AccountSort>,
+  ): Promise<ListAnswer<AccountListRow>> {
+    return this.list.page(asked(scope, request), request);
+  }
+
+  /** All rows in pieces, from one snapshot. */
+  pieces(
+    scope: Scope,
+    request: ListFileRequest<AccountFilters, AccountSort>,
+    pool: Pool,
+  ): AsyncGenerator<readonly AccountListRow[]> {
+    return this.list.pieces(asked(scope, request), pool);
+  }
+}
+
+function asked(scope: Scope, request: ListFileRequest<AccountFilters, AccountSort>) {
+  const { text, ...filters } = request.filters;
+  return askedOf(scope, request, { ...filters, patterns: wordPatterns(text) });
+}

@@ -1,0 +1,205 @@
+import { sql } from 'kysely';
+import type { Pool } from 'pg';
+import type { RewardSource } from '../../src/domain/account/account.events.js';
+import {
+  shownReward,
+  type DatedReward,
+  type ShownRewardState,
+  type ShownRewardUse,
+} from '../../src/domain/account/rewards/shown-state.js';
+import type { RewardType } from '../../src/domain/program.js';
+import type { Scope } from '../../src/domain/scope.js';
+import type { LiveReads } from '../../src/projecting/following/live-reads.js';
+import {
+  askedOf,
+  hasWords,
+  nameOf,
+  RowList,
+  searchedIn,
+  within,
+  wordPatterns,
+  type ListAnswer,
+  type ListFileRequest,
+  type ListRequest,
+  type RowListing,
+} from '../../src/projecting/following/row-lists.js';
+
+/** All given ones must match. */
+export interface RewardFilters {
+  readonly state?: ShownRewardState;
+  /** When the reward was given: both ends included, epoch milliseconds. */
+  readonly from?: number;
+  readonly to?: number;
+  readonly program?: string;
+  /** In any case. */
+  readonly unit?: string;
+  /** Each word is a part of the reward's id or name, its account, or its user: name or id. */
+  readonly text?: string;
+}
+
+export const REWARD_SORTS = [
+  'rewardId',
+  'person',
+  'accountId',
+  'type',
+  'name',
+  'granted',
+  'redeemed',
+  'left',
+  'unit',
+  'currency',
+  'percent',
+  'state',
+  'given',
+  'expires',
+  'program',
+  'source',
+  'referralId',
+] as const;
+export type RewardSort = (typeof REWARD_SORTS)[number];
+
+/** A row of the list of rewards. Amounts are of the unit, times are epoch milliseconds. */
+export interface RewardListRow extends ShownRewardUse {
+  readonly rewardId: string;
+  /** First and last name of its owner, otherwise the user's id. */
+  readonly person: string;
+  readonly userId: string;
+  readonly accountId: string;
+  readonly type: RewardType;
+  readonly name: string | null;
+  /** Null: a percentage. */
+  readonly granted: number | null;
+  /** `%` for percentages. */
+  readonly unit: string | null;
+  readonly currency: string | null;
+  readonly percent: number | null;
+  readonly given: number;
+  readonly expires: number | null;
+  /** Null: granted by hand. */
+  readonly program: string | null;
+  readonly source: RewardSource;
+  readonly referralId: string | null;
+}
+
+type StoredRow = Omit<RewardListRow, keyof ShownRewardUse> & { readonly dated: DatedReward };
+
+type Values = Pick<RewardFilters, 'state' | 'from' | 'to' | 'program'> & {
+  readonly unitKey: string | undefined;
+  readonly patterns: readonly string[] | undefined;
+  readonly now: number;
+};
+
+const NAME = nameOf('u', sql.ref('r.user_id'));
+
+/** As `shownReward`, for filters and orders. */
+const USE = (now: unknown) => sql`
+  cross join lateral (select case when r.redeems_automatically and r.redeemed_times = 0
+    and r.date_cancelled is null and r.date_scheduled_for <= ${now}
+    then r.assigned_credit else r.redeemed_credit end as redeemed) used
+  cross join lateral (select case when r.date_cancelled is not null then 'Cancelled'
+    when r.assigned_credit <= used.redeemed then 'Redeemed'
+    when r.date_expires <= ${now} then 'Expired'
+    when r.date_scheduled_for > ${now} then 'Pending'
+    when used.redeemed > 0 then 'Partly redeemed' else 'Available' end as state) shown`;
+
+const REWARDS: RowListing<Values, RewardSort> = {
+  name: 'rewards_list',
+  joins: ['users'],
+  from: ({ tableOf }) => sql`${tableOf('rewards', 'rewards')} r`,
+  scope: ['r.tenant', 'r.mode'],
+  key: 'r.reward_id',
+  tiesAscend: false,
+  joined: ({ given, tableOf }) => sql`
+    left join ${tableOf('users', 'users')} u on u.person = r.person ${USE(given.now)}`,
+  where: ({ given, gone }) => [
+    sql`not ${gone.is(sql.ref('r.person'))}`,
+    given.state && sql`shown.state = ${given.state}`,
+    ...within('r.date_given', given),
+    given.program && sql`r.program_id = ${given.program}`,
+    given.unitKey && sql`lower(r.unit) = ${given.unitKey}`,
+    hasWords(
+      searchedIn(
+        ...(['r.reward_id', 'u.searched'] as const).map((column) => sql.ref(column)),
+        ...(['r.name', 'r.account_id', 'r.user_id'] as const).map(
+          (column) => sql`lower(${sql.ref(column)})`,
+        ),
+      ),
+      given.patterns,
+    ),
+  ],
+  joinedBy: ['state', 'patterns'],
+  orders: {
+    rewardId: { by: sql.ref('r.reward_id') },
+    person: { by: sql`lower(${NAME})`, isJoined: true },
+    accountId: { by: sql.ref('r.account_id') },
+    type: { by: sql.ref('r.type') },
+    name: { by: sql`lower(r.name)`, isNullable: true },
+    granted: { by: sql`coalesce(r.assigned_credit, r.amount)`, isNullable: true },
+    redeemed: { by: sql.ref('used.redeemed'), isNullable: true, isJoined: true },
+    left: {
+      by: sql`case when shown.state in ('Cancelled', 'Expired') then 0 * r.assigned_credit
+        else r.assigned_credit - used.redeemed end`,
+      isNullable: true,
+      isJoined: true,
+    },
+    unit: { by: sql`lower(r.unit)`, isNullable: true },
+    currency: { by: sql.ref('r.currency'), isNullable: true },
+    percent: { by: sql.ref('r.discount_percent'), isNullable: true },
+    state: { by: sql.ref('shown.state'), isJoined: true },
+    given: { by: sql.ref('r.date_given') },
+    expires: { by: sql.ref('r.date_expires'), isNullable: true },
+    program: { by: sql.ref('r.program_id'), isNullable: true },
+    source: { by: sql.ref('r.source') },
+    referralId: { by: sql.ref('r.referral_id'), isNullable: true },
+  },
+  newest: 'given',
+  row: () =>
+    sql`json_build_object('rewardId', r.reward_id, 'person', ${NAME},
+    'userId', r.user_id, 'accountId', r.account_id, 'type', r.type, 'name', r.name,
+    'granted', coalesce(r.assigned_credit, r.amount), 'unit', r.unit, 'currency', r.currency,
+    'percent', r.discount_percent, 'given', r.date_given, 'expires', r.date_expires,
+    'program', r.program_id, 'source', r.source, 'referralId', r.referral_id,
+    'dated', json_build_object('granted', r.assigned_credit, 'redeemed', r.redeemed_credit,
+      'redeemsAutomatically', r.redeems_automatically, 'dateScheduledFor', r.date_scheduled_for,
+      'dateExpires', r.date_expires, 'dateCancelled', r.date_cancelled))`,
+};
+
+/** Rewards as pages and files list them. */
+export class RewardListQueries {
+  private readonly list: RowList<Values, RewardSort, StoredRow>;
+
+  constructor(reads: LiveReads<never>) {
+    this.list = new RowList(reads, REWARDS);
+  }
+
+  /** @param now of the ledger, epoch milliseconds. */
+  async page(
+    scope: Scope,
+    request: ListRequest<RewardFilters, RewardSort>,
+    now: number,
+  ): Promise<ListAnswer<RewardListRow>> {
+    const { rows, ...answer } = await this.list.page(asked(scope, request, now), request);
+    return { ...answer, rows: rows.map((row) => listedReward(row, now)) };
+  }
+
+  /** All rows in pieces, from one snapshot. */
+  async *pieces(
+    scope: Scope,
+    request: ListFileRequest<RewardFilters, RewardSort>,
+    { pool, now }: { readonly pool: Pool; readonly now: number },
+  ): AsyncGenerator<readonly RewardListRow[]> {
+    for await (const rows of this.list.pieces(asked(scope, request, now), pool))
+      yield rows.map((row) => listedReward(row, now));
+  }
+}
+
+const listedReward = ({ dated, ...row }: StoredRow, now: number): RewardListRow => ({
+  ...row,
+  ...shownReward(dated, now),
+});
+
+function asked(scope: Scope, request: ListFileRequest<RewardFilters, RewardSort>, now: number) {
+  const { unit, text, ...filters } = request.filters;
+  const unitKey = unit?.toLowerCase();
+  return askedOf(scope, request, { ...filters, unitKey, patterns: wordPatterns(text), now });
+}

@@ -1,0 +1,152 @@
+import { sql } from 'kysely';
+import type { Pool } from 'pg';
+import type { Scope } from '../../src/domain/scope.js';
+import type { LiveReads } from '../../src/projecting/following/live-reads.js';
+import {
+  askedOf,
+  hasWords,
+  nameOf,
+  RowList,
+  within,
+  wordPatterns,
+  type ListAnswer,
+  type ListFileRequest,
+  type ListRequest,
+  type RowListing,
+} from '../../src/projecting/following/row-lists.js';
+
+export const USER_STATES = ['Active', 'Blocked'] as const;
+export type UserState = (typeof USER_STATES)[number];
+
+/** All given ones must match. */
+export interface UserFilters {
+  readonly state?: UserState;
+  /** When the user was created: both ends included, epoch milliseconds. */
+  readonly from?: number;
+  readonly to?: number;
+  /** Users with a code of this program. */
+  readonly program?: string;
+  /** The owner of the code, in any case; earlier codes included. */
+  readonly code?: string;
+  /** Each word is a part of the name, the address or the id. */
+  readonly text?: string;
+}
+
+export const USER_SORTS = [
+  'name',
+  'userId',
+  'accountId',
+  'email',
+  'code',
+  'state',
+  'created',
+  'blocked',
+] as const;
+export type UserSort = (typeof USER_SORTS)[number];
+
+/** A row of the list of users. Times are epoch milliseconds. */
+export interface UserListRow {
+  /** First and last name, otherwise the user's id. */
+  readonly name: string;
+  readonly userId: string;
+  readonly accountId: string;
+  readonly email: string | null;
+  /** The primary code of the program that is filtered by, or of the default one; null: none. */
+  readonly code: string | null;
+  readonly state: UserState;
+  readonly created: number;
+  readonly blocked: number | null;
+}
+
+type Values = Pick<UserFilters, 'state' | 'from' | 'to' | 'program'> & {
+  readonly codeKey: string | undefined;
+  readonly patterns: readonly string[] | undefined;
+  /** The program whose codes are shown. */
+  readonly shownProgram: string;
+};
+
+const NAME = nameOf('u', sql.ref('u.user_id'));
+const STATE = sql`case when u.date_blocked is null then 'Active' else 'Blocked' end`;
+/** The list has it as a column, so that orders can name it. */
+const CODE = sql.ref('code.shown');
+
+const USERS: RowListing<Values, UserSort> = {
+  name: 'users_list',
+  joins: ['referral-codes'],
+  from: ({ tableOf }) => sql`${tableOf('users', 'users')} u`,
+  scope: ['u.tenant', 'u.mode'],
+  key: 'u.person',
+  tiesAscend: true,
+  joined: ({ given, tableOf }) => sql`
+    left join ${tableOf('users', 'user_accounts')} a on a.account_ref = u.account_ref
+    cross join lateral (select coalesce(u.primary_codes ->> ${given.shownProgram}::text,
+      (select min(value) from jsonb_each_text(u.primary_codes))) as shown) code`,
+  where: ({ given, tableOf }) => [
+    given.state && sql`${STATE} = ${given.state}`,
+    ...within('u.date_created', given),
+    given.program && sql`u.primary_codes ->> ${given.program}::text is not null`,
+    given.codeKey &&
+      sql`u.person = (select person from ${tableOf('referral-codes', 'referral_codes')}
+        where tenant = ${given.tenant} and mode = ${given.mode} and code_key = ${given.codeKey})`,
+    hasWords(sql.ref('u.searched'), given.patterns),
+  ],
+  joinedBy: [],
+  orders: {
+    name: { by: sql`lower(${NAME})` },
+    userId: { by: sql.ref('u.user_id') },
+    accountId: { by: sql.ref('a.account_id'), isJoined: true },
+    email: { by: sql`lower(u.email)`, isNullable: true },
+    code: { by: CODE, isNullable: true, isJoined: true },
+    state: { by: STATE },
+    created: { by: sql.ref('u.date_created') },
+    blocked: { by: sql.ref('u.date_blocked'), isNullable: true },
+  },
+  newest: 'created',
+  row: () =>
+    sql`json_build_object('name', ${NAME}, 'userId', u.user_id,
+    'accountId', coalesce(a.account_id, ''), 'email', u.email, 'code', ${CODE}, 'state', ${STATE},
+    'created', u.date_created, 'blocked', u.date_blocked)`,
+  counter: ({ given, tableOf }) => sql`select users from ${tableOf('users', 'user_counts')}
+    where tenant = ${given.tenant} and mode = ${given.mode}`,
+};
+
+/** Users as pages and files list them. */
+export class UserListQueries {
+  private readonly list: RowList<Values, UserSort, UserListRow>;
+
+  constructor(reads: LiveReads<never>) {
+    this.list = new RowList(reads, USERS);
+  }
+
+  /** @param defaultProgram whose codes are shown where no program is filtered by. */
+  page(
+    scope: Scope,
+    request: ListRequest<UserFilters, UserSort>,
+    defaultProgram: string,
+  ): Promise<ListAnswer<UserListRow>> {
+    return this.list.page(asked(scope, request, defaultProgram), request);
+  }
+
+  /** All rows in pieces, from one snapshot. */
+  pieces(
+    scope: Scope,
+    request: ListFileRequest<UserFilters, UserSort>,
+    { pool, defaultProgram }: { readonly pool: Pool; readonly defaultProgram: string },
+  ): AsyncGenerator<readonly UserListRow[]> {
+    return this.list.pieces(asked(scope, request, defaultProgram), pool);
+  }
+}
+
+function asked(
+  scope: Scope,
+  request: ListFileRequest<UserFilters, UserSort>,
+  defaultProgram: string,
+) {
+  const { code, text, ...filters } = request.filters;
+  return askedOf(scope, request, {
+    ...filters,
+    codeKey: code?.toLowerCase(),
+    patterns: wordPatterns(text),
+    shownProgram: filters.program ?? defaultProgram,
+  });
+}

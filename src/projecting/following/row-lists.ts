@@ -1,0 +1,240 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Pool } from 'pg';
+import { foldedText } from '../../domain/folded-text.js';
+import type { Scope } from '../../domain/scope.js';
+import type { Given, Values } from '../../postgres/statements.js';
+import {
+  containing,
+  isFarBehind,
+  present,
+  type Gone,
+  type LiveReads,
+  type PageRequest,
+  type ReadQuery,
+  type TableOfReadModel,
+} from './live-reads.js';
+
+/** What a list is asked for. */
+export interface ListRequest<F, S extends string> {
+  /** All given ones must match. */
+  readonly filters: F;
+  readonly sort: S;
+  readonly descending: boolean;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** What a file of a list is asked for: all rows. */
+export type ListFileRequest<F, S extends string> = Omit<ListRequest<F, S>, 'limit' | 'offset'>;
+
+/** A page of a list. */
+export interface ListAnswer<R> {
+  readonly rows: readonly R[];
+  /** Of all rows under the filters. */
+  readonly total: number;
+  /** The total is an estimate: more rows than are counted. */
+  readonly isAbout: boolean;
+}
+
+/** Counting more rows takes longer than a page may. */
+export const COUNTED_MAX = 100_000;
+/** Rows that a file reads together. */
+const PIECE_ROWS = 500;
+
+/** An order of a list. Rows without a value are last in either direction. */
+export interface RowOrder {
+  readonly by: RawBuilder<unknown>;
+  readonly isNullable?: true;
+  /** The value is one of `joined`. */
+  readonly isJoined?: true;
+}
+
+/** What the SQL of a list is made from. */
+export interface ListContext<V> {
+  readonly given: Given<V & Scope>;
+  readonly gone: Gone;
+  readonly tableOf: TableOfReadModel;
+}
+
+/**
+ * The rows of a list of one read model, as raw SQL: filters and orders are chosen by name, and most
+ * values are expressions. Texts of callers are parameters only.
+ */
+export interface RowListing<V extends Values, S extends string> {
+  readonly name: string;
+  /** The read models of `joined` and `where`. */
+  readonly joins: readonly string[];
+  /** Its table and alias. */
+  readonly from: (context: ListContext<V>) => RawBuilder<unknown>;
+  /** Columns of the tenant and mode. */
+  readonly scope: readonly [tenant: string, mode: string];
+  /** The column that identifies a row, and breaks ties. */
+  readonly key: string;
+  /** Whether ties of a descending order ascend: as in the index of the newest rows. */
+  readonly tiesAscend: boolean;
+  /** Left joins, of at most one row each. */
+  readonly joined: (context: ListContext<V>) => RawBuilder<unknown>;
+  /** Conditions; those on a value that is not given are undefined. */
+  readonly where: (context: ListContext<V>) => readonly (RawBuilder<boolean> | undefined)[];
+  /** Names of values whose conditions need `joined`. */
+  readonly joinedBy: readonly (keyof V & string)[];
+  readonly orders: Readonly<Record<S, RowOrder>>;
+  /** The order that an index serves. */
+  readonly newest: S;
+  /** SQL of a row in JSON. */
+  readonly row: (context: ListContext<V>) => RawBuilder<unknown>;
+  /** A stored number of all rows. Absent: they are counted. */
+  readonly counter?: (context: ListContext<V>) => RawBuilder<unknown>;
+}
+
+interface Asked<V, S extends string> extends Omit<ListFileRequest<V, S>, 'filters'> {
+  readonly scope: Scope;
+  /** Filters, and what rows are shown with. */
+  readonly values: V;
+  /** Whether there are any filters. */
+  readonly isFiltered: boolean;
+}
+
+/** The pages and files of a list. */
+export class RowList<V extends Values, S extends string, R> {
+  constructor(
+    private readonly reads: LiveReads<never>,
+    private readonly listing: RowListing<V, S>,
+  ) {}
+
+  /** One page with its total, from one snapshot. */
+  async page(asked: Asked<V, S>, { limit, offset }: PageRequest): Promise<ListAnswer<R>> {
+    const { scope, isFiltered, sort } = asked;
+    const isQuick = !isFiltered && sort === this.listing.newest && !isFarBehind({ limit, offset });
+    const found = await this.reads.first({
+      ...this.query(asked, 'page'),
+      slowOf: isQuick ? undefined : scope.tenant,
+      values: { ...asked.values, ...scope, limit, offset },
+      build: (_rm, given, gone, tableOf) => {
+        const context = { given, gone, tableOf } as unknown as ListContext<V>;
+        const { counter, from, joined, key, row } = this.listing;
+        const total = counter && !isFiltered ? counter(context) : this.counted(context, asked);
+        const keys = sql`select ${sql.ref(key)} ${this.matching(context, asked)}
+          order by ${this.order(asked)} limit ${given.limit} offset ${given.offset}`;
+        return sql<{ json: { total: number | null; rows: readonly R[] } }>`
+          select json_build_object('total', (${total}), 'rows', (
+            select coalesce(json_agg(${row(context)} order by page.n), '[]')
+            from unnest(array(${keys})) with ordinality as page (key, n)
+            join ${from(context)} on ${sql.ref(key)} = page.key ${joined(context)}
+          )) as json`;
+      },
+    });
+    const { total, rows } = found ?? { total: 0, rows: [] };
+    const isAbout = (isFiltered || !this.listing.counter) && (total ?? 0) > COUNTED_MAX;
+    return { rows, total: isAbout ? await this.estimate(asked) : (total ?? 0), isAbout };
+  }
+
+  /** Two digits of the number of rows. */
+  private async estimate(asked: Asked<V, S>): Promise<number> {
+    const about = await this.reads.estimate(this.allRows(asked));
+    return Math.max(COUNTED_MAX, Number(about.toPrecision(2)));
+  }
+
+  /** All rows in their order, from one snapshot, in pieces. @param pool for long statements. */
+  pieces(asked: Asked<V, S>, pool: Pool): AsyncGenerator<readonly R[]> {
+    return this.reads.pieces(this.allRows(asked), pool, PIECE_ROWS);
+  }
+
+  private allRows(asked: Asked<V, S>): ReadQuery<never, Values, R> {
+    return {
+      ...this.query(asked, 'rows'),
+      values: { ...asked.values, ...asked.scope },
+      build: (_rm, given, gone, tableOf) => {
+        const context = { given, gone, tableOf } as unknown as ListContext<V>;
+        return sql<{ json: R }>`select ${this.listing.row(context)} as json
+          ${this.matching(context, asked, true)} order by ${this.order(asked)}`;
+      },
+    };
+  }
+
+  private query({ sort, descending }: Pick<Asked<V, S>, 'sort' | 'descending'>, part: string) {
+    const { name, joins } = this.listing;
+    const order = `${sort} ${descending ? 'desc' : 'asc'}`;
+    return { name: `${name} ${part} ${order}`, prepared: false, joins } satisfies Partial<
+      ReadQuery<never, Values, unknown>
+    >;
+  }
+
+  /** From the tables to the conditions. */
+  private matching(
+    context: ListContext<V>,
+    { sort, values }: Pick<Asked<V, S>, 'sort' | 'values'>,
+    shows = false,
+  ): RawBuilder<unknown> {
+    const { from, joined, joinedBy, orders, scope, where } = this.listing;
+    const given = context.given as Given<Values & Scope>;
+    const isJoined =
+      shows || orders[sort].isJoined || joinedBy.some((name) => values[name] !== undefined);
+    const conditions = present([
+      sql<boolean>`${sql.ref(scope[0])} = ${given.tenant}`,
+      sql<boolean>`${sql.ref(scope[1])} = ${given.mode}`,
+      ...where(context),
+    ]);
+    return sql`from ${from(context)} ${isJoined ? joined(context) : sql``}
+      where ${sql.join(conditions, sql` and `)}`;
+  }
+
+  private counted(context: ListContext<V>, asked: Asked<V, S>): RawBuilder<unknown> {
+    const matching = this.matching(context, { ...asked, sort: this.listing.newest });
+    return sql`select count(*) from (select ${matching} limit ${COUNTED_MAX + 1}) counted`;
+  }
+
+  private order({ sort, descending }: Pick<Asked<V, S>, 'sort' | 'descending'>) {
+    const { orders, key, tiesAscend } = this.listing;
+    const { by, isNullable } = orders[sort];
+    const direction = descending ? sql`desc` : sql`asc`;
+    const ties = descending === tiesAscend ? sql`asc` : sql`desc`;
+    const nulls = isNullable ? sql`nulls last` : sql``;
+    return sql`${by} ${direction} ${nulls}, ${sql.ref(key)} ${ties}`;
+  }
+}
+
+/** What a list is asked for, as the SQL knows it: without members that are not given. */
+export const askedOf = <F extends object, V, S extends string>(
+  scope: Scope,
+  { filters, sort, descending }: ListFileRequest<F, S>,
+  values: V,
+): Asked<V, S> => ({
+  sort,
+  descending,
+  scope,
+  values,
+  isFiltered: Object.values(filters).some((value) => value !== undefined),
+});
+
+/** LIKE patterns of the words of a text, the longest first; undefined: no words. */
+export function wordPatterns(text: string | undefined): readonly string[] | undefined {
+  const words = foldedText(text ?? '')
+    .split(/\s+/u)
+    .filter((word) => word !== '');
+  return words.length === 0 ? undefined : words.sort(byLength).map(containing);
+}
+
+const byLength = (a: string, b: string): number => b.length - a.length;
+
+/** Whether a text, in lower case, has every word. */
+export const hasWords = (text: RawBuilder<unknown>, patterns: RawBuilder<unknown> | undefined) =>
+  patterns && sql<boolean>`${text} like all(${patterns}::text[])`;
+
+/** Texts to search in, with the parts that are not null. */
+export const searchedIn = (...texts: readonly RawBuilder<unknown>[]) =>
+  sql`concat_ws(e'\\x1f', ${sql.join(texts)})`;
+
+/** The name of a person in `users`. @param otherwise for a person without one. */
+export const nameOf = (alias: string, otherwise: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`coalesce(nullif(concat_ws(' ', nullif(${sql.ref(`${alias}.first_name`)}, ''),
+    nullif(${sql.ref(`${alias}.last_name`)}, '')), ''), ${otherwise})`;
+
+/** Whether a column is within a range, both ends included. */
+export const within = (
+  column: string,
+  { from, to }: { readonly from?: RawBuilder<unknown>; readonly to?: RawBuilder<unknown> },
+) => [
+  from && sql<boolean>`${sql.ref(column)} >= ${from}`,
+  to && sql<boolean>`${sql.ref(column)} <= ${to}`,
+];
