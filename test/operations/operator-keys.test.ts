@@ -3,7 +3,7 @@ import {
   adjustOnRecord,
   type AdjustmentRequest,
 } from '../../src/operations/ledger/ledger-adjustment.js';
-import { proposeOnRecord } from '../../src/operations/ledger/ledger-proposals.js';
+import { proposeOnRecord } from '../../src/operations/ledger/proposal-steps.js';
 import { onceIfKeyed, type KeyedBy } from '../../src/operations/operator-keys.js';
 import { NotDone, outcomeOf } from '../../src/operations/outcome.js';
 import { metaBy } from '../support/operations.js';
@@ -45,7 +45,7 @@ const adjusting = (over: Partial<AdjustmentRequest> = {}, by?: string) =>
   claimed((keyed) => adjustOnRecord(core, meta(by), { ...CORRECTION, ...over }, keyed));
 const proposing = (over: Partial<AdjustmentRequest> = {}, by?: string) => {
   const { approvedBy: _, ...correction } = { ...CORRECTION, ...over };
-  return claimed((keyed) => proposeOnRecord(core, meta(by), correction, keyed));
+  return claimed((keyed) => proposeOnRecord(core as never, meta(by), correction, keyed));
 };
 
 describe.each([

@@ -2,11 +2,8 @@
 import { ProposalCommandEnvelope } from '../../src/command-handling/commands.js';
 import { PROPOSAL_LIFE_MS } from '../../src/domain/proposal/proposal.decider.js';
 import type { Scope } from '../../src/domain/scope.js';
-import {
-  approveOnRecord,
-  listProposals,
-  proposalNameOf,
-} from '../../src/operations/ledger/ledger-proposals.js';
+import { listProposals, proposalNameOf } from '../../src/operations/ledger/ledger-proposals.js';
+import { approveOnRecord } from '../../src/operations/ledger/proposal-steps.js';
 import { NotDone, outcomeOf } from '../../src/operations/outcome.js';
 import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { type Answer } from '../support/api-client.js';

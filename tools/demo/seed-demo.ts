@@ -14,11 +14,8 @@ import type { StaffMeta } from '../../src/operations/audit.js';
 import { auditedOn, type Done } from '../../src/operations/audited.js';
 import { accountsInLog } from '../../src/operations/ledger/ledger-entries.js';
 import { changePeriodOnRecord } from '../../src/operations/ledger/ledger-periods.js';
-import {
-  approveOnRecord,
-  proposalNameOf,
-  proposeOnRecord,
-} from '../../src/operations/ledger/ledger-proposals.js';
+import { proposalNameOf } from '../../src/operations/ledger/ledger-proposals.js';
+import { approveOnRecord, proposeOnRecord } from '../../src/operations/ledger/proposal-steps.js';
 import { moderateReferrals } from '../../src/operations/referrals/moderate-referrals.js';
 import { timeNow } from '../../src/foundation/world.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';

@@ -21,16 +21,18 @@ import {
 import { checkUnit } from './known-unit.js';
 import { adjustOnRecord } from './ledger-adjustment.js';
 import {
-  PROPOSAL_NOT_FOUND,
-  approveOnRecord,
-  endOnRecord,
   listProposals,
   PROPOSAL_STATES,
   proposalIdsFrom,
   proposalNameOf,
+} from './ledger-proposals.js';
+import {
+  PROPOSAL_NOT_FOUND,
+  approveOnRecord,
+  endOnRecord,
   proposeOnRecord,
   type ApprovalRequest,
-} from './ledger-proposals.js';
+} from './proposal-steps.js';
 
 const APPROVER_REFUSED = new NotDone('APPROVER_REFUSED', [
   (word) => `${word('approvedBy')} must be another operator than the caller, with the role finance`,
@@ -57,6 +59,9 @@ const CORRECTION = {
   reason: help(reason, 'why'),
   newUnit: help(z.boolean().default(false), 'the unit is new to the tenant'),
 };
+
+/** The balance that a form shows: the correction is refused when it is another one by now. */
+const shownBalance = given(z.int().optional(), { only: 'console' });
 
 const STEP = { positions: ['account'], roles: ['finance'], isKeyed: true } as const;
 
@@ -108,7 +113,7 @@ async function mayApprove({ operators, by }: OperationContext, approver: string)
 export const propose = recordedOperation({
   name: 'ledger propose',
   summary: "proposes a correction of a user's credit, for another operator to approve",
-  members: CORRECTION,
+  members: { ...CORRECTION, balance: shownBalance },
   ...STEP,
   route: post(
     'ledger/{tenant}/proposals',
@@ -160,7 +165,7 @@ async function onProposal<T>(
 export const approve = serviceOperation({
   name: 'ledger approve',
   summary: 'appends a correction that another operator has proposed',
-  members: PROPOSAL,
+  members: { ...PROPOSAL, balance: shownBalance },
   ...DECISION,
   route: post(
     'ledger/{tenant}/proposals/{proposal}/approval',
@@ -170,7 +175,9 @@ export const approve = serviceOperation({
   ),
   examples: ['ledger approve acme.live.20260131.9f2c4b7e1d0a4c558e6f3b2a1c0d9e8f --by sam'],
   run: (context, request) =>
-    onProposal(context, 'ledger approve', request, (asked) => approveOnRecord(context.core, asked)),
+    onProposal(context, 'ledger approve', request, (asked) =>
+      approveOnRecord(context.core, { ...asked, balance: request.balance }),
+    ),
   said: ({ eventId, position }) => `approved: event ${eventId} at ${position ?? ''}`,
 });
 

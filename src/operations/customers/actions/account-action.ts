@@ -48,6 +48,8 @@ interface AccountAction<T extends object> {
   /** Further members of the audit event: no personal data. */
   readonly parameters?: Done<unknown>['parameters'];
   readonly reason?: string | undefined;
+  /** Throws a refusal; not called when the key's form was sent before. */
+  readonly check?: () => Promise<void>;
 }
 
 /**
@@ -56,12 +58,13 @@ interface AccountAction<T extends object> {
  */
 export async function actOnAccount<T extends object = object>(
   { core, meta, keyed }: RecordingContext,
-  { operation, asked, command, result, parameters, reason }: AccountAction<T>,
+  { operation, asked, command, result, parameters, reason, check }: AccountAction<T>,
 ): Promise<Done<Acted & T>> {
   const { names } = core;
   const account = names.accountRef(meta.scope, asked.account);
   const once = { meta, operation, asked, keyed };
   const { done, replayed } = await onceIfKeyed(names, once, async (keyedMeta) => {
+    await check?.();
     const outcome = await core.commands.execute(
       new AccountCommandEnvelope(keyedMeta, account, command),
     );

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { CustomFieldValue, Profile } from '../../../domain/account/account.events.js';
 import type { ProfileChanges } from '../../../domain/account/users/identify-user.js';
 import type { Scope } from '../../../domain/scope.js';
-import { pages } from '../../../event-log/event-pages.js';
+import type { DomainEvent } from '../../../domain/events.js';
 import { digestOf } from '../../../foundation/canonical-json.js';
 import { isText } from '../../../foundation/identifier.js';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../../../foundation/user-fields.js';
 import type { Core } from '../../../stores/core.js';
 import { isLocale } from '../../../themes/theme-locale.js';
-import { actorShown, decodeTypes } from '../../ledger/ledger-entries.js';
+import { changedMeanwhile } from '../../accounts/last-change.js';
 import { NotDone } from '../../outcome.js';
 import { recordedOperation } from '../../registry/operation.js';
 import { actOnAccount, OF_USER, SUPPORT } from './account-action.js';
@@ -115,12 +115,14 @@ export const editUser = recordedOperation({
     const { tenant: _, mode: __, version, ...asked } = request;
     const found = await profileOf(core, scope, asked);
     const changes = changesOf(found.profile, asked);
-    const isSaved = Object.keys(changes).length === 0;
-    if (!isSaved && shownProfile(found.profile).version !== version)
-      throw await changedMeanwhile(core, found);
+    const check = async () => {
+      if (Object.keys(changes).length > 0 && shownProfile(found.profile).version !== version)
+        throw await changedMeanwhile(core, profileChanges(found), 'this user');
+    };
     return actOnAccount(context, {
       operation: 'user edit',
       asked: { ...asked, version },
+      check,
       command: {
         type: 'UpsertUser',
         userId: asked.user,
@@ -170,20 +172,14 @@ function likeStored(before: CustomFieldValue | undefined, typed: string): Custom
   return typed;
 }
 
-const PROFILE_TYPES: ReadonlySet<string> = new Set(['UserIdentified', 'UserProfileChanged']);
-
-async function changedMeanwhile(
-  { log, codec }: Pick<Core, 'log' | 'codec'>,
-  { stream, person }: { readonly stream: string; readonly person: string },
-): Promise<NotDone> {
-  let newest = '';
-  for await (const page of pages(log.readStream(stream)))
-    for (const decoded of await decodeTypes(codec, page, PROFILE_TYPES)) {
-      const { event, recorded } = decoded;
-      if ('person' in event && event.person === person)
-        newest = `${actorShown(decoded)} changed this user at ${new Date(recorded.recordedAt).toISOString()}`;
-    }
-  return new NotDone('CHANGED_MEANWHILE', [
-    `${newest}, after this form was opened. Compare both versions and save again.`,
-  ]);
-}
+const profileChanges = ({
+  stream,
+  person,
+}: {
+  readonly stream: string;
+  readonly person: string;
+}) => ({
+  stream,
+  types: new Set(['UserIdentified', 'UserProfileChanged']),
+  isOne: (event: DomainEvent) => 'person' in event && event.person === person,
+});
