@@ -78,7 +78,7 @@ function fingerprint() {
     )) {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) walk(path);
-      else if (entry.name.endsWith('.ts')) add(path);
+      else if (/\.(?:ts|hbs|css|js|svg)$/.test(entry.name)) add(path);
     }
   };
   for (const folder of sources) if (existsSync(join(root, folder))) walk(folder);

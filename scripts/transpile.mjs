@@ -1,5 +1,13 @@
 #!/usr/bin/env node
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +17,8 @@ import settings from './swc-settings.cjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Compiles each TypeScript file of the folders into dist/ and deletes what older builds left there.
+ * Compiles each TypeScript file of the folders into dist/, copies the templates, style sheets and scripts of pages, and deletes what
+ * older builds left there.
  * Types are not checked: `npm run types` checks them.
  * @param {readonly string[]} folders relative to the project; a missing one is skipped.
  * @throws {Error} when a file is not valid TypeScript; the message names it.
@@ -17,9 +26,22 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 export async function transpile(folders) {
   const sources = folders.flatMap((folder) => filesBelow(folder, '.ts'));
   await Promise.all(sources.map(transpileFile));
-  const expected = new Set(sources.map(outputOf));
+  const copied = folders.flatMap((folder) =>
+    COPIED.flatMap((extension) => filesBelow(folder, extension)),
+  );
+  for (const source of copied) copyFile(source);
+  const expected = new Set([...sources, ...copied].map(outputOf));
   for (const output of folders.flatMap((folder) => filesBelow(join('dist', folder), '.js')))
     if (!expected.has(output)) rmSync(join(root, output));
+}
+
+/** What pages are made of, as it is. */
+const COPIED = ['.hbs', '.css', '.js', '.svg'];
+
+function copyFile(source) {
+  const output = join(root, outputOf(source));
+  mkdirSync(dirname(output), { recursive: true });
+  copyFileSync(join(root, source), output);
 }
 
 const outputOf = (source) => join('dist', source.replace(/\.ts$/, '.js'));

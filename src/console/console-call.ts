@@ -22,8 +22,8 @@ import type { Form } from './sessions/form.js';
 import { forgottenCookie, wantedIn } from './sessions/wanted-page.js';
 import { NO_FAULTS } from './view/faults.js';
 import { consoleErrorSent } from './view/error-page.js';
-import { DONE, isDoneKey, page, tenantPath, type DoneKey, type Frame } from './view/layout.js';
-import { TEXTS } from './texts.js';
+import { DONE, isDoneKey, page, type DoneKey, type Frame } from './view/layout.js';
+import { pageName, tenantPath } from './view/navigation.js';
 import { PAGE_HEADERS } from './view/page-headers.js';
 import type { Template } from './view/templates.js';
 
@@ -161,12 +161,12 @@ export function fileSent<B>(
   return content;
 }
 
-/** Of a section: with its title, and its place in the navigation. */
+/** Of a page of the sidebar: with its title. `of: 'corrections'`. */
 type PageFrame = Omit<Frame, 'session' | 'scope' | 'title'> &
-  ({ readonly title: string } | { readonly of: keyof typeof TEXTS.sections });
+  ({ readonly title: string } | { readonly of: string });
 
 const framed = (frame: PageFrame) =>
-  'of' in frame ? { title: TEXTS.sections[frame.of], section: `/${frame.of}`, ...frame } : frame;
+  'of' in frame ? { title: pageName(`/${frame.of}`), section: `/${frame.of}`, ...frame } : frame;
 
 /**
  * Prepares the answer with a page, 400 where its form was refused.

@@ -109,7 +109,7 @@ export const figures = ({ text }: Page, name: string): string[] =>
     .map(([, , value = '']) => value);
 
 /** Events that a page shows with their data. */
-export const shownEvents = ({ text }: Page): number => text.split('<summary>').length - 1;
+export const shownEvents = ({ text }: Page): number => text.split('<details><summary>').length - 1;
 
 export const ofTenant = (path = ''): string => `/console/tenants/${tenant.alias}/live${path}`;
 

@@ -11,7 +11,7 @@ import { laterText } from '../../operations/ledger/later-entries.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import { ForRoles, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
-import { hasRole } from '../view/layout.js';
+import { hasRole } from '../view/navigation.js';
 import { plotView } from '../view/plot.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
@@ -40,54 +40,7 @@ const PEOPLE_COLUMNS: readonly Column<ShownPerson>[] = [
   { label: TEXTS.account.blocked, key: 'people.blocked', value: 'blockedSince' },
 ];
 
-const content = template(`
-<form class="fields" method="get">
-{{formField 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
-{{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}
-<button class="quiet">${TEXTS.account.showMoment}</button>
-</form>
-{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
-{{#if account}}
-<dl class="figures">
-<div><dt>${TEXTS.common.state}</dt><dd>{{account.state}}</dd></div>
-<div><dt>${TEXTS.account.subscription}</dt><dd>{{account.subscription}}</dd></div>
-<div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' account.position ''}}</dd></div>
-<div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' account.eventCount ''}}</dd></div>
-</dl>
-<p class="actions">{{#if statementPath}}<a href="{{statementPath}}">${TEXTS.account.statement}</a>{{/if}}{{#if account.newestPath}}<a href="{{account.newestPath}}">${TEXTS.account.newestEvents}</a>{{/if}}</p>
-{{#unless account.newestPath}}
-<h2>${TEXTS.account.credit}</h2>
-{{#each account.units}}
-<h3>{{unit}}</h3>
-<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value '' of=../unit}}</dd></div>{{/each}}</dl>
-{{#if plot}}{{> plot}}{{/if}}
-{{else}}<p class="empty">${TEXTS.account.noCredit}</p>{{/each}}
-<h2>${TEXTS.account.people}</h2>
-{{#if account.people.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=account.peopleHeads}}</thead>
-<tbody>{{#each account.people}}<tr><td>{{name}}</td><td class="id">{{userId}}</td><td>{{email}}</td><td>{{#each codes}}{{this}} {{/each}}{{#if codesLeft}}${TEXTS.account.moreCodes('{{amount codesLeft}}')}{{/if}}</td><td>{{time since}}</td><td>{{#if blockedSince}}{{time blockedSince}}{{/if}}</td></tr>{{/each}}</tbody></table></div>
-{{#if account.hasMorePeople}}<p class="note">${TEXTS.account.newestPeople('{{amount account.peopleCount}}')}</p>{{/if}}
-{{else}}<p class="empty">${TEXTS.account.nobody}</p>{{/if}}
-<h2>${TEXTS.account.referredBy}</h2>
-{{#if account.referral}}<dl class="figures">
-<div><dt>${TEXTS.common.referrer}</dt><dd>{{#if account.referrerPath}}<a href="{{account.referrerPath}}">{{account.referral.referrerAccount}}</a>{{else}}${TEXTS.account.unknownReferrer}{{/if}}</dd></div>
-<div><dt>${TEXTS.common.code}</dt><dd>{{account.referral.code}}</dd></div>
-<div><dt>${TEXTS.common.started}</dt><dd>{{time account.referral.startedAt}}</dd></div>
-<div><dt>${TEXTS.account.converted}</dt><dd>{{time account.referral.paidAt}}</dd></div>
-<div><dt>${TEXTS.common.referredSide}</dt><dd>{{account.referral.referredStatus}}</dd></div>
-<div><dt>${TEXTS.common.referrerSide}</dt><dd>{{account.referral.referrerStatus}}</dd></div>
-</dl>{{else}}<p class="empty">${TEXTS.account.noReferral}</p>{{/if}}
-<h2>${TEXTS.account.rewards}</h2>
-{{#if account.rewards.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=account.rewardHeads}}</thead>
-<tbody>{{#each account.rewards}}<tr><td>{{time givenAt}}</td><td>{{value}}</td><td>{{owner}}</td><td>{{state}}</td><td class="number">{{amount redeemed}}</td><td>{{time expiresAt}}</td><td class="id">{{rewardId}}</td></tr>{{/each}}</tbody></table></div>
-{{#if account.hasMoreRewards}}<p class="note">${TEXTS.account.newestRewards('{{amount account.rewardCount}}')}</p>{{/if}}
-{{else}}<p class="empty">${TEXTS.account.noReward}</p>{{/if}}
-{{/unless}}
-<h2>${TEXTS.common.history}</h2>
-<ol class="history">{{#each account.events}}<li>{{time recordedAt}} {{words}} <span class="note">{{actor}}</span>
-{{#if data}}<details><summary>${TEXTS.account.eventAt('{{type}}', '{{position}}')}</summary><pre>{{json data}}</pre></details>{{else}}<div class="note">${TEXTS.account.eventAt('{{type}}', '{{position}}')}</div>{{/if}}</li>
-{{/each}}</ol>
-{{#if account.olderPath}}<p><a href="{{account.olderPath}}">${TEXTS.account.olderEvents}</a></p>{{/if}}
-{{/if}}`);
+const content = template('account');
 
 /** One account: people, referral, rewards, credit, and everything that happened, at any moment. */
 @TenantPage('accounts')

@@ -37,24 +37,7 @@ const COLUMNS: readonly Column<ShownProposal>[] = [
   { label: TEXTS.corrections.decision },
 ];
 
-const content = template(`
-<p>${TEXTS.corrections.explained}</p>
-<form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="propose"><input type="hidden" name="key" value="{{typed.key}}">
-{{formField 'account' label="${TEXTS.fields.account}" value=typed.account required=true}}
-{{formField 'user' label="${TEXTS.fields.user}" value=typed.user required=true}}
-{{formField 'unit' label="${TEXTS.fields.unit}" value=typed.unit required=true}}
-{{formField 'amount' label="${TEXTS.fields.amount}" value=typed.amount inputmode="numeric" pattern="[+\\-]?[0-9]+" placeholder="-500" required=true}}
-{{formField 'reason' label="${TEXTS.fields.reason}" value=typed.reason required=true}}
-<button>${TEXTS.corrections.propose}</button>
-</form>
-<h2>${TEXTS.corrections.waiting}</h2>
-{{#if rows.length}}
-<div class="scroll" tabindex="0"><table>
-<thead>{{> heads}}</thead>
-<tbody>{{#each rows}}<tr><td>{{time proposedAt}}</td><td>{{proposedBy}}</td><td>{{account}}</td><td>{{user}}</td><td class="number">{{amount amount}} <span class="unit">{{unit}}</span></td><td>{{reason}}</td><td>{{time expiresAt}}</td><td>
-{{#if isOwn}}<span class="note">${TEXTS.corrections.byAnother}</span>{{else}}<form method="post">{{> csrf}}<input type="hidden" name="action" value="approve"><input type="hidden" name="proposal" value="{{id}}"><button>${TEXTS.common.approve}</button></form>{{/if}}</td></tr>
-{{/each}}</tbody></table></div>
-{{else}}<p class="empty">${TEXTS.corrections.empty}</p>{{/if}}`);
+const content = template('corrections');
 
 const FIRST_LOOKED_FOR = { times: 50, everyMs: 100 };
 

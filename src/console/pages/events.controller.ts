@@ -6,16 +6,9 @@ import { EventDownloads } from '../event-downloads.js';
 import { faultsOf } from '../view/faults.js';
 import { template } from '../view/templates.js';
 import { filledIn, queried, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
-const content = template(`
-<p>${TEXTS.events.explained}</p>
-<form class="fields" method="get"><input type="hidden" name="format" value="jsonl">
-{{formField 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}
-{{formField 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
-<button>${TEXTS.common.export}</button>
-</form>`);
+const content = template('events');
 
 /** For finance: the events of a ledger as a file. */
 @TenantPage('events')
@@ -37,6 +30,11 @@ export class ConsoleEventsController {
       const file = { name, type: 'application/jsonl; charset=utf-8' };
       return fileSent(call, file, this.downloads.begin(call, filledIn(asked)));
     }
-    return pageSent(call, { of: 'events', faults: faultsOf(selection) }, content, { asked });
+    return pageSent(
+      call,
+      { title: 'Export of events', section: '/verify', faults: faultsOf(selection) },
+      content,
+      { asked },
+    );
   }
 }

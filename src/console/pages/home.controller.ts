@@ -3,7 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { ConsoleCall, PageFor, pageSent } from '../console-call.js';
 import { TEXTS } from '../texts.js';
-import { tenantPath } from '../view/layout.js';
+import { tenantPath } from '../view/navigation.js';
 import { inOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -19,14 +19,7 @@ const COLUMNS: readonly Column<ReturnType<typeof tenantRow>>[] = [
   { label: TEXTS.home.testMode },
 ];
 
-const content = template(`
-{{#if wanted}}<p class="done"><a href="{{wanted}}">${TEXTS.home.goOn}</a></p>{{/if}}
-{{#if tenants.length}}
-<div class="scroll" tabindex="0"><table>
-<thead>{{> heads}}</thead>
-<tbody>{{#each tenants}}<tr><td><a href="{{live}}">{{alias}}</a></td><td>{{programType}}</td><td>{{#if isSuspended}}${TEXTS.home.suspended}{{else}}${TEXTS.home.active}{{/if}}</td><td><a href="{{test}}">${TEXTS.home.testOf('{{alias}}')}</a></td></tr>
-{{/each}}</tbody></table></div>
-{{else}}<p class="empty">${TEXTS.home.empty}</p>{{/if}}`);
+const content = template('tenants');
 
 /** Where the console begins. */
 @ApiExcludeController()

@@ -20,16 +20,7 @@ const COLUMNS: readonly Column<ShownMail>[] = [
 ];
 const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
 
-const content = template(`
-<form class="fields" method="get">
-{{formField 'state' label="${TEXTS.common.state}" value=state none="${TEXTS.common.all}" options=states}}
-<button class="quiet">${TEXTS.common.filter}</button>
-</form>
-{{#if mails.length}}<div class="scroll" tabindex="0"><table>
-<thead>{{> heads}}</thead>
-<tbody>{{#each mails}}<tr><td>{{time created}}</td><td>{{type}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td>{{reason}}</td><td class="id">{{id}}</td><td>{{#if hasEnded}}<form method="post">{{> csrf}}<input type="hidden" name="mail" value="{{id}}"><button class="quiet">${TEXTS.common.resend}</button></form>{{/if}}</td></tr>
-{{/each}}</tbody></table></div>{{#if isCut}}<p class="note">${TEXTS.common.newest(SHOWN_MAX)}</p>{{/if}}
-{{else}}<p class="empty">${TEXTS.mails.empty}</p>{{/if}}`);
+const content = template('mails');
 
 /** For support: mails that were sent, wait, or failed. Nobody is named. */
 @TenantPage('mails')

@@ -39,21 +39,7 @@ const COLUMNS: readonly Column<ShownReferral>[] = [
   },
 ];
 
-const WAITING_FIGURE = `{{figure 'referrals.pending' total ''}}`;
-
-const content = template(`
-<p>{{#if isReferrer}}${TEXTS.moderation.ofReferrer(WAITING_FIGURE)}{{else}}${TEXTS.moderation.ofReferred(WAITING_FIGURE)}{{/if}} (<a href="{{otherPath}}">${TEXTS.moderation.onOtherSide('{{otherTotal}}')}</a>). ${TEXTS.moderation.explained}</p>
-{{#if rows.length}}
-<form method="post">{{> csrf}}<input type="hidden" name="waiting" value="{{#if isReferrer}}referrer{{/if}}">
-<div class="scroll" tabindex="0"><table>
-<thead>{{> heads}}</thead>
-<tbody>{{#each rows}}<tr><td><input type="hidden" name="seen:{{id}}" value="{{referredStatus}}/{{referrerStatus}}"><input type="checkbox" name="referral" value="{{id}}"{{#if isChosen}} checked{{/if}} aria-label="${TEXTS.moderation.chooseOne('{{id}}')}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td class="text">{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
-{{/each}}</tbody></table></div>
-<p class="actions"><button name="action" value="APPROVED">${TEXTS.common.approve}</button><button name="action" value="DENIED" class="danger">${TEXTS.moderation.deny}</button>
-<label for="side">${TEXTS.moderation.side}</label><select id="side" name="side" class="short"><option value="">${TEXTS.moderation.both}</option><option value="REFERRED">${TEXTS.moderation.referredOnly}</option><option value="REFERRER">${TEXTS.moderation.referrerOnly}</option></select></p>
-</form>
-<p class="actions">{{#if newerPath}}<a href="{{newerPath}}">${TEXTS.moderation.newer}</a>{{/if}}{{#if olderPath}}<a href="{{olderPath}}">${TEXTS.moderation.older}</a>{{/if}}</p>
-{{else}}<p class="empty">${TEXTS.moderation.empty}</p>{{/if}}`);
+const content = template('moderation');
 
 /** For support: referrals that wait for a person's decision. */
 @TenantPage('moderation')

@@ -11,7 +11,7 @@ import { backgroundWork } from '../../operations/ledger/background-work.js';
 import { findAccounts } from '../../operations/accounts/find-accounts.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
 import { PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { hasRole } from '../view/layout.js';
+import { hasRole } from '../view/navigation.js';
 import { plotView } from '../view/plot.js';
 import { template } from '../view/templates.js';
 import { queried, TenantPages } from './tenant-pages.js';
@@ -24,34 +24,7 @@ const SEARCHED = ['accounts', 'users', 'rewards', 'referrals'] as const;
 /** How long a search waits for what was written before it. */
 const WAIT_MS = 5_000;
 
-const content = template(`
-<form class="fields narrow" method="get" role="search">
-{{formField 'search' label="${TEXTS.common.search}" type="search" value=search autofocus=true placeholder=searchHint}}
-<button>${TEXTS.common.search}</button>
-</form>
-{{#if search}}
-{{#if found.length}}<table><thead><tr><th scope="col">${TEXTS.fields.account}</th><th scope="col">${TEXTS.overview.foundBy}</th></tr></thead>
-<tbody>{{#each found}}<tr><td><a href="{{path}}">{{accountId}}</a></td><td>{{because}}</td></tr>{{/each}}</tbody></table>{{#if isCut}}<p class="note">${TEXTS.overview.foundMore('{{amount people}}')}</p>{{/if}}
-{{else}}<p class="empty">{{#if showsPersonal}}${TEXTS.overview.nothingFound('{{search}}')}{{else}}${TEXTS.overview.noSuchId('{{search}}')}{{/if}}</p>{{/if}}
-{{/if}}
-{{#if suspension}}<p class="problem">${TEXTS.settings.suspended('{{time suspension.since}}', '{{suspension.reason}}')}</p>{{/if}}
-<div id="figures" data-live="{{here}}">
-<h2>${TEXTS.overview.figures}</h2>
-<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value unit}}</dd></div>{{/each}}</dl>
-<h2>${TEXTS.overview.behindTheLedger}</h2>
-<dl class="figures">
-<div><dt>${TEXTS.overview.behindBy}</dt><dd>{{figure 'lag.events' background.lagEvents 'events'}}</dd></div>
-<div><dt>${TEXTS.overview.behindSince}</dt><dd>{{#if background.lagEvents}}{{figure 'lag.seconds' background.lagSeconds 's ago'}}{{else}}<span data-figure="lag.seconds" data-value="{{background.lagSeconds}}">${TEXTS.overview.none}</span>{{/if}}</dd></div>
-<div><dt>${TEXTS.overview.oldestWebhook}</dt><dd>{{#if background.oldestWaitingWebhook}}{{moment 'webhooks.oldest' background.oldestWaitingWebhook}}{{else}}<span data-figure="webhooks.oldest" data-value="none">${TEXTS.overview.none}</span>{{/if}}</dd></div>
-<div><dt>${TEXTS.overview.deadWebhooks}</dt><dd>{{figure 'webhooks.dead' background.deadWebhooks ''}}</dd></div>
-<div><dt>${TEXTS.overview.sealedUpTo}</dt><dd>{{moment 'sealed' background.sealedUpTo}}</dd></div>
-</dl>
-{{#if running.length}}<h2>${TEXTS.overview.running}</h2>
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.begun}</th><th scope="col">${TEXTS.common.operation}</th><th scope="col">${TEXTS.common.who}</th><th scope="col">${TEXTS.common.progress}</th></tr></thead>
-<tbody>{{#each running}}<tr><td>{{time startedAt}}</td><td>{{operation}}</td><td>{{by}}</td><td>{{progress}}</td></tr>{{/each}}</tbody></table></div>{{/if}}
-{{#each plots}}<h2>${TEXTS.overview.plotTitle('{{unit}}', PLOTTED_DAYS)}</h2>
-{{> plot plot=this}}{{/each}}
-</div>`);
+const content = template('overview');
 
 /** The first page of a tenant: figures and the search. */
 @TenantPage()

@@ -11,7 +11,7 @@ import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
 import { faultAt, faultsOf, type Faults, type FieldNames } from '../view/faults.js';
-import { hasRole } from '../view/layout.js';
+import { hasRole } from '../view/navigation.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -25,42 +25,7 @@ const COLUMNS: readonly Column<PaymentDifference>[] = [
   { label: TEXTS.common.provider, isNumber: true },
 ];
 
-const content = template(`
-{{#unless payments}}<p class="empty">${TEXTS.payments.noProvider}</p>{{/unless}}
-{{#if payments}}
-<dl class="figures">
-<div><dt>${TEXTS.common.provider}</dt><dd>{{#if payments.provider}}{{payments.provider}}{{else}}${TEXTS.payments.notConnected}{{/if}}</dd></div>
-<div><dt>${TEXTS.payments.secretKey}</dt><dd class="id">{{payments.secretKey}}</dd></div>
-<div><dt>${TEXTS.payments.newestEvent}</dt><dd>{{time payments.lastEventAt}}</dd></div>
-<div><dt>${TEXTS.payments.waitingEvents}</dt><dd>{{figure 'payments.waiting' payments.waitingEvents ''}}</dd></div>
-<div><dt>${TEXTS.payments.lastWalk}</dt><dd>{{time payments.lastSyncAt}}</dd></div>
-<div><dt>${TEXTS.payments.refusedRewards}</dt><dd>{{figure 'payments.parked' payments.parked.length ''}}</dd></div>
-</dl>
-<p>${TEXTS.payments.sendsTo} <span class="id">{{payments.webhookUrl}}</span>.</p>
-{{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
-{{#if run}}{{> run}}{{/if}}
-{{#if synced}}<dl class="figures"><div><dt>${TEXTS.payments.paidInvoices}</dt><dd>{{figure 'invoices' synced.invoices ''}}</dd></div><div><dt>${TEXTS.payments.applied}</dt><dd>{{figure 'applied' synced.applied ''}}</dd></div></dl>{{/if}}
-{{#if reconciled}}<dl class="figures"><div><dt>${TEXTS.payments.bothAgree}</dt><dd>{{figure 'ok' reconciled.ok ''}}</dd></div><div><dt>${TEXTS.common.differences}</dt><dd>{{figure 'differences' reconciled.count ''}}</dd></div></dl>
-{{#if reconciled.rows.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=reconciled.heads}}</thead>
-<tbody>{{#each reconciled.rows}}<tr><td>{{account}}</td><td>{{kind}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.provider' provider ''}}</td></tr>{{/each}}</tbody></table></div>{{/if}}{{/if}}
-{{#if payments.parked.length}}<h2>${TEXTS.payments.refusedHeading}</h2>
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.reward}</th><th scope="col">${TEXTS.fields.reason}</th></tr></thead>
-<tbody>{{#each payments.parked}}<tr><td class="id">{{rewardId}}</td><td>{{reason}}</td></tr>{{/each}}</tbody></table></div>{{/if}}
-{{#if isFinance}}<h2>${TEXTS.payments.compare}</h2><p>${TEXTS.payments.compareHint}</p>
-<form method="post">{{> csrf}}<button name="action" value="reconcile">${TEXTS.payments.compareButton}</button></form>{{/if}}
-{{#if isSupport}}
-<h2>${TEXTS.payments.walkHeading}</h2><p>${TEXTS.payments.walkHint}</p>
-<form class="fields narrow" method="post">{{> csrf}}{{formField 'since' label="${TEXTS.fields.since}" value=typedSince placeholder="${TEXTS.payments.sinceExample}"}}<button name="action" value="sync" class="quiet">${TEXTS.payments.walk}</button></form>
-<h2>{{#if payments.provider}}${TEXTS.payments.replace}{{else}}${TEXTS.payments.connectHeading}{{/if}}</h2>
-<form class="fields" method="post" autocomplete="off">{{> csrf}}
-{{formField 'secretKey' label="${TEXTS.payments.secretKey}" type="password" autocomplete="off" required=true hint="${TEXTS.payments.secretKeyHint}"}}
-{{formField 'webhookSecret' label="${TEXTS.payments.webhookSecret}" type="password" autocomplete="off" required=true}}
-{{formField 'apiBase' label="${TEXTS.payments.apiBase}" value=typedBase placeholder="${TEXTS.payments.apiBaseDefault}"}}
-<button name="action" value="connect">${TEXTS.payments.connect}</button></form>
-{{#if payments.provider}}<h2>${TEXTS.payments.disconnect}</h2><p>${TEXTS.payments.disconnectHint}</p>
-<form class="fields narrow" method="post">{{> csrf}}{{formField 'confirmed' label="${TEXTS.payments.confirm}" autocomplete="off"}}<button name="action" value="disconnect" class="danger">${TEXTS.payments.disconnect}</button></form>{{/if}}
-{{/if}}
-{{/if}}`);
+const content = template('payments');
 
 /** By the beginnings of the reasons of `connectPayments`. */
 const BY_LINES: FieldNames = {

@@ -35,22 +35,7 @@ const COLUMNS: readonly Column<ShownPeriod>[] = [
   { label: TEXTS.periods.reopen },
 ];
 
-const content = template(`
-{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
-<p>${TEXTS.periods.explained}</p>
-<form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="close">
-{{formField 'period' label="${TEXTS.fields.period}" value=typed.period placeholder="${TEXTS.periods.monthExample}" required=true}}
-{{formField 'comment' label="${TEXTS.periods.comment}" value=typed.comment required=true}}
-<button>${TEXTS.periods.close}</button>
-</form>
-<h2>${TEXTS.periods.heading}</h2>
-{{#if rows.length}}
-<div class="scroll" tabindex="0"><table><thead>{{> heads}}</thead>
-<tbody>{{#each rows}}<tr><td class="month">{{period}}</td><td>{{time closedAt}}</td><td>{{by}}</td><td class="text">{{comment}}</td><td>
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
-{{formFieldInRow commentId label=commentLabel name="comment" value=reason placeholder="${TEXTS.fields.reason}" required=true}}<button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
-{{/each}}</tbody></table></div>
-{{else}}<p class="empty">${TEXTS.periods.empty}</p>{{/if}}`);
+const content = template('periods');
 
 /** For finance: closed months. */
 @TenantPage('periods')

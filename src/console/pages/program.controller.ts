@@ -21,28 +21,7 @@ import { TEXTS } from '../texts.js';
 import { ownMember } from '../../domain/own-member.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
-const content = template(`
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.program}</th><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.program.default}</th></tr></thead>
-<tbody>{{#each programs}}<tr><td><a href="{{path}}">{{id}}</a></td><td class="number">{{figure 'version' version ''}}</td><td>{{#if isDefault}}${TEXTS.common.yes}{{/if}}</td></tr>{{/each}}</tbody></table></div>
-<details class="assistant"{{#if isFirst}} open{{/if}}><summary>${TEXTS.program.assistant}</summary>
-<form method="get"><input type="hidden" name="program" value="{{id}}">
-<div class="fields">{{#each questions}}<fieldset><legend>{{legend}}</legend>{{#each options}}<div class="tick"><input type="radio" id="{{../name}}-{{value}}" name="{{../name}}" value="{{value}}" required{{#if isChosen}} checked{{/if}}><label for="{{../name}}-{{value}}">{{words}}</label></div>{{/each}}</fieldset>{{/each}}</div>
-<button class="quiet">${TEXTS.program.make}</button> <span class="note">${TEXTS.program.notApplied}</span>
-</form></details>
-<h2>${TEXTS.program.heading('{{id}}')}</h2>
-<p>${TEXTS.program.explained}</p>
-<form method="post" data-check="document" data-by="{{by}}">{{> csrf}}<input type="hidden" name="program" value="{{id}}"><input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="{{fieldsWere}}">
-<div class="beside">
-<div>{{#each groups}}<fieldset><legend>{{title}}</legend><div class="fields">
-{{#each fields}}{{formField name label=label value=value options=options inputmode=inputMode}}
-{{/each}}</div></fieldset>{{/each}}</div>
-{{formField 'document' label="${TEXTS.program.document}" rows="40" spellcheck="false" class="id" value=text hint="${TEXTS.program.documentHint}"}}
-</div>
-<section id="changes">{{#if hasCompared}}<h2>{{#if version}}${TEXTS.common.changesTo('{{version}}')}{{else}}${TEXTS.common.isNew}{{/if}}</h2>
-{{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
-{{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}</section>
-<p class="actions"><button name="action" value="check" class="quiet" formaction="#changes">${TEXTS.common.showChanges}</button><button name="action" value="apply">${TEXTS.program.apply}</button></p>
-</form>`);
+const content = template('program');
 
 /** What a page shows of a program that somebody edits. */
 interface Edited {

@@ -22,36 +22,7 @@ const COLUMNS: readonly Column<Difference>[] = [
   { label: TEXTS.common.events },
 ];
 
-const content = template(`
-<p>${TEXTS.reconcile.explained}</p>
-<form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}
-{{formField 'month' label="${TEXTS.fields.period}" value=asked.month placeholder="${TEXTS.common.all}"}}
-{{formField 'balances' label="${TEXTS.reconcile.balanceFile}" type="file" accept=".csv,text/csv" hint="${TEXTS.reconcile.balanceFileHint}"}}
-<button>${TEXTS.reconcile.reconcile}</button>
-</form>
-{{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
-{{#if run}}{{> run}}{{/if}}
-{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
-{{#if result}}
-{{#if result.ok}}<p class="done" role="status">${TEXTS.reconcile.allAddsUp}</p>{{else}}<p class="problem" role="status">${TEXTS.reconcile.doesNotAddUp}</p>{{/if}}
-<dl class="figures">
-<div><dt>${TEXTS.reconcile.addsUp}</dt><dd>{{figure 'ok' result.ok ''}}</dd></div>
-<div><dt>${TEXTS.common.differences}</dt><dd>{{figure 'differences' result.count ''}}</dd></div>
-</dl>
-{{#if result.count}}<h2>${TEXTS.common.differences}</h2>
-<div class="scroll" tabindex="0"><table><thead>{{> heads heads=result.heads}}</thead>
-<tbody>{{#each result.rows}}<tr><td>{{kind}}</td><td>{{accountLink @root.accounts account}}</td><td>{{unit}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.against' against ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
-{{/each}}</tbody></table></div>
-{{> pager pager=result.pager}}{{#if result.hasMore}}<p class="note">${TEXTS.common.firstOnes('{{amount result.kept}}')}</p>{{/if}}{{/if}}
-{{#each result.units}}
-<h2>{{unit}}</h2>
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.reconcile.rollForward}</th><th scope="col" class="number">${TEXTS.fields.amount}</th></tr></thead>
-<tbody>{{#each lines}}<tr><td>{{label}}</td><td class="number">{{figure name value ''}}</td></tr>{{/each}}</tbody></table></div>
-<div class="scroll" tabindex="0"><table><caption>${TEXTS.reconcile.trialBalance}</caption><thead><tr><th scope="col">${TEXTS.reconcile.ledgerAccount}</th><th scope="col" class="number">${TEXTS.reconcile.debits}</th><th scope="col" class="number">${TEXTS.reconcile.credits}</th></tr></thead>
-<tbody>{{#each trialBalance}}<tr><td>{{ledgerAccount}}</td><td class="number">{{amount debit}}</td><td class="number">{{amount credit}}</td></tr>{{/each}}
-<tr class="sum"><td>${TEXTS.reconcile.sum}</td><td class="number">{{amount debits}}</td><td class="number">{{amount credits}}</td></tr></tbody></table></div>
-{{/each}}
-{{/if}}`);
+const content = template('reconcile');
 
 /** For finance: the ledger's own sums, and outside books against them. */
 @TenantPage('reconcile')

@@ -28,32 +28,7 @@ const COLUMNS: readonly Column<Difference>[] = [
 
 const ASKED = ['account', 'asOf', 'position'] as const;
 
-const content = template(`
-<p>${TEXTS.replay.explained}</p>
-<form class="fields" method="post">{{> csrf}}
-{{formField 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
-{{formField 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
-{{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}
-<button>${TEXTS.replay.start}</button>
-</form>
-{{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
-{{#if run}}{{> run}}{{/if}}
-{{#if replay}}
-<dl class="figures">
-<div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' replay.position ''}}</dd></div>
-<div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' replay.events ''}}</dd></div>
-<div><dt>${TEXTS.common.differences}</dt><dd>{{figure 'differences' replay.count ''}}</dd></div>
-</dl>
-{{#if replay.notCompared}}<p class="problem" role="status">${TEXTS.replay.notCompared('{{amount replay.notCompared}}')}</p>{{/if}}
-{{#if replay.count}}
-<h2>${TEXTS.common.differences}</h2>
-<div class="scroll" tabindex="0"><table>
-<thead>{{> heads heads=replay.heads}}</thead>
-<tbody>{{#each replay.shown}}<tr><td>{{accountLink @root.accounts account}}</td><td>{{readModel}}</td><td class="id">{{field}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.live' live ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
-{{/each}}</tbody></table></div>
-{{> pager pager=replay.pager}}{{#if replay.hasMore}}<p class="note">${TEXTS.common.firstOnes('{{amount replay.differences.length}}')}</p>{{/if}}
-{{else}}{{#unless replay.notCompared}}<p class="done">${TEXTS.replay.noDifference}</p>{{/unless}}{{/if}}
-{{/if}}`);
+const content = template('replay');
 
 /** For finance: the log folded anew, compared with the live read models. */
 @TenantPage('replay')

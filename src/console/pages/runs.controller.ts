@@ -7,7 +7,7 @@ import type { ShownRun } from '../../http/operations/operation-runs.js';
 import { ownPage } from '../sessions/wanted-page.js';
 import { ConsoleCall, ForRoles, PageFor, pageSent, redirected } from '../console-call.js';
 import { TEXTS } from '../texts.js';
-import { tenantPath } from '../view/layout.js';
+import { tenantPath } from '../view/navigation.js';
 import { paceText, progressText, runView } from '../view/run-view.js';
 import { template } from '../view/templates.js';
 import { refreshOf, queryOf, TenantPages } from './tenant-pages.js';
@@ -16,26 +16,9 @@ const PATH = '/console/runs';
 /** Of a result that has no page of its own; characters. */
 const RESULT_SHOWN_MAX = 100_000;
 
-const listed = template(`
-<p>${TEXTS.runs.explained}</p>
-{{#if runs.length}}<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">${TEXTS.common.begun}</th><th scope="col">${TEXTS.common.operation}</th><th scope="col">${TEXTS.common.tenant}</th><th scope="col">${TEXTS.common.progress}</th><th scope="col">${TEXTS.runs.ended}</th></tr></thead>
-<tbody>{{#each runs}}<tr><td><a href="{{path}}">{{time startedAt}}</a></td><td>{{operation}}</td><td>{{about}}</td><td>{{progress}}</td><td>{{time finishedAt}}</td></tr>
-{{/each}}</tbody></table></div>
-{{else}}<p class="empty">${TEXTS.runs.empty}</p>{{/if}}`);
+const listed = template('runs');
 
-const content = template(`
-{{> run}}
-{{#if resultPath}}<p><a href="{{resultPath}}">${TEXTS.runs.seeResult}</a></p>{{/if}}
-<dl class="figures">
-<div><dt>${TEXTS.common.operation}</dt><dd>{{shown.operation}}</dd></div>
-<div><dt>${TEXTS.common.tenant}</dt><dd>{{shown.about}}</dd></div>
-<div><dt>${TEXTS.common.begun}</dt><dd>{{time shown.startedAt}}</dd></div>
-<div><dt>${TEXTS.runs.ended}</dt><dd>{{time shown.finishedAt}}</dd></div>
-</dl>
-<details><summary>${TEXTS.runs.arguments}</summary><pre>{{json parameters}}</pre></details>
-{{#if result}}<h2>${TEXTS.common.result}</h2><pre class="id">{{result}}</pre>{{/if}}
-<p><a href="${PATH}">${TEXTS.runs.all}</a></p>`);
+const content = template('run');
 
 /** Operations that take long: each has a page, whatever started it. */
 @ApiExcludeController()

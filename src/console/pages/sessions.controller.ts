@@ -11,12 +11,7 @@ import type { Wrong } from '../view/field.js';
 import { template } from '../view/templates.js';
 import { consoleErrorSent } from '../view/error-page.js';
 
-const content = template(`
-<p>${TEXTS.signIn.explained}</p>
-<form class="fields narrow" method="post" action="/console/session">
-{{formField 'key' label="${TEXTS.signIn.key}" type="password" autocomplete="current-password" required=true autofocus=true}}
-<button>${TEXTS.signIn.title}</button>
-</form>`);
+const content = template('sign-in');
 
 /** Signing in and out. */
 @ApiExcludeController()

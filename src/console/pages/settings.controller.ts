@@ -23,40 +23,7 @@ import { template } from '../view/templates.js';
 import { TenantPages } from './tenant-pages.js';
 import { NotDone } from '../../operations/outcome.js';
 
-const content = template(`
-{{#if issued}}<div class="done" role="status"><p>${TEXTS.settings.issued('{{issued.what}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
-<h2>${TEXTS.settings.keysOf('{{mode}}')}</h2>
-{{#each kinds}}<h3>{{title}}</h3>
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.settings.id}</th><th scope="col">${TEXTS.settings.validUntil}</th></tr></thead>
-<tbody>{{#each keys}}<tr><td class="id">{{id}}</td><td>{{#if validUntil}}{{time validUntil}}{{else}}${TEXTS.settings.nextRotation}{{/if}}</td></tr>
-{{/each}}</tbody></table></div>
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="seen" value="{{newest}}">
-<label for="grace-{{action}}">${TEXTS.settings.grace}</label><select id="grace-{{action}}" name="grace" class="short"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select>
-<button name="action" value="{{action}}">{{button}}</button></form>
-{{/each}}
-<h2>${TEXTS.settings.switches}</h2>
-<form method="post">{{> csrf}}<input type="hidden" name="seen" value="{{seen}}">
-<div class="fields">
-<div class="tick"><input type="checkbox" id="open" name="openEndpoints"{{#if settings.openEndpoints}} checked{{/if}}><label for="open">${TEXTS.settings.open}</label><span class="hint">${TEXTS.settings.openHint}</span></div>
-<div class="tick"><input type="checkbox" id="provider" name="paymentProvider"{{#if settings.paymentProvider}} checked{{/if}}><label for="provider">${TEXTS.settings.provider}</label><span class="hint">${TEXTS.settings.providerHint}</span></div>
-<div class="tick"><input type="checkbox" id="expiry" name="tokensMustExpire"{{#if settings.tokensMustExpire}} checked{{/if}}><label for="expiry">${TEXTS.settings.expiry}</label><span class="hint">${TEXTS.settings.expiryHint}</span></div>
-<div class="tick"><input type="checkbox" id="minimal" name="minimal"{{#if settings.isMinimal}} checked{{/if}}><label for="minimal">${TEXTS.settings.minimal}</label><span class="hint">${TEXTS.settings.minimalHint}</span></div>
-</div>
-<fieldset><legend>${TEXTS.settings.mails}</legend><div class="fields broad">{{#each mails}}<div class="tick"><input type="checkbox" id="mail-{{type}}" name="mail" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="mail-{{type}}">{{type}}</label></div>{{/each}}</div></fieldset>
-<div class="fields broad">
-{{formField 'addresses' label="${TEXTS.settings.addresses}" rows="3" value=settings.addresses hint="${TEXTS.settings.addressesHint}"}}
-{{formField 'domains' label="${TEXTS.settings.domains}" rows="3" value=settings.domains hint="${TEXTS.settings.domainsHint}"}}
-{{formField 'not-before' label="${TEXTS.settings.notBefore}" name="tokensNotBefore" value=settings.tokensNotBefore placeholder="${TEXTS.settings.anyAge}" hint="${TEXTS.settings.notBeforeHint}"}}
-{{formField 'origins' label="${TEXTS.settings.origins}" rows="3" value=settings.origins hint="${TEXTS.settings.originsHint}"}}
-</div>
-<fieldset><legend>${TEXTS.settings.limits}</legend><div class="fields">{{#each limits}}{{formField id label=call value=calls inputmode="numeric" hint=hint}}
-{{/each}}</div></fieldset>
-<button name="action" value="settings">${TEXTS.settings.save}</button>
-</form>
-<h2>${TEXTS.settings.suspension}</h2>
-{{#if suspension}}<p class="problem">${TEXTS.settings.suspended('{{time suspension.since}}', '{{suspension.reason}}')}</p>
-<form method="post">{{> csrf}}<button name="action" value="resume">${TEXTS.settings.resume}</button></form>
-{{else}}<form class="fields narrow" method="post">{{> csrf}}{{formField 'reason' label="${TEXTS.fields.reason}" value=reason required=true maxlength="1000"}}<button name="action" value="suspend" class="danger">${TEXTS.settings.suspend}</button></form>{{/if}}`);
+const content = template('settings');
 
 /** For support: keys, secrets and switches of a tenant. */
 @TenantPage('settings')

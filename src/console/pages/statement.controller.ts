@@ -36,42 +36,7 @@ const COLUMNS: readonly Column<StatementLine>[] = [
   { label: TEXTS.common.event },
 ];
 
-const content = template(`
-<form class="fields" method="get">
-{{formField 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
-{{formField 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}
-{{formField 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31"}}
-{{formField 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="2026-10-31"}}
-{{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}
-{{formField 'unit' label="${TEXTS.fields.unit}" value=asked.unit placeholder="${TEXTS.common.all}"}}
-<button>${TEXTS.statement.show}</button>
-</form>
-{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
-{{#if ofTenant}}<p class="actions"><a href="{{csvPath}}" download>${TEXTS.common.asCsv}</a></p>
-{{> tenantStatement ofTenant}}{{/if}}
-{{#if statement}}
-<dl class="figures">
-<div><dt>${TEXTS.fields.account}</dt><dd>{{statement.account}}</dd></div>
-{{#if asked.from}}<div><dt>${TEXTS.fields.from}</dt><dd>{{moments.from}}</dd></div>{{/if}}
-{{#if asked.to}}<div><dt>${TEXTS.fields.to}</dt><dd>{{moments.to}}</dd></div>{{/if}}
-{{#if asked.asOf}}<div><dt>${TEXTS.fields.asOf}</dt><dd>{{moments.asOf}}</dd></div>{{/if}}
-<div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' statement.position ''}}</dd></div>
-<div><dt>${TEXTS.common.digest}</dt><dd class="id">{{figure 'digest' statement.digest ''}}</dd></div>
-</dl>
-<p class="actions"><a href="{{csvPath}}" download>${TEXTS.common.asCsv}</a></p>
-{{#each statement.units}}
-<h2>{{unit}}</h2>
-<div class="scroll" tabindex="0"><table>
-<thead>{{> heads}}</thead>
-<tbody>
-<tr class="sum"><td></td><td></td><td>${TEXTS.statement.opening}</td><td></td><td></td><td></td><td class="number">{{figure openingName opening unit}}</td><td></td></tr>
-{{#each rows}}<tr><td>{{time recordedAt}}</td><td>{{time effectiveAt}}</td><td>{{words}}</td><td>{{actor}}</td><td class="id">{{rewardId}}</td><td class="number">{{figure 'line.amount' amount '' of=../unit}}</td><td class="number">{{figure 'line.balance' balance '' of=../unit}}</td><td class="id">{{eventId}}</td></tr>
-{{/each}}<tr class="sum"><td></td><td></td><td>${TEXTS.statement.closing}</td><td></td><td></td><td></td><td class="number">{{figure closingName closing unit}}</td><td></td></tr>
-</tbody></table></div>
-{{> pager}}
-{{else}}<p class="empty">{{#if asked.unit}}${TEXTS.statement.noCreditInUnit}{{else}}${TEXTS.statement.noCredit}{{/if}}</p>
-{{/each}}
-{{/if}}`);
+const content = template('statement');
 
 /** For finance and viewers: the statement of an account, or of all of them. */
 @TenantPage('statement')

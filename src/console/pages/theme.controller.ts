@@ -29,26 +29,7 @@ import { NotDone, outcomeOf } from '../../operations/outcome.js';
 const UNKNOWN_SHOWN = 50;
 const VERSIONS_SHOWN = Math.min(50, HISTORY_MAX);
 
-const content = template(`
-<form class="fields" method="get">
-{{formField 'locale' label="${TEXTS.fields.locale}" value=locale placeholder="${TEXTS.theme.defaultLocale}"}}
-<button class="quiet">${TEXTS.theme.show}</button>
-</form>
-<div class="beside even">
-<form method="post" data-preview>{{> csrf}}<input type="hidden" name="locale" value="{{locale}}"><input type="hidden" name="version" value="{{version}}">
-{{formField 'values' label="${TEXTS.theme.variables}" rows="28" spellcheck="false" class="id" value=values}}
-{{#if unknown.length}}<div class="note"><p>${TEXTS.theme.unknown}</p><ul>{{#each unknown}}<li><span class="id">{{path}}</span>: {{names}}</li>{{/each}}</ul></div>{{/if}}
-<p class="actions"><button formaction="{{previewPath}}" formtarget="preview" class="quiet">${TEXTS.theme.preview}</button><button name="action" value="check" class="quiet">${TEXTS.common.showChanges}</button><button name="action" value="put">${TEXTS.theme.publish}</button></p>
-</form>
-<div><h2>${TEXTS.theme.previewHeading}</h2><iframe class="preview" name="preview" title="${TEXTS.theme.previewTitle}" sandbox></iframe><p class="note">${TEXTS.theme.previewHint}</p></div>
-</div>
-{{#if hasCompared}}<h2>{{#if version}}${TEXTS.common.changesTo('{{version}}')}{{else}}${TEXTS.common.isNew}{{/if}}</h2>
-{{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
-{{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}
-<h2>${TEXTS.theme.versions}</h2>
-{{#if history.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.theme.published}</th><th scope="col">${TEXTS.common.who}</th><th scope="col">${TEXTS.theme.what}</th><th scope="col">${TEXTS.common.rollBack}</th></tr></thead>
-<tbody>{{#each history}}<tr><td class="number">{{version}}</td><td>{{time created}}</td><td>{{by}}</td><td>{{#if removed}}${TEXTS.theme.removed}{{else}}{{#if restores}}${TEXTS.theme.restored('{{restores}}')}{{else}}${TEXTS.theme.changed}{{/if}}{{/if}}</td><td><form method="post">{{> csrf}}<input type="hidden" name="locale" value="{{@root.locale}}"><input type="hidden" name="version" value="{{version}}"><button name="action" value="rollback" class="quiet">${TEXTS.theme.rollBackTo('{{version}}')}</button></form></td></tr>
-{{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.theme.empty}</p>{{/if}}`);
+const content = template('theme');
 
 /** For support: the theme of a tenant. */
 @TenantPage('theme')

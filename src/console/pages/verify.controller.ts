@@ -8,31 +8,7 @@ import { template } from '../view/templates.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
 
-const content = template(`
-<p>${TEXTS.verify.explained}</p>
-<form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="verify">
-{{formField 'digest' label="${TEXTS.verify.digestFile}" type="file" accept=".json,application/json" hint="${TEXTS.verify.digestFileHint}"}}
-<button>${TEXTS.verify.verify}</button>
-</form>
-<form class="actions" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="digest"><button class="quiet">${TEXTS.verify.makeDigest}</button></form>
-{{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
-{{#if run}}{{> run}}{{/if}}
-{{#if verification}}
-{{#if verification.ok}}<p class="done">${TEXTS.verify.isIntact}</p>{{else}}
-<p class="problem" role="alert">{{firstBreak}}</p>{{/if}}
-<dl class="figures">
-<div><dt>${TEXTS.verify.intact}</dt><dd>{{figure 'ok' verification.ok ''}}</dd></div>
-<div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' verification.events ''}}</dd></div>
-<div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' verification.position ''}}</dd></div>
-<div><dt>${TEXTS.common.digest}</dt><dd class="id">{{figure 'digest' verification.digest ''}}</dd></div>
-</dl>
-{{/if}}
-{{#if digest}}
-<h2>${TEXTS.common.digest}</h2>
-<p>${TEXTS.verify.keepDigest} <a href="{{here}}&amp;format=json" download="digest.json">${TEXTS.verify.download}</a></p>
-<dl class="figures"><div><dt>${TEXTS.common.digest}</dt><dd class="id">{{figure 'digest' digest.digest ''}}</dd></div><div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' digest.events ''}}</dd></div></dl>
-<pre class="id" tabindex="0">{{json digest}}</pre>
-{{/if}}`);
+const content = template('verify');
 
 /** For finance: proof that the ledger was not tampered with. */
 @TenantPage('verify')

@@ -87,46 +87,7 @@ const endpointRow = (one: EndpointToChange, { isAdding, endpoint, since }: Typed
   boxes: boxesOf(`types-${encodeURIComponent(one.endpointUrl)}`, one.eventTypes ?? []),
 });
 
-const boxes = `<fieldset><legend>${TEXTS.webhooks.types}</legend><p class="hint">${TEXTS.webhooks.typesHint}</p><div class="fields broad">{{#each boxes}}<div class="tick"><input type="checkbox" id="{{id}}" name="types" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="{{id}}">{{type}}</label></div>{{/each}}</div></fieldset>`;
-const typesForm = `<details><summary>${TEXTS.webhooks.changeTypes}</summary><form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">${boxes}<button name="action" value="types">${TEXTS.webhooks.saveTypes}</button></form></details>`;
-
-const content = template(`
-{{#if issued}}<div class="done" role="status"><p>${TEXTS.webhooks.issued('{{issued.endpointUrl}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
-<h2>${TEXTS.webhooks.endpoints}</h2>
-{{#if endpoints.length}}<div class="scroll" tabindex="0"><table>
-<thead>{{> heads heads=endpointHeads}}</thead>
-<tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}{{#if name}}<br><span class="note">{{name}}</span>{{/if}}</td><td>{{shownTypes}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
-{{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">${TEXTS.webhooks.enable}</button></form>{{/if}}
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{formFieldInRow sinceId label=sinceLabel name="since" value=since placeholder="${TEXTS.webhooks.sinceExample}" required=true}}<button name="action" value="resend-since" class="quiet">${TEXTS.webhooks.resendAllSince}</button></form>
-${typesForm}
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><input type="hidden" name="seen" value="{{newestSecretId}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><details><summary>${TEXTS.webhooks.remove}</summary><p class="hint">${TEXTS.webhooks.removeHint}</p><button name="action" value="remove" class="danger">${TEXTS.webhooks.removeNow}</button></details></form></td></tr>
-{{/each}}</tbody></table></div>
-{{else}}<p class="empty">${TEXTS.webhooks.noEndpoint}</p>{{/if}}
-<form class="fields" method="post">{{> csrf}}
-{{formField 'url' label="${TEXTS.webhooks.addHeading}" name="endpoint" type="url" required=true maxlength="2000" value=typed.endpoint placeholder="${TEXTS.webhooks.urlExample}"}}
-{{formField 'name' label="${TEXTS.common.name}" maxlength="255" value=typed.name}}
-${boxes}
-<button name="action" value="add">${TEXTS.webhooks.add}</button>
-</form>
-{{#if delivery}}
-<h2>${TEXTS.webhooks.deliveryTitle('{{delivery.id}}')}</h2>
-<dl class="figures"><div><dt>${TEXTS.common.type}</dt><dd>{{delivery.type}}</dd></div><div><dt>${TEXTS.common.state}</dt><dd>{{delivery.state}}</dd></div><div><dt>${TEXTS.common.event}</dt><dd class="id">{{delivery.eventId}}</dd></div><div><dt>${TEXTS.common.created}</dt><dd>{{time delivery.created}}</dd></div></dl>
-{{#if delivery.attempts.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.webhooks.at}</th><th scope="col" class="number">${TEXTS.webhooks.status}</th><th scope="col">${TEXTS.fields.reason}</th><th scope="col" class="number">${TEXTS.webhooks.ms}</th><th scope="col">${TEXTS.webhooks.answer}</th></tr></thead>
-<tbody>{{#each delivery.attempts}}<tr><td>{{time at}}</td><td class="number">{{amount status}}</td><td>{{reason}}</td><td class="number">{{amount ms}}</td><td class="id">{{answer}}</td></tr>{{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.webhooks.noAttempt}</p>{{/if}}
-{{/if}}
-<h2>${TEXTS.webhooks.deliveries}</h2>
-<form class="fields" method="get">
-{{formField 'endpoint' label="${TEXTS.fields.endpoint}" value=asked.endpoint placeholder="${TEXTS.common.all}"}}
-{{formField 'state' label="${TEXTS.common.state}" value=asked.state none="${TEXTS.common.all}" options=states}}
-{{formField 'type' label="${TEXTS.common.type}" value=asked.type placeholder="${TEXTS.common.all}"}}
-{{formField 'since' label="${TEXTS.fields.since}" value=asked.since}}
-<button class="quiet">${TEXTS.common.filter}</button>
-</form>
-{{#if deliveries.length}}<div class="scroll" tabindex="0"><table>
-<thead>{{> heads}}</thead>
-<tbody>{{#each deliveries}}<tr><td>{{time created}}</td><td>{{type}}</td><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td class="id"><a href="?delivery={{id}}">{{id}}</a></td><td><form method="post">{{> csrf}}<input type="hidden" name="delivery" value="{{id}}"><button name="action" value="resend" class="quiet">${TEXTS.common.resend}</button></form></td></tr>
-{{/each}}</tbody></table></div>{{#if isCut}}<p class="note">${TEXTS.common.newest(SHOWN_MAX)}</p>{{/if}}
-{{else}}<p class="empty">${TEXTS.webhooks.noDelivery}</p>{{/if}}`);
+const content = template('webhooks');
 
 /** For support: endpoints, deliveries and their attempts. */
 @TenantPage('webhooks')

@@ -7,11 +7,7 @@ import { page } from './layout.js';
 import { PAGE_HEADERS } from './page-headers.js';
 import { template } from './templates.js';
 
-const content = template(`<p class="problem" role="alert">{{message}}</p>
-{{#if reasons.length}}<ul>{{#each reasons}}<li>{{this}}</li>{{/each}}</ul>{{/if}}
-{{#if comesBack}}<p>${TEXTS.errors.comesBack}</p>{{/if}}
-<p><a href="/console">${TEXTS.errors.back}</a></p>
-<p class="note">${TEXTS.errors.request('{{requestId}}')}</p>`);
+const content = template('error');
 
 /** For a page whose head was sent: it can have no header any more. */
 

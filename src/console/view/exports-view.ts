@@ -33,22 +33,7 @@ export const EXPORT_FILTERS = Object.keys(FILTERS) as readonly ExportFilter[];
 /** The form as it was typed. */
 export type TypedExport = Readonly<Record<'type' | 'format' | 'name' | ExportFilter, string>>;
 
-export const exportsContent = template(`
-{{> problems problems=notices}}
-<form class="fields" method="post">{{> csrf}}
-{{formField 'type' label="${TEXTS.common.type}" value=form.type options=form.types}}
-{{formField 'format' label="${TEXTS.exports.format}" value=form.format options=form.formats}}
-{{formField 'name' label="${TEXTS.common.name}" value=form.name maxlength="255" placeholder="${TEXTS.exports.nameHint}"}}
-{{#each form.filters}}{{formField name label=label value=value placeholder=placeholder}}
-{{/each}}<button name="action" value="ask">${TEXTS.common.export}</button>
-</form>
-<div id="exports" data-live="{{here}}" data-every="2000">
-{{#if exports.length}}<div class="scroll" tabindex="0"><table>
-<thead>{{> heads}}</thead>
-<tbody>{{#each exports}}<tr><td>{{time createdAt}}</td><td>{{name}}</td><td>{{type}}</td><td>{{format}}</td><td>{{status}}</td><td>{{#each figures}}<div>{{name}}: <span class="id">{{amount value}}</span></div>{{/each}}</td><td>{{time expiresAt}}</td><td class="id">{{id}}</td><td>{{#if isPending}}<form method="post">{{> csrf}}<input type="hidden" name="export" value="{{id}}"><button class="quiet">${TEXTS.common.cancel}</button></form>{{/if}}{{#if filePath}}<a href="{{filePath}}" download>${TEXTS.exports.download}</a>{{/if}}</td></tr>
-{{/each}}</tbody></table></div><p class="note">${TEXTS.common.newest(EXPORTS_SHOWN_MAX)}</p>
-{{else}}<p class="empty">${TEXTS.exports.empty}</p>{{/if}}
-</div>`);
+export const exportsContent = template('exports');
 
 const formOf = (typed: TypedExport) => ({
   type: typed.type,

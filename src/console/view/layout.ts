@@ -1,9 +1,9 @@
-import type { Operator, OperatorRole } from '../../config/operators.js';
-import type { Scope } from '../../domain/scope.js';
-import { CSRF_FIELD, type ConsoleSession } from '../sessions/console-gate.js';
+import { MODES, modeOf, type Scope } from '../../domain/scope.js';
+import type { ConsoleSession } from '../sessions/console-gate.js';
 import { TEXTS } from '../texts.js';
 import { NO_FAULTS, type Faults } from './faults.js';
-import { asHtml, partial, template } from './templates.js';
+import { sidebar, tenantPath } from './navigation.js';
+import { asHtml, template } from './templates.js';
 
 /** The member of an address that says what was done. */
 export const DONE = 'done';
@@ -25,126 +25,41 @@ export interface Frame {
   readonly done?: DoneKey | undefined;
   /** Of a page of test mode, ISO 8601. */
   readonly testClock?: string | null;
+  /** Next to the title: what the days of the page are, say. */
+  readonly headNote?: string;
+  /** Loads the chart library. */
+  readonly hasCharts?: boolean;
+  /** Of a page for people who are not signed in: as wide as a text needs. */
+  readonly isWide?: boolean;
+  /** The text that was searched. */
+  readonly searched?: string;
   /** Seconds until the page is loaded again, where no script runs. */
   readonly refreshSeconds?: number;
 }
 
-interface NavigationEntry {
-  readonly section: string;
-  readonly label: string;
-  readonly roles: readonly OperatorRole[];
-}
-
-const EVERYBODY: readonly OperatorRole[] = ['finance', 'support', 'viewer'];
-
-/** Pages of a tenant. */
-export const TENANT_SECTIONS: readonly NavigationEntry[] = [
-  { section: '', label: TEXTS.sections.overview, roles: EVERYBODY },
-  { section: '/statement', label: TEXTS.sections.statement, roles: ['finance', 'viewer'] },
-  { section: '/replay', label: TEXTS.sections.replay, roles: ['finance'] },
-  { section: '/reconcile', label: TEXTS.sections.reconcile, roles: ['finance'] },
-  { section: '/corrections', label: TEXTS.sections.corrections, roles: ['finance'] },
-  { section: '/periods', label: TEXTS.sections.periods, roles: ['finance'] },
-  { section: '/events', label: TEXTS.sections.events, roles: ['finance'] },
-  { section: '/verify', label: TEXTS.sections.verify, roles: ['finance'] },
-  { section: '/moderation', label: TEXTS.sections.moderation, roles: ['support'] },
-  { section: '/webhooks', label: TEXTS.sections.webhooks, roles: ['support'] },
-  { section: '/exports', label: TEXTS.sections.exports, roles: ['support'] },
-  { section: '/mails', label: TEXTS.sections.mails, roles: ['support'] },
-  { section: '/payments', label: TEXTS.sections.payments, roles: ['finance', 'support'] },
-  { section: '/settings', label: TEXTS.sections.settings, roles: ['support'] },
-  { section: '/program', label: TEXTS.sections.program, roles: ['support'] },
-  { section: '/theme', label: TEXTS.sections.theme, roles: ['support'] },
-];
-
-export const hasRole = ({ roles }: Operator, wanted: readonly OperatorRole[]): boolean =>
-  roles.some((role) => wanted.includes(role));
-
-/** The path of a tenant's pages. */
-export const tenantPath = ({ tenant, mode }: Scope): string =>
-  `/console/tenants/${encodeURIComponent(tenant)}/${mode}`;
-
-partial(
-  'problems',
-  `{{#if problems.length}}<div class="problem" role="alert">{{#each problems}}<div>{{this}}</div>{{/each}}</div>{{/if}}`,
-);
-
-partial('csrf', `<input type="hidden" name="${CSRF_FIELD}" value="{{@root.csrf}}">`);
-
-const layout = template(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-{{#if refreshSeconds}}<noscript><meta http-equiv="refresh" content="{{refreshSeconds}}"></noscript>{{/if}}
-<title>{{title}} · ${TEXTS.layout.product}</title>
-<link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/console/assets/console.css">
-<script src="/console/assets/console.js" defer></script>
-</head>
-<body>
-<a class="skip" href="#content">${TEXTS.layout.skip}</a>
-{{#if operator}}
-<header>
-<a class="home" href="/console">${TEXTS.layout.product}</a>
-<nav aria-label="${TEXTS.layout.console}">{{#each main}}<a href="{{path}}"{{#if isHere}} aria-current="page"{{/if}}>{{label}}</a>{{/each}}</nav>
-<form method="post" action="/console/session/end">{{> csrf}}<span class="who">{{operator}} <span class="roles">{{roles}}</span></span> <button class="quiet">${TEXTS.layout.signOut}</button></form>
-</header>
-{{#if testClock}}<p class="note" role="note">${TEXTS.layout.testClock} {{time testClock}}</p>{{/if}}
-{{#if scope}}
-<nav class="tenant" aria-label="${TEXTS.layout.tenant}">
-<span class="place"><a href="{{scope.path}}">{{scope.alias}}</a> <span class="mode {{scope.mode}}">{{scope.mode}}</span> <a class="switch" href="{{scope.otherPath}}">${TEXTS.layout.modeOf('{{scope.other}}')}</a></span>
-{{#each links}}<a href="{{path}}"{{#if isHere}} aria-current="page"{{/if}}>{{label}}</a>{{/each}}
-</nav>
-{{/if}}
-{{/if}}
-<main id="content">
-<h1>{{title}}</h1>
-{{> problems}}
-{{#if done}}<p class="done" role="status">{{done}}</p>{{/if}}
-{{content}}
-</main>
-{{#if operator}}<footer class="zone" data-zone>${TEXTS.layout.zone}</footer>{{/if}}
-</body>
-</html>
-`);
+const layout = template('layout');
 
 /** A whole page. @param content HTML. */
 export function page(frame: Frame, content: string): string {
-  const { title, session, scope, section, faults = NO_FAULTS, done, refreshSeconds = 0 } = frame;
-  const { testClock = null } = frame;
+  const { title, session, scope, section, faults = NO_FAULTS, done, headNote = '' } = frame;
   const operator = session?.operator;
-  const links =
-    operator === undefined || scope === undefined
-      ? []
-      : TENANT_SECTIONS.filter(({ roles }) => hasRole(operator, roles)).map((entry) => ({
-          path: tenantPath(scope) + entry.section,
-          label: entry.label,
-          isHere: entry.section === section,
-        }));
-  const main = [
-    { path: '/console', label: TEXTS.sections.tenants, roles: EVERYBODY },
-    {
-      path: '/console/projections',
-      label: TEXTS.sections.projections,
-      roles: ['support'] as const,
-    },
-    { path: '/console/runs', label: TEXTS.sections.runs, roles: ['support', 'finance'] as const },
-  ]
-    .filter(({ roles }) => operator !== undefined && hasRole(operator, roles))
-    .map(({ path, label }) => ({ path, label, isHere: path === section }));
+  const path = scope === undefined ? '/console' : tenantPath(scope);
   return layout({
     title,
-    refreshSeconds,
-    testClock,
+    headNote,
+    refreshSeconds: frame.refreshSeconds ?? 0,
+    testClock: frame.testClock ?? null,
+    hasCharts: frame.hasCharts ?? false,
+    isWide: frame.isWide ?? false,
     operator: operator?.name ?? null,
     roles: operator?.roles.join(', ') ?? '',
     csrf: session?.csrf ?? '',
     scope: scope === undefined ? null : shownScope(scope),
-    links,
-    main,
+    groups: operator === undefined ? [] : sidebar(operator, scope, section),
+    searchPath: path,
+    searched: frame.searched ?? '',
+    searchHint: scope === undefined ? 'Search all tenants' : `Search ${scope.tenant}`,
+    sessionsPath: null,
     problems: faults.problems,
     done: done === undefined ? null : TEXTS.done[done],
     content: asHtml(content),
@@ -152,12 +67,11 @@ export function page(frame: Frame, content: string): string {
 }
 
 function shownScope(scope: Scope) {
-  const other = scope.mode === 'live' ? 'test' : 'live';
-  return {
-    alias: scope.tenant,
-    mode: scope.mode,
-    path: tenantPath(scope),
-    other,
-    otherPath: tenantPath({ ...scope, mode: other }),
-  } as const;
+  const modes = MODES.map((mode) => ({
+    mode,
+    label: mode === 'live' ? 'Live' : 'Test',
+    path: tenantPath({ ...scope, mode }),
+    isHere: mode === modeOf(scope.mode),
+  }));
+  return { alias: scope.tenant, path: tenantPath(scope), modes };
 }

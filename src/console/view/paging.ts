@@ -1,14 +1,7 @@
 import { inOrder, type AskedOrder, type Column } from './sorting.js';
-import { partial } from './templates.js';
-import { TEXTS } from '../texts.js';
 
 /** A page stays within some 100 KB. */
 export const ROWS_OF_A_PAGE = 200;
-
-partial(
-  'pager',
-  `{{#if pager}}<p class="actions">${TEXTS.paging.rowsOf('{{amount pager.first}}', '{{amount pager.last}}', '{{amount pager.total}}')}{{#if pager.previousPath}}<a href="{{pager.previousPath}}">${TEXTS.paging.previous}</a>{{/if}}{{#if pager.nextPath}}<a href="{{pager.nextPath}}">${TEXTS.paging.next}</a>{{/if}}</p>{{/if}}`,
-);
 
 /**
  * A section of a list that a page shows, and the addresses of the sections next to it: no pager

@@ -1,6 +1,3 @@
-import { TEXTS } from '../texts.js';
-import { partial } from './templates.js';
-
 /** A point of a line: epoch milliseconds and a figure. */
 export interface Point {
   readonly at: number;
@@ -42,9 +39,3 @@ function stepPath(points: readonly Point[], low: number, high: number): string {
   const steps = others.map(({ at, balance }) => `H${x(at).toFixed(1)}V${y(balance).toFixed(1)}`);
   return `M${x(first.at).toFixed(1)} ${y(first.balance).toFixed(1)}${steps.join('')}`;
 }
-
-partial(
-  'plot',
-  `<figure><svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="{{plot.title}}"><path d="{{plot.path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>
-<figcaption class="note"><span>{{time plot.from}}</span><span>${TEXTS.plot.between('{{amount plot.lowest}}', '{{amount plot.highest}}')}</span><span>{{time plot.to}}</span></figcaption></figure>`,
-);

@@ -1,7 +1,5 @@
 import { withThousands } from '../../foundation/thousands.js';
 import type { ShownRun } from '../../http/operations/operation-runs.js';
-import { partial } from './templates.js';
-import { TEXTS } from '../texts.js';
 
 /**
  * A run on a page: while it is under way its progress, and the reason why it failed.
@@ -60,15 +58,3 @@ export function timeText(seconds: number): string {
   const rest = minutes % 60 === 0 ? '' : ` ${minutes % 60} min`;
   return `${Math.floor(minutes / 60)} h${rest}`;
 }
-
-partial(
-  'run',
-  `{{#if run.isRunning}}
-<section class="run" data-run="/console/runs/{{run.id}}/progress" aria-live="polite">
-<p><a href="/console/runs/{{run.id}}">${TEXTS.common.begun}</a> {{time run.startedAt}}: <span data-figure="progress" data-value="{{run.progress}}">{{run.progress}}</span> <span class="note" data-pace>{{run.pace}}</span></p>
-<progress{{#if run.total}} max="{{run.total}}" value="{{run.done}}"{{/if}} aria-label="${TEXTS.common.progress}"></progress>
-<form method="post" action="/console/runs/{{run.id}}/cancel">{{> csrf}}<input type="hidden" name="back" value="{{here}}"><button class="quiet">${TEXTS.common.cancel}</button></form>
-</section>
-{{else}}{{#if run.error}}<p class="problem" role="alert">{{run.error}}</p>{{else}}
-<p class="note"><span data-figure="progress" data-value="done">${TEXTS.run.done}</span>, <a href="/console/runs/{{run.id}}">${TEXTS.run.begun}</a> {{time run.startedAt}}</p>{{/if}}{{/if}}`,
-);

@@ -1,5 +1,3 @@
-import { partial } from './templates.js';
-
 /** A column of a table; without a value it cannot be sorted by. */
 export interface Column<R> {
   readonly label: string;
@@ -25,11 +23,6 @@ export interface HeadView {
 
 /** How an address asks for a table; empty texts: as the page lists it. */
 export type AskedOrder = Readonly<Record<'sort' | 'dir', string>>;
-
-partial(
-  'heads',
-  `<tr>{{#each heads}}<th scope="col"{{#if isNumber}} class="number"{{/if}}{{#if sorted}} aria-sort="{{sorted}}"{{/if}}>{{#if path}}<a href="{{path}}">{{label}}</a>{{else}}{{label}}{{/if}}</th>{{/each}}</tr>`,
-);
 
 /**
  * The rows of a page in the order that its address asks for, and the heads, each with the address

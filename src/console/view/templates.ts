@@ -1,134 +1,140 @@
 import Handlebars from 'handlebars';
+import { ownMember } from '../../domain/own-member.js';
 import type { Money } from '../../operations/registry/operation.js';
 import { withThousands } from '../../foundation/thousands.js';
-import { TEXTS } from '../texts.js';
-import { fieldElement, fieldInRow } from './field.js';
+import { assetPath } from '../assets/assets.js';
+import type { FieldOption, Wrong } from './field.js';
+import { ownFile, ownFiles } from './own-files.js';
 
-/** Pages are made by Handlebars from templates of ours: whatever is filled in is escaped. */
+/** Pages are made by Handlebars from the files in `templates`: values are escaped. */
 const engine = Handlebars.create();
 
+/** What every page gives its templates. */
+interface Root {
+  readonly money?: Money | undefined;
+  readonly wrong?: Wrong;
+}
+
+const rootOf = ({ data }: Handlebars.HelperOptions): Root => (data as { readonly root: Root }).root;
+
 const HELPERS = {
-  /** An integer with its thousands apart: `12 345` with a narrow space. */
-  amount: (value: unknown): string => amountText(value),
-  /** A moment, which the script shows in the viewer's zone. */
-  time: (iso: unknown): Handlebars.SafeString | string => timeElement(iso),
-  /**
-   * A figure that scripts may read: `{{figure 'closing:CENTS' 1200 'CENTS'}}`. With `of`, the unit
-   * of an amount, it is money but never has the unit.
-   */
-  figure: (
-    name: unknown,
-    value: unknown,
-    unit: unknown,
-    { hash, data }: Handlebars.HelperOptions,
-  ): Handlebars.SafeString => {
-    const suffix = typeof unit === 'string' ? unit : '';
-    const { money } = (data as { readonly root: { readonly money?: Money } }).root;
-    const { of = suffix } = hash as { readonly of?: string };
-    const text = money?.(of);
-    return text !== undefined && (typeof value === 'number' || typeof value === 'bigint')
-      ? figureElement(name, value, '', text(value).replace('-', '−'))
-      : figureElement(name, value, suffix);
-  },
-  /** A moment that is a figure too. */
-  moment: (name: unknown, iso: unknown): Handlebars.SafeString => {
-    const [of, exact] = [name, iso].map((text) => Handlebars.escapeExpression(plain(text)));
-    return asHtml(
-      `<span data-figure="${of}" data-value="${exact}">${String(timeElement(iso))}</span>`,
-    );
-  },
-  /** An account's name as a link to its page: `{{accountLink accounts account}}`. */
-  accountLink: (accounts: unknown, account: unknown): Handlebars.SafeString | string =>
-    accountLink(plain(accounts), account),
+  asset: (name: string): string => assetPath(name),
+  /** A number for people: thousands with commas, a true minus sign; other values as they are. */
+  number: (value: unknown): string => numberText(value),
+  /** An amount as the tenant shows its unit: `$12.50`, `1,250 POINTS`. */
+  amount: (value: unknown, unit: unknown, options: Handlebars.HelperOptions): string =>
+    amountText(value, unit, rootOf(options).money),
+  /** The exact value, for scripts that read figures. */
+  exact: (value: unknown): string => (typeof value === 'boolean' ? String(value) : plain(value)),
+  isoOf: (at: unknown): string => isoOf(at),
+  /** `2026-11-30 14:05:07`. */
+  utcOf: (at: unknown): string => isoOf(at).slice(0, 19).replace('T', ' '),
+  dayOf: (at: unknown): string => (at === '' || at === null ? '' : isoOf(at).slice(0, 10)),
+  /** An id, shortened to what stays unambiguous in a list. */
+  short: (id: unknown): string => shortId(plain(id)),
+  isNegative: (value: unknown): boolean =>
+    (typeof value === 'number' || typeof value === 'bigint') && value < 0,
   eq: (one: unknown, other: unknown): boolean => one === other,
+  or: (one: unknown, other: unknown): unknown => one ?? other,
+  isGiven: (value: unknown): boolean => value !== undefined && value !== null,
+  encoded: (text: unknown): string => encodeURIComponent(plain(text)),
+  /** Differences name none where a row is of no account, or its name is forgotten. */
+  isAccount: (account: unknown): boolean =>
+    typeof account === 'string' && account !== 'anonymous' && account !== 'unknown',
   json: (value: unknown): string => JSON.stringify(value, undefined, 2),
-  formField: fieldElement,
-  formFieldInRow: fieldInRow,
+  compact: (value: unknown): string => JSON.stringify(value),
+  join: (values: unknown, separator: string): string =>
+    Array.isArray(values) ? values.join(separator) : '',
+  /** What is wrong with a field. */
+  wrongOf: (id: unknown, options: Handlebars.HelperOptions): string | undefined =>
+    ownMember(rootOf(options).wrong ?? {}, plain(id)),
+  /** The first field that is wrong has the focus: reading begins there. */
+  isFocused: (wanted: unknown, id: unknown, options: Handlebars.HelperOptions): boolean =>
+    wanted === true || Object.keys(rootOf(options).wrong ?? {})[0] === id,
+  optionValue: (option: FieldOption): string =>
+    typeof option === 'string' ? option : option.value,
+  optionWords: (option: FieldOption): string =>
+    typeof option === 'string' ? option : option.words,
 } as const;
 
 for (const [name, helper] of Object.entries(HELPERS)) engine.registerHelper(name, helper);
 
-const knownHelpers: KnownHelpers = {
-  ...Object.fromEntries(Object.keys(HELPERS).map((name) => [name, true])),
-  helperMissing: false,
-  blockHelperMissing: false,
-  each: true,
-  if: true,
-  unless: true,
-  with: true,
-  log: false,
-  lookup: false,
+const OPTIONS: CompileOptions = {
+  knownHelpers: {
+    ...Object.fromEntries(Object.keys(HELPERS).map((name) => [name, true])),
+    helperMissing: false,
+    blockHelperMissing: false,
+    each: true,
+    if: true,
+    unless: true,
+    with: true,
+    log: false,
+    lookup: true,
+  },
+  knownHelpersOnly: true,
+  preventIndent: true,
+  explicitPartialContext: true,
 };
 
 /** A page's content from its values. A value that a template names must be there. */
 export type Template = (values: object) => string;
 
-/** Compiles at the first use. */
-export function template(source: string): Template {
-  let compiled: Handlebars.TemplateDelegate<object> | undefined;
-  return (values) => {
-    compiled ??= engine.compile(source, { strict: true, knownHelpers, knownHelpersOnly: true });
-    return compiled(values);
-  };
+let hasPartials = false;
+
+/** Parts of pages, `{{> name member=value}}`: they see these members alone, or none. */
+function registerPartials(): void {
+  if (hasPartials) return;
+  hasPartials = true;
+  for (const file of ownFiles('templates/partials')) {
+    const source = ownFile(`templates/partials/${file}`).toString('utf8').trimEnd();
+    engine.registerPartial(file.replace(/\.hbs$/, ''), engine.compile(source, OPTIONS));
+  }
 }
 
-/** Makes a template part of others: `{{> name}}`. */
-export function partial(name: string, source: string): void {
-  engine.registerPartial(name, source);
+/** @param name of a file in `templates`: `corrections`. Compiles at the first use. */
+export function template(name: string): Template {
+  let compiled: Handlebars.TemplateDelegate<object> | undefined;
+  return (values) => {
+    registerPartials();
+    compiled ??= engine.compile(ownFile(`templates/${name}.hbs`).toString('utf8'), {
+      ...OPTIONS,
+      strict: true,
+    });
+    return compiled(values);
+  };
 }
 
 /** For texts that are HTML already. */
 export const asHtml = (html: string): Handlebars.SafeString => new Handlebars.SafeString(html);
 
-function amountText(value: unknown): string {
+/** A number for people: `1,234`, `−1,234`; other values as they are. */
+export function numberText(value: unknown): string {
   if (typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value)))
     return withThousands(String(value)).replace('-', '−');
   return plain(value);
 }
 
-function timeElement(iso: unknown): Handlebars.SafeString | string {
-  if (typeof iso !== 'string' || Number.isNaN(Date.parse(iso))) return '–';
-  const utc = `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
-  const escaped = Handlebars.escapeExpression(iso);
-  return asHtml(
-    `<time datetime="${escaped}" title="${TEXTS.common.utc(utc)}">${utc}<span class="zone"> ${TEXTS.common.zone}</span></time>`,
-  );
+/** An amount of a unit: as money where the unit has a format, otherwise with the unit. */
+export function amountText(value: unknown, unit: unknown, money: Money | undefined): string {
+  if (typeof value !== 'number' && typeof value !== 'bigint') return plain(value);
+  const text = typeof unit === 'string' ? money?.(unit) : undefined;
+  if (text !== undefined) return text(value).replace('-', '−');
+  return [numberText(value), typeof unit === 'string' ? unit : ''].join(' ').trim();
 }
 
-/** @param accounts the path of the pages of accounts. */
-function accountLink(accounts: string, account: unknown): Handlebars.SafeString | string {
-  if (typeof account !== 'string' || NOT_NAMED.has(account)) return plain(account);
-  const [path, name] = [`${accounts}/${encodeURIComponent(account)}`, account].map((text) =>
-    Handlebars.escapeExpression(text),
-  );
-  return asHtml(`<a href="${path}">${name}</a>`);
-}
+const SHORT_CHARACTERS = 12;
 
-/** What a difference says where it has no account, or nobody knows its name any more. */
-const NOT_NAMED: ReadonlySet<string> = new Set(['anonymous', 'unknown']);
+/** What an id begins with; ids of a list that begin alike differ by their first characters. */
+export const shortId = (id: string): string =>
+  id.length <= SHORT_CHARACTERS + 4 ? id : `${id.slice(0, SHORT_CHARACTERS)}…`;
 
-function figureElement(
-  name: unknown,
-  value: unknown,
-  unit: string,
-  visible = shownText(value),
-): Handlebars.SafeString {
-  const [of, exact, shown, suffix] = [plain(name), plain(value), visible, unit].map((text) =>
-    Handlebars.escapeExpression(text),
-  );
-  const end = suffix === '' ? '' : ` <span class="unit">${suffix}</span>`;
-  return asHtml(`<span data-figure="${of}" data-value="${exact}">${shown}${end}</span>`);
-}
-
-/** For people: `yes` and `no`, and numbers with their thousands apart. */
-function shownText(value: unknown): string {
-  if (typeof value === 'boolean') return value ? TEXTS.common.yes : TEXTS.common.no;
-  return amountText(value);
+function isoOf(at: unknown): string {
+  if (typeof at === 'number') return new Date(at).toISOString();
+  return typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? at : '';
 }
 
 function plain(value: unknown): string {
   if (typeof value === 'string') return value;
-  return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean'
-    ? String(value)
-    : '–';
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : '–';
 }

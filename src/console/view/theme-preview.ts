@@ -1,5 +1,4 @@
 import { sampleValues } from '../../mails/content/sample-values.js';
-import { escapeHtml } from '../../templates/render-template.js';
 import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
 import type { PageTheme } from '../../themes/theme-instance.js';
 import {
@@ -11,6 +10,7 @@ import {
 import { sharePage } from '../../http/share-pages/share-page.js';
 import type { ConsoleCall } from '../console-call.js';
 import { TEXTS } from '../texts.js';
+import { template } from './templates.js';
 
 /** What the frame of the theme's page shows: nothing of another origin is fetched. */
 
@@ -37,17 +37,18 @@ export function sampleSharePage({
   });
 }
 
+const faults = template('theme-faults');
+
 /** Instead of a page that cannot be made. */
 export function faultsPage(problems: readonly string[]): HtmlPage {
   const title = TEXTS.theme.noPreview;
   const style = styleWith(BUILT_IN_THEME.page.color);
-  const lines = problems.map((problem) => `<p>${escapeHtml(problem)}</p>`);
   const html = documentOf({
     lang: 'en',
     title,
     head: [],
     style,
-    body: [`<h1>${title}</h1>`, '<div class="text">', ...lines, '</div>'],
+    body: [faults({ title, problems })],
   });
   return { html, contentSecurityPolicy: policyOf(style, {}) };
 }

@@ -1,0 +1,96 @@
+import type { Operator, OperatorRole } from '../../config/operators.js';
+import type { Scope } from '../../domain/scope.js';
+
+/** A page in the sidebar. */
+interface Entry {
+  /** Below the path of the tenant, or with `/console` in front a page of all tenants. */
+  readonly section: string;
+  readonly label: string;
+  readonly icon: string;
+  /** The letter after `g` that opens it. */
+  readonly key: string;
+  readonly roles: readonly OperatorRole[];
+}
+
+const ALL: readonly OperatorRole[] = ['finance', 'support', 'viewer'];
+const STAFF: readonly OperatorRole[] = ['finance', 'support'];
+const FINANCE: readonly OperatorRole[] = ['finance'];
+const SUPPORT: readonly OperatorRole[] = ['support'];
+
+type Row = readonly [string, string, string, string, readonly OperatorRole[]];
+const entry = ([section, label, icon, key, roles]: Row): Entry => ({
+  section,
+  label,
+  icon,
+  key,
+  roles,
+});
+
+const group = (label: string, ...rows: readonly Row[]) => ({ label, entries: rows.map(entry) });
+
+/** The pages of the console by group; a page that a role cannot open is left out of its sidebar. */
+export const NAVIGATION: readonly {
+  readonly label: string;
+  readonly entries: readonly Entry[];
+}[] = [
+  group('', ['/console', 'Tenants', 'account', 't', ALL], ['', 'Overview', 'home', 'o', ALL]),
+  group('Customers', ['/moderation', 'Moderation', 'shield', 'q', SUPPORT]),
+  group(
+    'Finance',
+    ['/statement', 'Statement', 'statement', 's', ['finance', 'viewer']],
+    ['/reconcile', 'Reconcile', 'reconcile', 'r', FINANCE],
+    ['/corrections', 'Corrections', 'edit', 'c', FINANCE],
+    ['/periods', 'Periods', 'calendar', 'm', FINANCE],
+    ['/replay', 'Replay', 'replay', 'y', FINANCE],
+    ['/verify', 'Verify', 'verify', 'v', FINANCE],
+  ),
+  group(
+    'Delivery',
+    ['/webhooks', 'Webhooks', 'webhook', 'h', SUPPORT],
+    ['/mails', 'Mails', 'mail', 'i', SUPPORT],
+    ['/payments', 'Payments', 'card', 'z', STAFF],
+    ['/exports', 'Exports', 'export', 'e', SUPPORT],
+  ),
+  group(
+    'Program',
+    ['/program', 'Program', 'program', 'g', SUPPORT],
+    ['/theme', 'Theme', 'theme', 'l', SUPPORT],
+    ['/settings', 'Settings', 'settings', 'k', SUPPORT],
+  ),
+  group(
+    'System',
+    ['/console/projections', 'Projections', 'projection', 'p', SUPPORT],
+    ['/console/runs', 'Runs', 'run', 'j', STAFF],
+  ),
+];
+
+export const hasRole = ({ roles }: Operator, wanted: readonly OperatorRole[]): boolean =>
+  roles.some((role) => wanted.includes(role));
+
+/** The path of a tenant's pages. */
+export const tenantPath = ({ tenant, mode }: Scope): string =>
+  `/console/tenants/${encodeURIComponent(tenant)}/${mode}`;
+
+/** The groups of the sidebar of an operator; without a tenant the pages of all tenants. */
+export function sidebar(operator: Operator, scope: Scope | undefined, here: string | undefined) {
+  return NAVIGATION.map(({ label, entries }) => ({
+    label,
+    entries: entries
+      .filter(({ section, roles }) => hasRole(operator, roles) && isOf(section, scope))
+      .map(({ section, ...shown }) => ({
+        ...shown,
+        path: section.startsWith('/console') || !scope ? section : tenantPath(scope) + section,
+        isHere: section === here,
+      })),
+  })).filter(({ entries }) => entries.length > 0);
+}
+
+const isOf = (section: string, scope: Scope | undefined): boolean =>
+  scope !== undefined || section.startsWith('/console');
+
+/** The name of a page, as the sidebar has it. @throws {Error} when it has none of that path. */
+export function pageName(section: string): string {
+  const found = NAVIGATION.flatMap(({ entries }) => entries).find((one) => one.section === section);
+  if (found === undefined) throw new Error(`the sidebar has no page ${section}`);
+  return found.label;
+}
