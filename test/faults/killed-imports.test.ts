@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { useFolder } from '../support/folder.js';
 import { runHere } from '../support/command-line.js';
 import { useService } from '../support/running-service.js';
 
@@ -12,10 +12,9 @@ const ROWS = 800;
 const ACCOUNTS = 600;
 
 const running = useService();
-let folder: string;
+const folder = useFolder();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-killed-imports-'));
   const of = (row: (n: number) => string, count = ROWS): string =>
     Array.from({ length: count }, (_, n) => `${row(n)}\n`).join('');
   const files = {
@@ -25,7 +24,6 @@ beforeAll(async () => {
   };
   for (const [kind, content] of Object.entries(files)) await writeFile(join(folder, kind), content);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const KINDS = ['users', 'referrals', 'rewards'] as const;
 

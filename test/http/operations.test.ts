@@ -1,5 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyReply } from 'fastify';
 import {
@@ -11,6 +10,7 @@ import { answerWithRun } from '../../src/http/operations/operator-answers.js';
 import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { RecordedRuns } from '../../src/runs/recorded-runs.js';
 import { OperatorsFile } from '../../src/config/operators-file.js';
+import { useFolder } from '../support/folder.js';
 import { eventually } from '../support/embedded.js';
 import { basic } from '../support/api-client.js';
 import { OPERATOR_ROUTES } from '../support/operator-routes.js';
@@ -24,11 +24,10 @@ import {
 } from '../support/running-service.js';
 
 const running = useSharedService();
-let folder: string;
+const folder = useFolder();
 let keys: Readonly<Record<'fay' | 'sam' | 'both' | 'vic', string>>;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-operators-'));
   keys = await makeOperators(running.stores, {
     fay: ['finance'],
     sam: ['support'],
@@ -36,7 +35,6 @@ beforeAll(async () => {
     vic: ['viewer'],
   });
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const call = async (
   method: string,

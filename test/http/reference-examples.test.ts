@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Stripe from 'stripe';
 import { makeOperatorKey } from '../../src/config/operators.js';
@@ -12,6 +11,7 @@ import { allOperations } from '../../src/operations/registry/registry.js';
 import { Unsubscribing } from '../../src/mails/unsubscribing.js';
 import { postmanCollection } from '../../tools/postman-collection.js';
 import { StripeDouble } from '../harness/stripe-double.js';
+import { useFolder } from '../support/folder.js';
 import { basic } from '../support/api-client.js';
 import { pollPause } from '../support/poll-pause.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -61,7 +61,7 @@ const FINDS_NOTHING = new Set([
 const frank = makeOperatorKey('frank', ['finance', 'support', 'viewer']);
 const grace = makeOperatorKey('grace', ['finance', 'support']);
 
-let folder: string;
+const folder = useFolder();
 let double: StripeDouble;
 let running: Awaited<ReturnType<typeof startWithStores>>;
 let tenant: TestTenant;
@@ -70,7 +70,6 @@ let texts: ReadonlyMap<string, OperationText>;
 const made = new Map<string, string>();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-reference-'));
   const operators = join(folder, 'operators.json');
   await writeFile(operators, JSON.stringify([frank.entry, grace.entry]), { mode: 0o600 });
   double = await StripeDouble.start({ secretKey: 'sk_test_0000000000000000' });
@@ -86,7 +85,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await running.end();
   await double.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 test('every operation, parameter and field has a text, and every text is about one', async () => {

@@ -1,17 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { useFolder } from '../support/folder.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { aPerson, give } from '../support/people.js';
 import { useService } from '../support/running-service.js';
 
 const running = useService();
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-export-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = useFolder();
 
 /** A machine with the files alone. */
 const elsewhere = () => ({

@@ -1,21 +1,18 @@
 import { parse } from 'csv-parse/sync';
-import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { useFolder } from '../support/folder.js';
 import { runHere } from '../support/command-line.js';
 import { useService, type TestTenant } from '../support/running-service.js';
 
 const running = useService();
-let folder: string;
+const folder = useFolder();
 let tenant: TestTenant;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-imports-'));
-});
 beforeEach(async () => {
   tenant = await running.service.createTenant();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const at = (name: string): string => join(folder, name);
 const cli = (...words: readonly string[]) => runHere(running.stores, words);

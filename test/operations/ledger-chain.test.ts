@@ -1,11 +1,11 @@
 // Over 5 s: commands on a service of its own, which each open the stores.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createPublicKey, verify } from 'node:crypto';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import { digestText, type DigestDocument } from '../../src/chain/digest-document.js';
 import type { Verification } from '../../src/operations/ledger/ledger-verification.js';
+import { useFolder } from '../support/folder.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import { runHere, type Ran } from '../support/command-line.js';
@@ -15,14 +15,12 @@ import { verifyLedger } from '../support/operations.js';
 /** The chain of a service at work, and its commands. */
 
 const running = useService();
-let folder: string;
+const folder = useFolder();
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-chain-'));
   tenant = await running.service.createTenant();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const cli = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
 

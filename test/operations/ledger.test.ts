@@ -1,6 +1,5 @@
 // Over 5 s: commands on a service of its own, which each open the stores.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Commands } from '../../src/command-handling/commands.js';
 import type { Core } from '../../src/stores/core.js';
@@ -10,6 +9,7 @@ import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-lo
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import type { SelectionOptions } from '../../src/operations/ledger/ledger-selection.js';
 import { withOwnKeys } from '../../src/cli/own-keys.js';
+import { useFolder } from '../support/folder.js';
 import { DAY_MS } from '../support/clock-of-process.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { path, query } from '../support/api-client.js';
@@ -31,14 +31,12 @@ import {
 /** What finance asks of a tenant's ledger, beside a running service on the same stores. */
 
 const running = useService();
-let folder: string;
+const folder = useFolder();
 let core: Core;
 
 beforeAll(async () => {
   ({ core } = running.service.service);
-  folder = await mkdtemp(join(tmpdir(), 'ledger-finance-'));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const cli = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
 

@@ -1,8 +1,8 @@
 // Over 5 s: commands on a service of its own, which each open the stores.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Stripe from 'stripe';
+import { useFolder } from '../support/folder.js';
 import { type Json } from '../support/api-client.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import {
@@ -24,12 +24,11 @@ let service: RunningService;
 let stores: TestStores;
 let end: () => Promise<void>;
 let double: StripeDouble;
-let folder: string;
+const folder = useFolder();
 let tenant: TestTenant;
 
 beforeAll(async () => {
   double = await StripeDouble.start({ secretKey: KEY });
-  folder = await mkdtemp(join(tmpdir(), 'ledger-payments-'));
   ({ service, stores, end } = await startWithStores({
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   }));
@@ -41,7 +40,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await double.stop();
   await end();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const cli = (...words: readonly string[]): Promise<Ran> =>
