@@ -6,7 +6,6 @@ beforeAll(async () => {
   ledger = await SharedLedger.open();
   processes = [await ledger.process(), await ledger.process()];
 });
-afterAll(() => ledger.close());
 
 it('an announced referral that does not start is withdrawn', async () => {
   const [one, other] = processes;

@@ -14,7 +14,6 @@ beforeAll(async () => {
   ledger = await SharedLedger.open();
   one = await ledger.process();
 });
-afterAll(() => ledger.close());
 
 const forget = (userId: string) =>
   ({ type: 'ForgetUser', userId, doNotTrack: false, preserveEmptyAccount: true }) as const;

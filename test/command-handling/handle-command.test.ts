@@ -22,7 +22,6 @@ beforeAll(async () => {
   one = await ledger.process();
   other = await ledger.process();
 });
-afterAll(() => ledger.close());
 
 const redeem = (rewardId: string, amount: number) =>
   ({ type: 'RedeemCredit', rewardId, amount, unit: 'CENTS' }) as const;

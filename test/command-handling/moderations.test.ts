@@ -23,7 +23,6 @@ beforeAll(async () => {
   one = await ledger.process();
   other = await ledger.process();
 });
-afterAll(() => ledger.close());
 
 const { scope } = aRequest();
 const cause = {

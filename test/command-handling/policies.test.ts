@@ -13,7 +13,6 @@ beforeAll(async () => {
   ledger = await SharedLedger.open();
   one = await ledger.process();
 });
-afterAll(() => ledger.close());
 
 const { scope } = aRequest();
 const GRANT = 'grant-referrer-reward-when-earned';

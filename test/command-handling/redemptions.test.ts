@@ -15,7 +15,6 @@ beforeAll(async () => {
   ledger = await SharedLedger.open();
   processes = [await ledger.process(), await ledger.process()];
 });
-afterAll(() => ledger.close());
 
 const processOf = (index: number): TestProcess => processes[index % 2 === 0 ? 0 : 1];
 

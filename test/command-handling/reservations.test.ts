@@ -17,10 +17,7 @@ beforeAll(async () => {
   one = await ledger.process();
   other = await ledger.process();
 });
-afterAll(() => ledger.close());
-afterEach(() => {
-  jest.restoreAllMocks();
-});
+afterEach(() => jest.restoreAllMocks());
 
 const { scope } = aRequest();
 const ownerOf = async (code: string) =>

@@ -19,7 +19,6 @@ let ledger: SharedLedger;
 beforeEach(async () => {
   ledger = await SharedLedger.open(program);
 });
-afterEach(() => ledger.close());
 
 const START = Date.now();
 const processAt = (minutesLater: number): Promise<TestProcess> =>

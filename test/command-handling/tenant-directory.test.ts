@@ -161,7 +161,6 @@ describe('a command that changes a tenant', () => {
   beforeEach(async () => {
     ledger = await SharedLedger.open();
   });
-  afterEach(() => ledger.close());
 
   it('counts at once in its process and is announced to the others; one that is refused is not', async () => {
     const one = await ledger.process();

@@ -7,10 +7,7 @@ beforeEach(async () => {
   ledger = await SharedLedger.open();
   one = await ledger.process();
 });
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await ledger.close();
-});
+afterEach(() => jest.restoreAllMocks());
 
 /** A command of the account that is busy until `work` is done. */
 function busyWith(accountId: string, work: () => Promise<unknown>): Promise<unknown> {

@@ -87,12 +87,8 @@ const ofReferral = (
     ...over,
   });
 
-const referred = [
-  accountOpened(ACME),
-  userIdentified(ACME, 'bob'),
-  accountAttributed('ANNLEE', ANN),
-  started(),
-];
+const arrived = [accountOpened(ACME), userIdentified(ACME, 'bob')];
+const referred = [...arrived, accountAttributed('ANNLEE', ANN), started()];
 const referrer = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
 
 const refunded: AccountEvent = {
@@ -128,11 +124,8 @@ it.each([
   },
 );
 
-it('preparing the referred account holds the referral', () => {
+it('preparing the referred account holds the referral, once', () => {
   given(referred, ofReferral(BOB)).when(prepare('referred', DENY)).then(held());
-});
-
-it('preparing the referred account is done once', () => {
   given(referred, held()).when(prepare('referred', DENY)).then();
 });
 
@@ -281,21 +274,10 @@ it("applying in the referred account records the referrer's earned reward, under
     referrerStatus: 'PENDING',
     referrerReward: TEN_DOLLARS,
   });
-  given(
-    accountOpened(ACME),
-    userIdentified(ACME, 'bob'),
-    started({ referrerStatus: 'PENDING' }),
-    converted,
-    held(),
-  )
+  given(arrived, started({ referrerStatus: 'PENDING' }), converted, held())
     .when(apply('referred', APPROVE_REFERRER))
     .then(moderated({ referrerReward: TEN_DOLLARS }));
-  given(
-    accountOpened(ACME),
-    userIdentified(ACME, 'bob'),
-    started({ referrerStatus: 'PENDING' }),
-    held(),
-  )
+  given(arrived, started({ referrerStatus: 'PENDING' }), held())
     .when(apply('referred', APPROVE_REFERRER))
     .then(moderated({ referrerReward: null }));
 });
@@ -304,11 +286,7 @@ const granted = (value = discount(10), over: Partial<AccountEventOf<'RewardGrant
   ofReferral(BOB, value, { rewardId: 'reward-of-approval', at: NOW, ...over });
 
 it('applying in the referred account approving later grants what the start earned, once', () => {
-  const waiting = [
-    accountOpened(ACME),
-    userIdentified(ACME, 'bob'),
-    started({ referredStatus: 'PENDING' }),
-  ];
+  const waiting = [...arrived, started({ referredStatus: 'PENDING' })];
   given(waiting, held()).when(apply('referred', APPROVE)).then(moderated({}), granted());
   given(waiting, held(), moderated({}), granted(), held())
     .when(apply('referred', APPROVE))
@@ -317,11 +295,7 @@ it('applying in the referred account approving later grants what the start earne
 
 it('applying in the referred account approving later grants what the conversion earned meanwhile', () => {
   const reward = terms(credit(700), { when: 'CONVERTED', validDays: 1, cancellable: false });
-  const waiting = [
-    accountOpened(ACME),
-    userIdentified(ACME, 'bob'),
-    started({ referredStatus: 'PENDING', referredReward: null }),
-  ];
+  const waiting = [...arrived, started({ referredStatus: 'PENDING', referredReward: null })];
   given(waiting, held()).when(apply('referred', APPROVE)).then(moderated({}));
   const converted = referralConverted('referral', ANN, {
     referredStatus: 'PENDING',
@@ -437,16 +411,8 @@ const gone = [
 
 it.each([
   ['absent', gone],
-  ['opened anew', [...gone, accountOpened(ACME), userIdentified(ACME, 'bob')]],
-  [
-    'referred anew',
-    [
-      ...gone,
-      accountOpened(ACME),
-      userIdentified(ACME, 'bob'),
-      referralStarted('second', BOB, ANN, {}),
-    ],
-  ],
+  ['opened anew', [...gone, ...arrived]],
+  ['referred anew', [...gone, ...arrived, referralStarted('second', BOB, ANN, {})]],
 ])(
   'a referral from before the account was deleted is held, applied and released: %s',
   (_, events) => {

@@ -152,6 +152,14 @@ export function accountAttributed(code: string, referrer: Party, at = 1_500): Ac
   };
 }
 
+const APPROVED = {
+  programId: 'default',
+  programVersion: 1,
+  referredStatus: 'APPROVED',
+  referrerStatus: 'APPROVED',
+  referrerReward: null,
+} as const;
+
 export function referralStarted(
   referralId: string,
   referred: Party,
@@ -162,18 +170,14 @@ export function referralStarted(
     type: 'ReferralStarted',
     at: 2_000,
     referralId,
-    programId: 'default',
-    programVersion: 1,
+    ...APPROVED,
     code: personal(referrer.person, 'CODE'),
     shareLinkUsed: null,
     referred,
     referrer,
-    referredStatus: 'APPROVED',
-    referrerStatus: 'APPROVED',
     fraudSignals: {},
     tooManyWith: [],
     referredReward: null,
-    referrerReward: null,
     ...over,
   };
 }
@@ -188,13 +192,8 @@ export function referralConverted(
     at: 3_000,
     referralId,
     referrer,
-    programId: 'default',
-    programVersion: 1,
-
-    referredStatus: 'APPROVED',
-    referrerStatus: 'APPROVED',
+    ...APPROVED,
     referredReward: null,
-    referrerReward: null,
     ...over,
   };
 }
@@ -207,15 +206,10 @@ export function referralModerated(
   return {
     type: 'ReferralModerated',
     at: 4_000,
-
     moderationId: 'moderation',
     referralId,
     referrer,
-    programId: 'default',
-    programVersion: 1,
-    referredStatus: 'APPROVED',
-    referrerStatus: 'APPROVED',
-    referrerReward: null,
+    ...APPROVED,
     ...over,
   };
 }

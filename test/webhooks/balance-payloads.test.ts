@@ -22,7 +22,6 @@ async function open(program?: Parameters<typeof SharedLedger.open>[0]): Promise<
   accepted(await service.upsert('acme', 'bob', { referralCode: 'BOB' }));
   await listener.news();
 }
-afterEach(() => ledger.close());
 
 const credit = (assignedCredit: number, unit = 'CENTS') =>
   ({ type: 'CREDIT', unit, assignedCredit, currency: null }) as const;

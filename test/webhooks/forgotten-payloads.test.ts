@@ -37,7 +37,6 @@ beforeEach(async () => {
   // All payloads are made once, so that keys and histories are remembered.
   await listener.news();
 });
-afterEach(() => ledger.close());
 
 const forget = (userId: string) =>
   ({ type: 'ForgetUser', userId, doNotTrack: false, preserveEmptyAccount: true }) as const;

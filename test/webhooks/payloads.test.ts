@@ -14,7 +14,6 @@ beforeEach(async () => {
   service = await ledger.process();
   listener = new Listener(service);
 });
-afterEach(() => ledger.close());
 
 /** The REST user without `referredBy`; absent values are left out. */
 function announcedUser(...of: Parameters<typeof expectedUser>): Json {

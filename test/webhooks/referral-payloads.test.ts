@@ -29,7 +29,6 @@ async function open(program: Json): Promise<void> {
   await service.userWithCode('anns', 'ann', 'ANN');
   await listener.news();
 }
-afterEach(() => ledger.close());
 
 /** Of Bob by Ann, just started, without rewards. */
 const started = (more: Json = {}): Json => ({
