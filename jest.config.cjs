@@ -63,7 +63,6 @@ const faults = [
   'event-log/eventstoredb-refusals',
   'faults/',
   'http-edge/overload',
-  'http/restart',
   'mails/mail-crash',
   'operations/interrupted-operations',
   'operations/key-commands',

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Answer, ApiClient, CallOptions, Json } from '../support/api-client.js';
+import type { Answer, ApiClient, Json } from '../support/api-client.js';
 import {
   outcome,
   personal,
@@ -7,7 +7,7 @@ import {
   useSharedService,
   type TestTenant,
 } from '../support/running-service.js';
-import { token, userClient } from '../support/user-tokens.js';
+import { userClient } from '../support/user-tokens.js';
 
 const running = useSharedService();
 let tenant: TestTenant;
@@ -36,39 +36,12 @@ async function person(): Promise<Person> {
 }
 
 const replayed = ({ headers }: Answer<unknown>) => headers.get('idempotency-replayed');
-const REUSED = refusal(422, 'IDEMPOTENCY_KEY_REUSED');
 const NOT_ALLOWED = refusal(403, 'FORBIDDEN');
 
 const visit = ({ accountId, id: userId }: Person): Json => ({
   accountId,
   userId,
   events: [{ key: 'visit', fields: {} }],
-});
-
-test('a key belongs to its caller: the API keys of the tenant, or one user', async () => {
-  const [ann, bob] = [await person(), await person()];
-  const key = personal('order');
-  const readToken = userClient(tenant, ann.accountId, ann.id);
-  const post = (client: ApiClient, who: Person, over: Json = {}) =>
-    client.post(`${who.at}/events`, { ...visit(who), ...over }, { key });
-  const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 };
-  const first = await Promise.all([
-    post(readToken, ann),
-    post(bob.own, bob),
-    tenant.live.post(`/rewards/account/${ann.accountId}/user/${ann.id}`, reward, { key }),
-  ]);
-  expect(first.map((answer) => [answer.status, replayed(answer)])).toEqual([
-    [200, null],
-    [200, null],
-    [201, null],
-  ]);
-  // All tokens of a user share the user's keys.
-  expect([replayed(await post(ann.own, ann)), replayed(await post(bob.own, bob))]).toEqual([
-    'true',
-    'true',
-  ]);
-  expect(outcome(await post(ann.own, ann, { x: 1 }))).toEqual(REUSED);
-  expect(outcome(await post(tenant.live, ann))).toEqual(REUSED);
 });
 
 test('a user who was deleted and exists again has the keys of before', async () => {
@@ -79,19 +52,6 @@ test('a user who was deleted and exists again has the keys of before', async () 
   expect((await tenant.live.put(ann.at, {})).status).toBe(200);
   const again = await ann.own.post(`${ann.at}/events`, visit(ann), { key });
   expect([again.status, replayed(again), again.body['userId']]).toEqual([200, 'true', null]);
-});
-
-describe('a key of an anonymous token has no effect', () => {
-  test.each(['visitor', 'x'.repeat(256)])('%s', async (key) => {
-    const claims = { authentication: 'unauthenticated', user: { id: 'u', accountId: 'a' } };
-    const anonymous = tenant.live.as({ token: token(tenant.liveSecret, claims) });
-    const put = (body: Json, options: CallOptions = { key }) =>
-      anonymous.put('/open/user/cookie_user', body, options);
-    expect(outcome(await put({ firstName: 'Eve' }))).toEqual(NOT_ALLOWED);
-    const [first, second] = [await put({}), await put({})];
-    expect([first.status, second.status, replayed(second)]).toEqual([200, 200, null]);
-    expect(second.body['id']).not.toBe(first.body['id']);
-  });
 });
 
 describe('fields that a write token may not write', () => {

@@ -1,7 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import { path, type ApiClient, type Answer, type Json } from '../support/api-client.js';
-import { eventually } from '../support/embedded.js';
 import { aPerson, type Person } from '../support/people.js';
 import { useSharedService, type TestTenant, expectRefusal } from '../support/running-service.js';
 
@@ -75,31 +73,4 @@ describe('events of a user', () => {
     for (const over of [{ userId: 'another' }, { accountId: 'another' }, { events: [{}] }])
       expectRefusal(await happened(tenant.live, bob, [{ key: 'k' }], over), 400, 'BAD_REQUEST');
   });
-});
-
-test('a refund takes the reward of an earlier event back, from the user and from the referrer', async () => {
-  const reward = { type: 'CREDIT', unit: 'POINTS', assignedCredit: 50 };
-  const rule = { key: 'purchase', refund: { key: 'refund', field: 'order' }, reward };
-  const { live } = await tenantWith({
-    id: 'default',
-    eventRewards: [
-      { ...rule, to: 'USER' },
-      { ...rule, to: 'REFERRER' },
-    ],
-  });
-  const ann = await person(live);
-  const bob = await aPerson(live, { referable: true }, { referral: { code: ann.code } });
-  const points = async ({ accountId, id }: Person): Promise<unknown> => {
-    const { body } = await live.get<readonly Json[]>(
-      `/reward/balance?accountId=${accountId}&userId=${id}`,
-    );
-    const found = body.find(({ unit }) => unit === 'POINTS');
-    return found && [found['totalAvailableCredit'], found['totalCancelledCredit']];
-  };
-  await happened(live, bob, [{ key: 'purchase', fields: { order: 'A-1' } }]);
-  await eventually(async () => isDeepStrictEqual(await points(ann), [50, 0]));
-  expect(await points(bob)).toEqual([50, 0]);
-  await happened(live, bob, [{ key: 'refund', fields: { order: 'A-1' } }]);
-  expect(await points(bob)).toEqual([0, 50]);
-  await eventually(async () => isDeepStrictEqual(await points(ann), [0, 50]));
 });
