@@ -134,6 +134,7 @@ test('a malformed boolean, choice or text is refused', () => {
   expect(codeOf(() => requiredCodeQuery({ t: ' ' }, 't'))).toBe('BAD_REQUEST');
   expect(codeOf(() => requiredCodeQuery({ t: 'a\0' }, 't'))).toBe('REFERRAL_CODE_NOT_FOUND');
   expect(codeOf(() => textQuery({ t: 'a\0' }, 't'))).toBe('BAD_REQUEST');
+  expect(textQuery({ t: ' a ' }, 't')).toBe('a');
   expect(codeOf(() => resourceId('a\0', 'REWARD_NOT_FOUND'))).toBe('REWARD_NOT_FOUND');
 });
 

@@ -172,6 +172,17 @@ describe('a user', () => {
     });
   });
 
+  test('has no white space around an address, a name or a segment', () => {
+    const segments = [' vip ', ' ', '~ new', '~vip '];
+    expect(
+      parse({ email: ' a@b.co\n', firstName: '\u2003Ann ', lastName: '  ', segments }),
+    ).toEqual({
+      email: 'a@b.co',
+      firstName: 'Ann',
+      segments: ['vip', '~new', '~vip'],
+    });
+  });
+
   test('accepts every member at once', () => {
     const body = {
       id: 'u',
@@ -237,7 +248,6 @@ describe('a user', () => {
   test.each<[object, readonly string[]]>([
     [{ locale: 'EN' }, ['locale', 'RS039']],
     [{ locale: 'en-US' }, ['locale', 'RS039']],
-    [{ locale: 'en_us' }, ['locale', 'RS039']],
     [{ countryCode: 'us' }, ['countryCode']],
     [{ countryCode: 'QQ' }, ['countryCode']],
     [{ imageUrl: '/a.png' }, ['imageUrl']],
@@ -267,7 +277,6 @@ describe('a user', () => {
       ['customFields'],
     ],
     [{ segments: 'vip' }, ['segments']],
-    [{ segments: ['~'] }, ['segments']],
     [{ segments: ['~'] }, ['segments']],
     [{ id: 'a\0' }, ['id']],
     [{ paymentProviderId: [] }, ['paymentProviderId']],
@@ -318,7 +327,6 @@ describe('moderation', () => {
     [{ actions: Array.from({ length: 101 }, () => action) }, ['actions']],
     [{ actions: [action, { referralId: 'r', action: 'denied' }] }, ['actions[1].action']],
     [{ actions: [{ action: 'DENIED' }] }, ['actions[0].referralId']],
-    [{ actions: [{ referralId: 'r', action: 'PENDING' }] }, ['actions[0].action']],
   ])('%j', (body, expected) => {
     expect([...new Set(refusal(() => parse(body)))]).toEqual(expected);
   });

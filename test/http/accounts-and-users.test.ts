@@ -28,26 +28,6 @@ const user = (more: Json = {}, inAccount: Json = {}): Promise<Person> =>
 const apply = (code: string, { accountId, id }: Pick<Person, 'accountId' | 'id'>) =>
   api.post(`/open/code${path(code)}/account${path(accountId)}/user${path(id)}`);
 
-test('white space around an address, a name, a segment or a search is no part of it', async () => {
-  const mark = personal();
-  const { accountId, id, at } = await user({
-    email: ` ${mark}@shop.example\n`,
-    firstName: `\u2003${mark} `,
-    lastName: '  ',
-    segments: [' vip ', 'new', ' ', '~ new'],
-  });
-  expect((await api.get(at)).body).toMatchObject({
-    email: `${mark}@shop.example`,
-    firstName: mark,
-    lastName: null,
-    segments: ['vip'],
-  });
-  const found = await api.get(`/users${query({ query: `  ${mark}@shop.example ` })}`);
-  expect(found.body).toMatchObject({ totalCount: 1, users: [{ id }] });
-  await api.post('/user', { id, accountId, segments: ['~vip '] });
-  expect((await api.get(at)).body['segments']).toStrictEqual([]);
-});
-
 describe('codes', () => {
   test('are the same with white space around them, wherever they are sent', async () => {
     const code = `B${String(Date.now()).slice(-9)}`;

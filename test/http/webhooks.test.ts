@@ -10,7 +10,6 @@ import type { Json } from '../support/api-client.js';
 import { aPerson, give, type Person } from '../support/people.js';
 import { eventually } from '../support/embedded.js';
 import {
-  outcome,
   personal,
   useSharedService,
   type TestTenant,
@@ -76,15 +75,8 @@ describe('a subscription', () => {
       secret: expect.stringMatching(/^whsec_.{32}/) as unknown,
     });
     expect(first.headers.get('ledger-position')).toMatch(/./);
-    for (const [name, shown] of [
-      [{ name: 'crm' }, 'crm'],
-      [{}, 'crm'],
-      [{ name: 'shop' }, 'shop'],
-      [{ name: null }, null],
-    ] as const) {
-      const again = await tenant.live.post('/subscription', { endpointUrl, ...name });
-      expect(outcome(again)).toStrictEqual({ status: 201, body: { endpointUrl, name: shown } });
-    }
+    const again = await tenant.live.post('/subscription', { endpointUrl, name: null });
+    expectAnswer(again, 201, { endpointUrl, name: null });
     expect((await tenant.live.get('/subscription')).body).toStrictEqual([
       { endpointUrl, name: null },
     ]);
