@@ -192,7 +192,6 @@ test('it waits while the database is away, and misses nothing', async () => {
 
 test.each([
   ['another machine', ['--forward-to', 'http://example.com/hook'], /--forward-to must lead to/],
-  ['a private network', ['--forward-to', 'http://10.0.0.1/hook'], /--forward-to must lead to/],
   ['a name that looks like it', ['--forward-to', 'http://127.0.0.1.example.com/'], /must lead to/],
   ['no URL', ['--forward-to', 'here'], /--forward-to must be an absolute URL/],
   ['an unknown type', ['--types', 'user.created,user.gone'], /--types takes some of/],
