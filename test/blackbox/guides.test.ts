@@ -72,7 +72,7 @@ test('the commands of the guide lead from a started service to a verified webhoo
   const guide = await readFile(join(ROOT, 'docs/how-to/receive-webhooks.md'), 'utf8');
   const section = guide.slice(
     guide.indexOf('## The first webhook'),
-    guide.indexOf('## What arrives'),
+    guide.indexOf('## The request'),
   );
   const blocks = [...section.matchAll(/```(sh|js)\n([^]*?)```/g)].map(
     ([, language = '', code = '']) => ({ language, code }),
