@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { pause } from '../foundation/pause.js';
 import { inTransaction } from './transaction.js';
 
 /**
@@ -15,6 +16,8 @@ export const LOCKS = {
   'use embedded Postgres': 7_203_114n,
   /** An approval, a rejection and a withdrawal of a proposal exclude each other. */
   'end a proposal': 7_202_515n,
+  /** Grants of support are added up before each. */
+  'grant within limits': 7_202_516n,
   'change master keys': -1_426_729_567n,
   'start operation runs': -1_066_180_052n,
   'provision service role': -906_341_756n,
@@ -46,6 +49,22 @@ export function tryLock<T>(
     const { rows } = await client.query<{ locked: boolean }>(text, [LOCKS[lock]]);
     return rows[0]?.locked ? work() : 'locked';
   });
+}
+
+/**
+ * As `tryLock`, again until no other process has the lock. Nothing holds a connection while it
+ * waits: work that needs further ones would exhaust the pool.
+ */
+export async function inTurn<T>(
+  pool: Pool,
+  lock: keyof typeof LOCKS,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const outcome = await tryLock(pool, lock, work);
+    if (outcome !== 'locked') return outcome;
+    await pause(20);
+  }
 }
 
 /** One transaction that waits for the lock and holds it until its end. */

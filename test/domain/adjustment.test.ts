@@ -88,3 +88,8 @@ it('an adjustment is refused for an unknown user, for zero and for more than the
       'All CENTS ever assigned to the account would be more than 9,007,199,254,740,991: assign less',
     );
 });
+
+it('a grant of support that would have expired by its approval is refused', () => {
+  const grant = { name: 'Sorry', dateExpires: NOW };
+  given(here).when(adjust(500, { grant })).refused('REWARD_DATES_INVALID');
+});

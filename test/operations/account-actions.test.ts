@@ -6,10 +6,10 @@ import {
   beforeForgetting,
   forgetUser,
 } from '../../src/operations/customers/actions/forget-user.js';
-import {
-  cancelReward,
-  grantReward,
-} from '../../src/operations/customers/actions/reward-actions.js';
+import { cancelReward } from '../../src/operations/customers/actions/cancel-reward.js';
+import { grantReward } from '../../src/operations/customers/actions/grant-reward.js';
+import { approve } from '../../src/operations/ledger/correction.operations.js';
+import { listProposals } from '../../src/operations/ledger/ledger-proposals.js';
 import type { Operation } from '../../src/operations/registry/operation.js';
 import type { Decoded } from '../../src/event-log/codec.js';
 import { calledBy } from '../support/called-operations.js';
@@ -108,6 +108,46 @@ test('a grant needs the members of its type, and a unit that the tenant knows', 
   await grant({ type: 'PCT_DISCOUNT', percent: 15 });
   expect(await newestOf(ann, 'RewardGranted')).toMatchObject({
     event: { value: { type: 'PCT_DISCOUNT', discountPercent: 15 } },
+  });
+});
+
+test('a grant above what is left of the limit is proposed, and finance approves it', async () => {
+  const ann = await aPerson(tenant.live);
+  const grant = (amount: number, by: string, key?: string) =>
+    calledBy<{ rewardId?: string; proposal?: string }>(
+      running.service,
+      by,
+      grantReward,
+      {
+        ...scope(),
+        ...ofUser(ann),
+        type: 'CREDIT',
+        amount,
+        unit: 'CENTS',
+        name: 'Sorry',
+        reason: 'r',
+      },
+      key,
+    );
+  expect(await grant(9_000, 'sue', 'k1')).toMatchObject({ rewardId: expect.any(String) as string });
+  // The key's own grant does not count when its form is sent again.
+  expect(await grant(9_000, 'sue', 'k1')).toMatchObject({ rewardId: expect.any(String) as string });
+  expect(await grant(9_000, 'tom')).toMatchObject({ rewardId: expect.any(String) as string });
+  expect(await grant(1_000, 'sue')).toMatchObject({ rewardId: expect.any(String) as string });
+  const { proposal = '' } = await grant(1, 'sue');
+  const { core } = running.service.service;
+  const account = core.names.accountRef(scope(), ann.accountId);
+  const listed = await listProposals(core, scope(), { account, limit: 5, now: Date.now() });
+  expect(listed).toMatchObject([
+    { id: proposal, amount: 1, proposedBy: 'sue', grant: { name: 'Sorry', dateExpires: null } },
+  ]);
+  await calledBy(running.service, 'fay', approve, { proposal });
+  expect(await newestOf(ann, 'RewardGranted')).toMatchObject({
+    event: {
+      value: { assignedCredit: 1 },
+      texts: { value: { name: 'Sorry' } },
+      adjustment: { reason: { value: 'r' }, by: { value: 'sue' }, approvedBy: { value: 'fay' } },
+    },
   });
 });
 

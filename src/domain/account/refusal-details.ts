@@ -7,6 +7,9 @@ const figure = (amount: number): string => String(amount).replace(/\B(?=(?:\d{3}
 
 export const moment = (at: number): string => new Date(at).toISOString();
 
+export const expiredBy = (now: number): string =>
+  `dateExpires must lie in the future, after ${moment(now)}`;
+
 /** @param sign that it may have, as in "above zero". */
 export const notAnAmount = (amount: number, sign: string): string =>
   `The amount ${amount} must be a whole number ${sign}`;

@@ -1,7 +1,7 @@
 import { Map as ImmutableMap, OrderedMap } from 'immutable';
 import type { PersonId } from '../account/account.events.js';
 import type { AccountState } from '../account/account.state.js';
-import { adjustCredit } from '../account/rewards/adjustment.js';
+import { adjustCredit, type GrantedTerms } from '../account/rewards/adjustment.js';
 import type { Decision } from '../decision.js';
 import { personal, type Personal } from '../personal.js';
 import { refused } from '../refusal.js';
@@ -25,6 +25,8 @@ export interface CorrectionProposed {
   /** Positive adds, negative takes away. */
   readonly amount: number;
   readonly reason: Personal<string>;
+  /** Of credit that support grants; absent: it has no name and never expires. */
+  readonly grant?: { readonly name: Personal<string>; readonly dateExpires: number | null };
   /** The proposer. */
   readonly by: Personal<string>;
 }
@@ -85,6 +87,7 @@ export interface ProposeCorrection {
   readonly unit: string;
   readonly amount: number;
   readonly reason: string;
+  readonly grant?: GrantedTerms;
   readonly by: Personal<string>;
   readonly now: number;
   /** The time in the account's ledger, which a test clock may have moved. */
@@ -105,6 +108,7 @@ export function propose(
     unit,
     amount,
     reason,
+    grant,
     by,
     now: at,
     ledgerNow,
@@ -115,7 +119,7 @@ export function propose(
   if (account.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
   const person = account.personsByUserId.get(userId);
   if (person === undefined) return refused('USER_NOT_FOUND');
-  const asked = { type: 'AdjustCredit', userId, unit, amount, reason } as const;
+  const asked = { type: 'AdjustCredit', userId, unit, amount, reason, grant } as const;
   const correction = { ...asked, now: ledgerNow };
   const ids = { rewardId: proposalId, redemptionId: proposalId };
   const decided = adjustCredit(account, { ...correction, ...ids, by, approvedBy: by });
@@ -133,6 +137,12 @@ export function propose(
         unit,
         amount,
         reason: personal(person, reason),
+        ...(grant && {
+          grant: {
+            name: { subject: person, value: grant.name },
+            dateExpires: grant.dateExpires,
+          },
+        }),
         by,
       },
     ],

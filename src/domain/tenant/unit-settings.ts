@@ -42,6 +42,16 @@ export function changeUnitSettings(
     : [{ type: 'UnitSettingsChanged', at, ...after }];
 }
 
+/** A limit of 100.00 of a unit with a currency, otherwise 10,000. */
+const DEFAULT_GRANT_LIMIT = 10_000;
+
+/** What one operator of support may grant to an account in 24 hours, in the unit. */
+export function grantLimitOf({ formats, grantLimits }: UnitSettings, unit: string): number {
+  const own = grantLimits.find((limit) => unitKey(limit.unit) === unitKey(unit));
+  const format = formats.find((one) => unitKey(one.unit) === unitKey(unit));
+  return own?.amount ?? (format ? 100 * 10 ** format.digits : DEFAULT_GRANT_LIMIT);
+}
+
 export const CENTS = 'CENTS';
 export const CENTS_DIGITS = 2;
 

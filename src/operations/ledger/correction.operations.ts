@@ -232,7 +232,8 @@ const proposals = recordedOperation({
   ],
   empty: 'there is no such proposal',
   record: async ({ core, scope }, { state, limit: most }) => {
-    const result = await listProposals(core, scope, { state, limit: most, now: timeNow() });
+    const listed = await listProposals(core, scope, { state, limit: most, now: timeNow() });
+    const result = listed.map(({ grant: _, ...proposal }) => proposal);
     return { result, parameters: { state, limit: most } };
   },
 });

@@ -13,6 +13,7 @@ import {
   type AccountRef,
   type Scope,
 } from '../../domain/scope.js';
+import type { GrantedTerms } from '../../domain/account/rewards/adjustment.js';
 import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { pages } from '../../event-log/event-pages.js';
 import { decodeTypes, pagesOf } from './ledger-entries.js';
@@ -51,6 +52,12 @@ export type ProposalState = (typeof PROPOSAL_STATES)[number];
 /** Times are ISO 8601. A text is null when it is forgotten, or when there is none. */
 export type ShownProposal = Awaited<ReturnType<typeof shownProposal>>;
 
+/** With the terms of a grant of support; null: a correction. */
+export type ListedProposal = ShownProposal & { readonly grant: GrantedTerms | null };
+
+const grantOf = ({ proposal: { grant } }: NamedProposal): GrantedTerms | null =>
+  grant === undefined ? null : { name: grant.name.value, dateExpires: grant.dateExpires };
+
 /** Accounts are loaded in parallel, up to this many. */
 const LOADS_AT_ONCE = 8;
 
@@ -82,13 +89,18 @@ export async function listProposals(
     readonly now: number;
   },
 ) {
-  const shown: ShownProposal[] = [];
+  const shown: ListedProposal[] = [];
   const days = state === 'waiting' ? proposalDays(now) : await allDays(core, now);
   for await (const some of pagesOf(newestProposals(core, scope, days), LOADS_AT_ONCE)) {
     const ofAccount = some.filter(
       ({ proposal }) => account === undefined || proposal.account === account,
     );
-    const each = await Promise.all(ofAccount.map((one) => shownProposal(core, one, now)));
+    const each = await Promise.all(
+      ofAccount.map(async (one) => ({
+        ...(await shownProposal(core, one, now)),
+        grant: grantOf(one),
+      })),
+    );
     shown.push(...each.filter((one) => state === undefined || one.state === state));
     if (shown.length >= limit) break;
   }

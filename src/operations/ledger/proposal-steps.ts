@@ -5,9 +5,12 @@ import {
 } from '../../command-handling/commands.js';
 import type { Core } from '../../stores/core.js';
 import type { Personal } from '../../domain/personal.js';
-import { PROPOSAL_LIFE_MS, type ProposalEnded } from '../../domain/proposal/proposal.decider.js';
-import { pause } from '../../foundation/pause.js';
-import { tryLock } from '../../postgres/locks.js';
+import {
+  PROPOSAL_LIFE_MS,
+  type ProposalEnded,
+  type ProposeCorrection,
+} from '../../domain/proposal/proposal.decider.js';
+import { inTurn } from '../../postgres/locks.js';
 import { personNamed, staffSays, type StaffMeta } from '../audit.js';
 import { onceIfKeyed, type KeyedBy } from '../operator-keys.js';
 import { NotDone, notDone } from '../outcome.js';
@@ -44,16 +47,27 @@ export async function proposeOnRecord(
   const proposed = await onceIfKeyed(core.names, once, async (keyedMeta) => {
     const { accountId: account, unit } = request;
     await checkBalance(core, meta.scope, { account, unit, balance });
-    const correction = { ...request, by: keyedMeta.actor.name };
-    const outcome = await core.commands.execute(new ProposalCommandEnvelope(keyedMeta, correction));
-    if ('refused' in outcome) throw notAdjusted(outcome, request);
-    const { proposal, day, replayed } = outcome;
-    const id = proposalIdOf({ scope: meta.scope, day, proposalId: proposal.proposalId });
-    return { done: { id, expiresAt: expiryOf(proposal) }, replayed };
+    const { done, replayed } = await proposeNow(core, keyedMeta, request);
+    return { done: { id: done.id, expiresAt: done.expiresAt }, replayed };
   });
   const { done: result, replayed } = proposed;
   const parameters = { proposal: result.id, ...parametersOf(core, meta, request, replayed) };
   return { result, parameters, completed: `the proposal ${result.id} stands` };
+}
+
+/** Without an audit event. @throws {NotDone} */
+export async function proposeNow(
+  core: Pick<Core, 'commands'>,
+  meta: StaffMeta,
+  request: Omit<AdjustmentRequest, 'approvedBy'> & Pick<ProposeCorrection, 'grant'>,
+) {
+  const correction = { ...request, by: meta.actor.name };
+  const outcome = await core.commands.execute(new ProposalCommandEnvelope(meta, correction));
+  if ('refused' in outcome) throw notAdjusted(outcome, request);
+  const { proposal, day, position, replayed } = outcome;
+  const { proposalId, person } = proposal;
+  const id = proposalIdOf({ scope: meta.scope, day, proposalId });
+  return { done: { id, expiresAt: expiryOf(proposal), position, person }, replayed };
 }
 
 export const PROPOSAL_NOT_FOUND = new NotDone('PROPOSAL_NOT_FOUND', ['there is no such proposal']);
@@ -106,11 +120,16 @@ export const approveOnRecord = (
     // Approved before, the proposal itself has changed the balance.
     if (state === 'waiting')
       await checkBalance(core, name.scope, { account: accountId, unit, balance });
-    const request = { type: 'AdjustCredit', userId, person, unit, amount, reason } as const;
+    const grant = proposal.grant && {
+      name: proposal.grant.name.value,
+      dateExpires: proposal.grant.dateExpires,
+    };
+    const correction = { userId, person, unit, amount, reason, grant };
     const appended = await appendCorrection(
       core,
       new AccountCommandEnvelope({ ...meta, ...approvalOf(core, name) }, account, {
-        ...request,
+        type: 'AdjustCredit',
+        ...correction,
         approvedBy,
         by: proposal.by,
       }),
@@ -157,26 +176,18 @@ export const endOnRecord = (
     };
   });
 
-/**
- * Runs work that may end a proposal while no other process does. Nothing holds a connection while
- * it waits: the work needs further ones.
- */
-async function onlyEndOf<T>(
+/** Runs work that may end a proposal while no other process does. */
+const onlyEndOf = <T>(
   core: ProposalCore,
   name: ProposalName,
   work: (found: NamedProposal) => Promise<T>,
-): Promise<T> {
-  for (;;) {
-    const outcome = await tryLock(core.pool, 'end a proposal', async () => {
-      const ofDay = await proposalsOf(core, name.scope, name.day);
-      const found = ofDay.find(({ proposal }) => proposal.proposalId === name.proposalId);
-      if (found === undefined) throw PROPOSAL_NOT_FOUND;
-      return work(found);
-    });
-    if (outcome !== 'locked') return outcome;
-    await pause(20);
-  }
-}
+): Promise<T> =>
+  inTurn(core.pool, 'end a proposal', async () => {
+    const ofDay = await proposalsOf(core, name.scope, name.day);
+    const found = ofDay.find(({ proposal }) => proposal.proposalId === name.proposalId);
+    if (found === undefined) throw PROPOSAL_NOT_FOUND;
+    return work(found);
+  });
 
 /** Also where the command line has another spelling of the name than OPERATORS_FILE. */
 function isSamePerson(a: Personal<string>, b: Personal<string>): boolean {

@@ -5,8 +5,13 @@ import type { AccountEvent, Adjustment, PersonId } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
 import { Draft } from '../draft.js';
 import { debit } from './redemption.js';
-import { notAnAmount, sumTooLarge } from '../refusal-details.js';
+import { expiredBy, notAnAmount, sumTooLarge } from '../refusal-details.js';
 import { AMOUNT_MAX, fitsUnderAmountMax, give, MANUAL } from './rewards.js';
+
+export interface GrantedTerms {
+  readonly name: string | null;
+  readonly dateExpires: number | null;
+}
 
 /**
  * A correction by an operator. Recorded events stay: credit is added as a manual reward, or taken
@@ -21,6 +26,8 @@ export interface AdjustCredit {
   /** Above zero adds, below zero takes away. */
   readonly amount: number;
   readonly reason: string;
+  /** Of credit that support grants; undefined: it has no name and never expires. */
+  readonly grant?: GrantedTerms | undefined;
   readonly approvedBy: Personal<string>;
   readonly by: Personal<string>;
   /** The id of the reward, if credit is added. */
@@ -36,6 +43,7 @@ export function adjustCredit(state: AccountState, command: AdjustCredit): Decisi
   if (person === undefined || person !== (command.person ?? person))
     return refused('USER_NOT_FOUND');
   const { unit, amount, reason, approvedBy, by, rewardId, redemptionId, now } = command;
+  const { name = null, dateExpires = null } = command.grant ?? {};
   if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
   if (!Number.isSafeInteger(amount) || amount === 0)
     return refused('REDEMPTION_NOT_POSSIBLE', notAnAmount(amount, 'other than zero'));
@@ -45,16 +53,18 @@ export function adjustCredit(state: AccountState, command: AdjustCredit): Decisi
   const value = { type: 'CREDIT' as const, unit, assignedCredit: amount, currency: null };
   if (!fitsUnderAmountMax(state, value))
     return refused('AMOUNT_TOO_LARGE', sumTooLarge(unit, AMOUNT_MAX));
+  if (dateExpires !== null && dateExpires <= now)
+    return refused('REWARD_DATES_INVALID', expiredBy(now));
   const draft = new Draft(state);
   const reward = {
     rewardId,
     person,
     value,
-    name: null,
+    name,
     description: null,
     cancellable: true,
     dateScheduledFor: null,
-    dateExpires: null,
+    dateExpires,
     ...MANUAL,
     // A correction changes the balance: automatic redemption would undo it.
     redeemsAutomatically: false,

@@ -24,7 +24,7 @@ import {
 } from '../account.state.js';
 import { Draft } from '../draft.js';
 import { heldBy } from '../moderation/holds.js';
-import { moment, notCancellable, sumTooLarge } from '../refusal-details.js';
+import { expiredBy, moment, notCancellable, sumTooLarge } from '../refusal-details.js';
 import { isBeingPushed } from './reward-state.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
 import { ownMember } from '../../own-member.js';
@@ -285,10 +285,7 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
   const { rewardId, value, dateExpires } = given;
   const dateScheduledFor = (given.dateScheduledFor ?? 0) > now ? given.dateScheduledFor : null;
   if (dateExpires !== null && dateExpires <= now)
-    return refused(
-      'REWARD_DATES_INVALID',
-      `dateExpires must lie in the future, after ${moment(now)}`,
-    );
+    return refused('REWARD_DATES_INVALID', expiredBy(now));
   if (dateExpires !== null && dateScheduledFor !== null && dateExpires < dateScheduledFor) {
     return refused(
       'REWARD_DATES_INVALID',

@@ -1,9 +1,13 @@
 import { AccountCommandEnvelope, type AccountOutcome } from '../../../command-handling/commands.js';
+import type { PersonId } from '../../../domain/account/account.events.js';
 import type { AccountCommand } from '../../../domain/account/account.decider.js';
 import type { OpenAccount } from '../../../domain/account/account.state.js';
 import { personal } from '../../../domain/personal.js';
 import { reasonsOf, type Refusal, type Refused } from '../../../domain/refusal.js';
+import type { Scope } from '../../../domain/scope.js';
 import type { Position } from '../../../event-log/event-log.js';
+import type { Core } from '../../../stores/core.js';
+import type { StaffMeta } from '../../audit.js';
 import type { Done } from '../../audited.js';
 import { keyRefused, onceIfKeyed } from '../../operator-keys.js';
 import { type Argument, NotDone } from '../../outcome.js';
@@ -33,15 +37,17 @@ type Accepted = Extract<AccountOutcome, { readonly kind: 'accepted' }> & {
   readonly state: OpenAccount;
 };
 
+interface AskedOfAccount {
+  readonly account: string;
+  readonly user?: string | undefined;
+  readonly [member: string]: unknown;
+}
+
 interface AccountAction<T extends object> {
   /** As Activity names it: `user block`. */
   readonly operation: string;
   /** The request, which a form's key must always come with. */
-  readonly asked: {
-    readonly account: string;
-    readonly user?: string | undefined;
-    readonly [member: string]: unknown;
-  };
+  readonly asked: AskedOfAccount;
   readonly command: AccountCommand;
   /** Further members of the answer. */
   readonly result?: (outcome: Accepted) => T;
@@ -61,32 +67,53 @@ export async function actOnAccount<T extends object = object>(
   { operation, asked, command, result, parameters, reason, check }: AccountAction<T>,
 ): Promise<Done<Acted & T>> {
   const { names } = core;
-  const account = names.accountRef(meta.scope, asked.account);
   const once = { meta, operation, asked, keyed };
   const { done, replayed } = await onceIfKeyed(names, once, async (keyedMeta) => {
     await check?.();
-    const outcome = await core.commands.execute(
-      new AccountCommandEnvelope(keyedMeta, account, command),
-    );
-    if (outcome.kind === 'refused') throw notActed(outcome, asked);
+    const outcome = await sentToAccount(core, keyedMeta, asked, command);
     const { position } = outcome;
     const person = personOf(outcome);
-    const acted = { position, ...(result?.(outcome as Accepted) as T) };
+    const acted = { position, ...(result?.(outcome) as T) };
     return { done: { acted, person }, replayed: outcome.replayed };
   });
   const { acted, person } = done;
-  const user =
-    asked.user === undefined ? undefined : names.userRef(meta.scope, account, asked.user);
   return {
     result: acted,
-    parameters: { account, user, ...parameters, repeated: replayed || undefined },
+    parameters: {
+      ...namedIn(core, meta.scope, asked),
+      ...parameters,
+      repeated: replayed || undefined,
+    },
     completed: `${operation} is done`,
-    ...(reason !== undefined && person !== undefined && { reason: personal(person, reason) }),
+    ...reasonAbout(person, reason),
   };
 }
 
+/** The account and the user of a request, as audit events name them. */
+export function namedIn({ names }: Pick<Core, 'names'>, scope: Scope, asked: AskedOfAccount) {
+  const account = names.accountRef(scope, asked.account);
+  const user = asked.user === undefined ? undefined : names.userRef(scope, account, asked.user);
+  return { account, user };
+}
+
+export const reasonAbout = (person: PersonId | undefined, reason: string | undefined) =>
+  reason === undefined || person === undefined ? {} : { reason: personal(person, reason) };
+
+/** @throws {NotDone} its refusal. */
+export async function sentToAccount(
+  { commands, names }: Pick<Core, 'commands' | 'names'>,
+  meta: StaffMeta,
+  asked: AskedOfAccount,
+  command: AccountCommand,
+): Promise<Accepted> {
+  const account = names.accountRef(meta.scope, asked.account);
+  const outcome = await commands.execute(new AccountCommandEnvelope(meta, account, command));
+  if (outcome.kind === 'refused') throw notActed(outcome, asked);
+  return outcome as Accepted;
+}
+
 /** The person that the events are about; undefined: nothing changed. */
-function personOf({ events }: Extract<AccountOutcome, { readonly kind: 'accepted' }>) {
+export function personOf({ events }: Accepted): PersonId | undefined {
   const about = events.find((event) => 'person' in event);
   return about !== undefined && 'person' in about ? about.person : undefined;
 }
@@ -98,7 +125,7 @@ const ABOUT: ReadonlyMap<Refusal, readonly Argument[]> = new Map<Refusal, readon
   ['REWARD_DATES_INVALID', ['expires']],
 ]);
 
-function notActed(refusal: Refused, asked: AccountAction<object>['asked']): NotDone {
+function notActed(refusal: Refused, asked: AskedOfAccount): NotDone {
   const { refused } = refusal;
   if (refused === 'IDEMPOTENCY_KEY_REUSED') return keyRefused(refused);
   const lines: Readonly<Partial<Record<Refusal, string>>> = {

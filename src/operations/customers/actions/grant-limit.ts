@@ -1,0 +1,62 @@
+import { unitKey } from '../../../domain/account/account.state.js';
+import type { Scope } from '../../../domain/scope.js';
+import { grantLimitOf } from '../../../domain/tenant/unit-settings.js';
+import { streamEndOf } from '../../../command-handling/stream-cache.js';
+import type { RecordedEvent } from '../../../event-log/event-log.js';
+import { timeNow } from '../../../foundation/world.js';
+import type { Core } from '../../../stores/core.js';
+import type { StaffMeta } from '../../audit.js';
+import { decodeTypes } from '../../ledger/ledger-entries.js';
+import { tenantNamed } from '../../tenants/tenant-operation.js';
+
+const PERIOD_MS = 24 * 60 * 60 * 1000;
+/** Events of an account that are read together, from the newest on. */
+const PAGE = 500n;
+const GRANTS: ReadonlySet<string> = new Set(['RewardGranted']);
+
+interface AskedLimit {
+  /** Of the operator's command, whose own grant does not count. */
+  readonly meta: StaffMeta;
+  readonly account: string;
+  readonly unit: string;
+}
+
+type LimitCore = Pick<Core, 'log' | 'codec' | 'names' | 'streams' | 'tenants'>;
+
+/** What the operator may still grant to the account now; not below 0. */
+export async function grantLimitLeft(
+  core: LimitCore,
+  scope: Scope,
+  { meta, account, unit }: AskedLimit,
+): Promise<number> {
+  const { units } = await tenantNamed(core, scope.tenant);
+  let left = grantLimitOf(units, unit);
+  const stream = core.names.accountStream(scope, core.names.accountRef(scope, account));
+  for await (const recent of newestFirst(core, stream, timeNow() - PERIOD_MS))
+    for (const { event, envelope } of await decodeTypes(core.codec, recent, GRANTS)) {
+      const isOwn = envelope.actor.id === meta.actor.id && envelope.commandId !== meta.commandId;
+      if (event.type !== 'RewardGranted' || event.reason === undefined || !isOwn) continue;
+      const { value } = event;
+      if (value.type === 'CREDIT' && unitKey(value.unit) === unitKey(unit))
+        left -= value.assignedCredit;
+    }
+  return Math.max(0, left);
+}
+
+/** The events of a stream that were recorded since, in pages. The real clock counts. */
+async function* newestFirst(
+  { log, streams }: Pick<Core, 'log' | 'streams'>,
+  stream: string,
+  since: number,
+): AsyncIterable<readonly RecordedEvent[]> {
+  let end = (streamEndOf(await streams.accounts.load(stream))?.revision ?? -1n) + 1n;
+  while (end > 0n) {
+    const from = end > PAGE ? end - PAGE : 0n;
+    const page: RecordedEvent[] = [];
+    for await (const event of log.readStream(stream, { from, limit: Number(end - from) }))
+      if (event.recordedAt >= since) page.push(event);
+    yield page;
+    if (page.length < Number(end - from)) return;
+    end = from;
+  }
+}

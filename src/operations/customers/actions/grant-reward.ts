@@ -1,0 +1,129 @@
+import * as z from 'zod';
+import type { PersonId } from '../../../domain/account/account.events.js';
+import type { RewardValue } from '../../../domain/program.js';
+import { isUnit, trimmedUnit } from '../../../domain/units.js';
+import type { StaffMeta } from '../../audit.js';
+import type { Done } from '../../audited.js';
+import { inTurn } from '../../../postgres/locks.js';
+import { checkUnit } from '../../ledger/known-unit.js';
+import { proposeNow } from '../../ledger/proposal-steps.js';
+import { onceIfKeyed } from '../../operator-keys.js';
+import { notDoneAbout } from '../../outcome.js';
+import { reason, text, textUpTo, wholeNumber } from '../../registry/members.js';
+import { recordedOperation, type RecordingContext } from '../../registry/operation.js';
+import {
+  namedIn,
+  OF_USER,
+  personOf,
+  reasonAbout,
+  sentToAccount,
+  SUPPORT,
+} from './account-action.js';
+import { grantLimitLeft } from './grant-limit.js';
+
+const MEMBERS = {
+  ...OF_USER,
+  type: z.enum(['CREDIT', 'PCT_DISCOUNT']),
+  /** Of credit, an integer of the unit. */
+  amount: wholeNumber(Number.MAX_SAFE_INTEGER).optional(),
+  unit: text.transform(trimmedUnit).refine(isUnit, 'must be a unit').optional(),
+  /** Of a discount. */
+  percent: wholeNumber(100).optional(),
+  name: textUpTo(255).optional(),
+  /** Epoch milliseconds; undefined: never. */
+  expires: z.int().optional(),
+  reason,
+};
+
+type AskedGrant = z.output<z.ZodObject<typeof MEMBERS>>;
+
+/** The reward that was granted, or the proposal of one above the limit. */
+type Granted = { readonly position: string | null } & (
+  { readonly rewardId: string } | { readonly proposal: string }
+);
+
+interface AboutPerson {
+  readonly person: PersonId | undefined;
+}
+
+/**
+ * Grants a reward. Credit above what is left of the operator's limit is proposed instead, as a
+ * correction that finance approves.
+ */
+export const grantReward = recordedOperation({
+  name: 'reward grant',
+  summary: 'grants a reward to a user, or proposes one above the limit of support',
+  members: MEMBERS,
+  ...SUPPORT,
+  record: async (context, request): Promise<Done<Granted>> => {
+    const { tenant: _, mode: __, ...asked } = request;
+    const value = valueOf(asked);
+    const { core, meta, scope, keyed } = context;
+    const { account, unit, amount, percent, type } = asked;
+    if (value.type === 'CREDIT') await checkUnit(core, scope, { account, unit: value.unit });
+    const once = { meta, operation: 'reward grant', asked, keyed };
+    const { done, replayed } = await onceIfKeyed(core.names, once, (keyedMeta) =>
+      inTurn(core.pool, 'grant within limits', () => granted(context, keyedMeta, asked, value)),
+    );
+    const { person, ...result } = done;
+    const of = 'proposal' in result ? { proposal: result.proposal } : { reward: result.rewardId };
+    const repeated = replayed || undefined;
+    const what = { type, amount, unit, percent };
+    return {
+      result,
+      parameters: { ...namedIn(core, scope, asked), ...of, ...what, repeated },
+      completed: 'the reward is granted or proposed',
+      ...reasonAbout(person, asked.reason),
+    };
+  },
+});
+
+async function granted(
+  { core, scope }: RecordingContext,
+  meta: StaffMeta,
+  asked: AskedGrant,
+  value: ReturnType<typeof valueOf>,
+): Promise<{ readonly done: Granted & AboutPerson; readonly replayed: boolean }> {
+  const { account, user, name = null, expires: dateExpires = null, reason: why } = asked;
+  if (value.type === 'CREDIT') {
+    const { unit, assignedCredit: amount } = value;
+    if (amount > (await grantLimitLeft(core, scope, { meta, account, unit }))) {
+      const correction = { accountId: account, userId: user, unit, amount, reason: why };
+      const grant = { name, dateExpires };
+      const { done, replayed } = await proposeNow(core, meta, { ...correction, grant });
+      const { id: proposal, position, person } = done;
+      return { done: { proposal, position, person }, replayed };
+    }
+  }
+  const outcome = await sentToAccount(core, meta, asked, {
+    type: 'CreateReward',
+    userId: user,
+    value,
+    name,
+    description: null,
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires,
+    reason: why,
+  });
+  const { events, position, replayed } = outcome;
+  const event = events.find(({ type }) => type === 'RewardGranted');
+  if (event?.type !== 'RewardGranted') throw new Error('a grant has recorded no reward');
+  return { done: { rewardId: event.rewardId, position, person: personOf(outcome) }, replayed };
+}
+
+/** @throws {NotDone} when a member of its type is missing. */
+function valueOf({
+  type,
+  amount,
+  unit,
+  percent,
+}: AskedGrant): Exclude<RewardValue, { type: 'FUELTANK' }> {
+  if (type === 'PCT_DISCOUNT') {
+    if (percent === undefined) throw notDoneAbout('percent', 'Enter a percentage from 1 to 100.');
+    return { type, discountPercent: percent, monthsDiscountIsValid: null };
+  }
+  if (unit === undefined) throw notDoneAbout('unit', 'Choose the unit of the credit.');
+  if (amount === undefined) throw notDoneAbout('amount', 'Enter an amount above 0.');
+  return { type, unit, assignedCredit: amount, currency: null };
+}
