@@ -91,5 +91,6 @@ it('an adjustment is refused for an unknown user, for zero and for more than the
 
 it('a grant of support that would have expired by its approval is refused', () => {
   const grant = { name: 'Sorry', dateExpires: NOW };
-  given(here).when(adjust(500, { grant })).refused('REWARD_DATES_INVALID');
+  const line = `dateExpires must lie in the future, after ${new Date(NOW).toISOString()}`;
+  given(here).when(adjust(500, { grant })).refused('REWARD_DATES_INVALID', line);
 });
