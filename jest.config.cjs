@@ -63,6 +63,7 @@ const faults = [
   'event-log/eventstoredb-refusals',
   'faults/',
   'http-edge/overload',
+  'http/restart',
   'mails/mail-crash',
   'operations/interrupted-operations',
   'operations/key-commands',

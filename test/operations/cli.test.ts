@@ -193,10 +193,6 @@ test('bad input ends with one line and exit 1, and changes nothing', async () =>
   expect(await refused('program', 'apply', 'safe', nul)).toBe(
     `${nul}: /eventRewards/0/key holds a NUL character or half a surrogate pair`,
   );
-  const balances = await file('balances.csv', 'account,unit,balance\na\0,CENTS,1\n');
-  expect(await refused('ledger', 'reconcile', 'safe', '--against', balances)).toBe(
-    `${balances}: line 2 holds a NUL character`,
-  );
   expect(await refused('tenant', 'suspend', 'safe', '--reason', 'Pr\uFFFDmie')).toContain(
     'argument 5 is not valid UTF-8',
   );
