@@ -13,6 +13,7 @@ import {
   type ListFileRequest,
   type ListRequest,
   type RowListing,
+  type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
 
 export const ACCOUNT_STATES = ['Trial', 'Paid', 'Free', 'Cancelled'] as const;
@@ -53,9 +54,7 @@ export interface AccountListRow {
   readonly code: string | null;
 }
 
-type Values = Pick<AccountFilters, 'state' | 'from' | 'to'> & {
-  readonly patterns: readonly string[] | undefined;
-};
+type Values = Pick<AccountFilters, 'state' | 'from' | 'to'> & WordPatterns;
 
 const PEOPLE_NAMED = 3;
 
@@ -77,11 +76,11 @@ const ACCOUNTS: RowListing<Values, AccountSort> = {
   where: ({ given, tableOf }) => [
     given.state && sql`${STATE} = ${given.state}`,
     ...within('a.date_opened', given),
-    given.patterns &&
-      sql`(${hasWords(sql`lower(a.account_id)`, given.patterns)} or a.account_ref = any (array(
+    given.pattern &&
+      sql`(${hasWords(sql`lower(a.account_id)`, given)} or a.account_ref in (
         select u.account_ref from ${tableOf('users', 'users')} u
         where u.tenant = ${given.tenant} and u.mode = ${given.mode}
-          and ${hasWords(sql.ref('u.searched'), given.patterns)})))`,
+          and ${hasWords(sql.ref('u.searched'), given)}))`,
   ],
   joinedBy: [],
   orders: {
@@ -128,5 +127,5 @@ export class AccountListQueries {
 
 function asked(scope: Scope, request: ListFileRequest<AccountFilters, AccountSort>) {
   const { text, ...filters } = request.filters;
-  return askedOf(scope, request, { ...filters, patterns: wordPatterns(text) });
+  return askedOf(scope, request, { ...filters, ...wordPatterns(text) });
 }

@@ -15,6 +15,7 @@ import {
   type ListFileRequest,
   type ListRequest,
   type RowListing,
+  type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
 
 export const REFERRAL_STATES = ['Started', 'Converted', 'Ended'] as const;
@@ -80,11 +81,11 @@ export interface ReferralListRow {
   readonly fraudSignals: Readonly<Record<string, FraudSignal>>;
 }
 
-type Values = Pick<ReferralFilters, 'state' | 'from' | 'to' | 'program' | 'referrerAccountRef'> & {
-  readonly status: string | undefined;
-  readonly codeKey: string | undefined;
-  readonly patterns: readonly string[] | undefined;
-};
+type Values = Pick<ReferralFilters, 'state' | 'from' | 'to' | 'program' | 'referrerAccountRef'> &
+  WordPatterns & {
+    readonly status: string | undefined;
+    readonly codeKey: string | undefined;
+  };
 
 const STATUS_OF: Readonly<Record<ModerationState, string>> = {
   Waiting: 'PENDING',
@@ -150,10 +151,10 @@ const REFERRALS: RowListing<Values, ReferralSort> = {
     given.referrerAccountRef && sql`r.referrer_account_ref = ${given.referrerAccountRef}`,
     hasWords(
       searchedIn(sql.ref('r.referral_id'), searchedOf('referred'), searchedOf('referrer')),
-      given.patterns,
+      given,
     ),
   ],
-  joinedBy: ['codeKey', 'patterns'],
+  joinedBy: ['codeKey', 'pattern'],
   orders: {
     referralId: { by: sql.ref('r.referral_id') },
     referred: { by: sql`lower(${shownName('referred')})`, isNullable: true, isJoined: true },
@@ -212,6 +213,6 @@ function asked(scope: Scope, request: ListFileRequest<ReferralFilters, ReferralS
     ...filters,
     status: moderation && STATUS_OF[moderation],
     codeKey: code?.toLowerCase(),
-    patterns: wordPatterns(text),
+    ...wordPatterns(text),
   });
 }

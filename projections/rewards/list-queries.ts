@@ -22,6 +22,7 @@ import {
   type ListFileRequest,
   type ListRequest,
   type RowListing,
+  type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
 
 /** All given ones must match. */
@@ -83,11 +84,11 @@ export interface RewardListRow extends ShownRewardUse {
 
 type StoredRow = Omit<RewardListRow, keyof ShownRewardUse> & { readonly dated: DatedReward };
 
-type Values = Pick<RewardFilters, 'state' | 'from' | 'to' | 'program'> & {
-  readonly unitKey: string | undefined;
-  readonly patterns: readonly string[] | undefined;
-  readonly now: number;
-};
+type Values = Pick<RewardFilters, 'state' | 'from' | 'to' | 'program'> &
+  WordPatterns & {
+    readonly unitKey: string | undefined;
+    readonly now: number;
+  };
 
 const NAME = nameOf('u', sql.ref('r.user_id'));
 
@@ -124,10 +125,10 @@ const REWARDS: RowListing<Values, RewardSort> = {
           (column) => sql`lower(${sql.ref(column)})`,
         ),
       ),
-      given.patterns,
+      given,
     ),
   ],
-  joinedBy: ['state', 'patterns'],
+  joinedBy: ['state', 'pattern'],
   orders: {
     rewardId: { by: sql.ref('r.reward_id') },
     person: { by: sql`lower(${NAME})`, isJoined: true },
@@ -201,5 +202,5 @@ const listedReward = ({ dated, ...row }: StoredRow, now: number): RewardListRow 
 function asked(scope: Scope, request: ListFileRequest<RewardFilters, RewardSort>, now: number) {
   const { unit, text, ...filters } = request.filters;
   const unitKey = unit?.toLowerCase();
-  return askedOf(scope, request, { ...filters, unitKey, patterns: wordPatterns(text), now });
+  return askedOf(scope, request, { ...filters, unitKey, ...wordPatterns(text), now });
 }

@@ -13,6 +13,7 @@ import {
   type ListFileRequest,
   type ListRequest,
   type RowListing,
+  type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
 
 export const USER_STATES = ['Active', 'Blocked'] as const;
@@ -58,12 +59,12 @@ export interface UserListRow {
   readonly blocked: number | null;
 }
 
-type Values = Pick<UserFilters, 'state' | 'from' | 'to' | 'program'> & {
-  readonly codeKey: string | undefined;
-  readonly patterns: readonly string[] | undefined;
-  /** The program whose codes are shown. */
-  readonly shownProgram: string;
-};
+type Values = Pick<UserFilters, 'state' | 'from' | 'to' | 'program'> &
+  WordPatterns & {
+    readonly codeKey: string | undefined;
+    /** The program whose codes are shown. */
+    readonly shownProgram: string;
+  };
 
 const NAME = nameOf('u', sql.ref('u.user_id'));
 const STATE = sql`case when u.date_blocked is null then 'Active' else 'Blocked' end`;
@@ -88,7 +89,7 @@ const USERS: RowListing<Values, UserSort> = {
     given.codeKey &&
       sql`u.person = (select person from ${tableOf('referral-codes', 'referral_codes')}
         where tenant = ${given.tenant} and mode = ${given.mode} and code_key = ${given.codeKey})`,
-    hasWords(sql.ref('u.searched'), given.patterns),
+    hasWords(sql.ref('u.searched'), given),
   ],
   joinedBy: [],
   orders: {
@@ -146,7 +147,7 @@ function asked(
   return askedOf(scope, request, {
     ...filters,
     codeKey: code?.toLowerCase(),
-    patterns: wordPatterns(text),
+    ...wordPatterns(text),
     shownProgram: filters.program ?? defaultProgram,
   });
 }

@@ -14,6 +14,7 @@ import { RewardBalanceQueries } from '../../projections/reward-balances/queries.
 import { RewardListQueries } from '../../projections/rewards/list-queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserListQueries } from '../../projections/users/list-queries.js';
+import { CustomerSearchQueries } from '../../projections/users/search-queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../stores/core.js';
@@ -234,6 +235,7 @@ function queriesOf(parts: ModuleParts) {
     rewards: new RewardQueries(reads('rewards'), (scope) => core.tenants.now(scope)),
     balances: new RewardBalanceQueries(reads('reward-balances')),
     exports: new ExportQueries(reads('exports')),
+    search: new CustomerSearchQueries(reads('users')),
     dailyFigures: new DailyFigureQueries(reads('daily-figures')),
   };
 }

@@ -10,6 +10,7 @@ import { RewardBalanceQueries } from '../../projections/reward-balances/queries.
 import { RewardListQueries } from '../../projections/rewards/list-queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserListQueries } from '../../projections/users/list-queries.js';
+import { CustomerSearchQueries } from '../../projections/users/search-queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { CustomerReads } from '../../src/operations/customers/lists/customer-lists.js';
@@ -86,6 +87,7 @@ export class ProjectedLedger {
 
   readonly accounts = () => new AccountQueries(this.reads('accounts'));
   readonly users = () => new UserQueries(this.reads('users'));
+  readonly search = () => new CustomerSearchQueries(this.reads('users'));
   readonly codes = () => new ReferralCodeQueries(this.reads('referral-codes'));
   readonly referrals = () => new ReferralQueries(this.reads('referrals'));
   readonly rewards = () => new RewardQueries(this.reads('rewards'));

@@ -14,7 +14,7 @@ import {
   type TableOfReadModel,
 } from './live-reads.js';
 
-/** What a list is asked for. */
+/** A request for a page of a list. */
 export interface ListRequest<F, S extends string> {
   /** All given ones must match. */
   readonly filters: F;
@@ -24,7 +24,7 @@ export interface ListRequest<F, S extends string> {
   readonly offset: number;
 }
 
-/** What a file of a list is asked for: all rows. */
+/** A request for all rows of a list. */
 export type ListFileRequest<F, S extends string> = Omit<ListRequest<F, S>, 'limit' | 'offset'>;
 
 /** A page of a list. */
@@ -49,7 +49,7 @@ export interface RowOrder {
   readonly isJoined?: true;
 }
 
-/** What the SQL of a list is made from. */
+/** The parts of the SQL of a list. */
 export interface ListContext<V> {
   readonly given: Given<V & Scope>;
   readonly gone: Gone;
@@ -194,7 +194,7 @@ export class RowList<V extends Values, S extends string, R> {
   }
 }
 
-/** What a list is asked for, as the SQL knows it: without members that are not given. */
+/** A request with its values in SQL. */
 export const askedOf = <F extends object, V, S extends string>(
   scope: Scope,
   { filters, sort, descending }: ListFileRequest<F, S>,
@@ -207,19 +207,30 @@ export const askedOf = <F extends object, V, S extends string>(
   isFiltered: Object.values(filters).some((value) => value !== undefined),
 });
 
-/** LIKE patterns of the words of a text, the longest first; undefined: no words. */
-export function wordPatterns(text: string | undefined): readonly string[] | undefined {
+/** LIKE patterns of the words of a text; absent: no such word. */
+export type WordPatterns = {
+  /** Of the longest word, by which an index finds rows. */
+  readonly pattern: string | undefined;
+  readonly otherPatterns: readonly string[] | undefined;
+};
+
+export function wordPatterns(text: string | undefined): WordPatterns {
   const words = foldedText(text ?? '')
     .split(/\s+/u)
     .filter((word) => word !== '');
-  return words.length === 0 ? undefined : words.sort(byLength).map(containing);
+  const [pattern, ...others] = words.sort(byLength).map(containing);
+  return { pattern, otherPatterns: others.length > 0 ? others : undefined };
 }
 
 const byLength = (a: string, b: string): number => b.length - a.length;
 
-/** Whether a text, in lower case, has every word. */
-export const hasWords = (text: RawBuilder<unknown>, patterns: RawBuilder<unknown> | undefined) =>
-  patterns && sql<boolean>`${text} like all(${patterns}::text[])`;
+/** Whether a text, in lower case, has every word; undefined: there are none. */
+export const hasWords = (
+  text: RawBuilder<unknown>,
+  { pattern, otherPatterns }: Given<WordPatterns>,
+): RawBuilder<boolean> | undefined =>
+  pattern &&
+  sql`(${text} like ${pattern}${otherPatterns ? sql` and ${text} like all(${otherPatterns}::text[])` : sql``})`;
 
 /** Texts to search in, with the parts that are not null. */
 export const searchedIn = (...texts: readonly RawBuilder<unknown>[]) =>

@@ -9,7 +9,7 @@ export const SHOWN_REWARD_STATES = [
 ] as const;
 export type ShownRewardState = (typeof SHOWN_REWARD_STATES)[number];
 
-/** What the state of a reward depends on. Times are epoch milliseconds; null: none. */
+/** The facts behind the state of a reward. Times are epoch milliseconds; null: none. */
 export interface DatedReward {
   /** Credit; null: of another type. */
   readonly granted: number | null;
@@ -25,7 +25,7 @@ export interface ShownRewardUse {
   readonly state: ShownRewardState;
   /** Null: not credit. */
   readonly redeemed: number | null;
-  /** What can still be spent, now or later: nothing after its end. Null: not credit. */
+  /** Credit that can still be spent, now or later: none after its end. Null: not credit. */
   readonly left: number | null;
 }
 

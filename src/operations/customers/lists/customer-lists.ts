@@ -36,7 +36,7 @@ export type { ListAnswer, ListRequest } from '../../../projecting/following/row-
 
 /** The four lists of customers: users, accounts, referrals, rewards. */
 
-/** What the lists read, as an injectable class. */
+/** The read models of the lists, as an injectable class. */
 export class CustomerReads {
   constructor(
     readonly lists: {
