@@ -33,6 +33,7 @@ import { ConsoleSettingsController } from '../console/pages/settings.controller.
 import { ConsoleProgramController } from '../console/pages/program.controller.js';
 import { ConsoleAccountController } from '../console/pages/account.controller.js';
 import { ConsoleOverviewController } from '../console/pages/overview.controller.js';
+import { ConsoleCustomersController } from '../console/pages/customers.controller.js';
 import { ConsoleCorrectionsController } from '../console/pages/corrections.controller.js';
 import { ConsoleHomeController } from '../console/pages/home.controller.js';
 import { ConsolePeriodsController } from '../console/pages/periods.controller.js';
@@ -181,6 +182,7 @@ const CONSOLE_CONTROLLERS = [
   ConsolePeriodsController,
   ConsoleVerifyController,
   ConsoleCorrectionsController,
+  ConsoleCustomersController,
   ConsoleModerationController,
   ConsoleWebhooksController,
   ConsoleEventsController,

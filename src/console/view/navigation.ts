@@ -34,7 +34,14 @@ export const NAVIGATION: readonly {
   readonly entries: readonly Entry[];
 }[] = [
   group('', ['/console', 'Tenants', 'account', 't', ALL], ['', 'Overview', 'home', 'o', ALL]),
-  group('Customers', ['/moderation', 'Moderation', 'shield', 'q', SUPPORT]),
+  group(
+    'Customers',
+    ['/users', 'Users', 'users', 'u', STAFF],
+    ['/accounts', 'Accounts', 'account', 'a', ALL],
+    ['/referrals', 'Referrals', 'referral', 'f', STAFF],
+    ['/rewards', 'Rewards', 'gift', 'w', STAFF],
+    ['/moderation', 'Moderation', 'shield', 'q', SUPPORT],
+  ),
   group(
     'Finance',
     ['/statement', 'Statement', 'statement', 's', ['finance', 'viewer']],

@@ -1,0 +1,179 @@
+import type { Readable } from 'node:stream';
+import { Get } from '@nestjs/common';
+import { SHOWN_REWARD_STATES } from '../../domain/account/rewards/shown-state.js';
+import { formatOf } from '../../domain/tenant/unit-settings.js';
+import { moneyText } from '../../domain/money.js';
+import type { Scope } from '../../domain/scope.js';
+import {
+  CustomerReads,
+  listAccounts,
+  listReferrals,
+  listRewards,
+  listUsers,
+  rowsOfAccounts,
+  rowsOfReferrals,
+  rowsOfRewards,
+  rowsOfUsers,
+} from '../../operations/customers/lists/customer-lists.js';
+import { ACCOUNT_STATES } from '../../../projections/accounts/list-queries.js';
+import { MODERATION_STATES, REFERRAL_STATES } from '../../../projections/referrals/list-queries.js';
+import { USER_STATES } from '../../../projections/users/list-queries.js';
+import { FileForRoles, TenantCall, TenantPage } from '../console-call.js';
+import { choice, DAYS, daysOf, given, listSent, type FilterField } from '../view/list-page.js';
+import { hasRole } from '../view/navigation.js';
+import { amountText } from '../view/templates.js';
+import {
+  ACCOUNT_COLUMNS,
+  referralColumns,
+  rewardColumns,
+  userColumns,
+  type ShownIn,
+} from './customer-columns.js';
+import { TenantPages } from './tenant-pages.js';
+
+const TEXT: FilterField = { name: 'text', label: 'Text', placeholder: 'Name, address, id' };
+const stateField = (options: readonly string[], label = 'State'): FilterField => ({
+  name: label === 'State' ? 'state' : 'moderation',
+  label,
+  options,
+});
+
+/** The lists of customers: users, accounts, referrals, rewards. */
+@TenantPage()
+export class ConsoleCustomersController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly reads: CustomerReads,
+  ) {}
+
+  @Get('users')
+  @FileForRoles('finance', 'support')
+  async users(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const { reads } = this;
+    return listSent(this.pages, call, {
+      section: '/users',
+      name: 'users',
+      columns: userColumns(call.tenantPath),
+      newest: { sort: 'created', descending: true },
+      filters: [TEXT, stateField(USER_STATES), ...(await this.ofPrograms(call)), ...DAYS],
+      filtersOf: (texts) => ({
+        ...given('text', texts['text']),
+        ...given('state', choice(USER_STATES, texts['state'])),
+        ...given('program', texts['program']),
+        ...given('code', texts['code']),
+        ...daysOf(texts),
+      }),
+      page: (request) => listUsers(reads, call.ledger, request),
+      all: (request) => rowsOfUsers(reads, call.ledger, request),
+      empty: { text: 'People appear here when your application identifies them.' },
+    });
+  }
+
+  @Get('accounts')
+  @FileForRoles('finance', 'support', 'viewer')
+  async accounts(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const { reads } = this;
+    const showsPersonal = hasRole(call.operator, ['finance', 'support']);
+    return listSent(this.pages, call, {
+      section: '/accounts',
+      name: 'accounts',
+      columns: ACCOUNT_COLUMNS(await this.shownIn(call), showsPersonal),
+      newest: { sort: 'opened', descending: true },
+      filters: [...(showsPersonal ? [TEXT] : []), stateField(ACCOUNT_STATES), ...DAYS],
+      filtersOf: (texts) => ({
+        ...given('text', texts['text']),
+        ...given('state', choice(ACCOUNT_STATES, texts['state'])),
+        ...daysOf(texts),
+      }),
+      page: (request) => listAccounts(reads, call.ledger, request),
+      all: (request) => rowsOfAccounts(reads, call.ledger, request),
+      empty: { text: 'Accounts appear here with their first user.' },
+    });
+  }
+
+  @Get('referrals')
+  @FileForRoles('finance', 'support')
+  async referrals(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const { reads } = this;
+    return listSent(this.pages, call, {
+      section: '/referrals',
+      name: 'referrals',
+      columns: referralColumns(call.tenantPath),
+      newest: { sort: 'started', descending: true },
+      filters: [
+        TEXT,
+        stateField(REFERRAL_STATES),
+        stateField(MODERATION_STATES, 'Moderation'),
+        ...(await this.ofPrograms(call)),
+        ...DAYS,
+      ],
+      filtersOf: (texts) => ({
+        ...given('text', texts['text']),
+        ...given('state', choice(REFERRAL_STATES, texts['state'])),
+        ...given('moderation', choice(MODERATION_STATES, texts['moderation'])),
+        ...given('program', texts['program']),
+        ...given('code', texts['code']),
+        ...daysOf(texts),
+      }),
+      page: (request) => listReferrals(reads, call.ledger, request),
+      all: (request) => rowsOfReferrals(reads, call.ledger, request),
+      empty: { text: 'A referral appears here when somebody signs up with a code.' },
+    });
+  }
+
+  @Get('rewards')
+  @FileForRoles('finance', 'support')
+  async rewards(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const { reads } = this;
+    const [program] = await this.ofPrograms(call);
+    return listSent(this.pages, call, {
+      section: '/rewards',
+      name: 'rewards',
+      columns: rewardColumns(await this.shownIn(call)),
+      newest: { sort: 'given', descending: true },
+      filters: [
+        TEXT,
+        stateField(SHOWN_REWARD_STATES),
+        ...(program ? [program] : []),
+        { name: 'unit', label: 'Unit' },
+        ...DAYS,
+      ],
+      filtersOf: (texts) => ({
+        ...given('text', texts['text']),
+        ...given('state', choice(SHOWN_REWARD_STATES, texts['state'])),
+        ...given('program', texts['program']),
+        ...given('unit', texts['unit']),
+        ...daysOf(texts),
+      }),
+      page: (request) => listRewards(reads, call.ledger, request),
+      all: (request) => rowsOfRewards(reads, call.ledger, request),
+      empty: { text: 'Rewards appear here when a program or an operator grants them.' },
+    });
+  }
+
+  /** The filters by program and code. */
+  private async ofPrograms({ scope }: TenantCall): Promise<FilterField[]> {
+    const tenant = await this.pages.core.tenants.find(scope.tenant);
+    const options = Object.keys(tenant?.programs ?? {});
+    return [
+      { name: 'program', label: 'Program', options },
+      { name: 'code', label: 'Code' },
+    ];
+  }
+
+  /** How amounts of the tenant are shown. */
+  private async shownIn({ scope, tenantPath }: TenantCall): Promise<ShownIn> {
+    const formats = await this.formats(scope);
+    return {
+      path: tenantPath,
+      amount: (value, unit, currency) => {
+        const format = unit === null ? undefined : formatOf(formats, unit, currency);
+        return amountText(value, unit, () => format && moneyText(format));
+      },
+    };
+  }
+
+  private async formats({ tenant }: Scope) {
+    return (await this.pages.core.tenants.find(tenant))?.units.formats ?? [];
+  }
+}

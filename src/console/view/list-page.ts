@@ -1,0 +1,152 @@
+import { Readable } from 'node:stream';
+import { csvFile } from '../../exports/files/csv-lines.js';
+import type { ListFileRequest, ListRequest } from '../../projecting/following/row-lists.js';
+import { fileSent, pageSent, type TenantCall } from '../console-call.js';
+import { queried, queryOf, type TenantPages } from '../pages/tenant-pages.js';
+import type { FieldOption } from './field.js';
+import { pageName } from './navigation.js';
+import { sheetOf, tableState, tableView, type EmptyTable, type TableColumn } from './table.js';
+import { template } from './templates.js';
+
+/** A filter of a list: a choice, a day, or a text. */
+export interface FilterField {
+  readonly name: string;
+  readonly label: string;
+  readonly options?: readonly FieldOption[];
+  readonly placeholder?: string;
+  /** A day of the viewer's zone, which the address holds as a moment. */
+  readonly day?: 'start' | 'end';
+}
+
+/** The days of a list. */
+export const DAYS: readonly FilterField[] = [
+  { name: 'from', label: 'From', day: 'start' },
+  { name: 'to', label: 'To', day: 'end' },
+];
+
+/** A list of the console: rows of a read model with filters, orders, pages and a file. */
+export interface ListDefinition<R, F, S extends string> {
+  /** In the sidebar: `/users`. */
+  readonly section: string;
+  /** In the file's name. */
+  readonly name: string;
+  readonly lead?: string;
+  readonly columns: readonly TableColumn<R, S>[];
+  readonly newest: { readonly sort: S; readonly descending: boolean };
+  readonly filters: readonly FilterField[];
+  /** @param texts what the address has for each filter; empty: not given. */
+  readonly filtersOf: (texts: Readonly<Record<string, string>>) => F;
+  readonly page: (request: ListRequest<F, S>) => Promise<{
+    readonly rows: readonly R[];
+    readonly total: number;
+    readonly isAbout?: boolean;
+  }>;
+  readonly all: (request: ListFileRequest<F, S>) => AsyncIterable<R>;
+  readonly empty: EmptyTable;
+}
+
+const content = template('list');
+const OF_TABLE = ['sort', 'dir', 'page', 'size'] as const;
+
+/** Prepares the answer with a list, or with its file. @returns its body. */
+export async function listSent<R, F, S extends string>(
+  pages: TenantPages,
+  call: TenantCall,
+  list: ListDefinition<R, F, S>,
+): Promise<string | Readable> {
+  const names = list.filters.map(({ name }) => name);
+  const texts = queried(call.query, ...names);
+  const asked = queried(call.query, ...OF_TABLE, 'format');
+  const state = tableState(asked, list.columns, list.newest);
+  const filters = list.filtersOf(texts);
+  const { sort, descending, page, size: limit } = state;
+  if (asked.format === 'csv') {
+    await onRecord(pages, call, { name: `${list.name} file`, texts });
+    const file = { name: `${list.name}.csv`, type: 'text/csv; charset=utf-8' };
+    const rows = list.all({ filters, sort, descending });
+    return fileSent(call, file, Readable.from(csvFile(asSheet(rows, list))));
+  }
+  await onRecord(pages, call, { name: list.name, texts });
+  const request = { filters, sort, descending, limit, offset: (page - 1) * limit };
+  const path = call.tenantPath + list.section;
+  const { format, ...kept } = { ...texts, ...asked };
+  const pathWith = (members: Readonly<Record<string, string>>) =>
+    path + queryOf({ ...kept, ...members });
+  const isFiltered = Object.values(texts).some((text) => text !== '');
+  const table = tableView(await list.page(request), list.columns, state, {
+    label: pageName(list.section),
+    empty: isFiltered ? { text: 'Nothing matches these filters.' } : list.empty,
+    pathWith,
+    filePath: pathWith({ format: 'csv', page: '', size: '' }),
+  });
+  const frame = { title: pageName(list.section), section: list.section };
+  return pageSent(call, frame, content, {
+    lead: list.lead ?? null,
+    table,
+    filters: {
+      fields: list.filters.map((field) => fieldOf(field, texts[field.name] ?? '')),
+      kept: OF_TABLE.filter((name) => name !== 'page' && asked[name] !== '').map((name) => ({
+        name,
+        value: asked[name],
+      })),
+      isFiltered,
+      clearPath: path,
+    },
+  });
+}
+
+const asSheet = <R, S extends string>(
+  rows: AsyncIterable<R>,
+  { name, columns }: { readonly name: string; readonly columns: readonly TableColumn<R, S>[] },
+) => ({ name, cellsTotal: 0, ...sheetOf(rows, columns) });
+
+function fieldOf({ options, day, ...field }: FilterField, text: string) {
+  if (day === undefined)
+    return { ...field, value: text, options: options ?? null, ...(options && { none: 'All' }) };
+  const at = momentOf(text, day);
+  const iso = at === undefined ? '' : new Date(at).toISOString();
+  return { ...field, type: 'date', day, moment: iso, value: iso.slice(0, 10) };
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The moment of a bound in an address, epoch milliseconds: a time of ISO 8601, or a day in UTC,
+ * from its start or to its end. Undefined: none, or none that can be read.
+ */
+export function momentOf(text: string, day: 'start' | 'end'): number | undefined {
+  const at = Date.parse(text);
+  if (text === '' || Number.isNaN(at)) return undefined;
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
+  return isDay && day === 'end' ? at + DAY_MS - 1 : at;
+}
+
+/** The bounds of a list's days, as filters of its read model. */
+export const daysOf = ({ from = '', to = '' }: Readonly<Record<string, string>>) => ({
+  ...given('from', momentOf(from, 'start')),
+  ...given('to', momentOf(to, 'end')),
+});
+
+/** A filter that is given. */
+export const given = <N extends string, V>(name: N, value: V | undefined): { [K in N]?: V } =>
+  (value === undefined || value === '' ? {} : { [name]: value }) as { [K in N]?: V };
+
+/** One of the choices of a filter; another text is none. */
+export const choice = <C extends string>(
+  choices: readonly C[],
+  text: string | undefined,
+): C | undefined => choices.find((one) => one === text);
+
+/** A view of people's data leaves an audit event, with the digest of its filter. */
+async function onRecord(
+  pages: TenantPages,
+  call: TenantCall,
+  { name, texts }: { readonly name: string; readonly texts: Readonly<Record<string, string>> },
+): Promise<void> {
+  await pages.recorded(call, `console ${name}`, (core) =>
+    Promise.resolve({
+      result: null,
+      parameters: { filter: core.names.digest('console-list', JSON.stringify(texts)) },
+    }),
+  );
+}

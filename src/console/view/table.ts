@@ -1,0 +1,186 @@
+import { fileCell, sortedBy, type Cell } from './cells.js';
+
+/** A column of a table. */
+export interface TableColumn<R, S extends string = string> {
+  /** In addresses, `?sort=state`, and the head of the column in files. */
+  readonly key: S;
+  readonly label: string;
+  readonly cell: (row: R) => Cell;
+  /** False: the table cannot be sorted by it. */
+  readonly sorts?: boolean;
+  /** Left out on a phone. */
+  readonly isMinor?: boolean;
+  /** In files alone: what the page shows with another column. */
+  readonly isFileOnly?: boolean;
+}
+
+/** What an address says of a table. */
+export interface TableState<S extends string = string> {
+  readonly sort: S;
+  readonly descending: boolean;
+  /** From 1. */
+  readonly page: number;
+  readonly size: number;
+}
+
+const SIZES = [50, 20, 100] as const;
+const PAGE = /^[1-9]\d{0,6}$/;
+
+/** @param newest the order of an address that names none: newest first. */
+export function tableState<R, S extends string>(
+  { sort = '', dir = '', page = '', size = '' }: Readonly<Record<string, string>>,
+  columns: readonly TableColumn<R, S>[],
+  newest: { readonly sort: S; readonly descending: boolean },
+): TableState<S> {
+  const chosen = columns.find(({ key, sorts = true }) => sorts && key === sort);
+  return {
+    ...(chosen ? { sort: chosen.key, descending: dir === 'desc' } : newest),
+    page: PAGE.test(page) ? Number(page) : 1,
+    size: SIZES.find((one) => String(one) === size) ?? SIZES[0],
+  };
+}
+
+/** The address of the page with these members in place of its own; empty ones are left out. */
+export type PathWith = (members: Readonly<Record<string, string>>) => string;
+
+interface Shown<R> {
+  readonly rows: readonly R[];
+  readonly total: number;
+  readonly isAbout?: boolean;
+}
+
+/** What a table says where it has no row, and the way to what would fill it. */
+export interface EmptyTable {
+  readonly text: string;
+  readonly path?: string;
+  readonly link?: string;
+}
+
+interface TableOptions<R> {
+  /** Read out. */
+  readonly label: string;
+  readonly empty: EmptyTable;
+  readonly pathWith: PathWith;
+  /** Null: without a file. */
+  readonly filePath: string | null;
+  /** Rows that a form ticks. */
+  readonly tick?: { readonly name: string; readonly of: (row: R) => TickOf };
+  /** Rows below the others: sums. */
+  readonly sums?: readonly R[];
+}
+
+interface TickOf {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** A page of a table for `table.hbs`. */
+export function tableView<R, S extends string>(
+  { rows, total, isAbout = false }: Shown<R>,
+  columns: readonly TableColumn<R, S>[],
+  state: TableState<S>,
+  options: TableOptions<R>,
+) {
+  const { tick } = options;
+  const shown = columns.filter(({ isFileOnly = false }) => !isFileOnly);
+  const rowOf = (row: R, isSum: boolean) => ({
+    isSum,
+    tick: tick === undefined || isSum ? null : { name: tick.name, ...tick.of(row) },
+    cells: shown.map((column) => {
+      const cell = column.cell(row);
+      return { cell, className: classOf(cell.kind === 'amount', column) };
+    }),
+  });
+  const [first] = rows;
+  return {
+    label: options.label,
+    empty: { path: null, link: null, ...options.empty },
+    tick: tick?.name ?? null,
+    heads: shown.map((column) => ({
+      label: column.label,
+      className: classOf(first !== undefined && column.cell(first).kind === 'amount', column),
+      ...headOf(column, state, options.pathWith),
+    })),
+    rows: [
+      ...rows.map((row) => rowOf(row, false)),
+      ...(options.sums ?? []).map((row) => rowOf(row, true)),
+    ],
+    foot: footOf({ count: rows.length, total, isAbout }, state, options),
+  };
+}
+
+const classOf = <R, S extends string>(isNumber: boolean, { isMinor = false }: TableColumn<R, S>) =>
+  [isNumber ? 'number' : '', isMinor ? 'minor' : ''].join(' ').trim();
+
+function headOf<R, S extends string>(
+  { key, sorts = true }: TableColumn<R, S>,
+  { sort, descending }: TableState<S>,
+  pathWith: PathWith,
+) {
+  const isSorted = key === sort;
+  const dir = isSorted && !descending ? 'desc' : 'asc';
+  return {
+    path: sorts ? pathWith({ sort: key, dir, page: '' }) : null,
+    sorted: isSorted ? (descending ? 'descending' : 'ascending') : null,
+  };
+}
+
+function footOf(
+  { count, total, isAbout }: { count: number; total: number; isAbout: boolean },
+  { page, size }: TableState,
+  { pathWith, filePath }: Pick<TableOptions<never>, 'pathWith' | 'filePath'>,
+) {
+  const first = (page - 1) * size + 1;
+  const pageAt = (at: number) => pathWith({ page: at === 1 ? '' : String(at) });
+  return {
+    first,
+    last: first + count - 1,
+    total,
+    isAbout,
+    previousPath: page > 1 ? pageAt(page - 1) : null,
+    nextPath: first + count - 1 < total && count === size ? pageAt(page + 1) : null,
+    sizes: [...SIZES]
+      .sort((a, b) => a - b)
+      .map((one) => ({
+        size: one,
+        isHere: one === size,
+        path: pathWith({ size: one === SIZES[0] ? '' : String(one), page: '' }),
+      })),
+    filePath,
+  };
+}
+
+/** Rows that are in memory, in the order and the part that an address names. */
+export function partOf<R, S extends string>(
+  rows: readonly R[],
+  columns: readonly TableColumn<R, S>[],
+  { sort, descending, page, size }: TableState<S>,
+): Shown<R> {
+  const column = columns.find(({ key }) => key === sort);
+  const sorted = column === undefined ? rows : [...rows].sort(orderOf(column, descending));
+  return { rows: sorted.slice((page - 1) * size, page * size), total: rows.length };
+}
+
+const TEXT_ORDER = new Intl.Collator('en', { numeric: true });
+
+/** Rows without a value are last in either direction. */
+function orderOf<R, S extends string>({ cell }: TableColumn<R, S>, descending: boolean) {
+  return (one: R, other: R): number => {
+    const [a, b] = [sortedBy(cell(one)), sortedBy(cell(other))];
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    const isText = typeof a === 'string' && typeof b === 'string';
+    const compared = isText ? TEXT_ORDER.compare(a, b) : a < b ? -1 : Number(a > b);
+    return descending ? -compared : compared;
+  };
+}
+
+/** The columns of a file and its rows. */
+export function sheetOf<R, S extends string>(
+  rows: AsyncIterable<R> | Iterable<R>,
+  columns: readonly TableColumn<R, S>[],
+) {
+  const cells = async function* () {
+    for await (const row of rows) yield columns.map(({ cell }) => fileCell(cell(row)));
+  };
+  return { headers: columns.map(({ key }) => key), rows: cells() };
+}
