@@ -117,7 +117,7 @@ export class ConsoleCustomersController {
       }),
       page: (request) => listReferrals(reads, call.ledger, request),
       all: (request) => rowsOfReferrals(reads, call.ledger, request),
-      empty: { text: 'A referral appears here when somebody signs up with a code.' },
+      empty: { text: 'A referral appears here with the first sign-up by a code.' },
     });
   }
 
