@@ -12,7 +12,7 @@ import { migrateToLatest } from '../src/postgres/migrator.js';
 /**
  * Appends per second through the port, against the cheapest thing that stores as much: one row per
  * transaction, inserted by a pool of 16 into a table with the same columns and as many indexes. The
- * same number of callers on both sides, each waiting for its answer before it goes on; both sides
+ * same number of callers on both sides, each waiting for its answer before it continues; both sides
  * take turns, so that a slow spell of the disk hits both.
  *
  * `BENCH_DATABASE_URL`: a server to use (a scratch database is made in it and dropped), else an

@@ -18,7 +18,7 @@ import { makeDataDir, removeDataDir } from '../test/harness/service-process.js';
 /**
  * How long a file of `BENCH_ROWS` (1 000 000) rewards and users takes, against COPY of the same
  * columns by one process of Postgres into a file, as CSV, in the same run; and how much memory the
- * writing takes, with a tenth of the rows and with all. XLSX is told beside it, of
+ * writing takes, with a tenth of the rows and with all. XLSX is reported apart, of
  * `BENCH_XLSX_ROWS` (100 000).
  *
  * COPY and export take turns `BENCH_ROUNDS` (2) times, so that a slow spell hits both, and the best

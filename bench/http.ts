@@ -19,7 +19,7 @@ import { withCore } from '../test/harness/webhook-tenants.js';
  * Requests per second of the service as it ships (embedded Postgres with fsync, log level info)
  * against a bare Fastify process that reads or inserts one row of the same Postgres, over the same
  * number of kept connections. All sides take turns, so that a slow spell of the machine hits all;
- * medians of the rounds. Beside it the processor's time of a request in the serving process, which
+ * medians of the rounds. Also the processor's time of a request in the serving process, which
  * other work on the machine changes least.
  *
  * `BENCH_ROUNDS` (5), `BENCH_SECONDS` (4) per side and round, `BENCH_CONNECTIONS` (64),

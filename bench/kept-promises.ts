@@ -34,7 +34,7 @@ export async function brokenPromises(
 ): Promise<string[]> {
   const found = (await Promise.all(actors.map((actor) => notVisible(client, actor)))).flat();
   const keyed = actors.flatMap((actor) => actor.keyed);
-  // Clients without an answer repeat at once and in parallel.
+  // Clients without an answer repeat immediately and in parallel.
   found.push(...(await Promise.all(keyed.map((write) => repeat(client, write)))).flat());
   found.push(...(await Promise.all(actors.map((actor) => unlikeBelieved(client, actor)))).flat());
   return found;

@@ -22,7 +22,7 @@ import { LiveGenerations } from '../src/projecting/generations/live-generations.
 import { LiveReads } from '../src/projecting/following/live-reads.js';
 
 /**
- * Checks the books from inside, beside the running service: whether the log is in order, and
+ * Checks the books from inside, next to the running service: whether the log is in order, and
  * whether the read models agree with it.
  */
 export interface LedgerAudit {
@@ -88,7 +88,7 @@ const PARKING_CHECKS: readonly Check[] = [
 ];
 
 /**
- * Opens the stores of a data folder beside the service that runs on it.
+ * Opens the stores of a data folder next to the service that runs on it.
  * @param environment the service's environment, as far as it names the log.
  */
 export async function openLedgerAudit(

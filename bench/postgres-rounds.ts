@@ -40,7 +40,7 @@ export interface PostgresRoundsOptions {
   readonly rounds: number;
   readonly random: SeededRandom;
   readonly clients?: number;
-  /** Whether two processes that do nothing but compute run beside this round (counted from 1). */
+  /** Whether two processes that do nothing but compute run during this round (counted from 1). */
   readonly isBusy?: (round: number) => boolean;
   /** The trouble comes at a random moment within this time of load. Default 200 to 1 000 ms. */
   readonly loadMs?: { readonly min: number; readonly max: number };

@@ -20,7 +20,7 @@ import { makeDataDir, removeDataDir } from '../test/harness/service-process.js';
 /**
  * How long a rebuild of the balances takes, against what Postgres alone needs to make the same
  * tables of the same events, in the same run; and how fast they are followed live, against a
- * transaction an event. All ways must come to the same digest. Beside that the time for the bare
+ * transaction an event. All ways must give the same digest. Also the time for the bare
  * sums, which is no equal work: no rows of single rewards, no envelopes, no keys, no indexes.
  *
  * `BENCH_EVENTS` (500 000), `BENCH_SINGLE_EVENTS` (1 000) for the one by one, `BENCH_ROUNDS` (2):

@@ -110,7 +110,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Made beside the service, as the command line does. */
+/** Made next to the service, as the command line does. */
 async function ledgersIn(dataDir: string, outside: string): Promise<readonly Ledger[]> {
   const core = await openCore({
     config: loadConfig({ DATA_DIR: dataDir }),

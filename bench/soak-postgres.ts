@@ -9,7 +9,7 @@ import {
 
 /**
  * Postgres is killed, restarted and frozen under one service that is never started again, over and
- * over; in every second round two busy processes run beside. Fails (exit 1) with what was lost,
+ * over; in every second round two busy processes run, too. Fails (exit 1) with what was lost,
  * doubled or contradicted, and the seed. `SOAK_ROUNDS` (300), `SOAK_SEED`, `SOAK_BACK_MS` (5 000:
  * how soon after the return of the database a write must be accepted).
  */

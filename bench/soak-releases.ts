@@ -20,7 +20,7 @@ import {
 
 /**
  * Two releases side by side on one database under load, as docs/runbooks/upgrade.md describes it:
- * the newer one starts beside the older one, takes over, the older one comes back and takes over,
+ * the newer one starts next to the older one, takes over, the older one comes back and takes over,
  * the newer one again, and is confirmed. First from the previous release to this one, then from
  * this one to a next one, whose tables all differ. Fails (exit 1) with every answer that was not
  * right, and every command that did not say what it should. `SOAK_ACCOUNTS` (40): carried through
@@ -105,20 +105,20 @@ async function environmentOf(folder: string, url: string): Promise<Environment> 
 async function upgrade(stage: Stage, first: Running): Promise<Running> {
   const { env, load, older, newer } = stage;
   const tables = await liveTables(stage);
-  const beside = await takeOver(stage, newer, first);
+  const other = await takeOver(stage, newer, first);
   await sameAnswers(stage, 'side by side');
   const { otherProcesses, migrations } = await statusOf(newer, env);
   // Releases with the same tables and migrations count as one.
   if (otherProcesses > 0) {
     const refused = await runCommand(newer, env, ['release', 'confirm']);
-    expectIn('a confirmation beside the older release', refused, 1, 'of another release');
+    expectIn('a confirmation next to the older release', refused, 1, 'of another release');
   }
   await leave(stage, first);
   await replay(newer, env);
 
-  const back = await takeOver(stage, older, beside);
+  const back = await takeOver(stage, older, other);
   await sameAnswers(stage, 'after going back');
-  await leave(stage, beside);
+  await leave(stage, other);
   await replay(older, env);
   const kept = await liveTables(stage);
   if (kept !== tables) faults.push(`live tables changed from ${tables} to ${kept}`);
@@ -132,12 +132,12 @@ async function upgrade(stage: Stage, first: Running): Promise<Running> {
   return again;
 }
 
-/** Starts a release beside the running one and sends it requests, too, once it is ready. */
-async function takeOver({ env, load }: Stage, release: BuiltRelease, beside: Running) {
+/** Starts a release next to the running one and sends it requests, too, once it is ready. */
+async function takeOver({ env, load }: Stage, release: BuiltRelease, other: Running) {
   const running = await start(release, env);
   load.add(release.name, running.service.url);
   await load.more(ACCOUNTS);
-  console.log(`${release.name} serves beside ${beside.release.name}`);
+  console.log(`${release.name} serves next to ${other.release.name}`);
   return running;
 }
 

@@ -25,7 +25,7 @@ const tools = ['scripts/transpile.mjs', 'scripts/swc-settings.cjs', 'scripts/bun
 /**
  * Transpiles the service into dist/ and bundles it into dist/bin, unless dist/ was built from exactly
  * these sources already; finding that out takes a few milliseconds. Types are not checked here. Writes to standard error only.
- * Of several at once, one builds and the others wait for it.
+ * Of several concurrent calls, one builds and the others wait for it.
  * @returns {boolean} true when it had to build.
  * @throws {Error} when the sources are not valid or cannot be bundled; the tool's output has been printed.
  */

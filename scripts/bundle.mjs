@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const entries = { main: 'dist/src/process/main.js', cli: 'dist/src/cli/cli.js' };
 
 /**
- * Packages outside the bundle: they look for files beside them, are not installed, or are rarely
+ * Packages outside the bundle: they look for files next to them, are not installed, or are rarely
  * loaded.
  */
 const external = [

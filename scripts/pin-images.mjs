@@ -47,7 +47,7 @@ function digestOf(image) {
   const digest = stdout?.trim() ?? '';
   if (status !== 0 || !/^sha256:[0-9a-f]{64}$/.test(digest)) {
     process.stderr.write(
-      `the registry told no digest of ${image}; the files before it are pinned\n`,
+      `the registry gave no digest of ${image}; the files before it are pinned\n`,
     );
     process.exit(1);
   }

@@ -133,8 +133,8 @@ async function demoViews(call, url, mails) {
       locale: 'de-DE',
       before: () => call('PUT', '/theme/de/variables/instance', LOUD),
     },
-    { name: 'no-page', url: `${url}/r/${TENANT}/NOBODY` },
-    { name: 'no-page-german', url: `${url}/r/${TENANT}/NOBODY`, locale: 'de-DE' },
+    { name: 'no-page', url: `${url}/r/${TENANT}/MISSING` },
+    { name: 'no-page-german', url: `${url}/r/${TENANT}/MISSING`, locale: 'de-DE' },
   ];
   for (const type of TYPES) {
     views.push({ name: `mail-${type}`, html: await call('POST', `/theme/email/${type}/preview`) });

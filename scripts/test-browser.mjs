@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The console in an installed Chromium, from signing in to signing out: npm run test:browser
 // CHROMIUM=/path/to/chromium; default: that of Debian. Without one it says so, and exits with 2. With an argument: only what has it in its name; the
-// stories are told in order. The last line is `N passed, N failed`. Figures of pages are compared with the command line's `--json`. Every page is opened
+// stories run in order. The last line is `N passed, N failed`. Figures of pages are compared with the command line's `--json`. Every page is opened
 // at 390 and 1440 pixels, light, and at 768, dark: axe-core finds nothing, nothing is wider than the window, nothing of another origin is loaded, and the
 // browser reports no error. Keys, pages without a script, print and times in another zone are used as people do.
 import assert from 'node:assert/strict';

@@ -30,8 +30,8 @@ interface PaidInvoice {
 }
 
 /**
- * The tenant's customers at the provider: they subscribe, pay, get their money back and leave. Of
- * each event the provider tells the service, in any order, now and then twice, late, or never.
+ * The tenant's customers at the provider: they subscribe, pay, get their money back and leave. The
+ * provider sends each event to the service: in any order, sometimes twice, late, or never.
  */
 export class BilledCustomers {
   private readonly itself = new Owner('customers');

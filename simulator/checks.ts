@@ -44,7 +44,7 @@ export interface WorldAtRest {
   readonly random: SeededRandom;
   /** Undefined: the tenant has none. */
   readonly provider: SimulatedProviderAccount | undefined;
-  /** All kept answers at once: only the log knows then what a key was used for. */
+  /** All kept answers are gone: only the log knows then what a key was used for. */
   readonly areAnswersLost: boolean;
   /** The clock jumped so far that events may have been old when they were read. */
   readonly mayEventsBeOld: boolean;
@@ -135,7 +135,7 @@ function brokenByBooks({ account, events, state }: TracedAccount, now: number): 
   });
 }
 
-/** Nobody spends it until it is known. What expired and what the forgotten had is in no balance. */
+/** Not spent until it is known. What expired and what the forgotten had is in no balance. */
 const perhapsPaid = ({ rewards, remains }: OpenAccount, unit: string, now: number): number =>
   [...rewards.values()]
     .filter((reward) => isBeingPushed(reward) && !remains.forgotten.has(reward.person))
@@ -143,7 +143,7 @@ const perhapsPaid = ({ rewards, remains }: OpenAccount, unit: string, now: numbe
     .filter((reward) => unitOf(reward.value)?.toLowerCase() === unit)
     .reduce((sum, reward) => sum + amountLeft(reward), 0);
 
-/** Whoever was erased has no key, and no value that opens. */
+/** An erased person has no key, and no value that opens. */
 function notForgotten(log: readonly Decoded[], vault: SimulatedVault): string[] {
   const erased = new Set(
     log.flatMap(({ event }) =>
@@ -209,7 +209,7 @@ async function brokenInProcesses(
 const overfull = ({ owner, remembered: { bytes }, rememberedMax }: SimulatedService): string[] =>
   bytes > rememberedMax ? [`${owner.name} remembers ${bytes} bytes, of ${rememberedMax}`] : [];
 
-/** Nobody answers these any more: another process would refuse them until the purge. */
+/** No process answers these any more: another process would refuse them until the purge. */
 const heldForEver = ({ answers }: SharedStores): string[] =>
   answers.held.map((name) => `a living process holds the request ${name} for ever`);
 

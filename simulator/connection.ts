@@ -28,7 +28,7 @@ export class Connection {
 
   /**
    * A change. It may be lost on the way, take effect without its answer arriving, take effect long
-   * after the caller was told that it failed, or arrive once more: the store must know it again.
+   * after the caller learned that it failed, or arrive once more: the store must know it again.
    */
   write<T>(kind: string, away: () => Error, change: () => T): Promise<T> {
     const { world, faults, outages, onChange } = this.parts;
@@ -81,13 +81,13 @@ export type Line = Pick<Connection, 'read' | 'write'>;
 /** What the simulated log needs of it. */
 export type LogLine = Line & Pick<Connection, 'notify' | 'isBroken'>;
 
-/** Without anybody who waits for its answer. */
+/** Without a caller that waits for its answer. */
 function quietly(change: () => unknown): () => void {
   return () => {
     try {
       change();
     } catch {
-      // A refusal, which nobody reads.
+      // A refusal without a reader.
     }
   };
 }

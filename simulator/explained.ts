@@ -17,7 +17,7 @@ const isBeside = ({ event, envelope }: Decoded): boolean =>
   event.type === 'ModerationReleased' ||
   MODERATION_STEPS.has(envelope.idempotency?.fingerprint ?? '');
 
-interface Told {
+interface LogFacts {
   readonly scope: Scope;
   readonly names: KeyedNames;
   readonly areAnswersLost: boolean;
@@ -40,24 +40,24 @@ interface Recorded {
 export function unexplained(
   requests: readonly Sent[],
   log: readonly Decoded[],
-  told: Told,
+  facts: LogFacts,
 ): string[] {
   const own = log.filter(
     (decoded) => accountRefOf(decoded.recorded.stream) !== undefined && !isBeside(decoded),
   );
-  const recorded = recordedOf(own, told);
+  const recorded = recordedOf(own, facts);
   const keyed = new Map<string, Sent>();
-  const lostCalls = new Set(told.lost.map(({ envelope }) => envelope.correlationId));
+  const lostCalls = new Set(facts.lost.map(({ envelope }) => envelope.correlationId));
   return [
     ...twice(own),
     ...requests.flatMap((sent) => {
       if (sent.wish.kind === 'moderation') return [];
       // What was answered before the loss is in no log.
       if (sent.tries.some(({ callId }) => lostCalls.has(callId))) return [];
-      const stream = streamOf(sent.wish.accountId, told);
+      const stream = streamOf(sent.wish.accountId, facts);
       const broken = unexplainedTries(sent, stream, recorded);
       if (sent.key === undefined) return broken;
-      const name = keyName(told.names.digest(...keyParts(sent.key, told)), stream, told);
+      const name = keyName(facts.names.digest(...keyParts(sent.key, facts)), stream, facts);
       const other = keyed.get(name);
       if (hasEffect(sent)) keyed.set(name, sent);
       return [...broken, ...unexplainedKey(sent, other, [...(recorded.byKey.get(name) ?? [])])];
@@ -65,7 +65,7 @@ export function unexplained(
   ];
 }
 
-function recordedOf(own: readonly Decoded[], told: Told): Recorded {
+function recordedOf(own: readonly Decoded[], facts: LogFacts): Recorded {
   const byCall = new Map<string, Decoded[]>();
   const byKey = new Map<string, Map<string, number>>();
   for (const decoded of own) {
@@ -77,7 +77,7 @@ function recordedOf(own: readonly Decoded[], told: Told): Recorded {
       ofCall.push(decoded);
     }
     if (idempotency === null) continue;
-    const name = keyName(idempotency.key, stream, told);
+    const name = keyName(idempotency.key, stream, facts);
     byKey.set(name, (byKey.get(name) ?? new Map<string, number>()).set(commandId, recordedAt));
   }
   return { byCall, byKey };
@@ -97,7 +97,7 @@ function twice(own: readonly Decoded[]): string[] {
   });
 }
 
-/** How much a request redeemed; what its settling redeems automatically is beside it. */
+/** How much a request redeemed; what its settling redeems automatically is not part of it. */
 function redeemedBy(own: readonly Decoded[]): number {
   return own
     .map(({ event }) => event as AccountEvent)
@@ -162,14 +162,14 @@ export function isKeyUsedTwice(times: readonly number[]): boolean {
   return inOrder.some((at, index) => at - (inOrder[index - 1] ?? -Infinity) < KEY_LIVES_MS);
 }
 
-const streamOf = (accountId: string, { scope, names }: Told): string =>
+const streamOf = (accountId: string, { scope, names }: LogFacts): string =>
   names.accountStream(scope, accountRefIn(accountId, scope, names));
 
-const keyParts = (key: string, { scope }: Told) =>
+const keyParts = (key: string, { scope }: LogFacts) =>
   ['idempotency-key', scope.tenant, scope.mode, key] as const;
 
 /** Without its kept answers a key is known only to the stream that it changed. */
-const keyName = (key: string, stream: string, { areAnswersLost }: Told): string =>
+const keyName = (key: string, stream: string, { areAnswersLost }: LogFacts): string =>
   areAnswersLost ? `${key} ${stream}` : key;
 
 const hasEffect = ({ tries }: Sent): boolean =>

@@ -23,7 +23,7 @@ export class Faults {
     this.injected.set(fault, (this.injected.get(fault) ?? 0) + 1);
   }
 
-  /** Nothing goes wrong from here on, so that the world comes to rest. */
+  /** Nothing goes wrong from here on, so that the world becomes quiet. */
   calm(): void {
     this.isQuiet = true;
   }

@@ -1,4 +1,4 @@
-/** The value, which nobody changes any more, all the way down. */
+/** The value, which cannot change any more, in any depth. */
 export function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) frozen(member);

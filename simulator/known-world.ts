@@ -47,7 +47,7 @@ export class KnownWorld {
   readonly referrals: string[] = [];
   /** The referrals of the newest moderation. */
   moderated: ReadonlySet<string> = new Set();
-  /** Accounts that nobody has referred yet, by their hashes, and a user of each. */
+  /** Accounts that are not referred yet, by their hashes, and a user of each. */
   readonly unreferred = new Map<string, KnownUser>();
   /** By the hash of the account, and unit. */
   private readonly balances = new Map<string, number>();
@@ -76,7 +76,7 @@ export class KnownWorld {
     this.opensAccounts = customers !== undefined;
   }
 
-  /** What an accepted request tells. */
+  /** What an accepted request shows. */
   learn(wish: Wish, { state, events }: Written): void {
     if (state.rewards.size > (this.looked.get(state.account) ?? 0))
       for (const { rewardId, value, referralId } of state.rewards.values())
@@ -122,7 +122,7 @@ export class KnownWorld {
     return this.codes.filter(({ account }) => account !== own).map(({ code }) => code);
   }
 
-  /** What a refused request tells: mostly it is not tried again. */
+  /** What a refused request shows: mostly it is not tried again. */
   unlearn(wish: Wish, refusal: string): void {
     if (wish.kind === 'moderation') return;
     const { accountId, request } = wish;

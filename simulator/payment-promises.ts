@@ -77,7 +77,7 @@ function cancelledOnItsWay({ accounts }: Billed): string[] {
 const lostRewards = ({ lost }: Billed): ReadonlySet<string> =>
   new Set(lost.flatMap(({ event }) => ('rewardId' in event ? [event.rewardId ?? ''] : [])));
 
-/** Whose key was destroyed: what a call without an answer did is asked by nobody then. */
+/** Their key was destroyed: then no process asks what a call without an answer did. */
 const forgottenRewards = (accounts: Billed['accounts']): readonly string[] =>
   [...accounts.values()].flatMap(({ events, state }) =>
     events.flatMap(({ event }) => {
@@ -87,7 +87,7 @@ const forgottenRewards = (accounts: Billed['accounts']): readonly string[] =>
     }),
   );
 
-/** The provider does not say what a call did: nobody has the credit until that is known. */
+/** The provider does not say what a call did: no one can spend the credit until that is known. */
 const unknownRewards = (accounts: Billed['accounts']): readonly string[] =>
   [...accounts.values()].flatMap(({ state }) =>
     state.status === 'open'
@@ -356,7 +356,7 @@ function notPaid(
     ...due.flatMap((reward) =>
       waits(reward) || isErased(reward)
         ? []
-        : [`${reward.rewardId} is due at the provider, and nobody pays it`],
+        : [`${reward.rewardId} is due at the provider, and is not paid`],
     ),
     ...[...state.rewards.values()].flatMap(({ rewardId, person, pushed, dateCancelled }) =>
       pushed?.status !== 'PARKED' ||

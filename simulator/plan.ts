@@ -29,8 +29,8 @@ export interface RoundPlan {
   /** It begins before the end of a month, and finance closes what is over. Undefined: no. */
   readonly closesMonths?: boolean;
   /**
-   * Clients notice at once that a process died, and whatever happens by the clock comes in shorter
-   * turns: more requests in the time. Undefined: they wait, and much else happens meanwhile.
+   * Clients notice immediately that a process died, and work of the clock comes in shorter turns:
+   * more requests in the time. Undefined: clients wait, and much else happens meanwhile.
    */
   readonly isHurried?: boolean;
   /**
@@ -106,7 +106,7 @@ const PAYMENTS: FaultRates = {
   'provider late': 20,
   'provider busy': 12,
   'provider failed': 20,
-  'provider failed for good': 30,
+  'provider keeps failing': 30,
   'provider rubbish': 20,
   'provider away': 20,
   'payments lost': 50,
@@ -240,8 +240,8 @@ function ledgerPlan(random: SeededRandom, { seed, left, scenario }: Drawn): Roun
 }
 
 /**
- * One process is of an older release. The newer one beside it records the addition, which endpoints
- * and policies have to do with.
+ * One process is of an older release. The newer one records the addition, which endpoints and
+ * policies have to do with.
  */
 function upgraded(plan: RoundPlan, addition: AdditionName, random: SeededRandom): RoundPlan {
   const wishes: Record<string, number> = {};

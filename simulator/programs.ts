@@ -49,7 +49,7 @@ export const PROGRAMS = {
     referredReward: credit(300),
     referrerReward: credit(200, { limit: { total: 3, perDay: 1 } }),
   },
-  'redeemed at once': {
+  'redeemed automatically': {
     id: 'default',
     referredReward: credit(300, { delayDays: 1 }),
     referrerReward: credit(200),

@@ -11,7 +11,7 @@ import type { Decoded } from '../src/event-log/codec.js';
 import { accountRefOf } from '../src/privacy/keyed-names.js';
 import { unpaid } from './what-is-owed.js';
 
-/** An account as the log tells it, told apart from the state by which the service decides. */
+/** An account as the log has it, apart from the state by which the service decides. */
 export interface TracedAccount {
   readonly account: string;
   readonly state: AccountState;
@@ -20,7 +20,7 @@ export interface TracedAccount {
 
 interface TracedReward {
   readonly assigned: number;
-  /** Epoch milliseconds; null: at once, never. */
+  /** Epoch milliseconds; null: immediately, never. */
   readonly from: number | null;
   readonly until: number | null;
   readonly referralId: string | null;
@@ -98,7 +98,7 @@ class Trace {
       case 'CreditRedeemed':
         this.redeemInTime(event);
         this.redeem(event.rewardId, event.amount);
-        // A correction takes from several rewards at once.
+        // A correction takes from several rewards.
         return event.adjustment ? undefined : this.redeemedOnce(event.redemptionId);
       case 'AccountCreditRedeemed':
         this.bulk.set(event.redemptionId, { amount: event.amount, listed: 0 });
@@ -292,7 +292,7 @@ function isReferredBack(
   return back?.account === account && isOf(state, back.person);
 }
 
-/** A code of a tank is for one person, and for nobody after that one. */
+/** A code of a tank is for one person, and for no other after that. */
 function handedOutTwice(log: readonly Decoded[]): string[] {
   const handedOut = new Set<string>();
   return log.flatMap(({ event }) => {

@@ -48,7 +48,7 @@ export interface RequestsParts {
 
 /**
  * Clients that send request after request: with a key and without, once more although answered,
- * another one under the same key, the same one to every process at once.
+ * another one under the same key, the same one to every process concurrently.
  */
 export class Requests {
   readonly sent: Sent[] = [];

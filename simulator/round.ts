@@ -76,7 +76,7 @@ class Round {
   /** Undefined: the tenant has no payment provider. */
   private readonly provider: SimulatedProviderAccount | undefined;
   private readonly customers: BilledCustomers | undefined;
-  /** Undefined: nobody closes months. */
+  /** Undefined: months are not closed. */
   private readonly monthEnd: MonthEnd | undefined;
   private readonly scope: Scope;
   private readonly names = NAMES;
@@ -289,7 +289,7 @@ class Round {
     }
   }
 
-  /** Everybody goes on by themselves for so long. */
+  /** All parts run on their own for so long. */
   private async pass(ms: number): Promise<void> {
     const until = this.world.elapsed() + ms;
     await this.world.runUntil(() => this.world.elapsed() >= until, TURNS_TO_REST);

@@ -15,7 +15,7 @@ interface Verifying {
 }
 
 /**
- * The chain verifies, unless the log lost what was sealed; and where somebody has changed an event
+ * The chain verifies, unless the log lost what was sealed; and where an event was changed
  * in the store, the verification names that event. The last of all checks: the log is changed then.
  */
 export async function brokenSeals(world: Verifying): Promise<string[]> {

@@ -226,7 +226,7 @@ export class SimulatedService {
     shared.processes.add(this);
   }
 
-  /** What one process tells the others. */
+  /** What one process announces to the others. */
   private announcements(
     line: Connection,
   ): Pick<CommandHandlingParts, 'announceErasure' | 'announceTenant'> {
@@ -436,7 +436,7 @@ export class SimulatedService {
   }
 
   /**
-   * It stands still, and goes on later as if nothing had been.
+   * It pauses, and continues later as if nothing had happened.
    * @param isTakenForDead whether the stores release what it holds.
    */
   freeze(isTakenForDead: boolean): void {

@@ -33,7 +33,7 @@ const { scenario } = values;
 if (scenario !== undefined && !isScenario(scenario))
   throw new RangeError(`--scenario is one of ${Object.keys(SCENARIOS).join(', ')}`);
 say(`seed ${seed}`);
-// Faults are errors by the thousand: their stacks, which nobody reads, took an eighth of the time.
+// Faults are errors by the thousand: their stacks, without a reader, took an eighth of the time.
 if (values.replay === undefined) Error.stackTraceLimit = 0;
 if (values.replay !== undefined)
   process.exitCode = await replay(JSON.parse(values.replay) as RoundPlan);

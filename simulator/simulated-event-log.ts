@@ -179,7 +179,7 @@ export class SimulatedEventLog implements EventLog {
     });
   }
 
-  /** Of a process that is gone: the store tells it nothing more. */
+  /** Of a process that is gone: the store sends it nothing more. */
   hangUp(): void {
     this.stopListening();
   }

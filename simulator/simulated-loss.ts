@@ -59,7 +59,7 @@ function intact(log: SimulatedStore, trail: readonly TrailPoint[]): readonly Tra
   return left;
 }
 
-/** To the last event that the log still has; without one it goes on at the head. */
+/** To the last event that the log still has; without one it continues at the head. */
 function putFollowerBack({ log, webhooks }: Referring): void {
   const trail = intact(log, webhooks.checkpoint?.trail ?? []);
   const head = log.head === 0n ? null : log.positions.token(log.head);

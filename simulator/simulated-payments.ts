@@ -24,7 +24,7 @@ interface WaitingRow {
   isLinked: boolean;
 }
 
-/** What is kept of payments beside the log, as its server holds it. */
+/** What is kept of payments outside of the log, as its server holds it. */
 export class SimulatedPaymentTable {
   private readonly providers = new Map<string, ProviderRow>();
   /** By the keyed hash of the event's id. */

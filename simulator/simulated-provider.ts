@@ -55,7 +55,7 @@ export class SimulatedProviderAccount {
   readonly deleted = new Set<string>();
   readonly transactions: BalanceTransaction[] = [];
   readonly subscriptions = new Map<string, Subscription>();
-  /** Everything that it tells, whether it arrives or not. */
+  /** Every event that it sends, whether it arrives or not. */
   readonly events: ProviderEvent[] = [];
   /** Whose invoice a payment has paid. */
   readonly invoiceOf = new Map<string, string>();
@@ -278,7 +278,7 @@ export class SimulatedProvider implements PaymentProvider {
     const sentAt = account.clock();
     if (faults.happens('provider busy')) return line.read('provider', away, busy);
     const isFailing = faults.happens('provider failed');
-    const keeps = faults.happens('provider failed for good');
+    const keeps = faults.happens('provider keeps failing');
     const isRubbish = faults.happens('provider rubbish');
     return line.write('provider', away, () => {
       if (keeps) account.keepFailure(call, rewardId, sentAt);

@@ -64,7 +64,7 @@ export class SimulatedGeneration {
 /** The read models that all processes share. */
 export class SimulatedReadModels {
   private readonly live = new Map<string, SimulatedGeneration>();
-  /** By projection and number: a writer that has not noticed yet goes on with an earlier one. */
+  /** By projection and number: a writer that has not noticed yet continues with an earlier one. */
   private readonly generations = new Map<string, SimulatedGeneration>();
 
   constructor(readonly projectors: readonly Projector[]) {

@@ -23,7 +23,7 @@ const away = (): Error => new StoreAway('the simulated database is away');
 export class SimulatedSealTable {
   checkpoint: ChainCheckpoint = { position: undefined, events: 0, version: 0n };
   logSeal: LogSeal | undefined;
-  /** The log lost its end, and nobody has acknowledged that. */
+  /** The log lost its end, and that is not acknowledged yet. */
   isLossOpen = false;
   /** By chain, oldest first. */
   readonly chains = new Map<string, Row[]>();

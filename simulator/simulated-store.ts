@@ -169,7 +169,7 @@ export class SimulatedStore {
     this.losses += 1;
   }
 
-  /** Somebody changes an event where it is stored. */
+  /** An event is changed where it is stored. */
   tamper(event: RecordedEvent, random: SeededRandom): void {
     const changes: readonly Partial<RecordedEvent>[] = [
       { data: `${event.data} ` },

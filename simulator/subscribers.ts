@@ -14,7 +14,7 @@ export interface SubscribersParts {
   readonly scope: Scope;
   readonly shared: SharedStores;
   readonly services: readonly SimulatedService[];
-  /** That they subscribe; 0: nobody subscribes. */
+  /** That they subscribe; 0: no endpoint subscribes. */
   readonly endpoints: number;
 }
 

@@ -9,7 +9,7 @@ import type { SeededRandom } from './seeded-random.js';
 export class Owner {
   private isKilled = false;
   private held: Task[] | undefined;
-  private readonly mourners = new Set<() => void>();
+  private readonly killListeners = new Set<() => void>();
 
   constructor(readonly name: string) {}
 
@@ -25,14 +25,14 @@ export class Owner {
   kill(): void {
     this.isKilled = true;
     this.held = undefined;
-    for (const notice of this.mourners) notice();
-    this.mourners.clear();
+    for (const notice of this.killListeners) notice();
+    this.killListeners.clear();
   }
 
-  /** Calls when it is killed, within the turn of whoever kills it. Returns how to stop. */
+  /** Calls when it is killed, within the turn of the one that kills it. Returns how to stop. */
   onKilled(notice: () => void): () => void {
-    this.mourners.add(notice);
-    return () => this.mourners.delete(notice);
+    this.killListeners.add(notice);
+    return () => this.killListeners.delete(notice);
   }
 
   freeze(): void {
@@ -79,7 +79,7 @@ const TURNS_AT_ONCE = 64;
 
 /**
  * The world of a run: time passes when nothing happens, and a seed decides how long every call
- * takes, thus which of the waiting ones goes on next. Within one turn only what the handed answer
+ * takes, thus which of the waiting ones continues next. Within one turn only what the handed answer
  * set off runs, so that every new wait belongs to the same owner.
  */
 export class VirtualWorld implements World {
@@ -157,7 +157,7 @@ export class VirtualWorld implements World {
     });
   }
 
-  /** A change that reaches a store without anybody waiting for it. It must wake nobody. */
+  /** A change that reaches a store without a caller that waits for it. It must wake no one. */
   arrive(effect: () => void, withinMs = 0): void {
     this.schedule(undefined, this.latency() + this.random.below(withinMs), effect);
   }
@@ -188,7 +188,7 @@ export class VirtualWorld implements World {
           if (isDone() || !this.takeTurn()) {
             isOver = true;
             if (isDone()) resolve();
-            else reject(new Error('nothing is left to happen, and somebody still waits'));
+            else reject(new Error('nothing is left to happen, and a caller still waits'));
             return;
           }
           if (this.turns > last) throw new Error(`not done after ${turnsMax} turns`);

@@ -10,14 +10,14 @@ import {
 } from '../src/webhooks/payloads/announced.js';
 import type { SharedStores } from './service.js';
 
-interface Told {
+interface LogFacts {
   readonly log: readonly Decoded[];
   readonly lost: readonly Decoded[];
   readonly scope: Scope;
   readonly names: KeyedNames;
 }
 
-/** Of an event that stands: what its endpoints may be told, and must be. */
+/** Of an event that stands: what its endpoints may get, and must get. */
 interface Expected {
   readonly what: string;
   readonly mayBeMissing: boolean;
@@ -26,14 +26,14 @@ interface Expected {
 /**
  * One row for each thing that an event announces and each endpoint that was subscribed then:
  * nothing twice, nothing from before a subscription, nothing of events that never were. What an
- * older release could not read is told late, to the endpoints of then.
+ * older release could not read is sent late, to the endpoints of then.
  */
-export function brokenWebhooks({ webhooks, log: store }: SharedStores, told: Told): string[] {
+export function brokenWebhooks({ webhooks, log: store }: SharedStores, facts: LogFacts): string[] {
   const position = (text: string): number => Number(store.positions.number(text));
   const begun = Math.max(0, ...webhooks.beginnings.map(position));
   const { readLate } = webhooks;
-  const { expected, states } = expectedRows({ ...told, readLate }, begun, position);
-  const lost = new Set(told.lost.map(({ recorded }) => recorded.id));
+  const { expected, states } = expectedRows({ ...facts, readLate }, begun, position);
+  const lost = new Set(facts.lost.map(({ recorded }) => recorded.id));
   const rows = new Map<string, number>();
   for (const { endpointId, type, subject, event } of webhooks.deliveries.values()) {
     if (event === null || lost.has(event.eventId)) continue;
@@ -42,7 +42,7 @@ export function brokenWebhooks({ webhooks, log: store }: SharedStores, told: Tol
   }
   return [
     ...[...rows].flatMap(([name, count]) => [
-      ...(expected.has(name) ? [] : [`a webhook that nobody was to be told: ${name}`]),
+      ...(expected.has(name) ? [] : [`a webhook that no endpoint was to get: ${name}`]),
       ...(count > 1 ? [`a webhook in ${count} rows: ${name}`] : []),
     ]),
     ...[...expected].flatMap(([name, { what, mayBeMissing }]) =>
@@ -59,7 +59,7 @@ export function brokenWebhooks({ webhooks, log: store }: SharedStores, told: Tol
 }
 
 function expectedRows(
-  { log, lost, scope, names, readLate }: Told & { readonly readLate: ReadonlySet<string> },
+  { log, lost, scope, names, readLate }: LogFacts & { readonly readLate: ReadonlySet<string> },
   begun: number,
   position: (text: string) => number,
 ): {
@@ -76,10 +76,10 @@ function expectedRows(
       commandId: envelope.commandId,
     })),
   );
-  const toldOf = new Map(accounts.map(({ recorded }, index) => [recorded.id, last[index] ?? []]));
-  // A page that ends within an append tells the balance there, too.
+  const lastOf = new Map(accounts.map(({ recorded }, index) => [recorded.id, last[index] ?? []]));
+  // A page that ends within an append announces the balance there, too.
   const isLast = (id: string, one: Announced): boolean =>
-    (toldOf.get(id) ?? []).some((other) => JSON.stringify(other) === JSON.stringify(one));
+    (lastOf.get(id) ?? []).some((other) => JSON.stringify(other) === JSON.stringify(one));
   /** Of endpoints that ended since: what waited for them is gone. */
   const ended = new Map<string, number>();
   const tenant = names.tenantStream(scope.tenant);

@@ -18,7 +18,7 @@ interface EventsOfAccount {
 const eventsOf = (account: EventsOfAccount | undefined): readonly AccountEvent[] =>
   account?.events.map(({ event }) => event as AccountEvent) ?? [];
 
-/** What facts owe and nobody was paid, and what was paid beyond a limit, in a world at rest. */
+/** What facts owe and was not paid, and what was paid beyond a limit, in a world at rest. */
 export function unpaid(accounts: ReadonlyMap<string, EventsOfAccount>): string[] {
   const limits = new Map<string, GrantTerms['limit']>();
   const broken: string[] = [];

@@ -26,7 +26,7 @@ const UNKNOWN_REWARD: KnownReward = {
   unit: 'CENTS',
   referralId: null,
 };
-const NOBODY = { subject: '00000000-0000-4000-8000-000000000001', value: null };
+const NO_PERSON = { subject: '00000000-0000-4000-8000-000000000001', value: null };
 
 type Random = Pick<SeededRandom, 'below' | 'onceIn' | 'oneOf' | 'weighted'>;
 
@@ -159,8 +159,8 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountCommand>>
     unit: 'CENTS',
     amount: random.onceIn(2) ? 1 + random.below(50) : -1 - random.below(50),
     reason: 'corrected',
-    approvedBy: NOBODY,
-    by: NOBODY,
+    approvedBy: NO_PERSON,
+    by: NO_PERSON,
   }),
   events: ({ random, userId }) => ({
     type: 'ReceiveUserEvents',
@@ -206,7 +206,7 @@ export function nextWish(
   return { kind: 'account', accountId: accountOfReward(request.rewardId, accountId), request };
 }
 
-/** Mostly one who exists; accounts and users that are made are anybody's. */
+/** Mostly one who exists; any accounts and users may be made. */
 function someUser(
   random: Random,
   { people, accounts, users, unreferred }: KnownWorld,
@@ -231,7 +231,7 @@ function someCodes(random: Random, known: KnownWorld, accountId: string): readon
   return codes.length > 0 && random.onceIn(2) ? [random.oneOf(codes)] : [];
 }
 
-/** Mostly one of the newest, often one whose referral somebody moderates at the same time. */
+/** Mostly one of the newest, often one whose referral is moderated at the same time. */
 function someReward(random: Random, { rewards, moderated }: KnownWorld): KnownReward {
   const held = random.onceIn(2)
     ? rewards.filter(({ referralId }) => referralId !== null && moderated.has(referralId))

@@ -55,7 +55,7 @@ export interface Operation {
   readonly method: string;
   readonly template: string;
   readonly access: Access;
-  /** May answer 202 with a run that goes on. */
+  /** May answer 202 with a run that continues. */
   readonly isRun: boolean;
   readonly parameters: readonly Parameter[];
   readonly body: Schema | undefined;

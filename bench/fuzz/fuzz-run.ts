@@ -269,7 +269,7 @@ const takesKeys = ({ operation, method = operation.method }: RequestPlan): boole
   method === operation.method &&
   operation.parameters.some(({ name }) => name === 'Idempotency-Key');
 
-/** The document of an operation that was answered at once, or of its run. */
+/** The document of an operation that was answered without a run, or of its run. */
 const resultOf = (body: unknown): unknown =>
   run.safeParse(body).success ? Reflect.get(Object(body), 'result') : body;
 

@@ -100,9 +100,9 @@ export class LedgerValues {
         return `${mark}${number}${tail}`;
       case 'email':
         return `${mark}.${number}@example.com`;
-      // Without a mail server nobody is written to.
+      // Without a mail server no mail is sent.
       case 'mail-to':
-        return this.ledger.outside === undefined ? 'nobody' : `${mark}.${number}@example.com`;
+        return this.ledger.outside === undefined ? 'no-address' : `${mark}.${number}@example.com`;
       case 'endpoint':
         return (
           (draw % 3 === 0 ? undefined : this.pick(kind, draw)) ??

@@ -108,7 +108,7 @@ const MANGLINGS: readonly Mangling[] = [
 
 export const mangling: fc.Arbitrary<Mangling> = fc.constantFrom(...MANGLINGS);
 
-/** Header fields beside, or in place of, those of the request. */
+/** Header fields that are added to those of the request, or replace them. */
 export const wildHeaders: fc.Arbitrary<Readonly<Record<string, string>>> = fc.oneof(
   fc
     .constantFrom(

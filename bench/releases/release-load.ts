@@ -101,7 +101,7 @@ export class ReleaseLoad {
     return this.readsBalance(id, last.target, position);
   }
 
-  /** From the service that took the write, and from another one that is told the position. */
+  /** From the service that took the write, and from another one that gets the position. */
   private async readsBalance(id: string, writer: Target, position: string): Promise<boolean> {
     const expected = CREDIT - REDEEMED;
     const same = this.targets.includes(writer)

@@ -126,7 +126,7 @@ export async function typesProgram(world) {
     await field('referredReward').selectOption(reward);
     await holds('document', shown);
   }
-  // A document that is laid out anew is left to whoever types it.
+  // A document that is laid out anew is left to the operator.
   const laidOut = `${await document.inputValue()}\n\n`;
   const checked = () => page.waitForResponse((answer) => answer.request().method() === 'POST');
   await Promise.all([checked(), document.fill(laidOut)]);
@@ -191,7 +191,7 @@ export async function onPaper(world) {
   await context.close();
 }
 
-/** Whoever goes back to a form that was sent can send it again. */
+/** An operator who goes back to a form that was sent can send it again. */
 export async function backAgain(world) {
   const { page, context } = await signedIn(world, 'fay');
   await page.goto(`${DEMO}/corrections`);

@@ -4,7 +4,7 @@ import { clientOf, DEMO, figure, isDone, press, signedIn } from './console-world
 
 const PAGE = '/console/projections';
 const AT_ONCE = 4;
-/** Tells what the script of a page changes in the progress of a run. */
+/** Reports what the script of a page changes in the progress of a run. */
 const WATCHING = `new MutationObserver((changes) => {
   for (const { target } of changes)
     if (target.dataset?.figure === 'progress') showsProgress(target.dataset.value);
