@@ -72,6 +72,7 @@ export interface RewardListRow extends ShownRewardUse {
   readonly granted: number | null;
   /** `%` for percentages. */
   readonly unit: string | null;
+  /** Of the reward, otherwise of its account. */
   readonly currency: string | null;
   readonly percent: number | null;
   readonly given: number;
@@ -92,6 +93,8 @@ type Values = Pick<RewardFilters, 'state' | 'from' | 'to' | 'program'> &
 
 const NAME = nameOf('u', sql.ref('r.user_id'));
 
+const CURRENCY = sql`coalesce(r.currency, a.currency)`;
+
 /** As `shownReward`, for filters and orders. */
 const USE = (now: unknown) => sql`
   cross join lateral (select case when r.redeems_automatically and r.redeemed_times = 0
@@ -105,13 +108,15 @@ const USE = (now: unknown) => sql`
 
 const REWARDS: RowListing<Values, RewardSort> = {
   name: 'rewards_list',
-  joins: ['users'],
+  joins: ['users', 'accounts'],
   from: ({ tableOf }) => sql`${tableOf('rewards', 'rewards')} r`,
   scope: ['r.tenant', 'r.mode'],
   key: 'r.reward_id',
   tiesAscend: false,
   joined: ({ given, tableOf }) => sql`
-    left join ${tableOf('users', 'users')} u on u.person = r.person ${USE(given.now)}`,
+    left join ${tableOf('users', 'users')} u on u.person = r.person
+    left join ${tableOf('accounts', 'accounts')} a on a.account_ref = r.account_ref
+    ${USE(given.now)}`,
   where: ({ given, gone }) => [
     sql`not ${gone.is(sql.ref('r.person'))}`,
     given.state && sql`shown.state = ${given.state}`,
@@ -144,7 +149,7 @@ const REWARDS: RowListing<Values, RewardSort> = {
       isJoined: true,
     },
     unit: { by: sql`lower(r.unit)`, isNullable: true },
-    currency: { by: sql.ref('r.currency'), isNullable: true },
+    currency: { by: CURRENCY, isNullable: true, isJoined: true },
     percent: { by: sql.ref('r.discount_percent'), isNullable: true },
     state: { by: sql.ref('shown.state'), isJoined: true },
     given: { by: sql.ref('r.date_given') },
@@ -157,7 +162,7 @@ const REWARDS: RowListing<Values, RewardSort> = {
   row: () =>
     sql`json_build_object('rewardId', r.reward_id, 'person', ${NAME},
     'userId', r.user_id, 'accountId', r.account_id, 'type', r.type, 'name', r.name,
-    'granted', coalesce(r.assigned_credit, r.amount), 'unit', r.unit, 'currency', r.currency,
+    'granted', coalesce(r.assigned_credit, r.amount), 'unit', r.unit, 'currency', ${CURRENCY},
     'percent', r.discount_percent, 'given', r.date_given, 'expires', r.date_expires,
     'program', r.program_id, 'source', r.source, 'referralId', r.referral_id,
     'dated', json_build_object('granted', r.assigned_credit, 'redeemed', r.redeemed_credit,

@@ -8,13 +8,14 @@ import type { RewardListRow, RewardSort } from '../../../projections/rewards/lis
 import type { UserListRow, UserSort } from '../../../projections/users/list-queries.js';
 import type { AccountRowWithBalances } from '../../operations/customers/lists/customer-lists.js';
 import { amountCell, idCell, stateCell, textCell, timeCell } from '../view/cells.js';
+import type { ShownAmount } from '../view/shown-amounts.js';
 import type { TableColumn } from '../view/table.js';
 
 /** How amounts and links of a tenant's lists are shown. */
 export interface ShownIn {
   /** Of the tenant's pages. */
   readonly path: string;
-  readonly amount: (value: number | null, unit: string | null, currency: string | null) => string;
+  readonly amount: ShownAmount;
 }
 
 /** The page of an account. */

@@ -1,9 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Get } from '@nestjs/common';
 import { SHOWN_REWARD_STATES } from '../../domain/account/rewards/shown-state.js';
-import { formatOf } from '../../domain/tenant/unit-settings.js';
-import { moneyText } from '../../domain/money.js';
-import type { Scope } from '../../domain/scope.js';
 import {
   CustomerReads,
   listAccounts,
@@ -21,7 +18,7 @@ import { USER_STATES } from '../../../projections/users/list-queries.js';
 import { FileForRoles, TenantCall, TenantPage } from '../console-call.js';
 import { choice, DAYS, daysOf, given, listSent, type FilterField } from '../view/list-page.js';
 import { hasRole } from '../view/navigation.js';
-import { amountText } from '../view/templates.js';
+import { shownAmounts } from '../view/shown-amounts.js';
 import {
   ACCOUNT_COLUMNS,
   referralColumns,
@@ -151,6 +148,10 @@ export class ConsoleCustomersController {
     });
   }
 
+  private async shownIn({ scope, tenantPath }: TenantCall): Promise<ShownIn> {
+    return { path: tenantPath, amount: await shownAmounts(this.pages.core.tenants, scope) };
+  }
+
   /** The filters by program and code. */
   private async ofPrograms({ scope }: TenantCall): Promise<FilterField[]> {
     const tenant = await this.pages.core.tenants.find(scope.tenant);
@@ -159,21 +160,5 @@ export class ConsoleCustomersController {
       { name: 'program', label: 'Program', options },
       { name: 'code', label: 'Code' },
     ];
-  }
-
-  /** How amounts of the tenant are shown. */
-  private async shownIn({ scope, tenantPath }: TenantCall): Promise<ShownIn> {
-    const formats = await this.formats(scope);
-    return {
-      path: tenantPath,
-      amount: (value, unit, currency) => {
-        const format = unit === null ? undefined : formatOf(formats, unit, currency);
-        return amountText(value, unit, () => format && moneyText(format));
-      },
-    };
-  }
-
-  private async formats({ tenant }: Scope) {
-    return (await this.pages.core.tenants.find(tenant))?.units.formats ?? [];
   }
 }
