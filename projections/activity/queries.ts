@@ -15,6 +15,24 @@ export interface ActivitySelection {
 export class ActivityQueries {
   constructor(private readonly reads: LiveReads<{ readonly activity: ActivityRow }>) {}
 
+  /** The names of these operators, by the keyed id; a missing one is erased or unknown. */
+  async namesOf(staff: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const found = await this.reads.all({
+      name: 'names_of_staff',
+      prepared: false,
+      values: { staff: [...staff] },
+      build: (rm, given) =>
+        rm
+          .selectFrom('activity')
+          .distinctOn('staff')
+          .where('staff', '=', sql<string>`any(${given.staff})`)
+          .where('name', 'is not', null)
+          .orderBy('staff')
+          .select(({ fn }) => fn.toJson('activity').as('json')),
+    });
+    return new Map(found.flatMap(({ staff: id, name }) => (name === null ? [] : [[id, name]])));
+  }
+
   /** Newest first, ties by id. */
   list(selection: ActivitySelection): Promise<ActivityRow[]> {
     return this.reads.all({

@@ -3,8 +3,10 @@ import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { RowKey, Rows } from '../../src/projecting/projector.js';
 import { countKeys, recount, recountKeys } from './counting.js';
 import { startedReferral } from './started-referral.js';
+import { decided } from './decision.js';
 import {
   referralCounts,
+  referralDecisions,
   referralRewards,
   referrals,
   type ReferralRow,
@@ -17,7 +19,7 @@ import {
  */
 export const referralsProjector = defineProjector({
   name: 'referrals',
-  tables: [referrals, referralRewards, referralCounts],
+  tables: [referrals, referralRewards, referralDecisions, referralCounts],
   on: {
     ReferralStarted: {
       keys: (started) => [...referralRow(started), ...countKeys(startedReferral(started))],
@@ -54,9 +56,15 @@ export const referralsProjector = defineProjector({
       },
     },
     ReferralModerated: {
-      keys: referralRow,
+      keys: (moderated) => [
+        ...referralRow(moderated),
+        referralDecisions.key(moderated.event.referralId),
+      ],
       furtherKeys: countersOfRow,
-      apply({ event }, rows) {
+      apply(moderated, rows) {
+        const { event } = moderated;
+        const before = referrals.get(rows, event.referralId);
+        if (before) referralDecisions.put(rows, decided(moderated, before));
         change(rows, event, {
           referred_status: event.referredStatus,
           referrer_status: event.referrerStatus,
@@ -107,6 +115,7 @@ export const referralsProjector = defineProjector({
         return [
           ...recountKeys(row, after),
           ...sides.map((side) => referralRewards.key(row.referral_id, side)),
+          referralDecisions.key(row.referral_id),
         ];
       }),
 
@@ -176,4 +185,7 @@ function erase(rows: Rows, before: ReferralRow, persons: ReadonlySet<string>): v
   referrals.put(rows, after);
   recount(rows, before, after);
   for (const side of sides) referralRewards.delete(rows, before.referral_id, side);
+  const decision = referralDecisions.get(rows, before.referral_id);
+  if (decision && sides.includes('referred'))
+    referralDecisions.put(rows, { ...decision, reason: null });
 }

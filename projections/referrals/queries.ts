@@ -18,6 +18,7 @@ import { partyOf } from './counting.js';
 import type {
   CountedBy,
   ReferralCountRow,
+  ReferralDecisionRow,
   ReferralRewardRow,
   ReferralRow,
   RewardedSide,
@@ -42,13 +43,14 @@ export interface ReferralPlace {
   readonly referralId: string;
 }
 
-interface Tables {
+export interface ReferralTables {
   readonly referrals: ReferralRow;
   readonly referral_rewards: ReferralRewardRow;
   readonly referral_counts: ReferralCountRow;
+  readonly referral_decisions: ReferralDecisionRow;
 }
 
-interface ReferralWithRewards {
+export interface ReferralWithRewards {
   readonly referral: ReferralRow;
   readonly referredReward: string | null;
   readonly referrerReward: string | null;
@@ -56,7 +58,10 @@ interface ReferralWithRewards {
   readonly referrerIsGone: boolean;
 }
 
-function withRewards(eb: ExpressionBuilder<Tables & { r: ReferralRow }, 'r'>, gone: Gone) {
+export function withRewards(
+  eb: ExpressionBuilder<ReferralTables & { r: ReferralRow }, 'r'>,
+  gone: Gone,
+) {
   const rewardOf = (side: RewardedSide) =>
     eb
       .selectFrom('referral_rewards as w')
@@ -74,7 +79,7 @@ function withRewards(eb: ExpressionBuilder<Tables & { r: ReferralRow }, 'r'>, go
 }
 
 export class ReferralQueries {
-  constructor(private readonly reads: LiveReads<Tables>) {}
+  constructor(private readonly reads: LiveReads<ReferralTables>) {}
 
   async byId({ tenant, mode }: Scope, referralId: string): Promise<ReferralFacts | undefined> {
     const found = await this.reads.first({
@@ -305,7 +310,7 @@ function totalOf(
 }
 
 /** A forgotten side has neither reward nor code. */
-function referralFacts(found: ReferralWithRewards): ReferralFacts {
+export function referralFacts(found: ReferralWithRewards): ReferralFacts {
   const { referral: row, referredIsGone, referrerIsGone } = found;
   return {
     referralId: row.referral_id,

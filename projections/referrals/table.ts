@@ -114,6 +114,47 @@ export const referralRewards = new TableOf<ReferralRewardRow>({
   indexes: {},
 });
 
+export type DecidedSides = 'referred' | 'referrer' | 'both' | 'none';
+
+/** The newest moderation of a referral. */
+export type ReferralDecisionRow = {
+  readonly referral_id: string;
+  readonly tenant: string;
+  readonly mode: LedgerMode;
+  readonly referred_account_ref: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** The kind of its actor: `operator`, `cli`, `api-key` … */
+  readonly actor_kind: string;
+  /** Of an operator, the keyed id of the name; null: of a client or a job. */
+  readonly staff: string | null;
+  /** The sides whose status it changed. */
+  readonly sides: DecidedSides;
+  /** Null: none was given, or the referred person is forgotten. */
+  readonly reason: string | null;
+};
+
+/** A table of its own: few referrals are moderated, and the lists of referrals need none of it. */
+export const referralDecisions = new TableOf<ReferralDecisionRow>({
+  name: 'referral_decisions',
+  columns: {
+    referral_id: 'text not null',
+    tenant: 'text not null',
+    mode: 'text not null',
+    referred_account_ref: 'text not null',
+    at: 'bigint not null',
+    actor_kind: 'text not null',
+    staff: 'text',
+    sides: 'text not null',
+    reason: 'text',
+  },
+  primaryKey: ['referral_id'],
+  indexes: {
+    newest_first: { definition: '(tenant, mode, at desc, referral_id)' },
+    by_account: { definition: '(referred_account_ref)' },
+  },
+});
+
 /**
  * The counters; the party is '' for all, an account's ref, a user's id, or both separated by a
  * slash.

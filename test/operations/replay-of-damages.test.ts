@@ -110,6 +110,9 @@ async function tellStory(service: RunningService): Promise<void> {
     });
     return redeemed.status < 300;
   });
+  const { body: list } = await live.get<{ referrals: [{ id: string }] }>('/referrals');
+  const approved = { referralId: list.referrals[0].id, action: 'REFERRER_APPROVED' };
+  await live.post('/referrals/moderate', { actions: [approved] });
   await live.post(`/rewards/account${path('bob')}/user${path('bob-1')}`, {
     type: 'CREDIT',
     unit: 'Points',

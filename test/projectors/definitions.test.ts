@@ -14,7 +14,7 @@ test('the definitions of the read models are those of the last release', () => {
     accounts: '01e807576522e3886fea5dfb769c4329132bd3349ec791b9f92beb8d9b709a19',
     users: '431ceaa87bb0d5be3f2f3cd0274f96c807cfda9ea51e779b8cdbbd3cb6709577',
     'referral-codes': '56c64aebf0ccfdce4ad36a736fa4e46fe581352756829e4577935180b6f1fee1',
-    referrals: '554a579c8ae27e01c8dfb327e00d8e6104e074764e0cc98e1bac78cecf30dc04',
+    referrals: 'e436b0426351837c165f136b2dd3dd1b56322f01b48f7a0b3224113eff77840e',
     rewards: 'a76b1a4ec5b5d19646f7a4cff54defe88de8c30e1c054f22804ca1d28fc303fc',
     'reward-balances': 'e78d37b285aa46e1474ba25fdb47334f42c613a862eed51e4a785e0f7a0b7adc',
     exports: 'd06b87d6c9da808b9a83cc6858093c66e1598bbdcd4a083ec823084bbbddd21f',

@@ -2,8 +2,10 @@ import { referralsProjector } from '../../projections/referrals/projector.js';
 import type {
   CountedBy,
   ReferralCountRow,
+  ReferralDecisionRow,
   ReferralRow,
 } from '../../projections/referrals/table.js';
+import { personal } from '../../src/domain/personal.js';
 import {
   anAccount,
   credit,
@@ -47,6 +49,19 @@ const referral = (over: Partial<ReferralRow> = {}): ReferralRow => ({
   date_ended: null,
   date_moderated: 10,
   date_changed: 10,
+  ...over,
+});
+
+const decision = (over: Partial<ReferralDecisionRow>): ReferralDecisionRow => ({
+  referral_id: 'r1',
+  tenant: 'demo',
+  mode: 'live',
+  referred_account_ref: ACME.accountRef,
+  at: 30,
+  actor_kind: 'system',
+  staff: null,
+  sides: 'none',
+  reason: null,
   ...over,
 });
 
@@ -105,6 +120,27 @@ describeProjector(referralsProjector, (given) => {
       referral_counts: counts({ 'APPROVED APPROVED': 1 }, ...everybody),
     }));
 
+  test('the newest moderation is noted, and its reason is forgotten with the referred person', async () => {
+    const reason = personal(NEW.person, 'one household');
+    const moderated = given(ACME, started).and(
+      ACME,
+      referralModerated('r1', ANN, { at: 20, referrerStatus: 'DENIED', reason }),
+    );
+    const denied = { referrer_status: 'DENIED', date_moderated: 20, date_changed: 20 } as const;
+    const noted = decision({ at: 20, sides: 'referrer', reason: 'one household' });
+    const referral_counts = counts({ 'APPROVED DENIED': 1 }, ...everybody);
+    await moderated.then({
+      referrals: [referral(denied)],
+      referral_decisions: [noted],
+      referral_counts,
+    });
+    await moderated.and(ACME, erasureRequested([NEW.person])).then({
+      referrals: [referral({ ...denied, referred_account_id: null, referred_user_id: null })],
+      referral_decisions: [{ ...noted, reason: null }],
+      referral_counts: referral_counts.filter(({ counted_by }) => counted_by !== 'referred-user'),
+    });
+  });
+
   test('conversion and moderation move a referral from count to count', async () => {
     const converted = given(ACME, started).and(
       ACME,
@@ -132,6 +168,7 @@ describeProjector(referralsProjector, (given) => {
             date_changed: 30,
           }),
         ],
+        referral_decisions: [decision({ at: 30, sides: 'both' })],
         referral_counts: counts({ 'APPROVED PENDING': 1 }, ...everybody),
       });
   });
