@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
-import type { Scope } from '../domain/scope.js';
+import { modeOf, type Scope } from '../domain/scope.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import {
@@ -205,5 +205,5 @@ export class CommandHandling<S, E extends DomainEvent> {
 
 const commandSpan = (type: string, { tenant, mode }: Scope) =>
   tracer().startSpan(`command ${type}`, {
-    attributes: { 'ledger.command': type, 'ledger.tenant': tenant, 'ledger.mode': mode },
+    attributes: { 'ledger.command': type, 'ledger.tenant': tenant, 'ledger.mode': modeOf(mode) },
   });

@@ -4,7 +4,7 @@ import type { Core } from '../../stores/core.js';
 import { linkOf } from '../../domain/account/account-shapes.js';
 import { shownPushes } from '../../domain/account/provider/reward-push.js';
 import { disputesOf, pictureOf, WAITS_MS } from '../../domain/customer/customer.state.js';
-import type { Scope } from '../../domain/scope.js';
+import { modeOf, type Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
 import { figuresOf, noteSync } from '../../payments/incoming/payment-rows.js';
@@ -180,9 +180,10 @@ export async function connected(core: PaymentCore, scope: Scope) {
 
 async function checked(
   { provider, guard }: PaymentWorld,
-  { mode }: Scope,
+  { mode: ledger }: Scope,
   { provider: name, ...request }: ConnectRequest,
 ) {
+  const mode = modeOf(ledger);
   // A file may end with a line break.
   const secretKey = request.secretKey.trim();
   const webhookSecret = request.webhookSecret.trim();
@@ -223,12 +224,12 @@ async function reasonAgainst(
 const shown = (
   connection: OpenedConnection | undefined,
   { publicUrl }: Pick<PaymentWorld, 'publicUrl'>,
-  { tenant, mode }: Scope,
+  scope: Scope,
 ) => ({
   /** Null, like the secret key: not connected. */
   provider: connection?.provider ?? null,
-  mode,
+  mode: modeOf(scope.mode),
   /** Masked: the last four characters. */
   secretKey: connection === undefined ? null : `…${connection.secretKey.slice(-4)}`,
-  webhookUrl: `${publicUrl()}/integrations/stripe/${tenant}`,
+  webhookUrl: `${publicUrl()}/integrations/stripe/${scope.tenant}`,
 });

@@ -1,3 +1,4 @@
+import { isLedgerMode, modeOf } from '../../domain/scope.js';
 import type { RowDifference } from '../../projecting/generations/generation-diff.js';
 import type { Projector, Row } from '../../projecting/projector.js';
 
@@ -60,8 +61,9 @@ const SHOWN: ReadonlySet<string> = new Set([
 /** The row without what identifies people. */
 export function shownDifference(
   { tables }: Pick<Projector, 'tables'>,
-  { table: name, live, built }: RowDifference,
+  { table: name, ...rows }: RowDifference,
 ): ShownDifference {
+  const [live, built] = [withMode(rows.live), withMode(rows.built)];
   const table = tables.find((candidate) => candidate.name === name);
   const columns = table?.columns ?? {};
   const known: Row = live ?? built ?? {};
@@ -88,6 +90,9 @@ export function shownDifference(
     })),
   };
 }
+
+const withMode = (row: Row | undefined): Row | undefined =>
+  isLedgerMode(row?.['mode']) ? { ...row, mode: modeOf(row['mode']) } : row;
 
 const isShown = (column: string, type = ''): boolean =>
   SHOWN.has(column) || /^(bigint|integer|boolean)\b/i.test(type);
