@@ -128,10 +128,15 @@ export async function addWork(
   if (work.length === 0) return;
   const rows = work.map(({ dueAt = null, ...item }) => ({
     ...item,
-    dueAt: dueAt === null ? null : new Date(dueAt).toISOString(),
+    dueAt: dueAt === null ? null : timeText(dueAt),
   }));
   await run(db, ADDED({ rows: JSON.stringify(rows), as }));
 }
+
+const LATEST = Date.UTC(9999, 11, 31);
+
+/** The database reads years of four digits: a date beyond them is due at their end. */
+const timeText = (at: number): string => new Date(Math.min(Math.max(at, 0), LATEST)).toISOString();
 
 // An item that a process works on keeps its claim, and is due anew after that.
 const ADDED = compiledOnce(
@@ -272,7 +277,7 @@ function settledRow({ item, outcome }: SettledWork): Readonly<Record<string, unk
     ...claim,
     ...rest,
     attempts: isPostponed ? item.attempts - 1 : attempts,
-    ...('ms' in after ? { inMs: after.ms } : { at: new Date(after.at).toISOString() }),
+    ...('ms' in after ? { inMs: after.ms } : { at: timeText(after.at) }),
   };
 }
 

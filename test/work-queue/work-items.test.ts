@@ -65,6 +65,18 @@ test('the tenant with the fewest items under way is first, then the tenants afte
   expect(await claimed({ items: 1, after: 'c' })).toEqual(['a0']);
 });
 
+test.each([8.64e15 + 1, Date.UTC(10_000, 0), -8.64e15 - 1])(
+  'an item waits for the date %i, however far away',
+  async (at) => {
+    await put('a', '', 1);
+    const [item] = await store.claim(ROOM);
+    if (item === undefined) throw new Error('nothing was claimed');
+    await store.settle(ROOM, [{ item, outcome: { kind: 'again', after: { at }, reason: null } }]);
+    await put('b', '', 1, at);
+    expect(await claimed()).toEqual(at < 0 ? ['a0', 'b0'] : []);
+  },
+);
+
 test('an item that is added again while a process works on it is due after that', async () => {
   await put('a', '', 1);
   const [item] = await store.claim(ROOM);
