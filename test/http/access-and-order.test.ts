@@ -37,6 +37,21 @@ test('the description names the checks that every route shares', () => {
   }
 });
 
+test('a route whose description requires a body refuses a request without one', async () => {
+  for (const [template, item] of Object.entries(running.service.description.paths)) {
+    const path = /^\/api\/v1\/\{tenantAlias\}(.*)$/.exec(template)?.[1];
+    if (path === undefined) continue;
+    for (const [method, operation] of Object.entries(
+      item as Record<string, { requestBody?: { required?: boolean } }>,
+    )) {
+      if (operation.requestBody?.required !== true) continue;
+      const asked = [method.toUpperCase(), path.replace(/\{\w+\}/g, 'en')] as const;
+      const { status } = await tenant.live.call(...asked);
+      expect([...asked, status]).toEqual([...asked, 400]);
+    }
+  }
+});
+
 test('a tenant with a payment provider has neither accountsync nor account reads, and all other routes', async () => {
   const api = payments.live;
   const notSupported = refusal(403, 'API_REQUEST_NOT_SUPPORTED');

@@ -8,7 +8,7 @@ import {
   Put,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { UserFields } from '../../domain/account/users/user-grant.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
@@ -51,6 +51,7 @@ export class OpenUsersController {
   @Put(USER_PATH)
   @Access('user-open', { token: 'write', counted: 'create-user' })
   @ApiFieldSelection(SELECTABLE)
+  @ApiBody({ type: UserRequest, required: false })
   @ApiOkResponse({ type: WrittenSelectedUserResponse })
   @Fails(...UPSERT_FAILS)
   upsert(
@@ -66,6 +67,7 @@ export class OpenUsersController {
   @HttpCode(201)
   @Access('user-open', { token: 'write', counted: 'create-user' })
   @ApiFieldSelection(SELECTABLE)
+  @ApiBody({ type: UserRequest, required: false })
   @ApiCreatedResponse({ type: WrittenSelectedUserResponse })
   @Fails('USER_EXISTS', ...UPSERT_FAILS)
   create(
