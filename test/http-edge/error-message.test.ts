@@ -45,6 +45,12 @@ test.each([
     'The request is malformed: events[1].key must be a text; the request has "7"',
   ],
   [
+    'no value that has members',
+    new ApiError('BAD_REQUEST', { validationErrors: ['digest is none'] }).body,
+    { body: { digest: { tenant: 'acme' } } },
+    'The request is malformed: digest is none',
+  ],
+  [
     'no value where the reason begins with no member',
     new ApiError('BAD_REQUEST', { validationErrors: ['/ lacks email'] }).body,
     { params: { tenant: 'acme' } },

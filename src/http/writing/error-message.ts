@@ -165,12 +165,12 @@ function aboutRoute(
   return undefined;
 }
 
-/** As text; undefined: none of the places has it, or it is empty. */
+/** As text; undefined: none of the places has it, it is empty, or it has members. */
 function valueOf(places: readonly unknown[], path: readonly string[]): string | undefined {
   const [value] = places
     .map((place) => path.filter((name) => name !== '').reduce(memberOf, place))
     .filter((found) => found !== undefined && found !== null && found !== '');
-  return value === undefined || typeof value === 'string' ? value : JSON.stringify(value);
+  return value === undefined || typeof value === 'object' ? undefined : String(value);
 }
 
 const memberOf = (value: unknown, name: string): unknown =>
