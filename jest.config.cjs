@@ -28,6 +28,7 @@ const unit = [
   'imports/run-import',
   'ledger/',
   'mails/content/',
+  'operations/account-words',
   'operations/owed-rewards',
   'operations/payment-comparison',
   'payments/payment-connections',

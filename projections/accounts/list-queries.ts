@@ -83,6 +83,7 @@ const ACCOUNTS: RowListing<Values, AccountSort> = {
           and ${hasWords(sql.ref('u.searched'), given)}))`,
   ],
   joinedBy: [],
+  quickBy: [],
   orders: {
     accountId: { by: sql.ref('a.account_id') },
     people: { by: sql.ref('people.counted'), isJoined: true },

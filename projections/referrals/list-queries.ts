@@ -2,7 +2,11 @@ import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { FraudSignal } from '../../src/domain/account/account.events.js';
 import type { Scope } from '../../src/domain/scope.js';
-import type { Gone, LiveReads } from '../../src/projecting/following/live-reads.js';
+import type {
+  Gone,
+  LiveReads,
+  TableOfReadModel,
+} from '../../src/projecting/following/live-reads.js';
 import {
   askedOf,
   hasWords,
@@ -78,6 +82,11 @@ export interface ReferralListRow {
   readonly converted: number | null;
   readonly ended: number | null;
   /** By criterion. */
+  /** The last decision on either side; the start: none. */
+  readonly moderated: number;
+  /** The reward of each side for the referral; null: none, or its owner is forgotten. */
+  readonly referredRewardId: string | null;
+  readonly referrerRewardId: string | null;
   readonly fraudSignals: Readonly<Record<string, FraudSignal>>;
 }
 
@@ -129,6 +138,10 @@ const listed = (side: Side) => {
   const { user, account } = idsOf(side);
   return sql`json_build_object('name', ${shownName(side)}, 'userId', ${user}, 'accountId', ${account})`;
 };
+const rewardOf = (side: Side, tableOf: TableOfReadModel) => sql`
+  case when ${idsOf(side).user} is not null then (
+    select w.reward_id from ${tableOf('referrals', 'referral_rewards')} w
+    where w.referral_id = r.referral_id and w.side = ${side}) end`;
 const CODE = sql`case when referrer.user_id is not null then r.referral_code_used end`;
 
 const REFERRALS: RowListing<Values, ReferralSort> = {
@@ -155,6 +168,7 @@ const REFERRALS: RowListing<Values, ReferralSort> = {
     ),
   ],
   joinedBy: ['codeKey', 'pattern'],
+  quickBy: ['referrerAccountRef'],
   orders: {
     referralId: { by: sql.ref('r.referral_id') },
     referred: { by: sql`lower(${shownName('referred')})`, isNullable: true, isJoined: true },
@@ -169,13 +183,15 @@ const REFERRALS: RowListing<Values, ReferralSort> = {
     ended: { by: sql.ref('r.date_ended'), isNullable: true },
   },
   newest: 'started',
-  row: () =>
+  row: ({ tableOf }) =>
     sql`json_build_object('referralId', r.referral_id,
     'referred', ${listed('referred')}, 'referrer', ${listed('referrer')},
     'code', ${CODE}, 'program', r.program_id, 'state', ${STATE},
     'referredModeration', ${moderationOf('referred')},
     'referrerModeration', ${moderationOf('referrer')}, 'started', r.date_started,
-    'converted', r.date_paid, 'ended', r.date_ended, 'fraudSignals', r.fraud_signals)`,
+    'converted', r.date_paid, 'ended', r.date_ended, 'moderated', r.date_moderated,
+    'referredRewardId', ${rewardOf('referred', tableOf)},
+    'referrerRewardId', ${rewardOf('referrer', tableOf)}, 'fraudSignals', r.fraud_signals)`,
   counter: ({ given, tableOf }) => sql`
     select sum(value::bigint) from ${tableOf('referrals', 'referral_counts')},
       jsonb_each_text(referrals)

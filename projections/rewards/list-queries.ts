@@ -134,6 +134,7 @@ const REWARDS: RowListing<Values, RewardSort> = {
     ),
   ],
   joinedBy: ['state', 'pattern'],
+  quickBy: [],
   orders: {
     rewardId: { by: sql.ref('r.reward_id') },
     person: { by: sql`lower(${NAME})`, isJoined: true },

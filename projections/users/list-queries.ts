@@ -92,6 +92,7 @@ const USERS: RowListing<Values, UserSort> = {
     hasWords(sql.ref('u.searched'), given),
   ],
   joinedBy: [],
+  quickBy: [],
   orders: {
     name: { by: sql`lower(${NAME})` },
     userId: { by: sql.ref('u.user_id') },

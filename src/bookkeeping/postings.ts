@@ -180,6 +180,17 @@ export class AccountPostings {
     return sums;
   }
 
+  /**
+   * The redeemed credit of people who are not forgotten, by unit in lower case, as far as posted;
+   * that of imported rewards included.
+   */
+  redeemed(): Map<string, number> {
+    const sums = new Map<string, number>();
+    for (const { unitKey: key, posted, forgotten } of this.rewards.values())
+      if (!forgotten) sums.set(key, (sums.get(key) ?? 0) + posted.redeemed);
+    return sums;
+  }
+
   /** Units in which a person who is not forgotten was ever granted credit. */
   unitsOfThePresent(): ReadonlySet<string> {
     return new Set(

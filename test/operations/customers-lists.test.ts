@@ -191,6 +191,10 @@ test('referrals are those of the API, without what belongs to a forgotten person
       one.dateReferralStarted,
     ]),
   );
+  expect(rows.map((row) => [row.referredRewardId, row.referrerRewardId, row.moderated])).toEqual(
+    items.map((one) => [one.referredRewardId, one.referrerRewardId, one.dateModerated]),
+  );
+  expect(rows.map(({ referrerRewardId }) => referrerRewardId)).toContain('reward-friend-3');
   expect(rows.map((row) => [row.converted, row.ended, row.fraudSignals])).toEqual(
     items.map((one) => [one.dateReferralPaid, one.dateReferralEnded, one.fraudSignals]),
   );

@@ -7,10 +7,11 @@ import {
   type LedgerAccount,
 } from '../../bookkeeping/postings.js';
 import { effectOn } from '../../bookkeeping/statement.js';
+import type { AccountEventOf } from '../../domain/account/account.events.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { StreamEnd } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
-import { decodeTypes, entryOf, type LogReads } from '../ledger/ledger-entries.js';
+import { decodeTypes, entryOf, POSTED, type LogReads } from '../ledger/ledger-entries.js';
 
 /** Credit of a unit. */
 export type ShownUnit = ReturnType<CreditFold['unitsAt']>[number];
@@ -21,16 +22,25 @@ interface CreditPoint {
 }
 
 const POINTS_MAX = 400;
-const CREDIT_TYPES: ReadonlySet<string> = new Set(POSTED_TYPES);
+const CREDIT_TYPES: ReadonlySet<string> = new Set([...POSTED_TYPES, 'RewardWithheld']);
+const WITHHELD_MAX = 50;
 
-/** The credit of one account, by its events in order. Keeps no value that identifies a person. */
+/**
+ * The credit of one account, and the rewards that it did not get, by its events in order. Keeps no
+ * value that identifies a person.
+ */
 export class CreditFold {
+  /** The newest ones, the oldest first. */
+  withheld: readonly AccountEventOf<'RewardWithheld'>[] = [];
   private readonly postings = new AccountPostings();
   private readonly sums = new RollForwardSums();
   private readonly points = new Map<string, CreditPoint[]>();
 
   add(decoded: Decoded): void {
-    if (!CREDIT_TYPES.has(decoded.event.type)) return;
+    const { event } = decoded;
+    if (event.type === 'RewardWithheld')
+      this.withheld = [...this.withheld, event].slice(-WITHHELD_MAX);
+    if (!POSTED.has(event.type)) return;
     const entry = withoutPeople(entryOf(decoded));
     this.post(this.postings.post(entry), momentOf(entry));
   }
@@ -38,7 +48,10 @@ export class CreditFold {
   /** @param clock epoch milliseconds: dates up to here have passed. */
   unitsAt(clock: number) {
     this.post(this.postings.settle(clock), clock);
-    return this.sums.result().units.map((unit) => this.unit(unit));
+    const redeemed = this.postings.redeemed();
+    return this.sums
+      .result()
+      .units.map((unit) => this.unit(unit, redeemed.get(unit.unit.toLowerCase()) ?? 0));
   }
 
   private post(postings: ReturnType<AccountPostings['post']>, at: number): void {
@@ -56,7 +69,7 @@ export class CreditFold {
     }
   }
 
-  private unit({ unit, closing, scheduled, redeemed, expired, trialBalance }: RollForward) {
+  private unit({ unit, closing, scheduled, expired, trialBalance }: RollForward, redeemed: number) {
     const heldBy = (account: LedgerAccount): number => {
       const line = trialBalance.find(({ ledgerAccount }) => ledgerAccount === account);
       return line === undefined ? 0 : line.credit - line.debit;
@@ -64,10 +77,11 @@ export class CreditFold {
     const points = this.points.get(unit.toLowerCase()) ?? [];
     return {
       unit,
-      // Of nothing 0, and not the negative zero of a minus alone.
-      assigned: 0 - heldBy('programme'),
+      /** As the API's `totalAssignedCredit`: neither cancelled, expired nor scheduled credit. */
+      assigned: redeemed + closing,
       available: closing,
       pending: scheduled,
+      /** As the API's `totalRedeemedCredit`: of people who are not forgotten. */
       redeemed,
       expired,
       // Not what moved there: some of it may have been restored, or was never available.

@@ -1,13 +1,7 @@
 import { streamEndOf, type Folded } from '../../command-handling/stream-cache.js';
 import type { Core } from '../../stores/core.js';
-import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
-import {
-  evolve,
-  initialState,
-  unitOf,
-  type AccountState,
-  type OpenAccount,
-} from '../../domain/account/account.state.js';
+import type { AccountEvent } from '../../domain/account/account.events.js';
+import { evolve, initialState, type AccountState } from '../../domain/account/account.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
@@ -15,16 +9,13 @@ import { countsFrom } from '../../event-log/envelope.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { LaterEntries } from '../ledger/later-entries.js';
-import {
-  actorShown,
-  clockOf,
-  findAccount,
-  POSTED,
-  selectedEvents,
-} from '../ledger/ledger-entries.js';
+import { clockOf, findAccount, POSTED, selectedEvents } from '../ledger/ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from '../ledger/ledger-selection.js';
 import { CreditFold, creditUpTo, type ShownUnit } from './account-credit.js';
-import { eventInWords, valueInWords, type Known } from './event-in-words.js';
+import { kindOfEvent, type EventKind } from './event-in-words.js';
+import { ShownAccount, type Reader } from './shown-account.js';
+import { WithheldTerms, type WhyNot } from './withheld-rewards.js';
+import { plainAmount, type AmountText } from './words-of-rewards.js';
 
 /** An account as an operator sees it, at a moment of its history. Times are ISO 8601. */
 export interface AccountHistory extends ReturnType<ShownAccount['account']> {
@@ -32,9 +23,13 @@ export interface AccountHistory extends ReturnType<ShownAccount['account']> {
   /** Of the newest event included; null: none. */
   readonly position: Position | null;
   readonly units: readonly ShownUnit[];
+  /** Why rewards were not granted, by recorded facts; the newest first. */
+  readonly why: readonly WhyNot[];
   /** The newest first. */
   readonly events: readonly ReturnType<ShownAccount['event']>[];
-  /** Of the whole selection. */
+  /** Where older events of the timeline begin, for `before`; null: there are none. */
+  readonly olderBefore: string | null;
+  /** Of the whole selection, of every kind. */
   readonly eventCount: number;
   /** Number of the entries that count after the moment: they are in no statement up to it. */
   readonly later: number;
@@ -47,16 +42,22 @@ export interface HistoryRequest extends Pick<SelectionOptions, 'asOf' | 'positio
   readonly accountId: string;
   /** The events before this revision of the account's stream; undefined: the newest. */
   readonly before?: bigint;
+  /** Events of this kind alone. */
+  readonly kind?: EventKind;
   /** False: what identifies people is left out. */
   readonly showsPersonal: boolean;
+  /** How amounts read in sentences; default: number and unit. */
+  readonly amountText?: AmountText;
 }
 
 export const EVENTS_SHOWN_MAX = 100;
-const REWARDS_SHOWN_MAX = 200;
-const PEOPLE_SHOWN_MAX = 200;
-const CODES_SHOWN_MAX = 5;
 
 type HistoryCore = Pick<Core, 'log' | 'codec' | 'names' | 'streams'>;
+
+interface Asked extends Reader, Pick<HistoryRequest, 'before' | 'kind'> {
+  readonly accountId: string;
+  readonly termsOf: WithheldTerms;
+}
 
 /**
  * An account and its events in words. Today it is what commands remember; credit, and an
@@ -66,20 +67,20 @@ type HistoryCore = Pick<Core, 'log' | 'codec' | 'names' | 'streams'>;
 export async function accountHistory(
   core: HistoryCore,
   scope: Scope,
-  request: HistoryRequest,
+  { amountText = plainAmount, ...request }: HistoryRequest,
   now = Date.now(),
 ): Promise<AccountHistory> {
-  const { accountId, before, showsPersonal, ...options } = request;
-  const selection = await select(core.log, options, now);
-  const found = await findAccount(core, scope, accountId);
+  const selection = await select(core.log, request, now);
+  const { stream } = await findAccount(core, scope, request.accountId);
+  const asked = { ...request, amountText, termsOf: new WithheldTerms(core, scope.tenant) };
   const isToday = selection.upTo === undefined && selection.until === undefined;
-  if (isToday) return historyOfToday(core, found.stream, request, now);
-  const reading = new Reading(showsPersonal, before);
-  const { limit, later } = await prefixOf(core.log, found.stream, selection, now);
+  if (isToday) return historyOfToday(core, stream, asked, now);
+  const reading = new Reading(asked);
+  const { limit, later } = await prefixOf(core.log, stream, selection, now);
   if (limit > 0)
-    for await (const page of pages(core.log.readStream(found.stream, { limit })))
+    for await (const page of pages(core.log.readStream(stream, { limit })))
       for (const decoded of await core.codec.decodeAll(page)) reading.add(decoded);
-  return { ...reading.result(accountId, clockOf(selection, reading.newest, now)), later };
+  return { ...(await reading.result(clockOf(selection, reading.newest, now))), later };
 }
 
 /**
@@ -104,34 +105,62 @@ async function prefixOf(
 async function historyOfToday(
   { log, codec, streams }: HistoryCore,
   stream: string,
-  { accountId, before, showsPersonal }: HistoryRequest,
+  asked: Asked,
   now: number,
 ): Promise<AccountHistory> {
   const folded: Folded<AccountState> = await streams.accounts.load(stream);
   const end = streamEndOf(folded);
   const count = end === undefined ? 0n : end.revision + 1n;
+  const { before, kind, accountId: account } = asked;
   const upTo = before === undefined || before > count ? count : before;
-  const from = upTo > BigInt(EVENTS_SHOWN_MAX) ? upTo - BigInt(EVENTS_SHOWN_MAX) : 0n;
-  const recorded: RecordedEvent[] = [];
-  if (upTo > from)
-    for await (const event of log.readStream(stream, { from, limit: Number(upTo - from) }))
-      recorded.push(event);
-  const shown = new ShownAccount(folded.state, showsPersonal);
-  const events = (await codec.decodeAll(recorded)).map((decoded) => shown.event(decoded));
-  const newest = recorded.at(-1);
+  const { newest, events, olderBefore } = await timeline(log, stream, { upTo, kind });
+  const shown = new ShownAccount(folded.state, asked, now);
+  const credit =
+    end === undefined || before !== undefined
+      ? undefined
+      : await creditUpTo({ log, codec }, stream, end);
   return {
-    account: accountId,
+    account,
     position: newest === undefined ? null : firstPosition(newest),
     ...shown.account(),
-    units:
-      end === undefined || before !== undefined
-        ? []
-        : (await creditUpTo({ log, codec }, stream, end)).unitsAt(now),
-    events: events.reverse(),
+    units: credit?.unitsAt(now) ?? [],
+    why: credit === undefined ? [] : await asked.termsOf.why(credit.withheld, shown),
+    events: (await codec.decodeAll(events)).map((decoded) => shown.event(decoded)).reverse(),
+    olderBefore,
     eventCount: Number(count),
     later: 0,
   };
 }
+
+/** Events that are read together while those of one kind are looked for. */
+const SEARCHED_EVENTS = 1_000;
+
+/** The newest events before a revision, the oldest first. */
+async function timeline(
+  log: EventLog,
+  stream: string,
+  { upTo, kind }: { readonly upTo: bigint; readonly kind: EventKind | undefined },
+) {
+  const size = BigInt(kind === undefined ? EVENTS_SHOWN_MAX : SEARCHED_EVENTS);
+  let newest: RecordedEvent | undefined;
+  let found: readonly RecordedEvent[] = [];
+  let end = upTo;
+  while (end > 0n && found.length < EVENTS_SHOWN_MAX) {
+    const from = end > size ? end - size : 0n;
+    const read: RecordedEvent[] = [];
+    for await (const event of log.readStream(stream, { from, limit: Number(end - from) }))
+      read.push(event);
+    newest ??= read.at(-1);
+    found = [...read.filter(({ type }) => isOfKind(type, kind)), ...found];
+    end = from;
+  }
+  const events = found.slice(-EVENTS_SHOWN_MAX);
+  const isCut = end > 0n || found.length > events.length;
+  return { newest, events, olderBefore: isCut ? String(events[0]?.revision ?? end) : null };
+}
+
+const isOfKind = (type: string, kind: EventKind | undefined): boolean =>
+  kind === undefined || kindOfEvent(type) === kind;
 
 /** One pass over the events of an account up to an earlier moment. */
 class Reading {
@@ -141,155 +170,42 @@ class Reading {
   /** The newest ones, each with the state behind it, which has the names of that moment. */
   private events: { readonly decoded: Decoded; readonly state: AccountState }[] = [];
   private count = 0;
+  private isCut = false;
 
-  constructor(
-    private readonly showsPersonal: boolean,
-    private readonly before: bigint | undefined,
-  ) {}
+  constructor(private readonly asked: Asked) {}
 
   add(decoded: Decoded): void {
-    this.newest = decoded.recorded;
+    const { before, kind } = this.asked;
+    const { recorded, event } = decoded;
+    this.newest = recorded;
     this.count += 1;
-    this.state = evolve(this.state, decoded.event as AccountEvent);
+    this.state = evolve(this.state, event as AccountEvent);
     this.credit.add(decoded);
-    if (this.before !== undefined && decoded.recorded.revision >= this.before) return;
+    if (before !== undefined && recorded.revision >= before) return;
+    if (!isOfKind(event.type, kind)) return;
     this.events.push({ decoded, state: this.state });
-    if (this.events.length > 2 * EVENTS_SHOWN_MAX)
+    if (this.events.length > 2 * EVENTS_SHOWN_MAX) {
       this.events = this.events.slice(-EVENTS_SHOWN_MAX);
+      this.isCut = true;
+    }
   }
 
-  result(account: string, clock: number): Omit<AccountHistory, 'later'> {
+  async result(clock: number): Promise<Omit<AccountHistory, 'later'>> {
+    const { accountId: account, before, termsOf } = this.asked;
+    const shown = new ShownAccount(this.state, this.asked, clock);
+    const events = this.events.slice(-EVENTS_SHOWN_MAX);
+    const isCut = this.isCut || this.events.length > events.length;
     return {
       account,
       position: this.newest === undefined ? null : firstPosition(this.newest),
-      ...new ShownAccount(this.state, this.showsPersonal).account(),
-      units: this.before === undefined ? this.credit.unitsAt(clock) : [],
-      events: this.events
-        .slice(-EVENTS_SHOWN_MAX)
-        .map(({ decoded, state }) => new ShownAccount(state, this.showsPersonal).event(decoded))
+      ...shown.account(),
+      units: before === undefined ? this.credit.unitsAt(clock) : [],
+      why: before === undefined ? await termsOf.why(this.credit.withheld, shown) : [],
+      events: events
+        .map(({ decoded, state }) => new ShownAccount(state, this.asked, clock).event(decoded))
         .reverse(),
+      olderBefore: isCut ? String(events[0]?.decoded.recorded.revision ?? 0) : null,
       eventCount: this.count,
     };
   }
 }
-
-/** A state of an account as its reader may see it. */
-class ShownAccount {
-  private readonly open: OpenAccount | undefined;
-  private readonly known: Known;
-
-  constructor(
-    state: AccountState,
-    private readonly showsPersonal: boolean,
-  ) {
-    this.open = state.status === 'open' ? state : undefined;
-    this.known = knownOf(this.open, showsPersonal);
-  }
-
-  account() {
-    const { open } = this;
-    return {
-      isOpen: open !== undefined,
-      currency: open?.currency ?? null,
-      subscription: open?.subscription?.status ?? null,
-      referral: open === undefined ? null : this.referral(open),
-      people: open === undefined ? [] : this.people(open),
-      /** Number of all people; the newest are listed. */
-      peopleCount: open?.users.size ?? 0,
-      rewards: open === undefined ? [] : this.rewards(open),
-      /** Number of all rewards; the newest are listed. */
-      rewardCount: open?.rewards.size ?? 0,
-    };
-  }
-
-  event(decoded: Decoded) {
-    const { recorded, event } = decoded;
-    return {
-      eventId: recorded.id,
-      position: firstPosition(recorded),
-      revision: String(recorded.revision),
-      recordedAt: iso(recorded.recordedAt),
-      type: event.type,
-      words: eventInWords(event as AccountEvent, this.known),
-      actor: actorShown(decoded),
-      /** The event as it is in the log; null where it is not shown. */
-      data: this.showsPersonal ? event : null,
-    };
-  }
-
-  /** The newest ones. */
-  private rewards(open: OpenAccount) {
-    return [...open.rewards.values()]
-      .slice(-REWARDS_SHOWN_MAX)
-      .reverse()
-      .map((reward) => ({
-        rewardId: reward.rewardId,
-        owner: this.known.nameOf(reward.person),
-        value: valueInWords(reward.value),
-        unit: unitOf(reward.value),
-        redeemed: reward.redeemed,
-        state: reward.dateCancelled === null ? reward.phase : 'CANCELLED',
-        givenAt: iso(reward.dateGiven),
-        expiresAt: isoOrNull(reward.dateExpires),
-      }));
-  }
-
-  /** The newest ones, in the order of their joining. */
-  private people(open: OpenAccount) {
-    const joined = open.persons.toArray().filter((person) => open.users.has(person));
-    return joined.slice(-PEOPLE_SHOWN_MAX).flatMap((person) => {
-      const user = open.users.get(person);
-      if (user === undefined) return [];
-      const profile = this.showsPersonal ? user.profile : null;
-      const codes = this.showsPersonal ? [...user.codes.values()].map(({ code }) => code) : [];
-      return [
-        {
-          /** Null where it is not shown, or forgotten; so is the address. */
-          userId: profile?.id ?? null,
-          name: this.known.nameOf(person),
-          email: profile?.email ?? null,
-          since: iso(user.dateCreated),
-          blockedSince: isoOrNull(user.dateBlocked),
-          /** The newest ones. */
-          codes: codes.slice(-CODES_SHOWN_MAX),
-          /** Number of those that are not listed. */
-          codesLeft: Math.max(0, codes.length - CODES_SHOWN_MAX),
-        },
-      ];
-    });
-  }
-
-  private referral({ referral, attribution }: OpenAccount) {
-    if (referral === null) return null;
-    const referrer = this.showsPersonal ? referral.referrer.ids.value : null;
-    return {
-      referralId: referral.referralId,
-      referrerAccount: referrer?.accountId ?? null,
-      referrerUser: referrer?.userId ?? null,
-      code: this.showsPersonal ? (attribution?.code ?? null) : null,
-      referredStatus: referral.referredStatus,
-      referrerStatus: referral.referrerStatus,
-      startedAt: iso(referral.dateStarted),
-      paidAt: isoOrNull(referral.datePaid),
-      endedAt: isoOrNull(referral.dateEnded),
-    };
-  }
-}
-
-function knownOf(open: OpenAccount | undefined, showsPersonal: boolean): Known {
-  const numberOf = (person: PersonId): number => (open?.persons.indexOf(person) ?? -1) + 1;
-  const nameOf = (person: PersonId): string => {
-    const profile = open?.users.get(person)?.profile;
-    if (!showsPersonal || !profile) {
-      const number = numberOf(person);
-      return number === 0 ? 'a person of another account' : `person ${number}`;
-    }
-    const full = [profile.firstName, profile.lastName].filter(Boolean).join(' ');
-    return full === '' ? profile.id : full;
-  };
-  const code = showsPersonal ? (open?.attribution?.code ?? null) : null;
-  return { nameOf, code, showsPersonal };
-}
-
-const iso = (at: number): string => new Date(at).toISOString();
-const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));

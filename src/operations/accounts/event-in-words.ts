@@ -4,20 +4,18 @@ import type {
   Adjustment,
   PersonId,
 } from '../../domain/account/account.events.js';
-import type { RewardValue } from '../../domain/program.js';
+import type { RewardValue, SideStatus } from '../../domain/program.js';
+import { asSentence, valueInWords, withheldBecause, type Known } from './words-of-rewards.js';
 
-/** What the words of an event name besides the event itself. */
-export interface Known {
-  /** A person of the account, as its reader may see them. */
-  readonly nameOf: (person: PersonId) => string;
-  /** The code that was applied to the account; null: none, or not to be shown. */
-  readonly code: string | null;
-  /** False: what a person chose is not shown. */
-  readonly showsPersonal: boolean;
-}
+/** The parts of a timeline that can be shown alone. */
+export const EVENT_KINDS = ['rewards', 'referral', 'profile', 'moderation', 'payment'] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
 
 type Words = {
-  readonly [T in AccountEvent['type']]: (event: AccountEventOf<T>, known: Known) => string;
+  readonly [T in AccountEvent['type']]: readonly [
+    kind: EventKind,
+    words: (event: AccountEventOf<T>, known: Known) => string,
+  ];
 };
 
 /** An event of an account in one sentence. */
@@ -25,107 +23,238 @@ export function eventInWords<T extends AccountEvent['type']>(
   event: AccountEventOf<T>,
   known: Known,
 ): string {
-  return WORDS[event.type](event, known);
+  const reason = 'reason' in event ? event.reason : undefined;
+  const words = asSentence(WORDS[event.type][1](event, known));
+  return typeof reason === 'object' ? `${words}. Reason: ${hidden(reason.value, known)}` : words;
 }
 
-/** `10 % discount`, `500 CENTS`. */
-export function valueInWords(value: RewardValue): string {
-  switch (value.type) {
-    case 'PCT_DISCOUNT':
-      return `${value.discountPercent} % discount`;
-    case 'CREDIT':
-      return `${value.assignedCredit} ${value.unit}`;
-    case 'FUELTANK':
-      return 'A code from the tank';
-  }
-}
+/** Undefined: not an event of accounts. */
+export const kindOfEvent = (type: string): EventKind | undefined =>
+  Object.hasOwn(WORDS, type) ? WORDS[type as AccountEvent['type']][0] : undefined;
 
 const hidden = (text: string | null, { showsPersonal }: Known): string =>
   showsPersonal ? (text ?? '(forgotten)') : '(hidden)';
 
 const correction = ({ reason, approvedBy }: Adjustment, known: Known): string =>
-  `as a correction approved by ${approvedBy.value ?? 'somebody'}: ${hidden(reason.value, known)}`;
+  `as a correction approved by ${approvedBy.value ?? 'an operator'}: ${hidden(reason.value, known)}`;
 
-const reasonOf = (event: AccountEventOf<'RewardGranted'>, known: Known): string => {
+const grantedFor = (event: AccountEventOf<'RewardGranted'>, known: Known): string => {
   switch (event.source) {
     case 'REFERRED':
-      return known.code === null
-        ? 'because a code was applied'
-        : `because code ${known.code} was applied`;
+      return known.code === null ? 'for signing up' : `for signing up with the code ${known.code}`;
     case 'FRIEND_SIGNUP':
-      return 'because somebody they referred earned it';
+      return 'for a referred friend';
     case 'EVENT':
-      return 'because of an event';
+      return 'for an event';
     case 'MANUAL':
       return event.adjustment === undefined ? 'by hand' : correction(event.adjustment, known);
   }
 };
 
-const amountOf = ({ amount, unit }: { amount: number; unit: string | null }): string =>
-  amount === 0 ? 'a reward' : `${amount} ${unit ?? ''}`.trim();
+interface OfReward {
+  readonly person: PersonId;
+  readonly rewardType: RewardValue['type'];
+  readonly amount: number;
+  readonly unit: string | null;
+}
+
+const rewardOf = (event: OfReward, { nameOf, amountText }: Known): string => {
+  const of = `of ${nameOf(event.person)}`;
+  switch (event.rewardType) {
+    case 'CREDIT':
+      return event.amount === 0
+        ? `A reward ${of}`
+        : `${amountText(event.amount, event.unit)} ${of}`;
+    case 'PCT_DISCOUNT':
+      return `A discount ${of}`;
+    case 'FUELTANK':
+      return `A code ${of}`;
+  }
+};
+
+const STATUS: Readonly<Record<SideStatus, string>> = {
+  PENDING: 'waiting',
+  APPROVED: 'approved',
+  DENIED: 'denied',
+};
+
+const SIGNALS = new Map([
+  ['name', 'the same name'],
+  ['email', 'the same e-mail address'],
+  ['ip', 'the same IP address'],
+  ['rate', 'many referrals within a short time'],
+]);
+
+const FIELDS = new Map([
+  ['email', 'e-mail'],
+  ['imageUrl', 'picture'],
+  ['countryCode', 'country'],
+  ['referable', 'whether the user can be referred'],
+  ['customFields', 'custom fields'],
+]);
+/** `first name` of `firstName`. */
+const fieldText = (field: string): string =>
+  FIELDS.get(field) ??
+  field.replaceAll(
+    /[A-Z]+/g,
+    (capitals) => ` ${capitals.length > 1 ? capitals : capitals.toLowerCase()}`,
+  );
+
+const capital = (constant: string): string =>
+  constant.slice(0, 1) + constant.slice(1).toLowerCase();
+
+const RESERVED = {
+  'referral-code': 'referral code',
+  'payment-provider-id': 'link to the payment provider',
+  'tank-code': 'code from the pool',
+} as const;
+
+const REFUNDED = 'The first invoice was refunded: rewards that are not redeemed end';
 
 const WORDS: Words = {
-  AccountOpened: ({ accountId }, known) => `Account ${hidden(accountId.value, known)} opened`,
-  SubscriptionChanged: ({ subscription }) => `Subscription is ${subscription.status}`,
-  CurrencyChanged: ({ currency }) => `Currency is ${currency}`,
-  AccountAttributed: ({ code }, known) => `Code ${hidden(code.value, known)} applied`,
-  PaymentProviderIdSet: () => 'Linked to a customer of the payment provider',
-  UserIdentified: ({ person }, { nameOf }) => `${nameOf(person)} identified`,
-  UserProfileChanged: ({ person, changes }, { nameOf }) =>
-    `Profile of ${nameOf(person)} changed: ${Object.keys(changes.value ?? {}).join(', ') || '(forgotten)'}`,
-  ReferralCodeAssigned: ({ person, code, programId }, known) =>
-    `${known.nameOf(person)} got code ${hidden(code.value, known)} in program ${programId}`,
-  UserBlocked: ({ person }, { nameOf }) => `${nameOf(person)} blocked`,
-  UserUnblocked: ({ person }, { nameOf }) => `${nameOf(person)} unblocked`,
-  MailsUnsubscribed: ({ person }, { nameOf }) => `${nameOf(person)} wants no mails`,
-  ReferralStarted: ({ referred, code }, known) =>
-    `${known.nameOf(referred.person)} was referred with code ${hidden(code.value, known)}`,
-  ReferralConverted: () => 'The referral converted',
-  ReferralEnded: () => 'The referral ended',
-  ReferralRefunded: () => 'The first invoice was refunded: unredeemed rewards end',
-  ReferrerSideRefunded: () =>
-    'The first invoice of a referred account was refunded: unredeemed rewards end',
-  ReferralFlagged: ({ fraudSignals }) =>
-    `The referral got signals: ${Object.keys(fraudSignals).join(', ')}`,
-  ReferralAnnounced: ({ person }, { nameOf }) => `${nameOf(person)} is about to refer somebody`,
-  ReferralWithdrawn: () => 'An announced referral did not start',
-  ReservationLapsed: ({ kind }) => `A reserved ${kind} was given up`,
-  UserEventReceived: ({ person, content, repeated }, known) =>
-    `${known.nameOf(person)}: event ${hidden(content.value?.key ?? null, known)}` +
-    (repeated ? ', repeated with its id: no rule counts it' : ''),
-  ReferrerRewardEarnedByEvent: ({ rule }) => `An event earned the referrer the reward ${rule}`,
-  RefundableEarningNoted: ({ rule }) => `What the event earned by ${rule} can be refunded`,
-  EarningRefunded: ({ rule }) => `An event refunded what an earlier one had earned by ${rule}`,
-  ModerationPrepared: ({ referralIds }) =>
-    `A moderation holds the rewards of ${referralIds.length} referrals`,
-  ModerationReleased: () => 'The moderation let the rewards go',
-  ReferralModerated: ({ referredStatus, referrerStatus }) =>
-    `Referral moderated: referred ${referredStatus}, referrer ${referrerStatus}`,
-  ReferrerSideModerated: ({ status }) => `Referrer's side moderated: ${status}`,
-  RewardGranted: (event, known) =>
-    `${valueInWords(event.value)} granted to ${known.nameOf(event.person)}, ${reasonOf(event, known)}`,
-  RewardWithheld: ({ reason }) => `A reward was not granted: ${reason}`,
-  RewardBecameAvailable: (event, { nameOf }) =>
-    `${amountOf(event)} of ${nameOf(event.person)} became available`,
-  RewardExpired: (event, { nameOf }) => `${amountOf(event)} of ${nameOf(event.person)} expired`,
-  CreditRedeemed: (event, known) =>
-    `${amountOf(event)} of ${known.nameOf(event.person)} redeemed${event.adjustment ? `, ${correction(event.adjustment, known)}` : ''}`,
-  AccountCreditRedeemed: ({ amount, unit, rewards }) =>
-    `${amount} ${unit} redeemed from ${rewards} rewards`,
-  RedeemedRewardsListed: ({ lines }) => `${lines.length} rewards of that redemption listed`,
-  RewardCancelled: (event, { nameOf }) =>
-    `${amountOf(event)} of ${nameOf(event.person)} cancelled by ${event.by === 'REQUEST' ? 'a request' : 'a moderation'}`,
-  RewardRestored: (event, { nameOf }) => `${amountOf(event)} of ${nameOf(event.person)} restored`,
-  RewardKept: (event, { nameOf }) =>
-    `A reward of ${nameOf(event.person)} stays after the refund of its event: ` +
-    (event.reason === 'REDEEMED' ? 'it is redeemed' : 'it is not cancellable'),
-  RewardPushStarted: ({ person }, { nameOf }) =>
-    `A reward of ${nameOf(person)} is paid by the payment provider`,
-  RewardPushed: ({ person }, { nameOf }) =>
-    `The payment provider took a reward of ${nameOf(person)}`,
-  RewardPushRefused: ({ person }, { nameOf }) =>
-    `The payment provider refused a reward of ${nameOf(person)}`,
-  ErasureRequested: ({ persons, account }) =>
-    account === null ? `${persons.length} people to be forgotten` : 'The account to be forgotten',
-  ErasureCompleted: () => 'Forgotten: their keys are destroyed',
+  AccountOpened: [
+    'profile',
+    ({ accountId }, known) => `The account ${hidden(accountId.value, known)} was opened`,
+  ],
+  SubscriptionChanged: [
+    'payment',
+    ({ subscription }) => `The subscription is now ${capital(subscription.status)}`,
+  ],
+  CurrencyChanged: ['payment', ({ currency }) => `The currency is now ${currency}`],
+  AccountAttributed: [
+    'referral',
+    ({ code }, known) => `The referral code ${hidden(code.value, known)} was applied`,
+  ],
+  PaymentProviderIdSet: ['payment', () => 'Linked to a customer of the payment provider'],
+  UserIdentified: ['profile', ({ person }, { nameOf }) => `${nameOf(person)} was added`],
+  UserProfileChanged: [
+    'profile',
+    ({ person, changes }, { nameOf }) => {
+      const fields = Object.keys(changes.value ?? {}).map(fieldText);
+      return `The profile of ${nameOf(person)} changed: ${fields.join(', ') || '(forgotten)'}`;
+    },
+  ],
+  ReferralCodeAssigned: [
+    'referral',
+    ({ person, code, programId }, known) =>
+      `${known.nameOf(person)} got the referral code ${hidden(code.value, known)} (program ${programId})`,
+  ],
+  UserBlocked: ['moderation', ({ person }, { nameOf }) => `${nameOf(person)} was blocked`],
+  UserUnblocked: ['moderation', ({ person }, { nameOf }) => `${nameOf(person)} was unblocked`],
+  MailsUnsubscribed: [
+    'profile',
+    ({ person }, { nameOf }) => `${nameOf(person)} unsubscribed from mails`,
+  ],
+  ReferralStarted: [
+    'referral',
+    ({ referred, code }, known) =>
+      `${known.nameOf(referred.person)} signed up with the referral code ${hidden(code.value, known)}`,
+  ],
+  ReferralConverted: ['referral', () => 'The referral converted'],
+  ReferralEnded: ['referral', () => 'The referral ended'],
+  ReferralRefunded: ['referral', () => REFUNDED],
+  ReferrerSideRefunded: ['referral', () => `For a referred friend: ${REFUNDED}`],
+  ReferralFlagged: [
+    'moderation',
+    ({ fraudSignals }) =>
+      `Signals of fraud: ${Object.keys(fraudSignals)
+        .map((signal) => SIGNALS.get(signal) ?? signal)
+        .join(', ')}`,
+  ],
+  ReferralAnnounced: [
+    'referral',
+    ({ person }, { nameOf }) => `A friend signed up with ${nameOf(person)}'s code`,
+  ],
+  ReferralWithdrawn: ['referral', () => 'The sign-up of a friend started no referral'],
+  ReservationLapsed: ['profile', ({ kind }) => `A reserved ${RESERVED[kind]} was released`],
+  UserEventReceived: [
+    'rewards',
+    ({ person, content, repeated }, known) =>
+      `Event ${hidden(content.value?.key ?? null, known)} of ${known.nameOf(person)}` +
+      (repeated ? ', sent again: it counts once' : ''),
+  ],
+  ReferrerRewardEarnedByEvent: ['rewards', () => 'An event earned the referrer a reward'],
+  RefundableEarningNoted: ['rewards', () => 'A refund can take back what the event earned'],
+  EarningRefunded: ['rewards', () => 'A refund took back what an earlier event earned'],
+  ModerationPrepared: [
+    'moderation',
+    ({ referralIds }) => `A decision on ${referralIds.length} referrals began`,
+  ],
+  ModerationReleased: ['moderation', () => 'The decision on referrals was given up'],
+  ReferralModerated: [
+    'moderation',
+    ({ referredStatus, referrerStatus }) =>
+      referredStatus === referrerStatus
+        ? `The referral was decided: ${STATUS[referredStatus]}`
+        : `The referral was decided: referred side ${STATUS[referredStatus]}, referrer's side ${STATUS[referrerStatus]}`,
+  ],
+  ReferrerSideModerated: [
+    'moderation',
+    ({ status }) => `The referral of a friend was decided: ${STATUS[status]}`,
+  ],
+  RewardGranted: [
+    'rewards',
+    (event, known) =>
+      `${valueInWords(event.value, known.amountText)} granted to ${known.nameOf(event.person)}, ${grantedFor(event, known)}`,
+  ],
+  RewardWithheld: [
+    'rewards',
+    ({ person, reason }, { nameOf }) =>
+      `${nameOf(person)} did not get a reward: ${withheldBecause(reason)}`,
+  ],
+  RewardBecameAvailable: [
+    'rewards',
+    (event, known) => `${rewardOf(event, known)} became available`,
+  ],
+  RewardExpired: [
+    'rewards',
+    (event, known) =>
+      event.rewardType === 'CREDIT' && event.amount === 0
+        ? `The end of a reward of ${known.nameOf(event.person)}: nothing left to expire`
+        : `${rewardOf(event, known)} expired`,
+  ],
+  CreditRedeemed: [
+    'rewards',
+    (event, known) =>
+      `${rewardOf(event, known)} redeemed${event.adjustment ? `, ${correction(event.adjustment, known)}` : ''}`,
+  ],
+  AccountCreditRedeemed: [
+    'rewards',
+    ({ amount, unit, rewards }, { amountText }) =>
+      `${amountText(amount, unit)} redeemed from ${rewards.toLocaleString('en-US')} rewards`,
+  ],
+  RedeemedRewardsListed: [
+    'rewards',
+    ({ lines }) => `${lines.length.toLocaleString('en-US')} rewards of that redemption listed`,
+  ],
+  RewardCancelled: [
+    'rewards',
+    (event, known) =>
+      `${rewardOf(event, known)} cancelled${event.by === 'REQUEST' ? '' : ' by moderation'}`,
+  ],
+  RewardRestored: ['rewards', (event, known) => `${rewardOf(event, known)} restored`],
+  RewardKept: [
+    'rewards',
+    ({ person, reason }, { nameOf }) =>
+      `A reward of ${nameOf(person)} stays after a refund: it is ${reason === 'REDEEMED' ? 'redeemed' : 'not cancellable'}`,
+  ],
+  RewardPushStarted: [
+    'payment',
+    (event, known) => `${rewardOf(event, known)} sent to the payment provider`,
+  ],
+  RewardPushed: [
+    'payment',
+    ({ person }, { nameOf }) => `The payment provider accepted a reward of ${nameOf(person)}`,
+  ],
+  RewardPushRefused: [
+    'payment',
+    ({ person, reason }, { nameOf }) =>
+      `The payment provider refused a reward of ${nameOf(person)}: ${reason}`,
+  ],
+  ErasureRequested: [
+    'profile',
+    ({ persons, account }) =>
+      account === null ? `${persons.length} people are forgotten` : 'The account is forgotten',
+  ],
+  ErasureCompleted: ['profile', () => 'Personal data erased: the keys are destroyed'],
 };

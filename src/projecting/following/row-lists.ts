@@ -78,6 +78,8 @@ export interface RowListing<V extends Values, S extends string> {
   readonly where: (context: ListContext<V>) => readonly (RawBuilder<boolean> | undefined)[];
   /** Names of values whose conditions need `joined`. */
   readonly joinedBy: readonly (keyof V & string)[];
+  /** Names of filters for which an index has the newest rows. */
+  readonly quickBy: readonly (keyof V & string)[];
   readonly orders: Readonly<Record<S, RowOrder>>;
   /** The order that an index serves. */
   readonly newest: S;
@@ -105,7 +107,9 @@ export class RowList<V extends Values, S extends string, R> {
   /** One page with its total, from one snapshot. */
   async page(asked: Asked<V, S>, { limit, offset }: PageRequest): Promise<ListAnswer<R>> {
     const { scope, isFiltered, sort } = asked;
-    const isQuick = !isFiltered && sort === this.listing.newest && !isFarBehind({ limit, offset });
+    const { quickBy } = this.listing;
+    const isServed = !isFiltered || quickBy.some((name) => asked.values[name] !== undefined);
+    const isQuick = isServed && sort === this.listing.newest && !isFarBehind({ limit, offset });
     const found = await this.reads.first({
       ...this.query(asked, 'page'),
       slowOf: isQuick ? undefined : scope.tenant,

@@ -90,7 +90,7 @@ function referralOf(n: number): readonly AccountEvent[] {
   const [id, referrer] = [`referral-${n}`, party(n === 5 ? 3 : n - 1)];
   const statuses = {
     referredStatus: SIDES[n % 3] ?? 'APPROVED',
-    referrerStatus: SIDES[n % 2] ?? 'APPROVED',
+    referrerStatus: n === 11 ? 'DENIED' : (SIDES[n === 5 ? 0 : n % 2] ?? 'APPROVED'),
   };
   return [
     accountAttributed('CODE', referrer),
@@ -139,7 +139,8 @@ function rewardsOf(n: number): readonly AccountEvent[] {
     case 3:
       return [
         give('later', credit(700, 'POINTS'), DATES.future),
-        give('now', credit(250, 'POINTS'), { texts, referralId: 'referral-5' }),
+        give('now', credit(250, 'POINTS'), { texts }),
+        give('friend', credit(10), { source: 'FRIEND_SIGNUP', referralId: 'referral-5' }),
       ];
     case 4: {
       const [lost, tank] = [give('lost', credit(90, 'CENTS', 'USD')), give('tank', tankCode('T1'))];
