@@ -178,8 +178,9 @@ describe('support', () => {
 describe('the settings of a tenant', () => {
   let shop: TestTenant;
   let path: string;
-  const seenIn = (page: Page, action: string): string =>
-    new RegExp(`name="seen" value="([^"]*)"(?:(?!</form>)[^])*value="${action}"`).exec(
+  /** What the form of a button rests on, as the page has it. */
+  const seenIn = (page: Page, button: string): string =>
+    new RegExp(`name="seen" value="([^"]*)"(?:(?!</form>)[^])*value="${button}"`).exec(
       page.text,
     )?.[1] ?? '';
 
@@ -188,9 +189,11 @@ describe('the settings of a tenant', () => {
     path = `/console/tenants/${shop.alias}/live/settings`;
   });
 
-  test('a new API key is shown once, works at once, and a form sent twice makes one', async () => {
-    const seen = seenIn(await get('sam', path), 'rotate-key');
-    const asked = { action: 'rotate-key', grace: '0', seen };
+  test('a new API key needs the typed alias, is shown once, and a form sent twice makes one', async () => {
+    const seen = seenIn(await get('sam', path), 'key');
+    const form = { action: 'rotate', what: 'key', of: 'live', grace: '0', seen };
+    expect((await post('sam', path, form)).text).toContain(`to confirm.`);
+    const asked = { ...form, confirmed: shop.alias };
     const [key = ''] = figures(await post('sam', path, asked), 'secret');
     const users = async (one: string): Promise<number> => {
       const headers = { authorization: basic(`:${one}`) };
@@ -227,5 +230,39 @@ describe('the settings of a tenant', () => {
     const late = await post('sam', path, { action: 'settings', seen });
     expect(late.status).toBe(400);
     expect(late.text).toContain('Open endpoints: on by now');
+    expect(late.text).toMatch(/sam changed the settings at 20/);
+  });
+
+  test('a unit gets a currency and a grant limit, which is typed as money', async () => {
+    const seen = seenIn(await get('sam', path), 'units');
+    const unit = { action: 'units', unit: 'CENTS', currency: 'USD', digits: '2', seen };
+    expect((await post('sam', path, { ...unit, limit: '1,250.00' })).status).toBe(400);
+    expect((await post('sam', path, { ...unit, limit: '12.5' })).status).toBe(303);
+    expect((await running.service.service.core.tenants.read(shop.alias))?.units).toEqual({
+      formats: [{ unit: 'CENTS', currency: 'USD', digits: 2 }],
+      grantLimits: [{ unit: 'CENTS', amount: 1_250 }],
+    });
+    expect((await post('sam', path, { ...unit, limit: '' })).status).toBe(400);
+  });
+
+  test('the test clock moves forward in test mode, and ends with the data after the typed alias', async () => {
+    const clock = path.replace('/live/', '/test/');
+    const offset = async () =>
+      (await running.service.service.core.tenants.read(shop.alias))?.testOffsetMs;
+    expect((await post('sam', clock, { action: 'advance', advance: '7d' })).status).toBe(303);
+    expect(await offset()).toBeGreaterThan(6 * 86_400_000);
+    expect((await post('sam', clock, { action: 'reset' })).status).toBe(400);
+    const reset = { action: 'reset', confirmed: shop.alias };
+    expect((await post('sam', clock, reset)).status).toBe(303);
+    expect(await offset()).toBeNull();
+    expect((await post('sam', path, { action: 'advance', advance: '7d' })).status).toBe(400);
+  });
+
+  test('a tenant is suspended with a reason and the typed alias', async () => {
+    const asked = { action: 'suspend', reason: 'unpaid' };
+    expect((await post('sam', path, asked)).status).toBe(400);
+    expect((await post('sam', path, { ...asked, confirmed: shop.alias })).status).toBe(303);
+    expect((await get('sam', path)).text).toContain('unpaid');
+    expect((await post('sam', path, { action: 'resume' })).status).toBe(303);
   });
 });

@@ -1,31 +1,53 @@
-import { CALL_WINDOWS, COUNTED_CALLS } from '../../domain/tenant/open-rules.js';
+import { CALL_WINDOWS } from '../../domain/tenant/open-rules.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import { CENTS } from '../../domain/tenant/unit-settings.js';
+import { digestOf } from '../../foundation/canonical-json.js';
 import { durationMs } from '../../foundation/duration.js';
+import { NotDone, type Outcome } from '../../operations/outcome.js';
 import {
   changeSettings,
   digestOfSettings,
-  keysOf,
   limitsOf,
   rotateOnRecord,
   settingsOf,
-  signingSecretsOf,
   suspendOnRecord,
-  type ShownKey,
   type TenantSettings,
 } from '../../operations/tenants/tenant-settings.js';
-import { MAIL_TYPES } from '../../themes/theme-instance.js';
-import { ApiError } from '../../http/edge/api-error.js';
+import { changeClock, testClockOf, type ClockChange } from '../../operations/tenants/test-clock.js';
+import { changedUnits, changeFormats } from '../../operations/tenants/unit-settings.js';
+import { badRequest } from '../../http/edge/api-error.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
-import { TEXTS } from '../texts.js';
-import { faultAt, faultsOf, type FieldNames, type Faults } from '../view/faults.js';
-import { timeText } from '../view/run-view.js';
+import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
+import type { DoneKey } from '../view/layout.js';
+import {
+  ADVANCES,
+  callLimits,
+  credentialsOf,
+  CURRENCY_OPTIONS,
+  FIELDS_BY_LINES,
+  GRACES,
+  mailSwitches,
+  modeIn,
+  unitIn,
+  unitRows,
+} from '../view/settings-view.js';
 import { template } from '../view/templates.js';
 import { TenantPages } from './tenant-pages.js';
-import { NotDone } from '../../operations/outcome.js';
+import { tenantNamed } from '../../operations/tenants/tenant-operation.js';
 
 const content = template('settings');
 
-/** For support: keys, secrets and switches of a tenant. */
+/** What a refused form shows again, and what was issued. */
+interface Shown {
+  readonly faults?: Faults;
+  readonly settings?: TypedSettings;
+  /** The form with a confirmation that stays open. */
+  readonly openForm?: string;
+  readonly issued?: { readonly noun: string; readonly mode: string; readonly secret: string };
+}
+
+/** For support: keys, secrets, switches, units and the test clock of a tenant. */
 @TenantPage('settings')
 export class ConsoleSettingsController {
   constructor(private readonly pages: TenantPages) {}
@@ -36,63 +58,146 @@ export class ConsoleSettingsController {
   }
 
   @FormFor('support')
-  async change(@TenantCall() call: TenantCall): Promise<string> {
-    const action = call.form.text('action');
-    if (action === 'rotate-key' || action === 'rotate-secret')
-      return this.rotate(call, action === 'rotate-key' ? 'key' : 'secret');
-    if (action === 'suspend' || action === 'resume') return this.suspend(call, action);
+  change(@TenantCall() call: TenantCall): Promise<string> {
+    switch (call.form.text('action')) {
+      case 'rotate':
+        return this.rotate(call);
+      case 'settings':
+        return this.save(call);
+      case 'units':
+        return this.changeUnit(call);
+      case 'advance':
+        return this.moveClock(call, { advance: call.form.text('advance') });
+      case 'set':
+        return this.moveClock(call, { set: `${call.form.text('set')}Z` });
+      case 'reset':
+        return this.confirmed(call, 'reset', () => this.moveClock(call, { resetWithData: true }));
+      case 'suspend':
+        return this.confirmed(call, 'suspend', () => this.suspend(call, call.form.text('reason')));
+      case 'resume':
+        return this.suspend(call, null);
+      default:
+        throw badRequest('action: one of the buttons');
+    }
+  }
+
+  private async save(call: TenantCall): Promise<string> {
     const settings = settingsIn(call.form);
     const asked = { settings, seen: call.form.text('seen') };
     const outcome = await this.pages.recorded(call, 'tenant update', (core, meta) =>
       changeSettings(core, meta, asked),
     );
-    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome, BY_LINES), settings);
-    return redirected(call, `${call.tenantPath}/settings`, 'saved');
+    if (outcome instanceof NotDone)
+      return this.shown(call, { faults: faultsOf(outcome, FIELDS_BY_LINES), settings });
+    return this.done(call, 'saved');
   }
 
-  private async rotate(call: TenantCall, what: 'key' | 'secret'): Promise<string> {
-    const graceMs = durationMs(call.form.text('grace'));
-    if (graceMs === undefined) return this.shown(call, faultAt(null, TEXTS.settings.graceMissing));
-    const asked = { what, graceMs, seen: call.form.text('seen') };
-    const outcome = await this.pages.recorded(call, `tenant rotate-${what}`, (core, meta) =>
-      rotateOnRecord(core, meta, asked),
-    );
-    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
-    const { secret } = outcome;
-    const issued = what === 'key' ? TEXTS.settings.apiKey : TEXTS.settings.signingSecret;
-    return this.shown(call, undefined, undefined, { what: issued, secret });
+  private async rotate(call: TenantCall): Promise<string> {
+    const { form } = call;
+    const what = form.text('what') === 'secret' ? 'secret' : 'key';
+    const mode = modeIn(form.text('of')) ?? call.scope.mode;
+    const graceMs = durationMs(form.text('grace'));
+    if (graceMs === undefined) throw badRequest('grace: one of the choices');
+    const openForm = `${what}-${mode}`;
+    return this.confirmed(call, openForm, async () => {
+      const ledger = await this.pages.core.tenants.ledger({ ...call.scope, mode });
+      const asked = { what, graceMs, seen: form.text('seen') } as const;
+      const outcome = await this.pages.recorded(
+        { ...call, ledger },
+        `tenant rotate-${what}`,
+        (core, meta) => rotateOnRecord(core, meta, asked),
+      );
+      if (outcome instanceof NotDone) return this.shown(call, { faults: faultsOf(outcome) });
+      const noun = what === 'key' ? 'API key' : 'signing secret';
+      return this.shown(call, { issued: { noun, mode, secret: outcome.secret } });
+    });
   }
 
-  private async suspend(call: TenantCall, action: 'suspend' | 'resume'): Promise<string> {
-    const reason = action === 'suspend' ? call.form.text('reason') : null;
-    const outcome = await this.pages.recorded(call, `tenant ${action}`, (core, meta) =>
-      suspendOnRecord(core, meta, reason),
+  private async suspend(call: TenantCall, reason: string | null): Promise<string> {
+    const outcome = await this.pages.recorded(
+      call,
+      reason === null ? 'tenant resume' : 'tenant suspend',
+      (core, meta) => suspendOnRecord(core, meta, reason),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, faultsOf(outcome, { 'the reason ': 'reason' }));
-    const done = action === 'suspend' ? 'suspended' : 'resumed';
-    return redirected(call, `${call.tenantPath}/settings`, done);
+      return this.shown(call, {
+        faults: faultsOf(outcome, { 'the reason ': 'reason' }),
+        openForm: 'suspend',
+      });
+    return this.done(call, reason === null ? 'resumed' : 'suspended');
   }
 
-  private async shown(
+  private async moveClock(call: TenantCall, change: ClockChange): Promise<string> {
+    const { scope } = call;
+    if (scope.mode !== 'test') throw badRequest('action: the test clock is of test mode');
+    const outcome = await this.pages.recorded(call, 'tenant clock', (core, meta) =>
+      changeClock(core, meta, change),
+    );
+    if (outcome instanceof NotDone) return this.shown(call, { faults: faultsOf(outcome) });
+    return this.done(call, change.resetWithData ? 'testDataRemoved' : 'clockMoved');
+  }
+
+  private async changeUnit(call: TenantCall): Promise<string> {
+    const tenant = await tenantNamed(this.pages.core, call.scope.tenant);
+    const typed = unitIn(call.form);
+    if ('problems' in typed) return this.shown(call, { faults: typed });
+    if (digestOf(tenant.units) !== call.form.text('seen'))
+      return this.shown(call, { faults: faultAt('unit', UNITS_CHANGED) });
+    const faults = faultsOf(await this.saveUnit(call, tenant, typed));
+    return faults.problems.length > 0 ? this.shown(call, { faults }) : this.done(call, 'saved');
+  }
+
+  private async saveUnit(
     call: TenantCall,
-    faults?: Faults,
-    typed?: TypedSettings,
-    issued: { readonly what: string; readonly secret: string } | null = null,
+    tenant: OpenTenant,
+    { format, limit }: Exclude<ReturnType<typeof unitIn>, Faults>,
+  ): Promise<Outcome<unknown>> {
+    const formats = changedUnits(tenant.units.formats, [format]);
+    const grantLimits = changedUnits(tenant.units.grantLimits, [limit]);
+    if (digestOf(formats) !== digestOf(tenant.units.formats)) {
+      const outcome = await this.pages.recorded(call, 'tenant units', (core) =>
+        changeFormats(core, tenant, formats),
+      );
+      if (outcome instanceof NotDone) return outcome;
+    }
+    const seen = digestOfSettings(await settingsOf(this.pages.core, tenant));
+    return this.pages.recorded(call, 'tenant update', (core, meta) =>
+      changeSettings(core, meta, { settings: { grantLimits }, seen }),
+    );
+  }
+
+  /** Does what the operator has confirmed with the alias. */
+  private confirmed(
+    call: TenantCall,
+    openForm: string,
+    work: () => Promise<string>,
   ): Promise<string> {
+    const { tenant } = call.scope;
+    if (call.form.text('confirmed') === tenant) return work();
+    const faults = faultAt(`confirmed-${openForm}`, `Type "${tenant}" to confirm.`);
+    return this.shown(call, { faults, openForm });
+  }
+
+  private done(call: TenantCall, key: DoneKey): string {
+    return redirected(call, `${call.tenantPath}/settings`, key);
+  }
+
+  private async shown(call: TenantCall, of: Shown = {}): Promise<string> {
     const { core } = this.pages;
-    const tenant = await core.tenants.read(call.scope.tenant);
-    if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
-    const { mode } = call.scope;
+    const { form, scope } = call;
+    const tenant = await tenantNamed(core, scope.tenant);
     const current = await settingsOf(core, tenant);
-    const settings = { ...current, ...typed };
-    const [keys, secrets] = [keysOf(tenant, mode), signingSecretsOf(tenant, mode)];
+    const settings = { ...current, ...of.settings };
+    const { faults = NO_FAULTS, openForm = '', issued = null } = of;
     const { suspended } = tenant;
     return pageSent(call, { of: 'settings', faults }, content, {
-      reason: call.form.text('reason'),
+      alias: scope.tenant,
       issued,
-      mode,
-      kinds: kindsOf(keys, secrets),
+      openForm,
+      grace: form.text('grace'),
+      graces: GRACES,
+      keys: credentialsOf(tenant, 'key'),
+      secrets: credentialsOf(tenant, 'secret'),
       seen: digestOfSettings(current),
       settings: {
         ...settings,
@@ -101,8 +206,16 @@ export class ConsoleSettingsController {
         domains: settings.mailDomains.join('\n'),
         isMinimal: settings.publicUser === 'minimal',
       },
-      mails: MAIL_TYPES.map((type) => ({ type, isOn: settings.mail.includes(type) })),
-      limits: limitsIn(settings),
+      mails: mailSwitches(settings.mail),
+      limits: callLimits(settings),
+      hasWrongLimit: Object.keys(faults.wrong).some((id) => id.startsWith('limit-')),
+      units: unitRows(tenant.units).map((row) => ({ ...row, isCents: row.unit === CENTS })),
+      unitsSeen: digestOf(tenant.units),
+      currencies: CURRENCY_OPTIONS,
+      isTest: scope.mode === 'test',
+      testClock: testClockOf(tenant),
+      advances: ADVANCES,
+      typed: typedIn(form),
       suspension: suspended && {
         since: new Date(suspended.since).toISOString(),
         reason: suspended.reason,
@@ -111,40 +224,17 @@ export class ConsoleSettingsController {
   }
 }
 
-const kindsOf = (keys: readonly ShownKey[], secrets: readonly ShownKey[]) => [
-  {
-    title: TEXTS.settings.apiKeys,
-    action: 'rotate-key',
-    button: TEXTS.settings.rotateKey,
-    newest: keys[0]?.id ?? '',
-    keys,
-  },
-  {
-    title: TEXTS.settings.signingSecrets,
-    action: 'rotate-secret',
-    button: TEXTS.settings.rotateSecret,
-    newest: secrets[0]?.id ?? '',
-    keys: secrets,
-  },
-];
+const UNITS_CHANGED = 'The units were changed after this page was opened: compare and save again.';
 
-/** By the beginnings of the lines of `changeSettings`. */
-const BY_LINES: FieldNames = {
-  'allowed origins:': 'origins',
-  'mails of the test mode:': 'addresses',
-  'domains of senders:': 'domains',
-  'user tokens not before:': 'not-before',
-  ...Object.fromEntries(
-    COUNTED_CALLS.map((call) => [`calls of a client, ${call}:`, `limit-${call}`]),
-  ),
-};
-
-const limitsIn = ({ rateLimits }: TenantSettings) =>
-  COUNTED_CALLS.map((call) => {
-    const { calls, windowSeconds } = CALL_WINDOWS[call];
-    const hint = TEXTS.settings.limitHint(timeText(windowSeconds), calls);
-    return { id: `limit-${call}`, call, calls: rateLimits[call], hint };
-  });
+const typedIn = (form: Form) => ({
+  unit: form.text('unit'),
+  currency: form.text('currency'),
+  digits: form.text('digits') || '2',
+  limit: form.text('limit'),
+  advance: form.text('advance') || '1d',
+  set: form.text('set'),
+  reason: form.text('reason'),
+});
 
 type TypedSettings = Omit<TenantSettings, 'grantLimits'>;
 

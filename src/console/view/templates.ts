@@ -34,6 +34,7 @@ const HELPERS = {
   short: (id: unknown): string => shortId(plain(id)),
   isNegative: (value: unknown): boolean =>
     (typeof value === 'number' || typeof value === 'bigint') && value < 0,
+  concat: (...texts: readonly unknown[]): string => texts.slice(0, -1).map(plain).join(''),
   eq: (one: unknown, other: unknown): boolean => one === other,
   or: (one: unknown, other: unknown): unknown => one ?? other,
   isGiven: (value: unknown): boolean => value !== undefined && value !== null,

@@ -16,6 +16,7 @@ import { timeNow } from '../../foundation/world.js';
 import { isMailAddress, isMailDomain, MAIL_DOMAINS_MAX } from '../../foundation/mail-address.js';
 import { TEST_ADDRESSES_MAX } from '../../mails/settings/test-addresses.js';
 import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
+import { changedMeanwhile } from '../accounts/last-change.js';
 import { staffSays, type StaffMeta } from '../audit.js';
 import type { Done } from '../audited.js';
 import { timeOf } from '../ledger/ledger-selection.js';
@@ -49,7 +50,20 @@ export interface TenantSettings {
 /** An API key, or a secret that signs user tokens; never the secret itself. */
 export type ShownKey = ReturnType<typeof keysOf>[number];
 
-type SettingsCore = Pick<Core, 'tenants' | 'tenantCommands' | 'mailTestAddresses'>;
+type SettingsCore = Pick<
+  Core,
+  'tenants' | 'tenantCommands' | 'mailTestAddresses' | 'log' | 'codec' | 'names'
+>;
+
+/** The facts of a change of the settings. */
+const CHANGES: ReadonlySet<string> = new Set([
+  'OpenEndpointsSwitched',
+  'OpenRulesChanged',
+  'ProgramTypeChanged',
+  'TokensNotBeforeChanged',
+  'MailSettingsChanged',
+  'UnitSettingsChanged',
+]);
 
 const ORIGINS_MAX = 100;
 
@@ -125,8 +139,11 @@ export async function changeSettings(
   const settings = { ...before, ...changes };
   const faults = await faultsOf(settings);
   if (faults.length > 0) throw notDone(...faults);
-  if (digestOfSettings(before) !== seen)
-    throw notDone(changedText('the settings'), ...differencesOf(settings, before));
+  if (digestOfSettings(before) !== seen) {
+    const changes = { stream: core.names.tenantStream(alias), types: CHANGES, isOne: () => true };
+    const { code, reasons } = await changedMeanwhile(core, changes, 'the settings');
+    throw new NotDone(code, [...reasons, ...differencesOf(settings, before)]);
+  }
   const commands = await commandsOf(core, alias, { before, after: settings });
   let known = seen;
   for (const command of commands) {
@@ -213,7 +230,7 @@ const REASON_MAX = 1_000;
 const changedBefore = (what: string): Refused => refused('CHANGED_MEANWHILE', changedText(what));
 
 const changedText = (what: string): string =>
-  `somebody has changed ${what} meanwhile: look at it first`;
+  `${what} was changed after this form was opened: open the page again`;
 
 const LABELS: Readonly<Record<keyof TenantSettings, string>> = {
   openEndpoints: 'Open endpoints',
