@@ -86,7 +86,7 @@ it('a user who was referred says by which code, and whether it was converted', (
 });
 
 it('a user is none who is no user of the account, or was forgotten', () => {
-  expect(userFacts(stateOf(), ACME.accountRef, 'nobody')).toBeUndefined();
+  expect(userFacts(stateOf(), ACME.accountRef, 'missing')).toBeUndefined();
   expect(factsOf(erasureRequested([BOB.person]), erasureCompleted([BOB.person]))).toBeUndefined();
 });
 
@@ -130,7 +130,7 @@ describe('a reward', () => {
   });
 
   it.each([
-    ['at once', null, 2_100],
+    ['immediately', null, 2_100],
     ['on its date', 7_000, 7_000],
   ])('that redeems itself %s has that redemption', (_name, dateScheduledFor, dateRedeemed) => {
     const granted = rewardGranted('w1', BOB, credit(500), {

@@ -36,7 +36,7 @@ it('lapses are counted before the account is open, while it is, and after its de
 const key = (rewardId: string, referralId: string | null, rule: string) =>
   withheldKey({ rewardId, referralId, rule });
 
-it('what was withheld of a side of a referral is so under any id of the reward', () => {
+it('a reward that was withheld of a side of a referral is withheld under any id', () => {
   expect(key('w1', 'r', REFERRED_RULE)).toBe(key('w2', 'r', REFERRED_RULE));
   expect(key('w1', 'r', REFERRER_RULE)).toBe(key('w2', 'r', REFERRER_RULE));
   const keys = [

@@ -58,7 +58,7 @@ it('an adjustment is refused when another person has taken the id of the user si
     .when(adjust(500, { person: BOB.person }))
     .then(rewardGranted('adjusted', BOB, credit(500), { at: NOW, adjustment }));
   given(here)
-    .when(adjust(500, { person: 'somebody before' }))
+    .when(adjust(500, { person: 'another person' }))
     .refused('USER_NOT_FOUND');
 });
 
@@ -72,7 +72,7 @@ it('an adjustment is in the currency of the unit', () => {
 it('an adjustment is refused for an unknown user, for zero and for more than the ledger can hold', () => {
   given().when(adjust(1)).refused('ACCOUNT_NOT_FOUND');
   given(here)
-    .when(adjust(1, { userId: 'nobody' }))
+    .when(adjust(1, { userId: 'missing' }))
     .refused('USER_NOT_FOUND');
   for (const amount of [0, 0.5, Number.NaN])
     given(here)

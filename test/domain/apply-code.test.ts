@@ -81,7 +81,7 @@ it('applying a code does not find a code without owner, or whose owner is delete
 });
 
 it('applying a code reports the code first when both are missing', () => {
-  given().when(apply(noCode(), 'nobody')).refused('REFERRAL_CODE_NOT_FOUND');
+  given().when(apply(noCode(), 'missing')).refused('REFERRAL_CODE_NOT_FOUND');
 });
 
 // Every account below also fails all checks that come later.

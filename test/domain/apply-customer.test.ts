@@ -108,7 +108,7 @@ it('a customer that has paid and is on trial again keeps what it converted', () 
     .then(subscriptionChanged({ status: 'TRIAL' }, NOW));
 });
 
-it('an account that is not there follows nobody', () => {
+it('an absent account follows no customer', () => {
   given().when(apply(PAID)).then();
   given().when({ type: 'CancelRefundedRewards', referralId: 'referral', now: NOW }).then();
 });

@@ -65,7 +65,7 @@ it('a discount for an account that is not referred needs the owner of the code f
   asked(here, request).with(found).needs(reservation, announcement);
 });
 
-it('a discount for an account that is not referred records the customer and refers its first user, all at once', () => {
+it('a discount for an account that is not referred records the customer and refers its first user in one decision', () => {
   asked(here, request)
     .with(found, reserved, wasAnnounced)
     .then(providerIdSet('cus_1'), accountAttributed('ANNLEE', ANN, NOW), started, tenPercent);

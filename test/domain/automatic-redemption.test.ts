@@ -30,7 +30,7 @@ const scheduled = rewardGranted('reward', BOB, credit(500), {
 const available = aboutReward('RewardBecameAvailable', scheduled, 500, DUE);
 const redeemed = (at: number): AccountEvent => creditRedeemed(now, 'reward-automatic', 500, at);
 
-it('an automatic redemption is of all the credit, at once', () => {
+it('an automatic redemption takes all the credit immediately', () => {
   given(here).when(create()).then(now, redeemed(NOW));
 });
 

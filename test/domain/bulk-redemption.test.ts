@@ -73,7 +73,7 @@ const after = decided.reduce<AccountState>(evolve, state);
 const rest = listedAfter(after);
 const lists = [...decided, ...rest].filter((event) => event.type === 'RedeemedRewardsListed');
 
-it('a redemption of many rewards takes the whole amount at once, and lists the rewards in further events', () => {
+it('a redemption of many rewards takes the whole amount in one event, and lists the rewards in further events', () => {
   expect(decided.map(({ type }) => type)).toEqual([
     'AccountCreditRedeemed',
     'RedeemedRewardsListed',

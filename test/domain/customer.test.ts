@@ -16,13 +16,12 @@ import {
 } from '../../src/domain/customer/customer.state.js';
 import { runs } from '../support/property-runs.js';
 
-/** What the provider told about a customer, and the picture that it makes. */
+/** Events of the provider about a customer, and the picture that they make. */
 
 const LINKED_AT = 100 * WAITS_MS;
 const LINK = { account: 'acme', since: LINKED_AT };
-const since = (at: number) => ({ account: 'acme', since: at });
 
-function told(
+function received(
   name: string,
   created: number,
   fact: ProviderFact,
@@ -63,45 +62,47 @@ const after = (...events: readonly CustomerEvent[]): CustomerState =>
 const picture = (...events: readonly CustomerEvent[]) => pictureOf(after(...events), LINK);
 
 it('an event of the provider is recorded once', () => {
-  const { type: _, ...event } = told('a', 1, invoice(10));
-  expect(decide(initialState, event)).toEqual({ events: [told('a', 1, invoice(10))] });
-  expect(decide(after(told('a', 1, invoice(10))), event)).toEqual({ events: [] });
+  const { type: _, ...event } = received('a', 1, invoice(10));
+  expect(decide(initialState, event)).toEqual({ events: [received('a', 1, invoice(10))] });
+  expect(decide(after(received('a', 1, invoice(10))), event)).toEqual({ events: [] });
 });
 
 it('the status is that of the newest event by the time of the provider', () => {
-  expect(picture(told('b', 2, invoice(10)), told('a', 1, { kind: 'CANCELLED' })).status).toBe(
-    'PAID',
-  );
-  expect(picture(told('b', 2, { kind: 'CANCELLED' }), told('a', 1, invoice(10)))).toMatchObject({
+  expect(
+    picture(received('b', 2, invoice(10)), received('a', 1, { kind: 'CANCELLED' })).status,
+  ).toBe('PAID');
+  expect(
+    picture(received('b', 2, { kind: 'CANCELLED' }), received('a', 1, invoice(10))),
+  ).toMatchObject({
     status: 'CANCELLED',
     firstPaid: { created: 1, amountPaid: 10 },
   });
 });
 
 it('in one second a payment counts most, then the end of the subscription, then a trial', () => {
-  const [paid, ended] = [told('a', 1, invoice(10)), told('b', 1, { kind: 'CANCELLED' })];
-  const trial = told('c', 1, { kind: 'TRIAL' });
-  for (const told of [
+  const [paid, ended] = [received('a', 1, invoice(10)), received('b', 1, { kind: 'CANCELLED' })];
+  const trial = received('c', 1, { kind: 'TRIAL' });
+  for (const events of [
     [paid, trial],
     [trial, paid],
   ])
-    expect(picture(...told).status).toBe('PAID');
-  for (const told of [
+    expect(picture(...events).status).toBe('PAID');
+  for (const events of [
     [paid, trial, ended],
     [ended, trial, paid],
   ])
-    expect(picture(...told)).toMatchObject({ status: 'PAID', firstPaid: { amountPaid: 10 } });
+    expect(picture(...events)).toMatchObject({ status: 'PAID', firstPaid: { amountPaid: 10 } });
   expect(picture(ended, trial).status).toBe('CANCELLED');
 });
 
 const DAY = 24 * 3_600_000;
 const NOON = Math.ceil(LINKED_AT / DAY) * DAY + DAY / 2;
 const ahead = (name: string, created: number, fact: ProviderFact) =>
-  told(name, created, fact, { at: NOON });
+  received(name, created, fact, { at: NOON });
 
 it('an event of more than a day ahead of its recording counts until the end of the day of its recording', () => {
   const far = ahead('a', NOON + 10_000 * DAY, invoice(10));
-  const newer = (at: number) => told('b', at, { kind: 'CANCELLED' }, { at });
+  const newer = (at: number) => received('b', at, { kind: 'CANCELLED' }, { at });
   expect(picture(far, newer(NOON + DAY / 4)).status).toBe('PAID');
   expect(picture(far, newer(NOON + DAY)).status).toBe('CANCELLED');
   expect(picture(newer(NOON + DAY), far)).toMatchObject({
@@ -122,41 +123,43 @@ it('an event of more than a day ahead of its recording is ordered by the time of
 
 it('an event of more than a day ahead of its recording that is at most a day ahead keeps its time', () => {
   const paid = ahead('a', NOON + DAY, invoice(10));
-  const ended = told('b', NOON + DAY - 1, { kind: 'CANCELLED' }, { at: NOON + DAY });
+  const ended = received('b', NOON + DAY - 1, { kind: 'CANCELLED' }, { at: NOON + DAY });
   expect(picture(paid, ended).status).toBe('PAID');
 });
 
 it('an invoice of nothing is a trial, unless one was paid', () => {
-  expect(picture(told('a', 1, invoice(0)))).toMatchObject({ status: 'TRIAL', firstPaid: null });
-  expect(picture(told('b', 2, invoice(0)), told('a', 1, invoice(5))).status).toBe('PAID');
+  expect(picture(received('a', 1, invoice(0)))).toMatchObject({ status: 'TRIAL', firstPaid: null });
+  expect(picture(received('b', 2, invoice(0)), received('a', 1, invoice(5))).status).toBe('PAID');
 });
 
 it('events that waited for longer than 30 days do not count', () => {
   const late = { at: LINKED_AT - WAITS_MS - 1 };
-  expect(picture(told('a', 1, invoice(10), late)).firstPaid).toBeNull();
-  expect(picture(told('a', 1, invoice(10), { at: LINKED_AT - WAITS_MS })).firstPaid).not.toBeNull();
+  expect(picture(received('a', 1, invoice(10), late)).firstPaid).toBeNull();
+  expect(
+    picture(received('a', 1, invoice(10), { at: LINKED_AT - WAITS_MS })).firstPaid,
+  ).not.toBeNull();
 });
 
 const of = (subscription: string, ...left: readonly string[]) => ({
   refs: { invoice: null, subscription, left },
 });
 
-const paid = told('p', 1, invoice(10));
-const active = told('a', 2, { kind: 'ACTIVE' }, of('other'));
+const paid = received('p', 1, invoice(10));
+const active = received('a', 2, { kind: 'ACTIVE' }, of('other'));
 const end = (name: string, created: number, ...left: readonly string[]) =>
-  told(`end of ${name}`, created, { kind: 'CANCELLED' }, of(name, ...left));
+  received(`end of ${name}`, created, { kind: 'CANCELLED' }, of(name, ...left));
 
 it.each([
   ['while no other one is known', [paid, end('one', 3)], 'CANCELLED'],
   ['while another one is active', [paid, active, end('one', 3)], 'PAID'],
   [
     'while another one is on trial',
-    [paid, told('t', 2, { kind: 'TRIAL' }, of('other')), end('one', 3)],
+    [paid, received('t', 2, { kind: 'TRIAL' }, of('other')), end('one', 3)],
     'TRIAL',
   ],
   [
     'while another one is past due',
-    [paid, active, told('d', 3, { kind: 'INACTIVE' }, of('other')), end('one', 4)],
+    [paid, active, received('d', 3, { kind: 'INACTIVE' }, of('other')), end('one', 4)],
     'CANCELLED',
   ],
   ['while the provider lists another one', [paid, end('one', 3, 'other')], 'PAID'],
@@ -168,7 +171,7 @@ it.each([
   ['of the last one of two', [paid, active, end('one', 3), end('other', 4)], 'CANCELLED'],
   [
     'before another one begins, which has paid nothing',
-    [paid, end('one', 3), told('n', 4, { kind: 'ACTIVE' }, of('new'))],
+    [paid, end('one', 3), received('n', 4, { kind: 'ACTIVE' }, of('new'))],
     'CANCELLED',
   ],
 ] as const)('the end of a subscription %s', (_, events, status) => {
@@ -176,7 +179,7 @@ it.each([
   expect(picture(...events.toReversed()).status).toBe(status);
 });
 
-const had = told('a', 1, invoice(10), {
+const had = received('a', 1, invoice(10), {
   ...ids('in_1'),
   refs: { invoice: 'ref_1', subscription: null, left: [] },
 });
@@ -191,18 +194,18 @@ it('a customer that another account gets has nothing of what the account before 
 });
 
 it('a customer that another account gets has what came since, also a refund of an invoice that it did not have', () => {
-  const refunded = told('r', 2, refund(10), ids('in_1'));
+  const refunded = received('r', 2, refund(10), ids('in_1'));
   expect(picture(had, released, refunded)).toMatchObject(nothing);
-  expect(picture(had, released, refunded, told('b', 3, invoice(7)))).toMatchObject({
+  expect(picture(had, released, refunded, received('b', 3, invoice(7)))).toMatchObject({
     firstPaid: { created: 3, amountPaid: 7 },
     refundedAt: null,
   });
 });
 
 it('a customer that another account gets has no subscription that ended while the account before had it', () => {
-  const ended = told('e', 3, { kind: 'CANCELLED' }, of('one'));
-  const late = told('late', 2, { kind: 'ACTIVE' }, of('one'));
-  const own = [told('p', 4, invoice(10)), told('own', 5, { kind: 'CANCELLED' }, of('two'))];
+  const ended = received('e', 3, { kind: 'CANCELLED' }, of('one'));
+  const late = received('late', 2, { kind: 'ACTIVE' }, of('one'));
+  const own = [received('p', 4, invoice(10)), received('own', 5, { kind: 'CANCELLED' }, of('two'))];
   expect(picture(ended, released, late, ...own).status).toBe('CANCELLED');
 });
 
@@ -220,9 +223,9 @@ it('a customer that another account gets is released once for what is recorded',
 });
 
 describe('a dispute', () => {
-  const paid = told('a', 1, invoice(10), ids('in_1', 'pi_1'));
+  const paid = received('a', 1, invoice(10), ids('in_1', 'pi_1'));
   const disputed = (status: string, created: number, amount: number | null = 10) =>
-    told(
+    received(
       `${status} ${created}`,
       created,
       { kind: 'DISPUTED', status, since: 2, amount },
@@ -264,7 +267,7 @@ it('the picture does not depend on order and repetition', () => {
     })
     .map((facts) =>
       facts.map(([fact, invoiceId, created], index) =>
-        told(`e${index}`, created, fact, ids(invoiceId)),
+        received(`e${index}`, created, fact, ids(invoiceId)),
       ),
     );
   const mixed = events.chain((all) =>
@@ -291,7 +294,7 @@ describe('what is remembered of repetitions', () => {
   const onDay = (day: number, count: number, from = after()): CustomerState => {
     const at = MIDNIGHT + day * DAY;
     const events = Array.from({ length: count }, (_, n) =>
-      told(`${day} ${n}`, at, { kind: 'IGNORED', because: 'STATUS' }, { at }),
+      received(`${day} ${n}`, at, { kind: 'IGNORED', because: 'STATUS' }, { at }),
     );
     return events.reduce(evolve, from);
   };
@@ -299,7 +302,7 @@ describe('what is remembered of repetitions', () => {
   it('of a day are 10 000 at most: the next one is not recorded before midnight', () => {
     const state = onDay(0, 9_999);
     expect(isFullAt(state, MIDNIGHT)).toBe(false);
-    const full = evolve(state, told('last', 0, invoice(1), { at: MIDNIGHT }));
+    const full = evolve(state, received('last', 0, invoice(1), { at: MIDNIGHT }));
     expect([isFullAt(full, MIDNIGHT + DAY - 1), isFullAt(full, MIDNIGHT + DAY)]).toEqual([
       true,
       false,
@@ -309,10 +312,10 @@ describe('what is remembered of repetitions', () => {
 
 describe('a picture', () => {
   const paid = (name: string, created: number, amount: number, over = {}) =>
-    told(name, created, invoice(amount), over);
+    received(name, created, invoice(amount), over);
 
   it('is of a customer that is gone once one event says so', () => {
-    const gone = told('g', 9, { kind: 'CUSTOMER_DELETED' });
+    const gone = received('g', 9, { kind: 'CUSTOMER_DELETED' });
     expect(picture(paid('a', 1, 5)).isGone).toBe(false);
     expect(picture(paid('a', 1, 5), gone).isGone).toBe(true);
   });
@@ -326,16 +329,19 @@ describe('a picture', () => {
     ['of a smaller payment', ids('in_1'), ids('in_1'), 60, 60, false],
   ])('has a refund of all of the first invoice: %s', (_name, ...rest) => {
     const [ofInvoice, ofRefund, amount, refunded, isRefunded] = rest;
-    const facts = [paid('a', 1, 100, ofInvoice), told('r', 5, refund(amount, refunded), ofRefund)];
+    const facts = [
+      paid('a', 1, 100, ofInvoice),
+      received('r', 5, refund(amount, refunded), ofRefund),
+    ];
     expect(picture(...facts).refundedAt).toBe(isRefunded ? 5 : null);
   });
 
   it('has no refund when the ids of either are erased, or nothing was paid', () => {
     const erased = { ids: { subject: 'customer', value: null } };
-    const refunded = told('r', 5, refund(100), ids('in_1'));
+    const refunded = received('r', 5, refund(100), ids('in_1'));
     expect(picture(paid('a', 1, 100, erased), refunded).refundedAt).toBeNull();
     expect(
-      picture(paid('a', 1, 100, ids('in_1')), told('r', 5, refund(100), erased)).refundedAt,
+      picture(paid('a', 1, 100, ids('in_1')), received('r', 5, refund(100), erased)).refundedAt,
     ).toBeNull();
     expect(picture(refunded).refundedAt).toBeNull();
   });

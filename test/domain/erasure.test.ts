@@ -53,7 +53,7 @@ test('forgetting a user is refused for an unknown user', () =>
   given(accountOpened(ACME)).when(forgetBob()).refused('USER_NOT_FOUND'));
 test('forgetting a user is refused the second time', () =>
   given(bobAndCat, requested()).when(forgetBob()).refused('USER_NOT_FOUND'));
-test('forgetting a user for good keeps a hash', () =>
+test('forgetting a user who is not to be tracked keeps a hash', () =>
   given(bobAndCat)
     .when(forgetBob({ suppressed: 'hash' }))
     .then(requested({ suppressed: ['hash'] })));

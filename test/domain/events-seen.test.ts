@@ -23,14 +23,14 @@ const event = (key: string, fields: Content['fields'] = {}): Content => ({
   fields,
   dateTriggered: 1,
 });
-const NOBODY: Parameters<typeof noteEvent>[0] = Map();
+const NONE_SEEN: Parameters<typeof noteEvent>[0] = Map();
 const ofBob = (value: Content | null, over: Partial<Received> = {}): Received => ({
   person: 'bob',
   content: value === null ? { subject: 'bob', value } : personal('bob', value),
   ...over,
 });
 const seen = (...events: readonly Content[]) =>
-  events.reduce((all, one) => noteEvent(all, ofBob(one)), NOBODY);
+  events.reduce((all, one) => noteEvent(all, ofBob(one)), NONE_SEEN);
 const condition = (key: string, field?: string, value = 0): EventCondition => ({
   key,
   firstTimeOnly: false,
@@ -38,7 +38,7 @@ const condition = (key: string, field?: string, value = 0): EventCondition => ({
 });
 const plain = (numbers: NamedNumbers | undefined) => numbers?.toJS();
 
-it('of all events the greatest number of each field of each key is kept', () => {
+it('the greatest number of each field of each key is kept', () => {
   const of = seen(
     event('buy', { amount: 5, items: 9 }),
     event('buy', { amount: 7, items: 2, note: 'x' }),
@@ -53,12 +53,12 @@ it('of all events the greatest number of each field of each key is kept', () => 
   expect(hasFittedBefore(condition('sell'))).toBe(false);
 });
 
-it('of all events nothing is kept of an event whose content is erased', () => {
+it('an event whose content is erased leaves no number', () => {
   const before = seen(event('buy'));
   expect(noteEvent(before, ofBob(null))).toBe(before);
 });
 
-it('of all events names are kept up to their bytes: of what was left out nothing is known', () => {
+it('names of fields are kept up to their bytes: a name beyond them is not known', () => {
   const long = (letter: string, bytes: number) => letter.repeat((bytes - 64) / 2);
   const first = event(long('a', NAMES_BYTES_MAX - 128));
   const exactly = seen(first, event(long('b', 128))).get('bob');
@@ -70,7 +70,7 @@ it('of all events names are kept up to their bytes: of what was left out nothing
   // A shorter name does not come in behind one that was left out.
   const later = seen(first, event(long('b', 130)), event('c')).get('bob');
   expect(hasFittedBefore(condition('c'), later)).toBeUndefined();
-  // What is kept goes on.
+  // The kept names stay.
   const field = seen(
     event('buy', { amount: 1 }),
     first,
@@ -82,7 +82,7 @@ it('of all events names are kept up to their bytes: of what was left out nothing
   });
 });
 
-it('of all events what a rule had to look up is kept from then on', () => {
+it('the result of a look-up for a rule is kept', () => {
   const before = seen(event('buy', { amount: 5 }));
   const recalled = noteEvent(
     before,
@@ -101,18 +101,18 @@ it('of all events what a rule had to look up is kept from then on', () => {
 
 const withIds = (...idRefs: readonly string[]) =>
   idRefs
-    .reduce((all, idRef) => noteEvent(all, ofBob(event('visit'), { idRef })), NOBODY)
+    .reduce((all, idRef) => noteEvent(all, ofBob(event('visit'), { idRef })), NONE_SEEN)
     .get('bob');
 const ids = (first: number, count: number) =>
   Array.from({ length: count }, (_, n) => `id-${first + n}`);
 
-it('of the ids of events the last 1,000 at least are known, and twice as many at most', () => {
+it('the last 1,000 ids of events at least are known, and twice as many at most', () => {
   const of = withIds(...ids(0, 3_500));
   expect(ids(2_500, 1_000).every((id) => hasId(of, id))).toBe(true);
   expect(ids(0, 3_500).filter((id) => hasId(of, id)).length).toBeLessThanOrEqual(2_000);
 });
 
-it('of the ids of events a repeated event leaves the numbers of the first', () => {
+it('a repeated event leaves the numbers of the first one', () => {
   const before = seen(event('buy', { amount: 5 }));
   const again = ofBob(event('buy', { amount: 9 }), { idRef: 'id', repeated: true });
   expect(plain(noteEvent(before, again).get('bob')?.greatest)).toEqual({ buy: { amount: 5 } });
@@ -123,7 +123,7 @@ const CONDITIONS = [condition('buy', 'amount'), condition('buy', 'items'), condi
 const noted = (...events: readonly Content[]) =>
   events.reduce((numbers, one) => noteNamed(numbers, one, CONDITIONS), NONE);
 
-it('of the events that conditions name the greatest of the named numbers are kept, and no other', () => {
+it('only the greatest of the numbers that conditions name are kept', () => {
   expect(
     plain(
       noted(
@@ -136,14 +136,14 @@ it('of the events that conditions name the greatest of the named numbers are kep
   ).toEqual({ buy: { amount: 5, items: 2 }, visit: {} });
 });
 
-it('of the events that conditions name an event that nobody names changes nothing', () => {
+it('an event that no condition names changes nothing', () => {
   expect(noted(event('sell', { amount: 5 }))).toBe(NONE);
   expect(plain(noted(event('buy', Object.create({ amount: 5 }) as Content['fields'])))).toEqual({
     buy: {},
   });
 });
 
-it('of the events that conditions name a condition fits from its minimum on', () => {
+it('a condition matches from its minimum on', () => {
   const numbers = noted(event('buy', { amount: 5 }), event('buy', { amount: -3 }));
   expect(hasFitted(condition('buy'), numbers)).toBe(true);
   expect(hasFitted(condition('visit'), numbers)).toBe(false);

@@ -56,7 +56,7 @@ test('a request without room is refused, a recorded one is not', () => {
   given(REQUESTED).when(crowded).then();
 });
 
-test('what runs is completed, aborted or cancelled', () => {
+test('a running export is completed, aborted or cancelled', () => {
   given(REQUESTED).when(complete).then(COMPLETED);
   given(REQUESTED).when(abort).then(ABORTED);
   given(REQUESTED)

@@ -23,7 +23,7 @@ import {
 } from './support/account-scenario.js';
 import { upsertUser } from './support/commands.js';
 
-const NOBODY: Likeness = {
+const UNLIKE: Likeness = {
   firstName: null,
   lastName: null,
   email: null,
@@ -31,7 +31,7 @@ const NOBODY: Likeness = {
   lastSeenIP: null,
 };
 const signalsOf = (a: Partial<Likeness>, b: Partial<Likeness>): readonly string[] =>
-  Object.keys(likenesses({ ...NOBODY, ...a }, { ...NOBODY, ...b }));
+  Object.keys(likenesses({ ...UNLIKE, ...a }, { ...UNLIKE, ...b }));
 
 const name = (firstName: string | null, lastName: string | null) => ({ firstName, lastName });
 it.each([
@@ -80,7 +80,7 @@ function start(
   program: Program,
   { likeness = {}, profile = {}, provided = announced(), over = {} } = {},
 ) {
-  const referrer = { ...A_FRIEND, likeness: { ...NOBODY, ...likeness }, ...over };
+  const referrer = { ...A_FRIEND, likeness: { ...UNLIKE, ...likeness }, ...over };
   const { decision } = given(here, bob(profile)).when(
     upsertUser('bob', { context: annStands({ program, referrer, provided }) }),
   );

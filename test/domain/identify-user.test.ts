@@ -151,7 +151,7 @@ it.each([
     ['a', 'b', 'c'],
   ],
   [
-    ['~nobody', 'c'],
+    ['~missing', 'c'],
     ['a', 'b', 'c'],
   ],
 ])('an existing user applies the operations on segments %j in order', (segments, expected) => {

@@ -343,7 +343,7 @@ describe('a referral', () => {
       .when(syncAccount(PAID, { context: annStands() }))
       .types();
 
-  test('that is not paid converts with the next PAID, not with one before the import', () => {
+  test('without a payment converts with the next PAID, not with one before the import', () => {
     for (const paid of [PAID_IN, subscriptionChanged(PAID)]) {
       const events = importedInto([...HERE, paid]);
       expect(
@@ -355,7 +355,7 @@ describe('a referral', () => {
     }
   });
 
-  test('that is not paid converts with an invoice that its customer pays after the import', () => {
+  test('without a payment converts with an invoice that its customer pays after the import', () => {
     const invoice = (created: number): ProviderEventReceived => ({
       type: 'ProviderEventReceived',
       at: NOW,

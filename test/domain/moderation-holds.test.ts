@@ -185,7 +185,7 @@ const waits = (what: string, command: CompleteCommand, ...given: readonly Accoun
   given,
   waits: true,
 });
-const goesOn = (what: string, command: CompleteCommand, ...given: readonly AccountEvent[]) => ({
+const continues = (what: string, command: CompleteCommand, ...given: readonly AccountEvent[]) => ({
   what,
   command,
   given,
@@ -211,16 +211,16 @@ const WHILE_HELD: {
   SyncAccount: [
     waits('converts', syncAccount(PAID)),
     waits('ends', syncAccount({ status: 'CANCELLED' })),
-    goesOn('changes the subscription', syncAccount({ status: 'FREE' })),
+    continues('changes the subscription', syncAccount({ status: 'FREE' })),
   ],
   ApplyCustomer: [
     waits('converts', applied(PAID_PICTURE)),
     waits('ends', applied({ ...PAID_PICTURE, firstPaid: null, status: 'CANCELLED' })),
-    goesOn('changes the subscription', applied({ ...NO_PICTURE, status: 'TRIAL' })),
+    continues('changes the subscription', applied({ ...NO_PICTURE, status: 'TRIAL' })),
   ],
   CancelRefundedRewards: [
     waits('the referral', { type: 'CancelRefundedRewards', referralId: 'referral', now: NOW }),
-    goesOn('another one', { type: 'CancelRefundedRewards', referralId: 'next', now: NOW }),
+    continues('another one', { type: 'CancelRefundedRewards', referralId: 'next', now: NOW }),
   ],
   UpsertUser: [
     waits(
@@ -228,30 +228,30 @@ const WHILE_HELD: {
       upsertUser('cat'),
       subscriptionChanged(PAID),
     ),
-    goesOn('adds a user', upsertUser('cat')),
+    continues('adds a user', upsertUser('cat')),
   ],
   CancelReward: [
     waits('of the referral', { type: 'CancelReward', rewardId: 'held', now: NOW }),
-    goesOn('of another reward', { type: 'CancelReward', rewardId: 'by-hand', now: NOW }),
+    continues('of another reward', { type: 'CancelReward', rewardId: 'by-hand', now: NOW }),
   ],
   RedeemCredit: [
     waits('of the referral', redeemCredit('held')),
-    goesOn('of another reward', redeemCredit('by-hand', 1, { unit: 'MILES' })),
+    continues('of another reward', redeemCredit('by-hand', 1, { unit: 'MILES' })),
   ],
   RedeemAccountCredit: [
     waits('of its unit', redeemAccountCredit(1, { unit: 'CENTS' })),
     waits('of the made one’s unit', redeemAccountCredit(1, { unit: 'POINTS' })),
-    goesOn('of another unit', redeemAccountCredit(1, { unit: 'MILES' })),
+    continues('of another unit', redeemAccountCredit(1, { unit: 'MILES' })),
   ],
-  AdjustCredit: [waits('takes away', adjust(-1)), goesOn('adds', adjust(1))],
+  AdjustCredit: [waits('takes away', adjust(-1)), continues('adds', adjust(1))],
   ReceiveUserEvents: [
     waits('converts, before a tank code is fetched for it', did('purchase')),
     waits('earns the referrer a reward, or loses it for want of approval', did('visit')),
-    goesOn('of which no rule makes anything', did('other')),
+    continues('of which no rule makes anything', did('other')),
   ],
   GrantReferrerReward: [
     waits('of what this account made', { type: 'GrantReferrerReward', ...earned }),
-    goesOn('that is granted already', {
+    continues('that is granted already', {
       type: 'GrantReferrerReward',
       ...earned,
       rewardId: 'of-made',
@@ -270,39 +270,39 @@ const WHILE_HELD: {
   ],
   FlagReferral: [
     waits('the referral', { type: 'FlagReferral', referralId: 'referral', now: NOW }),
-    goesOn('one that has not started', { type: 'FlagReferral', referralId: 'next', now: NOW }),
+    continues('one that has not started', { type: 'FlagReferral', referralId: 'next', now: NOW }),
   ],
   SettleReward: [
     waits('of the referral, when due', { type: 'SettleReward', rewardId: 'held', now: NOW }),
-    goesOn('of the referral, before', { type: 'SettleReward', rewardId: 'held', now: NOW - 3 }),
-    goesOn(
+    continues('of the referral, before', { type: 'SettleReward', rewardId: 'held', now: NOW - 3 }),
+    continues(
       'of another reward',
       { type: 'SettleReward', rewardId: 'late', now: NOW },
       rewardGranted('late', BOB, tankCode('T'), { dateExpires: NOW }),
     ),
   ],
-  // The moderation's own steps go on, or it would wait for itself; another one waits.
+  // The moderation's own steps continue, or it would wait for itself; another one waits.
   StartRewardPush: [
     waits('begins to pay what is held', push, customer, paid(ofReferral)),
-    goesOn('begins to pay another reward', push, customer, paid()),
+    continues('begins to pay another reward', push, customer, paid()),
   ],
   RecordRewardPush: [
     waits('has paid what is held', pushed, customer, paid(ofReferral), pushStarted),
-    goesOn('has paid another reward', pushed, customer, paid(), pushStarted),
+    continues('has paid another reward', pushed, customer, paid(), pushStarted),
   ],
   PrepareModeration: [
-    goesOn('again', prepare),
+    continues('again', prepare),
     waits('another one', { ...prepare, moderationId: 'other' }),
   ],
   ApplyModeration: [
-    goesOn('its own', apply),
-    goesOn('another one, which holds nothing here', { ...apply, moderationId: 'other' }),
+    continues('its own', apply),
+    continues('another one, which holds nothing here', { ...apply, moderationId: 'other' }),
   ],
   ReleaseModeration: [
-    goesOn('its own', { type: 'ReleaseModeration', moderationId: 'm', now: NOW }),
+    continues('its own', { type: 'ReleaseModeration', moderationId: 'm', now: NOW }),
   ],
   ForgetUser: [
-    waits('anybody', {
+    waits('any user', {
       type: 'ForgetUser',
       userId: 'bob',
       erasureId: 'e',
@@ -313,7 +313,7 @@ const WHILE_HELD: {
     }),
   ],
   ForgetAccount: [
-    waits('everybody', {
+    waits('the account', {
       type: 'ForgetAccount',
       erasureId: 'e',
       suppressed: {},

@@ -154,7 +154,7 @@ it('preparing the referred account refuses to deny a partly redeemed reward, and
   given(events).when(prepare('referred', APPROVE)).then(held());
 });
 
-it('preparing the referred account is refused when somebody decided since it was looked at', () => {
+it('preparing the referred account is refused when a side was decided since the operator read it', () => {
   const seen = { referred: 'PENDING', referrer: 'PENDING' } as const;
   const decided = { referredStatus: 'DENIED', referrerStatus: 'PENDING' } as const;
   given(referred.slice(0, -1), started({ ...decided }))
@@ -184,7 +184,7 @@ it('preparing the referred account may deny a side whose reward was cancelled by
 
 const deny = (referralId: string) => change({ referralId, referrer: 'DENIED' });
 
-it('preparing the referrer’s account holds all its referrals of the moderation at once, and only what is not held yet', () => {
+it('preparing the referrer’s account holds all its referrals of the moderation in one event, and only those that are not held yet', () => {
   given(referrer)
     .when(prepare('referrer', deny('a'), deny('b')))
     .then(held('m', 'a', 'b'));

@@ -59,7 +59,7 @@ const STEPS: Readonly<Record<string, ModerationEvent>> = {
 };
 
 it.each(Object.entries(STAGES))(
-  'of a moderation with %s, one command leads on, and the others find their step taken',
+  'a moderation with %s accepts one command, and the others change nothing',
   (stage, events) => {
     for (const command of [REQUEST, AGREE, REFUSE, COMPLETE]) {
       const step = STEPS[`${stage} ${command.type}`];

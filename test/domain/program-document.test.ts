@@ -73,7 +73,7 @@ it('limits, conditions and values have what the document says, and null for the 
   ]);
 });
 
-it('what the payment provider pays is not redeemed automatically', () => {
+it('a reward that the payment provider pays is not redeemed automatically', () => {
   const paid = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1, currency: 'USD' } as const;
   const program = (payTo: 'ledger' | 'provider') =>
     parse({ id: 'a', automaticRedemption: ['CREDIT'], referrerReward: { ...paid, payTo } });

@@ -56,7 +56,7 @@ it('a correction that is possible now is proposed', () => {
   });
 });
 
-it('one that is impossible now is refused with the reason of the correction', () => {
+it('a correction that is impossible now is refused with its reason', () => {
   expect(propose(initialState, ACCOUNT, proposal({ amount: -101 }))).toMatchObject({
     refused: expect.any(String),
   });
@@ -66,7 +66,7 @@ it('is about an account and a user that are there', () => {
   expect(propose(initialState, fold([]), proposal())).toStrictEqual({
     refused: 'ACCOUNT_NOT_FOUND',
   });
-  expect(propose(initialState, ACCOUNT, proposal({ userId: 'nobody' }))).toStrictEqual({
+  expect(propose(initialState, ACCOUNT, proposal({ userId: 'missing' }))).toStrictEqual({
     refused: 'USER_NOT_FOUND',
   });
 });

@@ -134,7 +134,7 @@ it('credit is redeemed in the append that says it is paid', () => {
   given(LINKED, CREDIT, STARTED).when(record(PAID)).then(pushed(CREDIT), redeemed());
 });
 
-it('credit is paid as far as nobody has redeemed it', () => {
+it('credit is paid as far as it is not redeemed', () => {
   given(LINKED, CREDIT, redeemed({ redemptionId: 'x', amount: 200 }))
     .when(start())
     .then(started(CREDIT, [balanceCredit(300, 'EUR')], { amount: 300 }));
@@ -220,7 +220,7 @@ it('a refused reward is tried again under another key', () => {
     .then(started(CREDIT, [balanceCredit(500, 'EUR', 'reward:r:2')], { push: 2 }));
 });
 
-it('a refused reward that may be paid is nobody else’s, until the provider says', () => {
+it('a refused reward that may be paid is held until the provider says', () => {
   const unsure = { ...refused(), mayBePaid: true } as const;
   const short = reward(EUROS, { dateExpires: NOW - 1 });
   given(LINKED, short, STARTED)
@@ -247,7 +247,7 @@ it('a discount waits for a subscription', () => {
     .then();
 });
 
-it('a discount is added to each subscription, beside those that it has', () => {
+it('a discount is added to each subscription, next to the discounts that it has', () => {
   given(LINKED, TEN_OFF)
     .when(
       start({
@@ -429,7 +429,7 @@ it.each([
   ['is parked', granted, [begun, refused(granted)]],
   ['is a parked discount', off, [offBegun, refused(off)]],
 ])(
-  'a refund of the first invoice cancels at once what %s, which is not pushed any more',
+  'a refund of the first invoice cancels immediately what %s, which is not pushed any more',
   (_, given_, events) => {
     const history = [...LINKED, given_, ...events];
     const ended = rewardCancelled(given_, given_ === granted ? 500 : 0, NOW, 'REQUEST');

@@ -351,7 +351,7 @@ describe('applying a program', () => {
       .then();
   });
 
-  it('adds a program beside the default one', () => {
+  it('adds a program next to the default one', () => {
     given(created)
       .when(apply(partners))
       .then(applied(partners, 1, false));

@@ -352,7 +352,7 @@ const recalled = (greatest: number | null) => ({
   recalled: personal(BOB.person, [['total', greatest]]),
 });
 
-it('what is remembered of the events of a user is looked up once in the stream where a rule asks for what was left out, and kept from there on', () => {
+it('a number that was not kept is read once from the stream for a rule, and kept from then on', () => {
   const conditions = [{ kind: 'earlier-events', person: BOB.person, conditions: [first] }] as const;
   const asked = given(filled).when(receive(program, [large, large]));
   asked.needs(...conditions);
@@ -367,7 +367,7 @@ it('what is remembered of the events of a user is looked up once in the stream w
     .then(received(0, large));
 });
 
-it('what is remembered of the events of a user is looked up for every rule of a first time that an event of the person may match', () => {
+it('a look-up covers every rule of a first time that an event of the person may match', () => {
   const once = (name: string, over: Partial<EventReward> = {}): EventReward =>
     rule({ rule: name, firstTimeOnly: true, minimum: { field: name, value: 1 }, ...over });
   const [mine, theirs, other] = [once('mine'), once('theirs', { to: 'REFERRER' }), once('other')];
@@ -377,11 +377,11 @@ it('what is remembered of the events of a user is looked up for every rule of a 
     conversion: { on: 'EVENT', ...conversion },
     eventRewards: [mine, theirs, always],
   });
-  const beside = aProgram({ id: 'beside', eventRewards: [other, { ...theirs, rule: 'no' }] });
+  const second = aProgram({ id: 'second', eventRewards: [other, { ...theirs, rule: 'no' }] });
   const event = content({ fields: { mine: 5 } });
   const ask = (of: readonly AccountEvent[], program: Program) =>
     given(of, earlier(content({ key: 'other', fields: numbers(0) }))).when(
-      receive(program, [event], { programs: [program, beside] }),
+      receive(program, [event], { programs: [program, second] }),
     );
   const need = (...conditions: readonly object[]) => [
     { kind: 'earlier-events', person: BOB.person, conditions },
@@ -393,7 +393,7 @@ it('what is remembered of the events of a user is looked up for every rule of a 
   expect(ask(referred, unconverted).decision).toStrictEqual({
     needs: need(mine, other, theirs),
   });
-  // Nobody referred this person.
+  // This person was not referred.
   expect(ask(here, own).decision).toStrictEqual({ needs: need(mine, other) });
 });
 

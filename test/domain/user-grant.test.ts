@@ -103,17 +103,17 @@ test('names that every object has are no values of a grant', () => {
 });
 
 test('a new user has only the defaults stored', () => {
-  const nobody = {
+  const noGrant = {
     user: undefined,
     defaultProgramId: 'default',
     paymentProviderId: null,
     attributedCode: null,
   };
   expect(
-    fieldsNotGranted(fields({ changes: { email: null, referable: true } }), fields(), nobody),
+    fieldsNotGranted(fields({ changes: { email: null, referable: true } }), fields(), noGrant),
   ).toStrictEqual([]);
   expect(
-    fieldsNotGranted(fields({ changes: { email: 'x' }, referralCode: 'X' }), fields(), nobody),
+    fieldsNotGranted(fields({ changes: { email: 'x' }, referralCode: 'X' }), fields(), noGrant),
   ).toStrictEqual(['email', 'referralCode']);
 });
 

@@ -143,7 +143,7 @@ it(`however often a secret is rotated within a grace, the newest ${SECRETS_MAX} 
   expect(signingAt(past, 1_040)).toEqual(['r30']);
 });
 
-it('what is not subscribed is refused, and modes are apart', () => {
+it('an endpoint that is not subscribed is refused, and modes are apart', () => {
   for (const type of ['EnableWebhook', 'UnsubscribeWebhook'] as const)
     expect(when([subscribed, issued], { type, ...of, mode: 'test', now: 2 })).toEqual({
       refused: 'SUBSCRIPTION_NOT_FOUND',
@@ -153,7 +153,7 @@ it('what is not subscribed is refused, and modes are apart', () => {
   expect(given(subscribed, issued, { type: 'WebhookUnsubscribed', at: 2, ...of })).toEqual([]);
 });
 
-it(`of a mode there are ${ENDPOINTS_MAX} at most, and an existing one is still changed`, () => {
+it(`a mode has ${ENDPOINTS_MAX} endpoints at most, and an existing one is still changed`, () => {
   const full = Array.from({ length: ENDPOINTS_MAX }, (_, n): WebhookEvent => ({
     ...subscribed,
     endpointId: n === 0 ? 'hook' : `hook${n}`,

@@ -70,7 +70,7 @@ test('a tenant with a payment provider has neither accountsync nor account reads
   expect((await api.get('/reward/balance?accountId=a')).body).toStrictEqual([]);
 });
 
-test('a suspended tenant lets nobody in, after the credentials, on any route; resumed, all is there', async () => {
+test('a suspended tenant refuses every route after the credentials, and answers again when resumed', async () => {
   const made = await running.service.createTenant();
   const who = '/open/account/a/user/u';
   const { body } = await made.live.put<{ referralCode: string; shareLinks: { shareLink: string } }>(
@@ -84,15 +84,15 @@ test('a suspended tenant lets nobody in, after the credentials, on any route; re
     });
     return { status: response.status, body: (await response.text()).slice(0, 400) };
   };
-  const nobody = made.live.as(undefined);
+  const visitor = made.live.as(undefined);
   const routes: readonly (readonly [string, () => Promise<Answer>])[] = [
     ['a read with a key', () => made.live.get('/users')],
     ['in test mode', () => made.test.get('/users')],
     ['a write', () => made.live.put(who, { firstName: 'Ann' })],
     ['with a token', () => userClient(made, 'a', 'u').get(who)],
     ['a visitor', () => made.live.put('/open/user/cookie_user', {})],
-    ['without credentials', () => nobody.get(`/open/code/${body.referralCode}`)],
-    ['the public user', () => nobody.get(`/open/user?referralCode=${body.referralCode}`)],
+    ['without credentials', () => visitor.get(`/open/code/${body.referralCode}`)],
+    ['the public user', () => visitor.get(`/open/user?referralCode=${body.referralCode}`)],
   ];
   const { tenantCommands } = running.service.service.core;
   const staff = '0a000000-0000-4000-8000-000000000006';

@@ -69,7 +69,7 @@ describe('pages of other origins', () => {
     });
     expect(nowhere.status).toBe(404);
     expect(
-      (await call('/api/v1/nobody/open/user', { method: 'OPTIONS', headers: page })).status,
+      (await call('/api/v1/missing/open/user', { method: 'OPTIONS', headers: page })).status,
     ).toBe(404);
     expect(
       await call(`/api/v1/${closed.alias}/users`, { method: 'OPTIONS', headers: page }),
@@ -124,16 +124,16 @@ describe('calls of clients', () => {
   test('are counted by all processes together, per address and tenant; then 429', async () => {
     const tenant = await running.service.createTenant();
     await set(tenant, { rateLimits: { code: 3 } });
-    const nobody = tenant.live.as(undefined);
+    const visitor = tenant.live.as(undefined);
     const elsewhere = second.client(tenant.alias, undefined);
-    const first = await nobody.get(code, from('192.0.2.1'));
+    const first = await visitor.get(code, from('192.0.2.1'));
     expect([first.status, first.headers.get('ratelimit-policy')]).toStrictEqual([
       404,
       '"code";q=3;w=3600',
     ]);
     expect(first.headers.get('ratelimit')).toMatch(/^"code";r=2;t=3(600|5\d\d)$/);
     const others = await Promise.all(
-      [1, 2, 3, 4].map((n) => (n % 2 ? nobody : elsewhere).get(code, from('192.0.2.1'))),
+      [1, 2, 3, 4].map((n) => (n % 2 ? visitor : elsewhere).get(code, from('192.0.2.1'))),
     );
     expect(others.map(({ status }) => status).sort()).toStrictEqual([404, 404, 429, 429]);
 
@@ -142,7 +142,7 @@ describe('calls of clients', () => {
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(3500);
     expect(over.headers.get('access-control-allow-origin')).toBe('*');
     // Of IPv6 the /64 counts, in which a client has every address.
-    const of = async (address: string) => (await nobody.get(code, from(address))).status;
+    const of = async (address: string) => (await visitor.get(code, from(address))).status;
     expect([
       await of('2001:db8::1'),
       await of('2001:db8:0:0:9::2'),
@@ -152,9 +152,9 @@ describe('calls of clients', () => {
     ]).toStrictEqual([404, 404, 404, 429, 404]);
     // Other addresses, other calls, keys, the test mode and other tenants are counted apart or not
     // at all.
-    expect((await nobody.get(code, from('192.0.2.2'))).status).toBe(404);
+    expect((await visitor.get(code, from('192.0.2.2'))).status).toBe(404);
     expect(
-      (await nobody.get('/open/user?referralCode=NOBODYHASIT', from('192.0.2.1'))).status,
+      (await visitor.get('/open/user?referralCode=NOBODYHASIT', from('192.0.2.1'))).status,
     ).toBe(404);
     expect((await tenant.live.get(code, from('192.0.2.1'))).headers.get('ratelimit')).toBeNull();
     const trying = tenant.live.as({

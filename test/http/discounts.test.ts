@@ -170,7 +170,7 @@ describe('is refused, and nothing changes:', () => {
       expectRefusal(await api.get(`/discount/${code}`), 404, 'REFERRAL_CODE_NOT_FOUND');
     for (const coupon of ['', `?couponCode=${ann.code}`])
       expectRefusal(
-        await api.get(`/account/nobody/discount${coupon}`),
+        await api.get(`/account/missing/discount${coupon}`),
         404,
         'ACCOUNT_NOT_FOUND',
         'RS041',

@@ -154,7 +154,7 @@ describe('an export', () => {
     expect((await download(id, {}, { key: tenant.testKey })).status).toBe(404);
   });
 
-  test('with several errors is told each by itself', async () => {
+  test('with several errors names each of them', async () => {
     const params = {
       createdSince: 'x',
       updatedBefore: 1.5,
@@ -165,8 +165,8 @@ describe('an export', () => {
     const body = { type: 'USERS', format: 'PDF', name: 'a\nb', params };
     const answer = await tenant.live.post<{ validationErrors: string[] }>('/export', body);
     expectRefusal(answer, 400, 'BAD_REQUEST');
-    const told = answer.body.validationErrors.map((line) => line.split(' ')[0] ?? '');
-    expect(told.toSorted()).toEqual([
+    const members = answer.body.validationErrors.map((line) => line.split(' ')[0] ?? '');
+    expect(members.toSorted()).toEqual([
       'format',
       'name',
       'params',

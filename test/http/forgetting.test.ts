@@ -31,7 +31,7 @@ interface Person {
   readonly referralCode: string;
   readonly firstName: string;
 }
-async function somebody(code?: string): Promise<Person> {
+async function aUser(code?: string): Promise<Person> {
   const names = { referralCode: personal('code'), firstName: personal('name') };
   const more = { ...names, lastName: 'Lee', countryCode: 'NZ' };
   const { accountId, id } = await aPerson(
@@ -52,7 +52,7 @@ const balancesOf = async ({ accountId }: Person) =>
   (await api.get(`/reward/balance${query({ accountId })}`)).body;
 
 test('the reservation of a code keeps no plain code of a forgotten person in memory', async () => {
-  const ann = await somebody();
+  const ann = await aUser();
   expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
   const { names, streams } = running.service.service.core;
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
@@ -61,7 +61,7 @@ test('the reservation of a code keeps no plain code of a forgotten person in mem
 });
 
 test('a forgotten user has no link, and returns as another person, or not at all with do-not-track', async () => {
-  const ann = await somebody();
+  const ann = await aUser();
   const { accountId, id, ...fields } = ann;
   const client = userClient(tenant, accountId, id, fields);
   const to = `/open${userPath(ann)}`;
@@ -88,8 +88,8 @@ test('a forgotten user has no link, and returns as another person, or not at all
 });
 
 test('the record of a person is complete, and each read of it is recorded', async () => {
-  const ann = await somebody();
-  const bob = await somebody(ann.referralCode);
+  const ann = await aUser();
+  const bob = await aUser(ann.referralCode);
   const { core } = running.service.service;
   const { body: user } = await api.get(userPath(bob));
   const { body: record } = await api.get(`${userPath(bob)}/pii`);
@@ -115,7 +115,7 @@ test('the record of a person is complete, and each read of it is recorded', asyn
     referredByReferral: null,
     referrals: { totalCount: 1, data: [await referralOf(bob)] },
   });
-  expect(outcome(await api.get(`${userPath({ ...bob, id: 'nobody' })}/pii`))).toStrictEqual(
+  expect(outcome(await api.get(`${userPath({ ...bob, id: 'missing' })}/pii`))).toStrictEqual(
     NO_USER,
   );
 
@@ -130,7 +130,7 @@ test('the record of a person is complete, and each read of it is recorded', asyn
 });
 
 test('a wrong request is refused, and nothing is forgotten', async () => {
-  const ann = await somebody();
+  const ann = await aUser();
   const wrong: readonly Readonly<Record<string, string>>[] = [
     { doNotTrack: 'yes' },
     { preserveEmptyAccount: '' },

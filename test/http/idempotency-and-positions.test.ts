@@ -243,7 +243,7 @@ describe('an effect whose answer was lost', () => {
       { id: expect.any(String), referral: null },
     ],
   ])(
-    'of %s is the answer, although the person is gone by now: it names nobody',
+    'of %s is the answer, without the person who is forgotten by now',
     async (_what, writeTo, shown) => {
       const owner = await person();
       const write = writeTo(owner);
@@ -362,7 +362,7 @@ describe('a position', () => {
     }
   });
 
-  test('of a write whose read models stand still is missing, and the answer says what is included', async () => {
+  test('of a write whose read models do not move is missing, and the answer says what is included', async () => {
     const here = await RunningService.start(running.stores, {
       ROLES: 'api',
       OWN_WRITES_WAIT_MS: '100',

@@ -46,7 +46,7 @@ test('anyone may read the keys, before and after the first webhook', async () =>
   expect((await verify(await signedNow())).payload).toEqual(new Uint8Array(body));
 });
 
-test('a rotation by command counts at once, and both keys are served', async () => {
+test('a rotation by command counts immediately, and both keys are served', async () => {
   const before = await signedNow();
   const served = await servedKids();
   const { code, out, err } = await cli('webhook', 'rotate-signing-key', '--json');

@@ -71,7 +71,7 @@ test.each(MAIL_TYPES)('%s is a page whose title is the subject', async (type) =>
   expect(html).not.toContain('Unsubscribe');
 });
 
-test('it shows the stored theme of the locale at once, with sample values', async () => {
+test('the preview shows the stored theme of the locale immediately, with sample values', async () => {
   await api.put('/theme/variables/instance', subject('Hi {{user.firstName}}'));
   await api.put('/theme/fr/variables/instance', subject('Salut {{user.firstName}} & co'));
   expect(await (await shown('WELCOME')).text()).toContain('<title>Hi Ann</title>');
@@ -142,8 +142,8 @@ test('an unknown type, a bad locale and a bad address change nothing', async () 
   expect(sentTo(sendTo)).toEqual([]);
 });
 
-test('it waits for a position like a read, and refuses one that no ledger has issued', async () => {
-  const published = await api.put('/theme/variables/instance', subject('At once'));
+test('the preview waits for a position like a read, and refuses one that no ledger has issued', async () => {
+  const published = await api.put('/theme/variables/instance', subject('Published'));
   const atLeast = published.headers.get('ledger-position') ?? '';
   const sendTo = someone();
   expectAnswer(await api.post(at('WELCOME', { sendTo }), undefined, { atLeast }), 204, undefined);
@@ -171,7 +171,7 @@ test('the test mode sends to listed addresses only', async () => {
   expect(server.offered).not.toContain(other);
 });
 
-test('what the server does not take now is 503 and sent with the next try; a refusal is 400', async () => {
+test('a mail that the server does not take now is answered with 503 and sent with the next try; a refusal is 400', async () => {
   const [later, never] = [someone(), someone()];
   server.manners.set(later, { code: 451 });
   server.manners.set(never, { code: 550 });

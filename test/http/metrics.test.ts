@@ -40,7 +40,7 @@ it('shows the connections of each pool, and their share of DATABASE_CONNECTIONS_
     'operations',
     'requests',
   ]);
-  // Beside the pools: the log's writer and listener, and the keeper of an embedded server.
+  // Outside the pools: the log's writer and listener, and the keeper of an embedded server.
   expect(max.reduce((sum, { value }) => sum + value, 0)).toBe(23 - 3);
   // Leases and listeners hold connections for as long as the process runs.
   const used = metrics.value('ledger_pool_connections', { pool: 'background', state: 'used' });

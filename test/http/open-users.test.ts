@@ -150,9 +150,9 @@ describe('with a token', () => {
 
   test('the other party of a referral is shown without address and location; the key shows all', async () => {
     const [referrer, friend] = [ids(), ids()];
-    const told = { customFields: { tier: 'gold' }, segments: ['vip'] };
+    const described = { customFields: { tier: 'gold' }, segments: ['vip'] };
     const whole = (one: typeof referrer, name: string) => ({
-      ...told,
+      ...described,
       paymentProviderId: personal('cus'),
       email: `${one.userId}@example.com`,
       firstName: name,
@@ -245,19 +245,19 @@ describe('without credentials', () => {
       email: 'ann@example.com',
     });
     expect(body).toMatchObject({ lastInitial: 'L' });
-    const nobody = tenant.live.as(undefined);
-    expect((await nobody.get(`/open/code/${body.referralCode}`)).body).toMatchObject({
+    const visitor = tenant.live.as(undefined);
+    expect((await visitor.get(`/open/code/${body.referralCode}`)).body).toMatchObject({
       referrerName: 'Ann L',
       reward: { discountPercent: 10 },
     });
-    expect((await nobody.get('/open/user')).status).toBe(400);
+    expect((await visitor.get('/open/user')).status).toBe(400);
     expect((await tenant.test.get(`/open/code/${body.referralCode}`)).status).toBe(404);
     await tenant.live.post(`/account/${who.accountId}/user/${who.userId}/block`);
     for (const path of [
       `/open/code/${body.referralCode}`,
       `/open/user?referralCode=${body.referralCode}`,
     ]) {
-      expect((await nobody.get(path)).status).toBe(404);
+      expect((await visitor.get(path)).status).toBe(404);
     }
   });
 

@@ -52,7 +52,7 @@ const call = async (
 };
 
 test('an operator gets the name and roles of the key', async () => {
-  expect(await call('GET', '/operations', `anybody:${keys.fay}`)).toEqual({
+  expect(await call('GET', '/operations', `any:${keys.fay}`)).toEqual({
     status: 200,
     body: { name: 'fay', roles: ['finance'] },
   });
@@ -198,12 +198,12 @@ describe('for support', () => {
 describe('an operation that takes longer than an answer may', () => {
   const operator = { name: 'fay', roles: ['finance'] as const };
   const replyTo = () => {
-    const told: { status?: number; headers: Record<string, string> } = { headers: {} };
+    const answered: { status?: number; headers: Record<string, string> } = { headers: {} };
     const reply = {
-      code: (status: number) => ((told.status = status), reply),
-      header: (name: string, value: string) => ((told.headers[name] = value), reply),
+      code: (status: number) => ((answered.status = status), reply),
+      header: (name: string, value: string) => ((answered.headers[name] = value), reply),
     };
-    return { told, reply: reply as unknown as FastifyReply };
+    return { answered, reply: reply as unknown as FastifyReply };
   };
 
   const runsOf = (answerMs?: number): OperationRuns => {
@@ -218,7 +218,7 @@ describe('an operation that takes longer than an answer may', () => {
 
   test('is answered with its run, which shows the result when it is done, and stops on request', async () => {
     const runs = runsOf(0);
-    const { told, reply } = replyTo();
+    const { answered, reply } = replyTo();
     const asked = { operation: 'ledger verify', by: operator.name };
     const started = await runs.start(asked, (context) => {
       context.onProgress('verifying', 5, 10);
@@ -232,7 +232,10 @@ describe('an operation that takes longer than an answer may', () => {
       progress: { phase: 'verifying', done: 5, total: 10 },
     });
     const { id } = shown;
-    expect(told).toMatchObject({ status: 202, headers: { Location: `/operations/runs/${id}` } });
+    expect(answered).toMatchObject({
+      status: 202,
+      headers: { Location: `/operations/runs/${id}` },
+    });
     await runs.cancel(id);
     await started?.result;
     expect(await runs.find(id)).toMatchObject({

@@ -171,13 +171,13 @@ describe('a signature', () => {
       status: 404,
       body: { ...errorBody(404, 'NOT_FOUND'), message: expect.any(String) },
     });
-    expect(await post(paid('cus_1'), { alias: 'nobody' })).toMatchObject({
+    expect(await post(paid('cus_1'), { alias: 'missing' })).toMatchObject({
       status: 404,
       body: { apiErrorCode: 'TENANT_NOT_FOUND' },
     });
   });
 
-  it('of a body over 1 MiB is not looked at', async () => {
+  it('of a body over 1 MiB is not verified', async () => {
     const { status, body } = await post(paid('cus_1', { note: 'x'.repeat(1024 * 1024) }));
     expect([status, body['apiErrorCode']]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });

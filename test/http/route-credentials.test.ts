@@ -44,7 +44,7 @@ const KINDS = [
     "another tenant's token",
     'token of another tenant in sub',
     'unsigned token',
-    'bad token beside a key',
+    'bad token with a key',
     'two tokens',
   ] as const),
 ] as const;
@@ -69,7 +69,7 @@ const VERDICTS = {
   // prettier-ignore
   visiting: [401, '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', '-', '-', '-',   401, 401, 401, 401, 401, 401],
   // prettier-ignore
-  anybody:  ['-', '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', '-', '-', 403,   401, 401, 401, 401, 401, 401],
+  anyone:   ['-', '-', '-', 401, 401,   '-', '-', '-', '-',   '-', '-', '-', '-', 403,   401, 401, 401, 401, 401, 401],
 } as const satisfies Record<string, readonly Verdict[]>;
 type Access = keyof typeof VERDICTS;
 
@@ -94,8 +94,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   [`GET ${USER}/sharelinks`]: ['key', 200],
   [`GET ${USER}/shareurls`]: ['key', 200],
   [`GET ${USER}/pii`]: ['key', 200],
-  [`POST ${USER}/block`]: ['key', 404, '/account/a/user/nobody/block'],
-  [`POST ${USER}/unblock`]: ['key', 404, '/account/a/user/nobody/unblock'],
+  [`POST ${USER}/block`]: ['key', 404, '/account/a/user/missing/block'],
+  [`POST ${USER}/unblock`]: ['key', 404, '/account/a/user/missing/unblock'],
   [`GET ${T}/code/{code}`]: ['key', 404],
   [`GET ${T}/referrals`]: ['key', 200],
   [`GET ${T}/referrals/{referralId}`]: ['key', 404],
@@ -130,8 +130,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   [`PUT ${OPEN_USER}`]: ['writing', 200],
   [`POST ${OPEN_USER}`]: ['writing', 400],
   [`GET ${OPEN_USER}`]: ['reading', 200],
-  [`DELETE ${OPEN_USER}`]: ['keyOpen', 404, '/open/account/a/user/nobody'],
-  [`DELETE ${T}/open/account/{accountId}`]: ['keyOpen', 404, '/open/account/nobody'],
+  [`DELETE ${OPEN_USER}`]: ['keyOpen', 404, '/open/account/a/user/missing'],
+  [`DELETE ${T}/open/account/{accountId}`]: ['keyOpen', 404, '/open/account/missing'],
   [`GET ${OPEN_USER}/shareurls`]: ['reading', 200],
   [`POST ${OPEN_USER}/events`]: ['reading', 400],
   [`POST ${T}/open/code/{code}/account/{accountId}/user/{userId}`]: ['writing', 404],
@@ -141,8 +141,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     '/open/referrals?referredAccountId=a&referredUserId=u',
   ],
   [`PUT ${T}/open/user/cookie_user`]: ['visiting', 200],
-  [`GET ${T}/open/user`]: ['anybody', 404, '/open/user?referralCode=NOBODYHASIT'],
-  [`GET ${T}/open/code/{code}`]: ['anybody', 404],
+  [`GET ${T}/open/user`]: ['anyone', 404, '/open/user?referralCode=NOBODYHASIT'],
+  [`GET ${T}/open/code/{code}`]: ['anyone', 404],
   'POST /integrations/stripe/{tenantAlias}': ['open', 404],
   'GET /s/{tenantAlias}/{code}': ['open', 404],
   'GET /s/{tenantAlias}/test/{code}': ['open', 404],
@@ -188,7 +188,7 @@ function fieldsOf(
     'test write token': own(token(tenant.testSecret, writing)),
     'token signed with the key': own(token(tenant.liveKey, writing)),
     'bearer token': { authorization: `Bearer ${live(writing)}` },
-    "another user's token": own(live({ user: { ...writing.user, id: 'somebody' } })),
+    "another user's token": own(live({ user: { ...writing.user, id: 'another' } })),
     "another account's token": own(live({ user: { ...writing.user, accountId: 'other' } })),
     'anonymous token': own(live({ authentication: 'unauthenticated' })),
     'expired token': own(live({ ...writing, exp: 1 })),
@@ -197,7 +197,7 @@ function fieldsOf(
     'unsigned token': own(
       `${Buffer.from('{"alg":"none"}').toString('base64url')}.${live(writing).split('.')[1] ?? ''}.`,
     ),
-    'bad token beside a key': { ...key(tenant.liveKey), ...own('x.y.z') },
+    'bad token with a key': { ...key(tenant.liveKey), ...own('x.y.z') },
     'two tokens': { authorization: `Bearer ${live({ user: me })}`, ...own(live(writing)) },
   };
 }
@@ -262,7 +262,7 @@ const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   reading: [{ apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
   writing: [{ apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
   visiting: [{ apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
-  anybody: [{}, { apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
+  anyone: [{}, { apiKey: [] }, { userToken: [] }, { bearerToken: [] }],
 };
 
 test('the description has every route but its own, and states who may call it', () => {

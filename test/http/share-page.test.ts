@@ -127,7 +127,7 @@ test('a code may be spelled test', async () => {
 });
 
 describe('nothing is shown, in the same bytes,', () => {
-  test('for codes that nobody has or can have, and tenants that do not exist', async () => {
+  test('for unknown and impossible codes, and for tenants that do not exist', async () => {
     for (const code of [
       'x',
       'a%2Fb',
@@ -137,7 +137,7 @@ describe('nothing is shown, in the same bytes,', () => {
       'x'.repeat(9000),
     ])
       await isNothing(await get(at(code)));
-    await isNothing(await get('/r/nobody/X'));
+    await isNothing(await get('/r/missing/X'));
     const { status, headers } = await nothing();
     expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
     expect(headers.get('cache-control')).toBe('no-store');

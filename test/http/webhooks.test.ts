@@ -27,7 +27,7 @@ import {
  * waited for.
  */
 
-interface Told extends Json {
+interface ReceivedEvent extends Json {
   readonly id: string;
   readonly type: string;
 }
@@ -47,7 +47,8 @@ afterAll(() => receiver.stop());
 jest.setTimeout(120_000);
 
 const aPath = (): string => `/hook-${(made += 1)}`;
-const told = ({ body }: ReceivedRequest): Told => JSON.parse(body.toString()) as Told;
+const eventOf = ({ body }: ReceivedRequest): ReceivedEvent =>
+  JSON.parse(body.toString()) as ReceivedEvent;
 const at = (url: string, rest = ''): string => `/subscription/${encodeURIComponent(url)}${rest}`;
 const core = () => running.service.service.core;
 const scope = (mode: Mode = 'live') => ({ tenant: tenant.alias, mode });
@@ -116,7 +117,7 @@ describe('a subscription', () => {
   });
 });
 
-test('what happens arrives signed, the same bytes at every endpoint, from the subscription on', async () => {
+test('events arrive signed, with the same bytes at every endpoint, from the subscription on', async () => {
   await aUser();
   const [one, two, other] = [aPath(), aPath(), aPath()];
   const { secret } = await subscribe(one);
@@ -125,14 +126,14 @@ test('what happens arrives signed, the same bytes at every endpoint, from the su
   const user = await aUser();
   await give(tenant.live, user);
   const received = await receiver.requests(one, 4);
-  expect(received.map((request) => told(request).type).sort()).toEqual([
+  expect(received.map((request) => eventOf(request).type).sort()).toEqual([
     'coupon.created',
     'reward.created',
     'user.created',
     'user.reward.balance.changed',
   ]);
   for (const { headers, body } of received) {
-    const envelope = JSON.parse(body.toString()) as Told;
+    const envelope = JSON.parse(body.toString()) as ReceivedEvent;
     expect(Object.keys(envelope)).toEqual(['id', 'type', 'tenantAlias', 'live', 'created', 'data']);
     expect(envelope).toMatchObject({ tenantAlias: tenant.alias, live: true });
     expect(headers['content-type']).toBe('application/json');
@@ -155,7 +156,7 @@ test('what happens arrives signed, the same bytes at every endpoint, from the su
 
   await aUser(tenant.test);
   const ofTest = await receiver.requests(other, 2);
-  expect(ofTest.map(told)).toMatchObject([{ live: false }, { live: false }]);
+  expect(ofTest.map(eventOf)).toMatchObject([{ live: false }, { live: false }]);
   expect(receiver.receivedAt(one)).toHaveLength(4);
 });
 
@@ -191,7 +192,7 @@ test('a test event goes to one endpoint, once for a key', async () => {
       204,
     );
   expect((await tenant.live.post(at(endpointUrl, '/test/'))).status).toBe(204);
-  const events = (await receiver.requests(path, 2)).map(told);
+  const events = (await receiver.requests(path, 2)).map(eventOf);
   expect(new Set(events.map(({ id }) => id)).size).toBe(2);
   for (const event of events)
     expect(event).toMatchObject({ type: 'test', data: { endpointUrl }, live: true });

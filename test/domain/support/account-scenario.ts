@@ -66,7 +66,7 @@ export const aCode = (code: string, party: Party, over: Partial<CodeOwner> = {})
 });
 export const ANNS_CODE = aCode('ANNLEE', ANN);
 
-/** The referrer has nothing in common with anybody, and is not blocked. */
+/** The referrer has nothing in common with other people, and is not blocked. */
 export const A_FRIEND: Referrer = {
   blocked: false,
   likeness: { firstName: null, lastName: null, email: null, firstSeenIP: null, lastSeenIP: null },
