@@ -125,7 +125,7 @@ test.each([
   expect(problemsOf(environment)).toEqual([line]);
 });
 
-test('all bad variables are named at once, and no value is shown', () => {
+test('all bad variables are named together, and no value is shown', () => {
   const problems = problemsOf({
     PORT: 'x',
     LOG_LEVEL: 'y',

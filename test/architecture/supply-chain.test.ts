@@ -29,7 +29,7 @@ const SCRIPTS_NOT_RUN: Readonly<Record<string, string>> = {
 };
 
 describe('what is installed', () => {
-  it('runs no script, and brings none that nobody has looked at', () => {
+  it('runs no script, and brings only scripts that were reviewed', () => {
     expect(read('.npmrc').split('\n')).toContain('ignore-scripts=true');
     const lock = parsed(
       'package-lock.json',

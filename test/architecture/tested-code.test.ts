@@ -8,7 +8,7 @@ import { usersProjector } from '../../projections/users/projector.js';
 /** What is tested is what ships. */
 const root = join(__dirname, '..', '..');
 
-test('a module of ours that a test imports is the compiled one, as Node loads it', () => {
+test('a test imports the compiled modules of the project, as Node loads them', () => {
   const dist = createRequire(join(root, 'dist', 'any.js'));
   const compiled = (path: string) => dist(`./${path}`) as Readonly<Record<string, unknown>>;
   expect(compiled('src/http/users/user.request.js')['UserRequest']).toBe(UserRequest);

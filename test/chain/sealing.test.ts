@@ -84,7 +84,7 @@ test('a log in EventStoreDB is sealed and verified as it grows', async () => {
   const early = await ledger.digest();
   await ledger.happened('a');
   expect(await ledger.verify(ACME, early)).toMatchObject({ ok: true, events: early.events + 1 });
-  // Without its newest seals the checkpoint says that somebody was here.
+  // Without its newest seals the checkpoint still shows the sealing.
   await ledger.pool.query('delete from ledger.chain_seals where events > 3');
   expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'inserted' } });
 });

@@ -312,7 +312,7 @@ test.each([
     `update ledger.streams set revision = revision + 1 where stream = (select max(stream) from ledger.streams)`,
   ],
   [
-    'a stream that nobody knows of',
+    'a stream that the table lacks',
     `delete from ledger.streams where stream = (select max(stream) from ledger.streams)`,
   ],
   ['a head beyond the events', 'update ledger.log_head set position = position + 1'],
@@ -370,7 +370,7 @@ test('a changed digest from outside is detected, whichever member was changed', 
   expect(
     (await ledger.verify(ACME, { ...plain, digest: '0'.repeat(64) })).firstBroken,
   ).toMatchObject({ reason: 'outside-digest' });
-  // A change in the log is told all the same, and first.
+  // A change in the log is reported all the same, and first.
   await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(9)));
   expect(await ledger.verify(ACME, { ...signed, events: 3 })).toMatchObject(
     brokenAt(at(9), 'changed'),

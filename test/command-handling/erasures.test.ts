@@ -87,7 +87,7 @@ test("a forgotten person's code is never given to another person, nor to the sam
   });
 });
 
-/** What the provider tells about a customer, and the ids that its stream shows. */
+/** An event of the provider about a customer, and the ids that its stream shows. */
 const tell = (id: string, event: string, fact: ProviderFact = { kind: 'CANCELLED' }) =>
   one.commands.execute(
     new ProviderEventEnvelope(aRequest(), id, event, {

@@ -125,7 +125,7 @@ it('needs that were fetched before a loss are fetched again', async () => {
 });
 
 it('caches are dropped once after a loss, and the log says so', async () => {
-  await one.userWithCode('told', 'user', 'TOLD');
+  await one.userWithCode('notified', 'user', 'NOTIFIED');
   const kept = (await headOf(one)) - 1;
   const from = one.log.newestSeen;
   const heard: unknown[] = [];

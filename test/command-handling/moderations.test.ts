@@ -120,7 +120,7 @@ describe('moderating 40 referrals of many accounts', () => {
     expect(await statusesOf('big-b-7')).toEqual(['APPROVED', 'APPROVED']);
   });
 
-  it('loads its accounts side by side, each once, but not all at once', async () => {
+  it('loads its accounts side by side, each once, and a bounded number concurrently', async () => {
     const counted = await ledger.process({ around: (log) => new CountingLog(log) });
     const unknown = ids.map((id) => `${id}x`);
     expect(
@@ -131,7 +131,7 @@ describe('moderating 40 referrals of many accounts', () => {
   });
 
   it('finds no unknown referral, and none of the other mode', async () => {
-    const nowhere = refOf('nobody') + '0'.repeat(16);
+    const nowhere = refOf('missing') + '0'.repeat(16);
     expect(
       (await one.moderate({ [nowhere]: 'DENIED', nonsense: 'DENIED', [ids[0] ?? '']: 'APPROVED' }))
         .reasons,

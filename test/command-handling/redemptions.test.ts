@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 const processOf = (index: number): TestProcess => processes[index % 2 === 0 ? 0 : 1];
 
-it('the same redemption sent by 16 clients at once is one redemption, and all get the same answer', async () => {
+it('the same redemption sent by 16 clients concurrently is one redemption, and all get the same answer', async () => {
   const [one] = processes;
   await one.userWithCode('same', 'ann', 'SAME');
   const rewardId = await one.reward('same', 'ann', credit(100));
@@ -31,10 +31,13 @@ it('the same redemption sent by 16 clients at once is one redemption, and all ge
       ),
     ),
   );
-  const told = outcomes.map((outcome) => accepted(outcome));
-  expect(told.filter(({ replayed }) => !replayed).length).toBe(1);
-  for (const { events, position } of told)
-    expect({ events, position }).toEqual({ events: told[0]?.events, position: told[0]?.position });
+  const answers = outcomes.map((outcome) => accepted(outcome));
+  expect(answers.filter(({ replayed }) => !replayed).length).toBe(1);
+  for (const { events, position } of answers)
+    expect({ events, position }).toEqual({
+      events: answers[0]?.events,
+      position: answers[0]?.position,
+    });
   expect(await one.rewardsOf('same')).toMatchObject([{ redeemed: 60 }]);
 });
 
@@ -115,7 +118,7 @@ it.each([1, 2])(
 );
 
 it('redeeming from very many rewards is answered although the list cannot be written yet, so that no client repeats it as failed', async () => {
-  await richAccount('told');
+  await richAccount('listed');
   let isAway = true;
   const troubled = await ledger.process({
     around: (log) =>
@@ -126,13 +129,13 @@ it('redeeming from very many rewards is answered although the list cannot be wri
             : log.append(...call),
       }),
   });
-  accepted(await troubled.send('told', { ...all, amount: MANY * 2 - 1 }));
-  expect(availableCredit(await troubled.account('told'), 'CENTS', Date.now())).toBe(1);
+  accepted(await troubled.send('listed', { ...all, amount: MANY * 2 - 1 }));
+  expect(availableCredit(await troubled.account('listed'), 'CENTS', Date.now())).toBe(1);
   // The reaction whose work it is fails, so that it is tried again.
-  await expect(troubled.send('told', { type: 'ListRedeemedRewards' })).rejects.toThrow(
+  await expect(troubled.send('listed', { type: 'ListRedeemedRewards' })).rejects.toThrow(
     EventLogUnavailable,
   );
   isAway = false;
-  await troubled.send('told', { type: 'ListRedeemedRewards' });
-  expect(linesOf(await troubled.factsOf('told'))).toHaveLength(MANY);
+  await troubled.send('listed', { type: 'ListRedeemedRewards' });
+  expect(linesOf(await troubled.factsOf('listed'))).toHaveLength(MANY);
 });

@@ -127,7 +127,7 @@ const entered = (alias: string): TenantRegisterEvent => ({
   alias,
 });
 
-/** Somebody is forgotten once a page was decoded, with the keys from before. */
+/** A person is forgotten once a page was decoded, with the keys from before. */
 class OvertakenCodec extends EventCodec {
   erase: () => void = () => undefined;
   override async decodeAll(recorded: readonly RecordedEvent[]) {
@@ -156,7 +156,7 @@ const written = async (...aliases: readonly string[]) => {
 
 it('a state that an erasure overtakes is used once and not cached while it is loaded', async () => {
   const { remembered, overtaken, streams } = open(await written('one'));
-  overtaken.erase = () => streams.forgetSubjects(new Set(['somebody']));
+  overtaken.erase = () => streams.forgetSubjects(new Set(['another']));
   expect((await streams.load('register')).revision).toBe(0n);
   expect(remembered.get('register')).toBeUndefined();
   overtaken.erase = () => undefined;
@@ -173,7 +173,7 @@ it.each([
   async (_, isCached, during) => {
     const { remembered, overtaken, streams } = open(await written('one'));
     if (isCached) await streams.load('register');
-    const erase = () => streams.forgetSubjects(new Set(['somebody']));
+    const erase = () => streams.forgetSubjects(new Set(['another']));
     if (during === 'load') overtaken.erase = erase;
     const outcome = await streams.handle('register', { ...meta, commandId: 'another' }, () => {
       if (during === 'decision') erase();

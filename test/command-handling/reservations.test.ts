@@ -5,7 +5,7 @@ import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './sup
 import { DyingLog, type GatedLog } from './support/troubled-logs.js';
 
 /**
- * Two processes on one log, and what each code and payment provider id comes to, also when commands
+ * Two processes on one log, and who gets each code and payment provider id, also when commands
  * of one account are under way side by side.
  */
 let ledger: SharedLedger;
@@ -31,14 +31,14 @@ async function codesOf(
   return account.users.get(account.personsByUserId.get(userId) ?? '')?.primaryCodes.toObject();
 }
 
-/** The clock of everybody in this process of the operating system goes on. */
+/** Moves the clock of all parts of this process of the operating system. */
 function pass(ms: number): void {
   const { now } = Date;
   jest.spyOn(Date, 'now').mockImplementation(() => now() + ms);
 }
 const TWO_MINUTES = 120_000;
 
-it('a code is free again at once when the account that wanted it stays too busy', async () => {
+it('a code is free again immediately when the account that wanted it stays too busy', async () => {
   await Promise.all([one.sync('busy-a'), one.sync('busy-b')]);
   const { accounts } = one.streams;
   const handle = accounts.handle.bind(accounts);
@@ -236,12 +236,12 @@ it('a command that was suspended between its reservation and its record loses th
   accepted(await one.upsert('takes-both', 'bob', { paymentProviderId: 'cus_still' }));
   gate.open();
   expect(await waits).toMatchObject({ refused: 'PAYMENT_PROVIDER_ID_USED' });
-  // What it had reserved beside that is free again.
+  // The code that it had reserved as well is free again.
   accepted(await one.upsert('takes-both', 'bob', { referralCode: 'STILLNEW' }));
   expect(await ownerOf('STILLNEW')).toEqual({ accountId: 'takes-both', userId: 'bob' });
 });
 
-it('a new user sent twice gets its code at once after a process died with the reservation, in another command', async () => {
+it('a new user sent twice gets its code immediately after a process died with the reservation', async () => {
   for (const openAccount of [undefined, 'died new']) {
     const accountId = openAccount ?? 'died';
     if (openAccount === undefined) await one.sync(accountId);

@@ -162,7 +162,7 @@ describe('a command that changes a tenant', () => {
     ledger = await SharedLedger.open();
   });
 
-  it('counts at once in its process and is announced to the others; one that is refused is not', async () => {
+  it('counts immediately in its process and is announced to the others; a refused one is not', async () => {
     const one = await ledger.process();
     const announced: string[] = [];
     one.announceTenant = async (alias) => void announced.push(alias);

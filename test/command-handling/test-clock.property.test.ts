@@ -250,7 +250,7 @@ async function playedOut(
   }
 }
 
-test('what happens under a clock moved by some time is what happens after that time', async () => {
+test('a clock that is moved by some time has the effects of that time', async () => {
   let [granted, expired, limited] = [0, 0, 0];
   await fc.assert(
     fc.asyncProperty(steps, async (history) => {

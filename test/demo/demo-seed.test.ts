@@ -49,7 +49,7 @@ async function allEvents(): Promise<readonly RecordedEvent[]> {
   return events;
 }
 
-test('the same seed tells the same story, another one another', () => {
+test('the same seed makes the same story, another seed another one', () => {
   const story = (of: number) => demoStory({ seed: of, accounts: 50, days: 20, until: now });
   expect(story(1)).toEqual(story(1));
   expect(story(2)).not.toEqual(story(1));
@@ -63,7 +63,7 @@ test('every event was recorded in its turn, before today', async () => {
   expect(times[0]).toBeGreaterThan(now - (DAYS + 2) * 24 * 3_600_000);
 });
 
-test('it has of everything that the console shows', async () => {
+test('the demo has data for each page of the console', async () => {
   const types = new Set((await allEvents()).map(({ type }) => type));
   const wanted =
     'ReferralConverted RewardGranted RewardBecameAvailable CreditRedeemed RewardCancelled UserBlocked UserEventReceived ErasureCompleted CorrectionProposed PeriodClosed WebhookSubscribed WebhookDisabled';

@@ -94,7 +94,7 @@ describe('an event', () => {
     ]);
   });
 
-  it('has its cause, effective time and version beside the data, not in it', async () => {
+  it('has its cause, effective time and version in the metadata, not in the data', async () => {
     const [stored] = await encode(new InMemorySubjectKeys(), EVENT_EXAMPLES.UserBlocked);
     expect(stored?.data).toBe(`{"person":"${EVENT_EXAMPLES.UserBlocked.person}"}`);
     expect(JSON.parse(stored?.metadata ?? '')).toStrictEqual({

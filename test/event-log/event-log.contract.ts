@@ -29,7 +29,7 @@ export interface OpenOptions {
 export interface LogUnderTest {
   /** Another instance of the adapter on the same log, as another process would have it. */
   open(options?: OpenOptions): Promise<EventLog>;
-  /** All connections break; new ones work at once. */
+  /** All connections break; new ones work immediately. */
   cut(): void;
   /** The server stops answering, on open and on new connections, until `thaw`. */
   freeze(): void;
@@ -221,7 +221,7 @@ export function eventLogContract(
       it('is empty in the beginning', async () => {
         expect(await log.head()).toBeUndefined();
         expect(await log.readAll(undefined, 10)).toEqual([]);
-        expect(await collect(log.readStream('nobody'))).toEqual([]);
+        expect(await collect(log.readStream('missing'))).toEqual([]);
         expect(log.compare(undefined, undefined)).toBe(0);
       });
     });
@@ -359,7 +359,7 @@ export function eventLogContract(
         expect(await log.readAll(undefined, 10)).toEqual(found);
       });
 
-      it('is stored at the largest size of an append, and in as many events as a copy appends at once', async () => {
+      it('is stored at the largest size of an append, and in as many events as one append of a copy has', async () => {
         const many = Array.from({ length: 500 }, () => event({ data: '{}', metadata: '{"v":1}' }));
         const rest = APPEND_BYTES_MAX - appendBytes(many) - 9;
         const events = [
@@ -611,7 +611,7 @@ export function eventLogContract(
         expect(seen).toEqual(all.slice(3));
       });
 
-      it('ends at once when aborted: before it began, while it waits, and while the server hangs', async () => {
+      it('ends immediately when aborted: before it began, while it waits, and while the server hangs', async () => {
         const aborted = new AbortController();
         aborted.abort();
         expect(await collect(log.follow(undefined, { signal: aborted.signal }))).toEqual([]);
@@ -643,7 +643,7 @@ export function eventLogContract(
         async () => {
           const first = stored(await log.append('first', 'no-stream', [event()]));
           if (subject.appendHeldOpen === undefined)
-            throw new Error('nobody holds an append open here');
+            throw new Error('this log holds no append open');
           const late = await subject.appendHeldOpen('late');
           const ending = new AbortController();
           const seen: RecordedEvent[] = [];
@@ -816,7 +816,7 @@ const conflict = (expected: ExpectedRevision, actual: ExpectedRevision) => ({
 
 /**
  * The identical call, until there is an answer: what a caller does after an unknown outcome. Not
- * for ever, and with a turn for everybody else between two calls: a log that refuses at once (a
+ * for ever, and with a turn for other work between two calls: a log that refuses immediately (a
  * closed one, say) would otherwise hold the process, and every time limit in it.
  */
 export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {

@@ -96,7 +96,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
   });
 
   describe('a store that hangs', () => {
-    it('more appends than may wait are refused at once', async () => {
+    it('more appends than may wait are refused immediately', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 300, waitingAppendsMax: 5 });
       double.faults.set('hung');
       const waiting = Array.from({ length: 5 }, (_, n) =>

@@ -73,7 +73,7 @@ it('a command that was in flight when the node stopped is not appended to the lo
   double.store.loseTail(kept);
   double.storedBehindTheBack(S, [{ type: 'Other' }]);
   await double.restart();
-  // Sent once already: whether that one was stored, and kept, nobody knows.
+  // Sent once already: whether that one was stored, and kept, is unknown.
   await expect(underWay).rejects.toThrow(EventLogUnavailable);
   expect(one.epoch).toBe(1);
   expect(double.store.eventsOf(S).map(({ type }) => type)).toEqual(['Happened', 'Other']);

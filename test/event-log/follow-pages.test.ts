@@ -20,8 +20,7 @@ test('a wake-up during a poll of the tail causes another poll', async () => {
     start: 0n,
     read: (cursor: bigint) => {
       looks += 1;
-      // Something was stored behind this look, and whoever listens was told before the look came
-      // back.
+      // An event was stored after this look began, and its announcement came before the look ended.
       if (looks === 1) doorbell.wakeAll();
       return Promise.resolve(
         looks === 1

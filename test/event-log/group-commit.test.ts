@@ -34,7 +34,7 @@ function commitsRefusedWith(...states: readonly string[]) {
 }
 
 test.each(['25006', '53100'])(
-  'appends that the store refuses with state %s fail at once, all of a batch, and are not retried',
+  'appends that the store refuses with state %s fail immediately, all of a batch, and are not retried',
   async (state) => {
     const { append, commits } = commitsRefusedWith(state);
     const refused = await Promise.allSettled([append('a'), append('b'), append('c')]);

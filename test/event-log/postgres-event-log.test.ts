@@ -280,7 +280,7 @@ describe('the log on postgres', () => {
       ]);
     });
 
-    it('continues at once after its connection was ended, and so does the listening one', async () => {
+    it('continues immediately after its connection was ended, and so does the listening one', async () => {
       const retries: (string | undefined)[] = [];
       const robust = await subject.open({
         pollIntervalMs: 600_000,
@@ -489,7 +489,7 @@ describe('the log on postgres', () => {
 
   it('reports at opening that it is unreachable, or that the database is foreign', async () => {
     await expect(
-      PostgresEventLog.open({ url: 'postgres://nobody@127.0.0.1:1/none' }),
+      PostgresEventLog.open({ url: 'postgres://missing@127.0.0.1:1/none' }),
     ).rejects.toThrow(EventLogUnavailable);
     const empty = await createTestDatabase({ migrated: false });
     const opening = PostgresEventLog.open({ url: empty.url });

@@ -146,7 +146,7 @@ async function chunksOf(attempt: string): Promise<number> {
   return rows.length;
 }
 
-test('what waits is not ready, and is written once a process can', async () => {
+test('a waiting export is not ready, and is written once a process can', async () => {
   const id = await ask();
   const answer = await tenant.live.get(`/export/${id}/download`);
   expect(outcome(answer)).toEqual(refusal(400, 'EXPORT_NOT_READY'));
@@ -217,7 +217,7 @@ test('a file that was recorded and not yet marked as stored is marked by another
   );
 });
 
-test('what the database lost of exports follows the log', async () => {
+test('rows of exports that the database lost follow the log', async () => {
   const lost = await ask();
   const fileless = await ask('REWARD');
   await withWorker(async () => {
@@ -250,7 +250,7 @@ test('a file whose time is over is removed', async () => {
     `update ledger.export_files set expires_at = now() - interval '1 second' where export_id = $1`,
     [id],
   );
-  // The next start looks at once.
+  // The next start looks immediately.
   await withWorker(async () => {
     await eventually(async () => (await show(id)).status === 'EXPIRED', WITHIN_MS);
     await eventually(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
@@ -431,7 +431,7 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
   }
 });
 
-test('of a tenant and mode one export is written at a time, beside that of the other mode', async () => {
+test('one export of a tenant and mode is written at a time, next to that of the other mode', async () => {
   const [first, second] = [await ask(), await ask('REWARD')];
   const { body } = await tenant.test.post<Shown>('/export', { type: 'USER' });
   const limits = {

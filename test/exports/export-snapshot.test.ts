@@ -22,7 +22,7 @@ import { ProjectedLedger } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 import { partsOf, readCsv, readSheets, writtenFile } from './support/written-file.js';
 
-/** What happens beside the writing of a file, and what ends it early. */
+/** Changes during the writing of a file, and what ends it early. */
 
 const scope = { tenant: 'demo', mode: 'live' } as const;
 const acme = anAccount('acme');
@@ -46,7 +46,7 @@ const idsIn = (bytes: Buffer): unknown[] =>
     .slice(1)
     .map(([id]) => id);
 
-/** A sink that takes the header when the test says so; the rest at once. */
+/** A sink that takes the header when the test says so; the rest immediately. */
 function heldSink() {
   const chunks: Buffer[] = [];
   let open: () => void = () => undefined;

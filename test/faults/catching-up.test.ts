@@ -51,7 +51,7 @@ it('a head that the log has lost is no longer waited for', async () => {
   expect(asked).toEqual(['9', '9', '5', '5']);
 }, 5_000);
 
-describe('beside a projector that is dead', () => {
+describe('next to a dead projector', () => {
   let now = 0;
   let leave: () => void;
   beforeEach(() => {
@@ -67,7 +67,7 @@ describe('beside a projector that is dead', () => {
   });
   afterEach(() => leave());
 
-  /** `accounts` stands still at 3, the log's head is 9. */
+  /** `accounts` stays at 3, the log's head is 9. */
   function started(generation: number | undefined) {
     const accounts = { position: '3' as Position, generation };
     const follower = {
@@ -103,7 +103,7 @@ describe('beside a projector that is dead', () => {
     return { readiness, accounts };
   }
 
-  it('a start goes on, and knows what is not included until it is', async () => {
+  it('a start continues, and knows what is not included until it is', async () => {
     const { readiness, accounts } = started(1);
     await readiness.catchUp();
     expect(readiness.notIncluded).toBe('9');

@@ -95,7 +95,7 @@ describe('one service, which started before its EventStoreDB did', () => {
     });
     expect((await fetch(`${service.origin}/health/live`)).status).toBe(200);
     const write = await service
-      .client('nobody', 'x:y')
+      .client('missing', 'x:y')
       .post('/accountsync', { id: personal(), subscription: { status: 'TRIAL' } });
     expect({ status: write.status, retryAfter: write.headers.get('retry-after') }).toEqual({
       status: 503,
@@ -135,7 +135,7 @@ describe('one service, which started before its EventStoreDB did', () => {
       await eventually(async () => (await redeemedOf(client, accountId)) === 1);
 
       const key = personal('key');
-      // Nothing of this check is told once a write has failed.
+      // This check is not reported once a write has failed.
       expect(await isReady(service)).toBe(true);
       await begin();
       const startedAt = performance.now();

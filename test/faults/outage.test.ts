@@ -142,7 +142,7 @@ describe('one process on the embedded Postgres', () => {
       await eventually(() => isReady(service));
       // Every part of it, by itself.
       await eventually(async () => Object.values(await checksOf(service)).every(({ ok }) => ok));
-      // Whether the unanswered ones happened is told by repeating the one with a key; each happened
+      // A repetition with the key shows whether the unanswered ones happened; each happened
       // once or not at all.
       await must(200, client.post(`credit/${rewardId}/redeem`, redeem, key));
       await must(200, client.post(`credit/${rewardId}/redeem`, redeem, key));

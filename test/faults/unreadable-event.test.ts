@@ -55,7 +55,7 @@ it('an event that this release cannot read stops its account alone, which contin
   const { live } = tenant;
   const account = await makeAccount();
   const other = await makeAccount();
-  // The event is written while nobody reads it, as a later release would.
+  // The event is written while no process reads it, as a later release would.
   await admin.query(`create function public.later() returns trigger language plpgsql as
     $$ begin new.metadata := jsonb_set(new.metadata::jsonb, '{v}', '99')::text; return new; end $$`);
   await admin.query(`create trigger later before insert on ledger.events for each row

@@ -113,7 +113,7 @@ describe('the key', () => {
     ['another scheme', { authorization: 'Digest abc' }, null],
     ['a bearer token', { authorization: 'Bearer abc.def.ghi' }, 'RS045'],
     ['a user token', { 'x-saasquatch-user-token': 'abc.def.ghi' }, 'RS045'],
-    ['a user token beside a key', { ...LIVE, 'x-saasquatch-user-token': 'abc.def.ghi' }, 'RS045'],
+    ['a user token next to a key', { ...LIVE, 'x-saasquatch-user-token': 'abc.def.ghi' }, 'RS045'],
   ])('%s: 401 with a challenge', async (_name, headers, rsCode) => {
     for (const path of ['/whoami', '/open/keyed', '/account/1']) {
       const answer = await call(`${API}${path}`, { headers });
@@ -136,15 +136,15 @@ describe('the order of checks', () => {
   };
 
   test.each([
-    ['an unknown route before all', '/api/v1/nobody/nowhere', tooLarge, 404, 'NOT_FOUND'],
+    ['an unknown route before all', '/api/v1/missing/nowhere', tooLarge, 404, 'NOT_FOUND'],
     [
       'another method before the tenant',
-      '/api/v1/nobody/whoami',
+      '/api/v1/missing/whoami',
       tooLarge,
       405,
       'METHOD_NOT_ALLOWED',
     ],
-    ['the tenant before credentials', '/api/v1/nobody/echo', tooLarge, 404, 'TENANT_NOT_FOUND'],
+    ['the tenant before credentials', '/api/v1/missing/echo', tooLarge, 404, 'TENANT_NOT_FOUND'],
     ['credentials before the body', '/api/v1/acme/echo', tooLarge, 401, 'UNAUTHORIZED'],
     [
       'the content type before the size',
@@ -177,7 +177,7 @@ describe('the order of checks', () => {
     expect(it_.sample.entered).not.toContain('echo');
   });
 
-  test.each(['Acme', 'ac%20me', 'a'.repeat(65), '%F0%9F%98%80', 'nobody', '%00'])(
+  test.each(['Acme', 'ac%20me', 'a'.repeat(65), '%F0%9F%98%80', 'missing', '%00'])(
     'tenant %s: 404 RS015',
     async (alias) => {
       const { status, json } = await call(`/api/v1/${alias}/whoami`, { headers: LIVE });

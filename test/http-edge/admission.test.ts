@@ -48,7 +48,7 @@ test('a request over its deadline is answered with 503, and its late answer is d
   await new Promise((resolve) => setImmediate(resolve));
   expect((await fetch(`${started.origin}${API}/whoami`, { headers: LIVE })).status).toBe(200);
   expect(started.logText()).not.toContain('/api/v1/acme');
-  // Nothing is wrong: the work goes on behind the answer.
+  // Nothing is wrong: the work continues after the answer.
   expect(started.logText()).not.toContain('ALREADY_SENT');
 });
 

@@ -30,7 +30,7 @@ function refusalOf(tenant: string): unknown {
   return undefined;
 }
 
-test('a tenant downloads a few files at once, and another when one is closed', async () => {
+test('a tenant downloads a few files concurrently, and another when one is closed', async () => {
   const [first] = [enter('a'), enter('a'), enter('a')];
   expect(refusalOf('a')).toEqual([429, '5']);
   enter('b');

@@ -34,13 +34,13 @@ function statusOf(name: string): number {
 const closed = (file: Readable): Promise<unknown> =>
   new Promise((resolve) => file.once('close', resolve));
 
-test('an operator downloads few at once, and others besides', () => {
+test('an operator downloads few files concurrently, and other operators, too', () => {
   for (let begun = 0; begun < EVENT_DOWNLOADS.perHolder; begun += 1) begin('fay');
   expect(statusOf('fay')).toBe(429);
   expect(statusOf('flo')).toBe(200);
 });
 
-test('one whose reader left before it was read leaves its place', async () => {
+test('a download whose reader left before it was read leaves its place', async () => {
   const reader = new AbortController();
   const files = Array.from({ length: EVENT_DOWNLOADS.perHolder }, () =>
     begin('fay', reader.signal),
@@ -51,13 +51,13 @@ test('one whose reader left before it was read leaves its place', async () => {
   expect(statusOf('fay')).toBe(200);
 });
 
-test('one whose reader had left before it began holds no place', async () => {
+test('a download whose reader had left before it began holds no place', async () => {
   for (let begun = 0; begun < EVENT_DOWNLOADS.all; begun += 1)
     await closed(begin('fay', AbortSignal.abort()));
   expect(statusOf('fay')).toBe(200);
 });
 
-test('one is on record before anything of it is read', async () => {
+test('a download is on record before its first byte is read', async () => {
   const asked: string[] = [];
   let recorded = (): void => undefined;
   const sends = new Promise<void>((resolve) => {
@@ -77,7 +77,7 @@ test('one is on record before anything of it is read', async () => {
   expect(asked).toEqual(['ledger export begun', 'ledger export']);
 });
 
-test('one that cannot be recorded has no content', async () => {
+test('a download that cannot be recorded has no content', async () => {
   downloads = new EventDownloads({ ...pages, recorded: () => Promise.reject(new Error('away')) });
   const file = begin('fay');
   await closed(file);

@@ -178,7 +178,7 @@ describe('requests over the limit', () => {
     const open = started.sample.close();
     const first = statusOf(started, `${API}/slow`);
     await eventually(async () => started.sample.entered.includes('slow'));
-    for (const path of ['/nowhere', `${API}/open/whoami`, '/api/v1/nobody/whoami']) {
+    for (const path of ['/nowhere', `${API}/open/whoami`, '/api/v1/missing/whoami']) {
       const { status, headers, text } = await ask(started, path);
       expect([path, status, headers['retry-after']]).toEqual([path, 503, '1']);
       expect(JSON.parse(text)).toMatchObject({ apiErrorCode: 'UNAVAILABLE' });

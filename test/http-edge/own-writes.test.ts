@@ -99,7 +99,7 @@ it('a write that is noted while a read waits for policies is waited for as well,
   progress.onPolicies = async () => {
     if (others-- > 0) writes.note(SCOPE, await recorded(), true);
   };
-  // Each wait meets another write: after the longest chain of reactions the read goes on.
+  // Each wait meets another write: after the longest chain of reactions the read continues.
   await read();
   expect(progress.waits).toEqual([
     'policies m-1',

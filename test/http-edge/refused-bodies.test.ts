@@ -30,7 +30,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
   },
   'without credentials': {
     path: '/echo',
-    headers: { authorization: basic(':nobody') },
+    headers: { authorization: basic(':wrong') },
     body: BIG,
     status: 401,
   },

@@ -35,8 +35,8 @@ test.each([
   expect(logged).toMatchObject({ tenant: 'acme', ...line });
 });
 
-test('an unknown tenant is no name of ours, and is left out', async () => {
-  const [logged] = await linesOf(() => fetch(`${it_.origin}/api/v1/nobody/whoami`), 1);
+test('a log line leaves out the alias of an unknown tenant', async () => {
+  const [logged] = await linesOf(() => fetch(`${it_.origin}/api/v1/missing/whoami`), 1);
   expect(logged).toMatchObject({ code: 'TENANT_NOT_FOUND' });
   expect(logged).not.toHaveProperty('tenant');
 });

@@ -183,7 +183,7 @@ describe('a user', () => {
     });
   });
 
-  test('accepts every member at once', () => {
+  test('accepts all members together', () => {
     const body = {
       id: 'u',
       accountId: 5,

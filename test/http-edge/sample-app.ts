@@ -195,7 +195,7 @@ class SampleController {
     return { slow: true };
   }
 
-  /** Sends its first half at once, and the second one behind the gate. */
+  /** Sends its first half immediately, and the second one after the gate. */
   @Get('stream')
   @Access('key', { streams: true })
   async stream(@Res() reply: FastifyReply) {
@@ -208,7 +208,7 @@ class SampleController {
     await reply.send(Readable.from(halves()));
   }
 
-  /** Answers when its client has left, and so to nobody. */
+  /** Answers when its client has left. */
   @Get('departure')
   @Access('key')
   async departure(@Call() { departure }: Call) {
@@ -248,7 +248,7 @@ const TENANTS: Readonly<Record<string, OpenTenant>> = {
   payments: tenantOf('payments', { programType: 'PAYMENT_PROVIDER' }),
 };
 
-/** Nobody is ever turned away for calling often. */
+/** No caller is refused for calling often. */
 const UNCOUNTED: CallCounter = {
   count: async () => ({ limit: 1, windowSeconds: 1, left: 1, resetSeconds: 1, isExceeded: false }),
   isKnown: async () => true,

@@ -94,7 +94,7 @@ test('a sum that failed is sent again unchanged, and the visits since then apart
   expect(sent).toHaveLength(3);
 });
 
-test('what waits in memory is bounded: a full memory is written at once, a sum that never succeeds is given up', async () => {
+test('visits in memory are bounded: a full memory is written immediately, a sum that never succeeds is dropped', async () => {
   let isAway = true;
   let asked = 0;
   let begin: () => void = () => undefined;

@@ -81,7 +81,7 @@ describe('the words of a page', () => {
   test('are our own where those of the theme cannot be rendered', () => {
     const text = '{{#each a}}{{this}}{{/each}}{{{code}}}';
     const siteUrl = 'https://shop.example/';
-    const { html } = page({ theme: theme({ text, siteUrl, heading: '{{nobody' }) });
+    const { html } = page({ theme: theme({ text, siteUrl, heading: '{{missing' }) });
     expect(headingOf(html)).toBe('Ann L gives you 10 % off');
     expect(html).toContain('>Use this code when you sign up:</p>');
     expect(html).toContain('href="https://shop.example/">Go to the site</a>');

@@ -157,7 +157,7 @@ test('rows that come again change nothing, and say which', async () => {
   expect(await running.service.eventsOf(tenant)).toBeGreaterThan(before);
 });
 
-test('what is unique in a tenant rejects the row of another account', async () => {
+test('a value that is unique in a tenant rejects the row of another account', async () => {
   const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', fuelTankCode: 'T1', amount: 5 };
   const users: readonly ImportRow[] = [
     { accountId: 'a', id: 'ann', referralCode: 'ANN', paymentProviderId: 'cus_1' },

@@ -96,7 +96,7 @@ it('a forecast has a row for every rule of both programs, and the accounts that 
   ]);
 });
 
-it('what the facts of a forgotten person earned is taken over, and what an imported referral earned counts for neither program', () => {
+it('a reward of a forgotten person is taken over, and a reward of an imported referral counts for neither program', () => {
   const forecast = forecastOf({ referrerReward: { type: 'PCT_DISCOUNT', discountPercent: 50 } });
   referred(forecast, { ids: forgotten('user') });
   const granted = (referralId: string) =>

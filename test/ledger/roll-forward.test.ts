@@ -79,7 +79,7 @@ it('the trial balance has both sides of each ledger account, since the beginning
   ]);
 });
 
-it('what the forgotten leave counts as cancelled; scheduled credit is issued on its date', () => {
+it('credit of forgotten people counts as cancelled; scheduled credit is issued on its date', () => {
   const postings = new AccountPostings();
   const later = grantOf('later', { dateScheduledFor: 5_000 });
   const scheduled = postings.post(entry(later));
@@ -146,7 +146,7 @@ it('units with a sum beyond 2^53 are named and left out, the others are not', ()
   expect(named()).toEqual([['POINTS'], ['CENTS']]);
 });
 
-it('figures that contradict each other are told with both sides', () => {
+it('figures that contradict each other are reported with both sides', () => {
   const { before, within } = aPeriod();
   const [figures] = sumsOf(before, within).units;
   expect(faultsOf({ ...figures!, closing: 271 })).toEqual([

@@ -124,7 +124,7 @@ it.each(['points', 'POINTS'])(
   },
 );
 
-it('what the provider has paid is there when it has paid something', async () => {
+it('the sum that the provider has paid is shown when it has paid something', async () => {
   const paid = [{ rewardId: 'w1', paidAt: '2026-01-01T00:00:00.000Z', externalReference: null }];
   expect(await wholeOf([], { paid })).toMatchObject({ rewards: paid });
   expect(await wholeOf([], { paid: [] })).not.toHaveProperty('rewards');

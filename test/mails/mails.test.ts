@@ -227,7 +227,7 @@ it('a reward of which nothing is left, or that was cancelled, is not said to exp
   expect([spent, cancelled].map((id) => server.offers(addressOf(id)))).toEqual([0, 0]);
 });
 
-it('who is forgotten, or asks not to be tracked, gets no mail that was decided or tried before', async () => {
+it('a person who is forgotten, or not to be tracked, gets no mail that was decided or tried before', async () => {
   const tenant = await tenantWith('REWARD_EARNED', 'REWARD_EXPIRES_SOON');
   const [decided, tried, untracked] = [personal('dec'), personal('tri'), personal('dnt')];
   for (const id of [decided, tried, untracked]) await user(tenant, id);
@@ -259,10 +259,10 @@ it('who is forgotten, or asks not to be tracked, gets no mail that was decided o
   ]);
 });
 
-/** Longer than a claim lasts: whose answer was lost on a busy machine, that one is tried again. */
+/** Longer than a claim lasts: a mail whose answer was lost on a busy machine is tried again. */
 const WITHIN_TWO_CLAIMS_MS = 130_000;
 
-it('nothing is sent while the tenant is suspended, and what is no news any more not later either', async () => {
+it('a suspended tenant sends no mail, and none that is older than a week when it is resumed', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const [soon, late] = [personal('sus'), personal('old')];
   for (const id of [soon, late]) {
@@ -304,7 +304,7 @@ it('nothing is sent while the tenant is suspended, and what is no news any more 
   expect(taken.sort()).toEqual([0, 1]);
 }, 240_000);
 
-it('nobody is told who is blocked, has no usable address, or is gone; and no type that is off', async () => {
+it('a person who is blocked or has no usable address gets no mail, and a type that is off sends none', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const [blocked, without] = [personal('blk'), personal('non')];
   await user(tenant, blocked);
@@ -469,7 +469,7 @@ const claim = (client: Parameters<typeof claimWork>[0], items: number): Promise<
     leaseMs: LEASE_MS,
   });
 
-it('what fails is tried for two days with growing delay and then dead, and delays nothing else', async () => {
+it('a failing mail is tried for two days with growing delay and then dead, and delays no other', async () => {
   const client = await service.service.core.pool.connect();
   const HOUR_MS = 3_600_000;
   try {
@@ -496,7 +496,7 @@ it('what fails is tried for two days with growing delay and then dead, and delay
       const inMs = retryInMs(gaps.length + 1);
       const attempt = { id: failing, attempts: gaps.length + 1 };
       await recordOutcome(client, attempt, { kind: 'failed', reason: 'away', inMs });
-      // Its clock goes on to the next attempt: the database's stands still meanwhile.
+      // Its clock moves to the next attempt: that of the database does not.
       const { rows } = await client.query<{ state: string; reason: string }>(
         'select state, reason from ledger.mail_deliveries where id = $1',
         [failing],
@@ -526,7 +526,7 @@ it('what fails is tried for two days with growing delay and then dead, and delay
   }
 });
 
-it('what is due while nobody sends is said to be unsent, and what is due later does not wait', async () => {
+it('a mail that is due without a sender is reported as unsent, and a later one does not wait', async () => {
   const client = await service.service.core.pool.connect();
   try {
     await client.query('begin');
@@ -571,7 +571,7 @@ it('one click ends the mails to a person: a page asks, the button counts', async
       ...(method === 'POST' && { body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) }),
     });
   const page = await call(pathname, 'GET');
-  // Whoever follows share links leaves it its own count.
+  // It has a count of its own, apart from that of share links.
   expect(page.headers.get('ratelimit-policy')).toBe('"unsubscribe";q=1000;w=60');
   expect([page.status, page.headers.get('content-type')]).toEqual([
     200,

@@ -32,7 +32,7 @@ async function mailServer(options: object = {}): Promise<MailServer> {
   return server;
 }
 
-/** A server that says what it is told to, line by line, and then nothing. */
+/** A server that sends the given lines, and then nothing. */
 async function scripted(talk: (socket: Socket, line: string) => void, greeting = '220 hi\r\n') {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -78,7 +78,7 @@ it('without TLS a mail goes where none is asked for, and nowhere else', async ()
   expect((await sent(at(server.port, { requireTls: true }))).kind).toBe('failed');
 });
 
-it('a certificate that nobody vouches for is not good enough where TLS is asked for', async () => {
+it('a certificate without a trusted issuer is refused where TLS is asked for', async () => {
   const { cert, key, remove } = await selfSignedCertificate();
   ends.push(remove);
   const server = await mailServer({ secure: true, cert, key });

@@ -8,7 +8,7 @@ import { eventually } from '../support/embedded.js';
 import { runHere, runShipped, type Ran } from '../support/command-line.js';
 import { personal, useService } from '../support/running-service.js';
 
-/** The command line beside a running service on the same stores. */
+/** The command line next to a running service on the same stores. */
 
 const running = useService();
 const folder = useFolder();
@@ -46,7 +46,7 @@ const statusWith = async (alias: string, key: string, path = 'users'): Promise<n
 const becomes = (status: number, shown: () => Promise<number>): Promise<void> =>
   eventually(async () => (await shown()) === status);
 
-test('a tenant that is created beside the running service is valid at its next request', async () => {
+test('a tenant that a command creates is valid at the next request of the running service', async () => {
   expect(await statusWith('made', 'any')).toBe(404);
   const made = await json('tenant', 'create', 'made');
   expect(made).toEqual({
@@ -89,7 +89,7 @@ test('a tenant that is created beside the running service is valid at its next r
 test('the shipped command line answers the same, with the same exit code', async () => {
   for (const words of [
     ['tenant', 'list', '--json'],
-    ['tenant', 'show', 'nobody'],
+    ['tenant', 'show', 'missing'],
   ])
     expect(await runShipped(running.stores, words)).toEqual(await cli(...words));
 });
@@ -99,8 +99,11 @@ test('switches apply from the next request', async () => {
   const key = String(liveApiKey);
   const account = () => statusWith('switched', key, 'account/a');
   const apply = async () =>
-    (await running.service.client('switched', `:${key}`).post('/open/code/NOBODY/account/a/user/u'))
-      .status;
+    (
+      await running.service
+        .client('switched', `:${key}`)
+        .post('/open/code/MISSING/account/a/user/u')
+    ).status;
   const update = (option: string) => json('tenant', 'update', 'switched', option);
   expect([await account(), await apply()]).toEqual([403, 403]);
   expect(await update('--no-payment-provider')).toMatchObject({ programType: 'API_ONLY' });
@@ -111,7 +114,7 @@ test('switches apply from the next request', async () => {
   await becomes(403, apply);
 });
 
-test('a rotated key is replaced at once, valid for the grace, and leaves the other mode unchanged', async () => {
+test('a rotated key is replaced immediately, valid for the grace, and leaves the other mode unchanged', async () => {
   const made = await json('tenant', 'create', 'rotated');
   const first = await json('tenant', 'rotate-key', 'rotated', '--grace', '1h');
   expect(Object.keys(first)).toEqual(['alias', 'liveApiKey']);
@@ -196,8 +199,8 @@ test('bad input ends with one line and exit 1, and changes nothing', async () =>
   expect(await refused('tenant', 'suspend', 'safe', '--reason', 'Pr\uFFFDmie')).toContain(
     'argument 5 is not valid UTF-8',
   );
-  expect(await refused('program', 'apply', 'nobody', await file('fine.json', '{"id":"x"}'))).toBe(
-    'there is no tenant nobody',
+  expect(await refused('program', 'apply', 'missing', await file('fine.json', '{"id":"x"}'))).toBe(
+    'there is no tenant missing',
   );
   expect(await refused('tenant', 'create')).toContain('missing required argument');
   expect(await refused('tenant', 'create', 'x', '--unknown')).toContain('--unknown');
@@ -350,7 +353,7 @@ describe('token sign', () => {
       await sign('signing', '--account', 'a', '--user', 'u', '--write', 'shoeSize=5'),
     ).toContain('"shoeSize" is no field');
     expect(
-      await sign('signing', '--account', 'a', '--user', 'u', '--write', 'email=nobody'),
+      await sign('signing', '--account', 'a', '--user', 'u', '--write', 'email=missing'),
     ).toContain('email must be an e-mail address');
     expect(await sign('signing', '--account', 'a', '--user', 'u', '--expires', '0')).toContain(
       '--expires',

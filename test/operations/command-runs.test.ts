@@ -60,7 +60,7 @@ const asked = (by: string, stop: () => void = () => undefined) => ({
   stop,
 });
 
-test('a command shows how far it is, and stops when somebody wants that', async () => {
+test('a command shows its progress, and stops on request', async () => {
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
   const run = asRun(core(), asked('ben', stop), async (note) => {
@@ -78,7 +78,7 @@ test('a command shows how far it is, and stops when somebody wants that', async 
   expect(await newestOf('ben')).toMatchObject({ state: 'failed' });
 });
 
-test('a command that finds no place among the runs goes on without one', async () => {
+test('a command without a place among the runs works without a run', async () => {
   const ids = Array.from({ length: UNFINISHED_MAX.ofOperator }, () => crypto.randomUUID());
   for (const id of ids) expect(await runs.begin({ ...asked('max'), id })).toBe(true);
   const document = { ok: true };

@@ -3,7 +3,7 @@ import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import { outcomeOf } from '../../src/operations/outcome.js';
 import { done } from '../support/operations.js';
 
-test('what reduces the credit has a minus sign in the CSV of a tenant', () => {
+test('a reduction of the credit has a minus sign in the CSV of a tenant', () => {
   const line = {
     day: '2026-01-01',
     issued: 9,

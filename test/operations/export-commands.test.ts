@@ -17,7 +17,7 @@ import {
   type TestTenant,
 } from '../support/running-service.js';
 
-/** `export …` with the service, beside one that writes no exports, and without one. */
+/** `export …` with the service, next to one that writes no exports, and without one. */
 
 const PUBLIC = { PUBLIC_URL: 'https://share.example' };
 
@@ -65,7 +65,7 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 const idsIn = (csv: Buffer | string): readonly unknown[] =>
   parse<{ id: string }>(csv, { columns: true }).map(({ id }) => id);
 
-test('beside a service, run waits for the file, and names what was asked for', async () => {
+test('next to a service, export run waits for the file, and prints the export', async () => {
   const ann = await user(tenant, 'ann');
   const file = join(folder, 'users.csv');
   const params = { createdSince: '2020-01-01', createdBefore: '4102444800000' };
@@ -108,7 +108,7 @@ test('beside a service, run waits for the file, and names what was asked for', a
   expect(await shown<Shown[]>(stores, 'list', tenant.alias, '--json')).toEqual([made]);
 });
 
-test('without a service, run writes by itself, to a file or to standard output', async () => {
+test('without a service, export run writes by itself, to a file or to standard output', async () => {
   const own = await createStores();
   try {
     const service = await RunningService.start(own);

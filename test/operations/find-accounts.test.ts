@@ -7,7 +7,7 @@ test('a search fails once, however many read models are away', async () => {
   const listen = (reason: unknown): void => void unheard.push(reason);
   process.on('unhandledRejection', listen);
   const away = (): Promise<never> => Promise.reject(new Error('away'));
-  // After the moment at which a rejection that nobody has heard of ends the process.
+  // After the moment at which an unhandled rejection ends the process.
   const awayLater = (): Promise<never> =>
     new Promise((_, reject) => setImmediate(reject, new Error('away')));
   const core = { names: { accountRef: () => 'ref' }, owners: { find: away } };

@@ -42,7 +42,7 @@ interface Status {
   readonly waitsFor: string | null;
 }
 
-test('a key is rotated beside the service, and the old one opens nothing once the service has the new one', async () => {
+test('a key is rotated next to the service, and the old key opens nothing once the service has the new one', async () => {
   const before = await start(stores.masterKeyFile);
   const made = await cli(
     stores.masterKeyFile,

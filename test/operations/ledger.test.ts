@@ -28,7 +28,7 @@ import {
   statementOfAccount,
 } from '../support/operations.js';
 
-/** What finance asks of a tenant's ledger, beside a running service on the same stores. */
+/** The operations of finance on a tenant's ledger, next to a service on the same stores. */
 
 const running = useService();
 const folder = useFolder();
@@ -157,7 +157,7 @@ describe('a reconciliation', () => {
       ).toMatchObject({ ok: true, differences: [], units: [{ unit: 'CENTS', closing: 1_200 }] });
     const before = await reconcileLedger(core, scopeOf(tenant), { period: '2026-01' });
     expect(before).toMatchObject({ ok: true, units: [] });
-    const differs = await file(`account,unit,balance\n${referrer},CENTS,701\nnobody,CENTS,1\n`);
+    const differs = await file(`account,unit,balance\n${referrer},CENTS,701\nmissing,CENTS,1\n`);
     const { ok, differences } = await reconcileLedger(core, scopeOf(tenant), { against: differs });
     expect({
       ok,
@@ -167,7 +167,7 @@ describe('a reconciliation', () => {
       differences: [
         [referrer, 700, 701],
         [owner.accountId, 500, null],
-        ['nobody', null, 1],
+        ['missing', null, 1],
       ],
     });
   });
@@ -207,11 +207,11 @@ describe('an adjustment', () => {
       throw new EventLogUnavailable('no answer within 4000 ms');
     };
     const losing = { ...core, commands: { execute } };
-    const told = await withOwnKeys(losing, { key: undefined }, (keyed) =>
+    const reported = await withOwnKeys(losing, { key: undefined }, (keyed) =>
       adjustOnRecord(losing, metaBy('Sam', core, scope), { ...owner, ...MISTAKE }, keyed),
     ).then(() => '', String);
-    expect(told).toMatch(/no answer within 4000 ms: .* may stand/);
-    const [, key = ''] = /--idempotency-key (\S+)/.exec(told) ?? [];
+    expect(reported).toMatch(/no answer within 4000 ms: .* may stand/);
+    const [, key = ''] = /--idempotency-key (\S+)/.exec(reported) ?? [];
     const again = await cli(...wordsOf(tenant, owner, '+25', key));
     expect(again).toMatchObject({
       code: 0,

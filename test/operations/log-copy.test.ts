@@ -237,7 +237,7 @@ describe('a target that is not a first part of the source is refused, and nothin
     expect(await stored(target)).toEqual(before);
   }
 
-  test('when it has another stream of ours', async () => {
+  test('when it has another stream of the ledger', async () => {
     const target = inEventStore();
     await target.append('referral-foreign', 'no-stream', [event()]);
     await refused(

@@ -198,7 +198,7 @@ test('after a move, and back, all answers are as before, nothing is granted twic
   expect(answered.at(-2)).toMatchObject({ status: 200, body: [{ totalAvailableCredit: 700 }] });
   const oldPosition = (await before.head()) ?? '';
 
-  // Beside the running service there is a first pass at most.
+  // Next to the running service there is a first pass at most.
   await expect(copy(stores.databaseUrl, store.url)).rejects.toThrow(
     /a service or a command runs on this database/,
   );
@@ -219,16 +219,16 @@ test('after a move, and back, all answers are as before, nothing is granted twic
   expect(last.appended).toBeGreaterThan(0);
   await expect(openCommand(onEventStore())).rejects.toThrow(/start the service once/);
 
-  // Two processes at once: one of them moves the database, both answer.
-  const [after, beside] = await Promise.all([start(onEventStore()), start(onEventStore())]);
+  // Two processes start concurrently: one of them moves the database, both answer.
+  const [after, second] = await Promise.all([start(onEventStore()), start(onEventStore())]);
   const api = asSeenBy(after, tenant);
-  await eventually(async () => (await isReady(after)) && (await isReady(beside)));
+  await eventually(async () => (await isReady(after)) && (await isReady(second)));
   expect(await generations()).toEqual([
     { generation: 1, state: 'retired' },
     { generation: 2, state: 'live' },
   ]);
   expect(await answers(api)).toEqual(answered);
-  expect(await answers(asSeenBy(beside, tenant))).toEqual(answered);
+  expect(await answers(asSeenBy(second, tenant))).toEqual(answered);
   expect(outcome(await api.get('/account/late')).status).toBe(200);
 
   // Policies have been where they were: they appended nothing.
@@ -260,7 +260,7 @@ test('after a move, and back, all answers are as before, nothing is granted twic
   const answeredThere = await answers(api);
   expect(answeredThere.at(-2)).toMatchObject({ body: [{ totalAvailableCredit: 600 }] });
   await stop(after);
-  await stop(beside);
+  await stop(second);
   await expect(start()).rejects.toThrow(/follows another log.*EVENT_STORE_URL.*log copy/);
 
   const back = await copy(store.url, stores.databaseUrl);
@@ -280,7 +280,7 @@ test('a copy is valid only until its source may have grown', async () => {
   await before.createTenant();
   await stop(before);
   expect(await copy(stores.databaseUrl, store.url)).toMatchObject({ isRecorded: true });
-  // Anybody who opens the log may append to it.
+  // Each process that opens the log may append to it.
   await openCommand();
   expect(await rows('select from ledger.log_copies')).toEqual([]);
   await expect(openCommand(onEventStore())).rejects.toThrow(/follows another log/);
@@ -350,7 +350,7 @@ test('reads are refused until the read models are complete again', async () => {
   const { tenant, answered } = await stoppedLedger();
   await copy(stores.databaseUrl, store.url);
 
-  // Nobody keeps read models yet.
+  // No process keeps read models yet.
   const front = await start({ ...onEventStore(), ROLES: 'api' });
   const api = asSeenBy(front, tenant);
   await eventually(async () => (await api.get('/users')).status === 503);

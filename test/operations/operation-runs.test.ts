@@ -204,7 +204,7 @@ describe('what is kept of runs', () => {
     };
     expect(await silentFor(30)).toBe('running');
     expect(await silentFor(61)).toBe('failed');
-    // One that its process has all the same goes on.
+    // A start that its process has all the same continues.
     await recorded.report([{ id: run.id, progress: null }]);
     expect((await shownHere(run.id, 'fay')).body.state).toBe('running');
     await recorded.end(run.id, { error: 'stopped' }, null);

@@ -15,7 +15,7 @@ import {
 import { eventually } from '../support/embedded.js';
 import { StripeDouble } from '../harness/stripe-double.js';
 
-/** `payment …` beside a running service, with a double of the provider. */
+/** `payment …` next to a running service, with a double of the provider. */
 
 const KEY = 'sk_live_commands7777';
 const WEBHOOK_SECRET = 'whsec_commands0001';
@@ -88,7 +88,7 @@ describe('payment connect', () => {
   it('refuses what it cannot connect, in one line, and changes nothing', async () => {
     const apiOnly = await service.createTenant();
     expect(await connecting(apiOnly.alias)).toEqual(refusedWith(/no payment provider/));
-    expect(await connecting('nobody')).toEqual(refusedWith(/no tenant nobody/));
+    expect(await connecting('missing')).toEqual(refusedWith(/no tenant missing/));
     expect(await connecting(tenant.alias, 'key', '--mode', 'test')).toEqual(
       refusedWith(/one of live mode/),
     );

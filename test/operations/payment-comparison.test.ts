@@ -273,7 +273,7 @@ it.each([
     [{ kind: 'DISCOUNT', ledger: 10, provider: null }],
   ],
   [
-    'a discount that was taken off a subscription that goes on',
+    'a discount that was taken off a subscription that continues',
     DISCOUNTED,
     { added: [addedTo('sub_0', true), addedTo('sub_1', false)] },
     [{ kind: 'DISCOUNT', ledger: 10, provider: null }],

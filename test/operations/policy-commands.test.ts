@@ -9,7 +9,7 @@ import { useService, type TestTenant } from '../support/running-service.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 
 /**
- * What operators do about reactions that stand still, beside a running service on the same stores.
+ * The commands of operators for parked reactions, next to a running service on the same stores.
  */
 
 const running = useService();
@@ -50,7 +50,7 @@ const credit = async (tenant: TestTenant, { accountId }: Person): Promise<number
 };
 
 describe('policy parked and policy retry', () => {
-  it('show parked reactions and retry them, beside the service', async () => {
+  it('show parked reactions and retry them, next to the service', async () => {
     const tenant = await running.service.createTenant();
     const referrer = await aPerson(tenant.live);
     const mend = await refusingGrants(tenant, referrer);

@@ -96,7 +96,7 @@ test('a wrong balance is unchanged by a rebuild, shown by the diff, and correcte
   expect(plan).toMatchObject({ dryRun: true, projections: [{ generation: 2, liveGeneration: 1 }] });
   const built = await cli('rebuild', 'reward-balances', '--by', 'Ada', '--json');
   expect(built.code).toBe(0);
-  // Progress is beside the answer, in plain lines.
+  // Progress goes to standard error, in plain lines.
   expect(built.err).toMatch(/^reading: \d+/);
   expect(JSON.parse(built.out)).toMatchObject({
     projections: [
@@ -176,9 +176,9 @@ test('a rebuild succeeds when its line of history cannot be written, and reports
     create trigger refuse_history before update on ledger.projection_history for each row when (new.outcome = 'done')
       execute function ledger.refuse_history()`);
   try {
-    const told = warnings.length;
+    const before = warnings.length;
     expect(await rebuilt('users')).toMatchObject({ projections: [{ projection: 'users' }] });
-    expect(warnings.slice(told)).toEqual([
+    expect(warnings.slice(before)).toEqual([
       expect.stringMatching(/^the rebuild stands; its line of history could not be written: /),
     ]);
   } finally {

@@ -134,7 +134,7 @@ test('an operator does not approve the own proposal, in whatever spelling of the
   expect(await approve(ledger, id, 'gil')).toMatchObject({ status: 200 });
 });
 
-test('of many approvals at once one correction is left, answered to its approver alone', async () => {
+test('many concurrent approvals make one correction, answered to its approver alone', async () => {
   const ledger = await ledgerWithCredit();
   const id = await proposedId(ledger, -100);
   const approvers: readonly Operator[] = ['gil', 'hal', 'gil', 'hal', 'gil', 'hal'];
@@ -330,7 +330,7 @@ test('a proposal in test mode is approved by its id alone', async () => {
   expect(await closingOf(ledger)).toBe(705);
 });
 
-test('on the command line --by tells the two apart; both sides see the same proposals', async () => {
+test('on the command line --by names the operator, and both sides see the same proposals', async () => {
   const ledger = await ledgerWithCredit();
   const { scope, account, user } = ledger;
   const words = `--user ${user} --unit CENTS --amount +5 --reason r`.split(' ');

@@ -57,7 +57,7 @@ const CORRECTION = {
   approvedBy: 'sam',
 };
 
-const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] = [
+const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, line: string])[] = [
   ['ledger statement acme a --as-of 2999-01-01', '--as-of lies in the future'],
   [
     'ledger statement acme a --as-of 2026-01-01 --position 1',
@@ -85,7 +85,7 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
     'ledger statement acme a --mode tset',
     "option '--mode <mode>' argument 'tset' is invalid. Allowed choices are live, test.",
   ],
-  ['ledger statement acme nobody', 'there is no account nobody in acme (live)'],
+  ['ledger statement acme missing', 'there is no account missing in acme (live)'],
   ['ledger statement none a', 'there is no tenant none'],
   ['ledger statement NONE! a', '<tenant> must be an alias: 1 to 64 of a to z, 0 to 9, _ and -'],
   ['ledger close acme --period 2999-01 --comment c', 'the period 2999-01 is not over yet'],
@@ -97,8 +97,8 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
     'The amount 5,000 exceeds the available credit 1,000 CENTS',
   ],
   [
-    'ledger adjust acme a --user nobody --unit CENTS --amount 5 --reason r --approved-by b',
-    'there is no user nobody in account a',
+    'ledger adjust acme a --user missing --unit CENTS --amount 5 --reason r --approved-by b',
+    'there is no user missing in account a',
   ],
   [
     'ledger adjust acme a --user u --unit CENTS --amount 9007199254740991 --reason r --approved-by b',
@@ -129,8 +129,8 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
   ['projection rollback users', 'there is no earlier generation of users to go back to'],
   ['projection rebuild users --tenant none', 'there is no tenant none'],
   [
-    'projection rebuild users --tenant acme --account nobody',
-    'there is no account nobody in acme (live)',
+    'projection rebuild users --tenant acme --account missing',
+    'there is no account missing in acme (live)',
   ],
   ['policy retry 0x1', '"0x1" is no id of a parked reaction: see policy parked'],
   ['policy retry 99', 'nothing is parked under 99'],
@@ -140,7 +140,7 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
   ],
 ];
 
-const OVER_HTTP: readonly (readonly [called: string, body: object | undefined, told: string])[] = [
+const OVER_HTTP: readonly (readonly [called: string, body: object | undefined, line: string])[] = [
   ['ledger/acme/statement?account=a&asOf=2999-01-01', undefined, 'asOf lies in the future'],
   ['ledger/acme/close', { period: '2999-01', comment: 'c' }, 'the period 2999-01 is not over yet'],
   [
@@ -190,21 +190,21 @@ const beyond = async (): Promise<string> =>
 
 test('the command line says each refusal in one line, in the words of its options, and exits with 1', async () => {
   const position = await beyond();
-  for (const [words, told] of ON_THE_COMMAND_LINE) {
+  for (const [words, line] of ON_THE_COMMAND_LINE) {
     const given = inPlaces(words, position).split(' ');
     expect([words, await typed(...given.map((word) => word.replace(/^_$/, ' ')))]).toEqual([
       words,
-      `1 ${inPlaces(told, position)}`,
+      `1 ${inPlaces(line, position)}`,
     ]);
   }
 });
 
 test('over HTTP each refusal is a bad request with the same text, in the words of the request', async () => {
-  for (const [path, body, told] of OVER_HTTP) {
+  for (const [path, body, line] of OVER_HTTP) {
     const key = path.startsWith('ledger') ? 'fay' : 'sam';
     expect([path, await asked(key, path, body)]).toEqual([
       path,
-      `400 ${JSON.stringify(['BAD_REQUEST', [told]])}`,
+      `400 ${JSON.stringify(['BAD_REQUEST', [line]])}`,
     ]);
   }
 });

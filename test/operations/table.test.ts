@@ -46,7 +46,7 @@ describe('on a narrow terminal', () => {
     expect(narrow).toHaveLength(60);
   });
 
-  test('what does not fit at all stands in a further line of its row: texts first', () => {
+  test('a cell that does not fit at all is in a further line of its row: texts first', () => {
     let shortened = 0;
     const columns = ['type', 'at', 'event', { amount: 'amount' }];
     const rows = [

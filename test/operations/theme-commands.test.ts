@@ -16,7 +16,7 @@ import { FOREIGN_THEME } from '../themes/foreign-theme.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { useService, type TestTenant } from '../support/running-service.js';
 
-/** `theme …` beside a running service, and the same over HTTP. */
+/** `theme …` next to a running service, and the same over HTTP. */
 
 const WHOLE = { jsOptions: {}, widget: {}, email: {} };
 const heading = (text: string) => ({ ...WHOLE, page: { heading: text } });
@@ -109,10 +109,10 @@ test('a theme of another service is published; its preview names what a mail lea
 test('bad input is one clear line and exit 1, and changes nothing', async () => {
   const { alias } = tenant;
   await put(heading('One'));
-  const bad = { ...WHOLE, page: { heading: '{{> nobody}}', color: 'red' } };
+  const bad = { ...WHOLE, page: { heading: '{{> missing}}', color: 'red' } };
   const file = await fileOf(bad);
   const refused: readonly (readonly [words: readonly string[], line: RegExp])[] = [
-    [['get', 'nobody'], /^there is no tenant nobody$/],
+    [['get', 'missing'], /^there is no tenant missing$/],
     [['get', alias, '--locale', 'french'], /^--locale takes a locale such as en or en_US$/],
     [['get', alias, '--version', '0'], /^--version must be at least 1$/],
     [['get', alias, '--version', '9'], /^there is no such version/],

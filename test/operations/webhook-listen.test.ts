@@ -10,7 +10,7 @@ import { personal, startWithStores, type TestTenant } from '../support/running-s
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
 /**
- * `webhook listen` as it ships, beside a running service: slow, as it runs until a signal ends its
+ * `webhook listen` as it ships, next to a running service: slow, as it runs until a signal ends its
  * process.
  */
 
@@ -162,7 +162,7 @@ test('events are forwarded signed twice, without a subscription, with the body o
   expect(await listening.end()).toBe(0);
 });
 
-test('a receiver that is down, refuses or hangs is told of, and the next event goes on', async () => {
+test('a receiver that is down, refuses or hangs is reported, and the next event is forwarded', async () => {
   const gone = await startWebhookReceiver();
   await gone.stop();
   const down = await new Listening(tenant.alias, '--forward-to', gone.url('/hook')).begun();
@@ -176,7 +176,7 @@ test('a receiver that is down, refuses or hangs is told of, and the next event g
   expect(await Promise.all([down.end(), bad.end()])).toEqual([0, 0]);
 });
 
-test('it waits while the database is away, and misses nothing', async () => {
+test('webhook listen waits while the database is away, and misses nothing', async () => {
   const listening = await new Listening(
     ...[tenant.alias, '--json', '--forward-to', receiver.url('/late')],
   ).begun();

@@ -164,7 +164,7 @@ test('the daily walk is shared by processes: each page is asked for once', async
   expect(asked.map(({ tenant }) => tenant).sort()).toEqual(tenants);
 });
 
-test('the daily walk of a process that was killed goes on at its page in another one', async () => {
+test('the daily walk of a process that was killed continues at its page in another one', async () => {
   answers.set('a', (cursor) => (cursor === '2' ? hang() : Promise.resolve({ ...END, next: '2' })));
   await due('a');
   const killed = await start('one');

@@ -149,7 +149,7 @@ test('ten thousand waiting accounts of one tenant let another one pay in the fir
   await accountsOf('one', 4);
   start();
   await eventually(() => count('one') === 4);
-  // Two of a tenant at once: the other one was paid side by side with as many of the many.
+  // Two of a tenant concurrently: the other one was paid side by side with as many of the many.
   expect(count('many')).toBeLessThan(5_000);
   expect(most.get('many')).toBeLessThanOrEqual(2);
 });

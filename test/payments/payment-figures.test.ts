@@ -6,7 +6,7 @@ import { workStore, type WorkOutcome, type WorkStore } from '../../src/work-queu
 import { figuresInTables } from '../../src/payments/payment-figures.js';
 import { useDatabase } from '../support/database.js';
 
-/** What metrics and health show of payments beside the log. */
+/** The figures of payments in metrics and health, from tables next to the log. */
 
 const HOUR = 3_600_000;
 const SCOPE = { tenant: 'a', mode: 'live' } as const;
@@ -28,7 +28,15 @@ const hourLater = () =>
 /** An attempt that ends so. */
 const attempt = async (outcome: WorkOutcome): Promise<void> => {
   const hands = { kind: PAYMENTS, process: 1 };
-  const limits = { items: 9, ofTenant: 9, ofLane: 9, underWay: [], paused: [], narrow: [], after: '' };
+  const limits = {
+    items: 9,
+    ofTenant: 9,
+    ofLane: 9,
+    underWay: [],
+    paused: [],
+    narrow: [],
+    after: '',
+  };
   const [item] = await work.claim({ ...hands, ...limits, leaseMs: HOUR });
   if (item === undefined) throw new Error('nothing is due');
   await work.settle(hands, [{ item, outcome }]);
@@ -62,7 +70,7 @@ test('a payment that is tried again is as late as its first try', async () => {
 test.each([
   ['a subscription', WAITS_FOR.subscription],
   ['the connection of its tenant', WAITS_FOR.connection],
-])('what waits for %s is not late, and not behind it either', async (_, reason) => {
+])('a payment that waits for %s is not late, and not behind it either', async (_, reason) => {
   await askForWork(work, { ...ACCOUNT, dueAt: null });
   await hourLater();
   await attempt(again(reason, true));

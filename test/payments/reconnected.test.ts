@@ -153,7 +153,7 @@ it('a payment of the former account whose answer was lost is found there, and no
   expect(credits('present')).toEqual([]);
 });
 
-it('while the former account refuses to say what it paid, nobody pays or spends it', async () => {
+it('credit is neither paid nor spent while the former account refuses to say what it paid', async () => {
   const { ann } = await referral();
   await paidWithoutAnswer(ann);
   await connect('present');

@@ -129,13 +129,13 @@ it.each([
   });
 });
 
-it('of a paid invoice the first twenty payments are kept', () => {
+it('the first twenty payments of a paid invoice are kept', () => {
   const all = Array.from({ length: 3_000 }, (_, n) => `pi_${n}`);
   const data = all.map((id) => ({ payment: { payment_intent: id } }));
   expect(paid({ payments: { data } })?.payments).toEqual(all.slice(0, 20));
 });
 
-it('what is about nobody, or of an unknown type, is ignored', () => {
+it('an event without a customer, or of an unknown type, is ignored', () => {
   const fact = { kind: 'IGNORED', because: 'NO_CUSTOMER' };
   expect(paid({ customer: null })).toMatchObject({ ...NOTHING, fact });
   expect(read(event('constructor', {}))).toMatchObject({ fact: { because: 'TYPE' } });

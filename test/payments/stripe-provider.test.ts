@@ -155,7 +155,7 @@ const refund = { kind: 'REFUNDED', amount: 1, amountRefunded: 1, currency: 'USD'
 const paid = { kind: 'INVOICE_PAID', amountPaid: 1, currency: 'USD', interval: null } as const;
 const disputed = { kind: 'DISPUTED', status: 'lost', since: 1, amount: null } as const;
 
-it('what an event leaves open of a refund is its invoice, if the provider names one', async () => {
+it('the provider is asked for the invoice of a refund, if it names one', async () => {
   const payment = { type: 'payment_intent', payment_intent: 'pi_1' };
   double.invoicePayments.push({ id: 'inpay_1', invoice: 'in_1', payment });
   for (const [id, invoice] of [
@@ -168,7 +168,7 @@ it('what an event leaves open of a refund is its invoice, if the provider names 
     });
 });
 
-it('what an event leaves open of an invoice is the interval of its first recurring price, called for once, and none if that call is refused', async () => {
+it('the provider is asked once for the interval of the first recurring price, and a refused call leaves none', async () => {
   double.prices.set('price_once', { id: 'price_once', recurring: null });
   const recurring = { interval: 'week', interval_count: 4 };
   double.prices.set('price_4w', { id: 'price_4w', recurring });
@@ -183,7 +183,7 @@ it('what an event leaves open of an invoice is the interval of its first recurri
   expect((await calls().completed(refused)).fact).toEqual(paid);
 });
 
-it('what an event leaves open of an end is what else is active or trialing', async () => {
+it('the provider is asked for the other active or trialing subscriptions at an end', async () => {
   double.subscription('sub_active', 'cus_left');
   double.subscription('sub_trial', 'cus_left', 'trialing');
   double.subscription('sub_due', 'cus_left', 'past_due');
@@ -191,7 +191,7 @@ it('what an event leaves open of an end is what else is active or trialing', asy
   expect((await calls().completed(end)).left).toEqual(['sub_trial']);
 });
 
-it('what an event leaves open of a dispute is the customer and the amount of its charge', async () => {
+it('the provider is asked for the customer and the amount of a disputed charge', async () => {
   const charge = { id: 'ch_9', customer: 'cus_9', payment_intent: 'pi_9', amount: 7 };
   double.charges.set('ch_9', charge);
   const dispute = { ...EVENT, customer: null, payments: ['ch_9'], fact: disputed };
@@ -209,7 +209,7 @@ it('what an event leaves open of a dispute is the customer and the amount of its
   });
 });
 
-it('what an event leaves open stays open while the provider does not answer', async () => {
+it('an event stays incomplete while the provider does not answer', async () => {
   double.fail({ kind: 'answer', status: 500 });
   expect(await failureOf(calls().completed(EVENT))).toBe('failed');
 });

@@ -234,7 +234,7 @@ it('an event that cannot be read of a type that policies handle delays its accou
 it.each<[string, TestFact, (metadata: string) => string]>([
   ['a version to come', OLD_FACT, (metadata: string) => metadata.replace('"v":1', '"v":9')],
   [
-    'a version to come of a type that nobody handles',
+    'a version to come of a type without a policy',
     OTHER_FACT,
     (metadata: string) => metadata.replace('"v":1', '"v":9'),
   ],

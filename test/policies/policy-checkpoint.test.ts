@@ -42,7 +42,7 @@ it('a checkpoint moves from the version that its writer knows, and from no other
 
 const stored = () => loadCheckpoint(pool, POLICIES_HANDLER);
 
-/** Locks of a process that is taken for dead while it stands still. */
+/** Locks of a process that is taken for dead while it hangs. */
 class TestLocks implements Locks {
   private isDead = false;
   private listener: () => void = () => undefined;

@@ -326,7 +326,7 @@ test('a move of the test clock makes due what waits for a date of test mode', ()
   given({ type: 'TestClockMoved', at: 1, offsetMs: 5 }).then({ kind: 'test-clock' });
 });
 
-test('what waits to be sent of removed test data is removed', () => {
+test('deliveries of removed test data are removed', () => {
   const removed = { type: 'TestDataRemoved', at: 7, ledger: 1 } as const;
   given(removed).then({ kind: 'test-data', since: 7, ledger: 1 });
 });

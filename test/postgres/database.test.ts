@@ -54,7 +54,7 @@ test('Kysely runs over the pool', async () => {
 });
 
 test('the address is resolved at every connect', async () => {
-  let url = 'postgresql://nobody:x@127.0.0.1:1/none';
+  let url = 'postgresql://missing:x@127.0.0.1:1/none';
   const following = openPool({ url: () => url, max: 1, applicationName: 'pool-test' });
   expect(isUnavailable(await refusalOf(following.query('select 1')))).toBe(true);
   url = database.url;
@@ -144,7 +144,7 @@ test('a frozen server causes an error, and its connection is not reused', async 
 });
 
 test('a Unix socket that is gone, or has too many waiting, is an unavailable server', async () => {
-  const url = `postgresql://nobody:x@${encodeURIComponent('/nowhere/at/all')}:5432/none`;
+  const url = `postgresql://missing:x@${encodeURIComponent('/nowhere/at/all')}:5432/none`;
   const away = openPool({ url, max: 1, applicationName: 'pool-test' });
   const error = await refusalOf(away.query('select 1'));
   expect(error).toMatchObject({ code: 'ENOENT', syscall: 'connect' });

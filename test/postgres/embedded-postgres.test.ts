@@ -113,7 +113,7 @@ test('the data folder is created for its owner only, at any path', async () => {
   await server.stop();
 });
 
-test('first starts at once share one server', async () => {
+test('concurrent first starts share one server', async () => {
   const [one, two, three] = await Promise.all([start(), start(), startInOtherProcess(dataDir)]);
   expect([one, two, three].filter(({ attached }) => !attached)).toHaveLength(1);
   expect(new Set([one, two, three].map(({ socketFolder }) => socketFolder)).size).toBe(1);

@@ -158,7 +158,7 @@ describe('a turn', () => {
     await proxy.close();
   });
 
-  it('ends on request, and the next begins at once with the same locks', async () => {
+  it('ends on request, and the next begins immediately with the same locks', async () => {
     const candidate = new Candidate(['anew']).start();
     await eventually(async () => candidate.working === 1);
     candidate.leadership.endTurn();
@@ -250,7 +250,7 @@ describe('a stop', () => {
     expect(candidate.turns).toHaveLength(1);
   });
 
-  it('ends the pause of a standby at once', async () => {
+  it('ends the pause of a standby immediately', async () => {
     const leader = new Candidate(['standby']).start();
     await eventually(async () => leader.working === 1);
     const standby = new Candidate(['standby']).start(undefined, { everyMs: 3_600_000 });

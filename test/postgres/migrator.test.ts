@@ -47,7 +47,7 @@ test('a later release runs only what is new', async () => {
   expect(await tables()).toEqual(['first', 'second']);
 });
 
-test('processes that start at once take turns: each migration runs once', async () => {
+test('processes that start concurrently take turns: each migration runs once', async () => {
   const ran = await Promise.all(
     Array.from({ length: 4 }, () =>
       migrateToLatest(database.url, { '0001_first': first, '0002_second': second }),
@@ -89,7 +89,7 @@ async function applied() {
   }
 }
 
-test('what a newer release adds is unconfirmed: the older one starts again until it is confirmed', async () => {
+test('a migration of a newer release is unconfirmed: the older release starts again until it is confirmed', async () => {
   await migrateToLatest(database.url, older);
   expect(await migrateToLatest(database.url, newer)).toEqual(['0002_second']);
   expect(await applied()).toEqual({ confirmed: ['0001_first'], unconfirmed: ['0002_second'] });

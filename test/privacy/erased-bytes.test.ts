@@ -276,7 +276,7 @@ test('erased people are removed from every answer, row and file, and others are 
   for (let start = 0; start < PEOPLE; start += 4)
     await inTurns(all.slice(start, start + 4), arrive);
   await mailsEnded();
-  // Rows of mails that were sent, and of refused ones, are there and name nobody.
+  // Rows of mails that were sent, and of refused ones, are there and name no person.
   for (const taken of [true, false])
     expect(
       addressesOf(GONE).some(

@@ -94,7 +94,7 @@ test('after a rotation the new key opens what was sealed before, and names and s
   });
 });
 
-test('what is encrypted anew is not opened by a key that is derived from the old master key', async () => {
+test('a value that is encrypted anew is not opened by a key that is derived from the old master key', async () => {
   const one = randomUUID();
   await peopleWith(await openServiceKeys(pool, first)).loadOrCreate([one]);
   await rotate(first, second);

@@ -26,7 +26,7 @@ test('the first start makes a key that only its owner can read, later ones find 
   expect(await loadMasterKey(config())).toEqual(key);
 });
 
-test('first starts at once agree on one key and leave nothing else behind', async () => {
+test('concurrent first starts agree on one key and leave nothing else behind', async () => {
   const keys = await Promise.all(Array.from({ length: 8 }, () => loadMasterKey(config())));
   expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(1);
   expect(await readdir(dataDir)).toEqual(['master.key']);
@@ -37,7 +37,7 @@ test('with an own database a missing key is never made', async () => {
   expect(await readdir(dataDir)).toEqual([]);
 });
 
-test('a key is never made beside old data', async () => {
+test('a key is never made next to old data', async () => {
   await mkdir(join(dataDir, 'postgres'));
   await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '18\n');
   expect(await refusal()).toMatch(/is missing.*restore the file from its backup/);

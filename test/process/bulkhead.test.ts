@@ -8,7 +8,7 @@ async function begun(asked: readonly Promise<Place | undefined>[]): Promise<read
   return now.map((one) => one !== undefined && 'leave' in one);
 }
 
-test('work begins in the order of arrival, so much at once', async () => {
+test('a bounded amount of work begins in the order of arrival', async () => {
   const bulkhead = new Bulkhead({ atWorkMax: 2, waitingMax: 10 });
   expect(bulkhead.isBusy).toBe(false);
   const asked = [1, 2, 3, 4].map(() => bulkhead.enter('acme'));
@@ -42,7 +42,7 @@ test('tenants that wait take turns', async () => {
   expect(await begun(asked)).toEqual([true, false, true]);
 });
 
-test('what finds the queue full is refused; a tenant has half of the queue', async () => {
+test('work that finds the queue full is refused; a tenant has half of the queue', async () => {
   const bulkhead = new Bulkhead({ atWorkMax: 1, waitingMax: 4 });
   const held = await bulkhead.enter('loud');
   void bulkhead.enter('loud');

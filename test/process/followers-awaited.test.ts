@@ -37,14 +37,17 @@ it('a start waits for nothing that is there', async () => {
   expect(await awaited(() => ({ users: '9', policies: '12' }))(0)).toBe('reached');
 });
 
-it.each(['1', undefined])('a start gives up what stands still at %s', async (position) => {
-  const look = awaited(() => ({ users: position, policies: '9' }));
-  expect(await look(10)).toBe('moving');
-  expect(await look(30_009)).toBe('moving');
-  expect(await look(30_010)).toBe('still');
-});
+it.each(['1', undefined])(
+  'a start stops waiting for a follower that stays at %s',
+  async (position) => {
+    const look = awaited(() => ({ users: position, policies: '9' }));
+    expect(await look(10)).toBe('moving');
+    expect(await look(30_009)).toBe('moving');
+    expect(await look(30_010)).toBe('still');
+  },
+);
 
-it('what is beyond the head may move: the one behind it stands still', async () => {
+it('a follower beyond the head may move: the one behind it is stalled', async () => {
   let policies = 10;
   const look = awaited(() => ({ users: '1', policies: String(policies++) }));
   expect(await look(0)).toBe('moving');

@@ -16,7 +16,7 @@ function rested(way: GivingWay, workedMs: number): () => Promise<boolean> {
 
 const { signal } = new AbortController();
 
-test('while requests are at work it rests six times as long as it worked', async () => {
+test('background work rests six times as long as it worked while requests are at work', async () => {
   const way = new GivingWay(() => true, signal);
   const isOver = rested(way, 30);
   clock().forward(179);
@@ -28,7 +28,7 @@ test('while requests are at work it rests six times as long as it worked', async
   expect(await next()).toBe(true);
 });
 
-test('it rests a second at most, and not once it has ended', async () => {
+test('background work rests a second at most, and not once it has ended', async () => {
   const ending = new AbortController();
   const way = new GivingWay(() => true, ending.signal);
   const isOver = rested(way, 60_000);
@@ -39,7 +39,7 @@ test('it rests a second at most, and not once it has ended', async () => {
   expect(await next()).toBe(true);
 });
 
-test('nobody is there to give way to: it goes on at once', async () => {
+test('background work without requests continues immediately', async () => {
   expect(await rested(new GivingWay(() => false, signal), 30)()).toBe(true);
   expect(await rested(new GivingWay(undefined, signal), 30)()).toBe(true);
 });

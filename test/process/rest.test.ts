@@ -26,7 +26,7 @@ test('a follower rests for its time, once a page', async () => {
   }
 });
 
-test('a caller that waits, and the end of the follower, end it at once', async () => {
+test('a caller that waits, and the end of the follower, end the rest immediately', async () => {
   const rest = new Rest();
   const awaited = rested(rest);
   expect(await awaited()).toBe(false);
@@ -40,7 +40,7 @@ test('a caller that waits, and the end of the follower, end it at once', async (
   expect(clock().waiting).toBe(0);
 });
 
-test('nobody rests while a caller waits, behind a large page, or at the end', async () => {
+test('a follower does not rest while a caller waits, after a large page, or at the end', async () => {
   expect(await rested(new Rest(() => true))()).toBe(true);
   expect(await rested(new Rest(), 100)()).toBe(true);
   expect(await rested(new Rest(), 1, AbortSignal.abort())()).toBe(true);

@@ -5,7 +5,7 @@ async function settled(): Promise<void> {
   for (let n = 0; n < 10; n++) await Promise.resolve();
 }
 
-test('those of one key take turns in order of arrival, those of others go on', async () => {
+test('calls of one key take turns in order of arrival, those of other keys continue', async () => {
   const turns = new Turns();
   const begun: string[] = [];
   const ends = new Map<string, () => void>();

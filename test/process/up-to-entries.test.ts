@@ -10,7 +10,7 @@ it('a cache keeps so many entries, those that were used last', () => {
   expect([...cache.keys()].sort()).toEqual(['a', 'c']);
 });
 
-it('it has as many again after entries went and were replaced', () => {
+it('the cache has as many again after entries went and were replaced', () => {
   const cache = new LRUCache<string, number>(upToEntries(2));
   for (let n = 0; n < 10; n++) cache.set('a', n);
   cache.set('b', 0);

@@ -314,7 +314,7 @@ test('the rest of a process that ends in the middle is cleaned by the next one, 
   await expectNobodySeesAnn();
 });
 
-test('any history in which people are forgotten leaves the same rows in pieces of one row as a rebuild at once', async () => {
+test('any history in which people are forgotten leaves the same rows in pieces of one row as a rebuild', async () => {
   const rebuilding = new Rebuilding(projected);
   const runner = projected.startRunner({ pieceRowsMax: 1, pageSize: 7 });
   let run = 0;

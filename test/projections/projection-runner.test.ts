@@ -326,7 +326,7 @@ test('an event that cannot be applied and cannot be decoded parks its stream in 
   expect(status.every(({ lastError }) => lastError === null)).toBe(true);
 });
 
-test('an event that cannot be applied and is an erasure stops the projections: nobody is shown whom it may forget', async () => {
+test('an event that cannot be applied and is an erasure stops the projections, which show no person that it may forget', async () => {
   const runner = projected.startRunner();
   await projected.ledger.happened(acme, accountOpened(acme));
   const { id } = await projected.ledger.happenedUndecodably(

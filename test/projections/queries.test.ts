@@ -94,7 +94,7 @@ test('the queries of users users that are read in one turn are answered each by 
   const users = projected.users();
   const read = await Promise.all([
     users.byUserId(scope, acme.accountRef, 'ann'),
-    users.byUserId(scope, acme.accountRef, 'nobody'),
+    users.byUserId(scope, acme.accountRef, 'missing'),
     users.byUserId({ ...scope, mode: 'test' }, acme.accountRef, 'ann'),
     users.byUserId({ ...scope, tenant: 'else' }, acme.accountRef, 'ann'),
     users.byUserId(scope, shop.accountRef, 'ann'),
@@ -151,7 +151,7 @@ test('the queries of users a user is answered with the profile, codes, the accou
   ).toBeUndefined();
   const byPersons = await projected
     .users()
-    .byPersons(scope, [person, personOf(acme, 'bob'), 'nobody']);
+    .byPersons(scope, [person, personOf(acme, 'bob'), 'missing']);
   expect(byPersons.size).toBe(2);
   expect(byPersons.get(person)).toEqual(ann);
   expect(byPersons.get(personOf(acme, 'bob'))).toMatchObject({
@@ -403,7 +403,7 @@ test('the queries of rewards and balances a balance sums over people, compares u
     { unit: 'CENTS', totalAvailableCredit: 50, totalRedeemedCredit: 0 },
     { unit: 'POINTS' },
   ]);
-  expect(await balances(5_000, { userId: 'nobody' })).toEqual([]);
+  expect(await balances(5_000, { userId: 'missing' })).toEqual([]);
   expect(
     await projected.balances().list({ ...scope, mode: 'test' }, { accountRef, now: 1 }),
   ).toEqual([]);

@@ -171,7 +171,7 @@ test.each(['account', 'tenant'] as const)(
       `select available_credit::integer as credit from ${table} where tenant = 'other'`,
     );
     expect(rows).toEqual([{ credit: 77 }]);
-    // The one that writes it live goes on.
+    // The live writer continues.
     await reached(runner, await given(anAccount('next'), 1));
     expect((await runner.status()).every(({ lastError }) => lastError === null)).toBe(true);
     expect(warnings).toEqual([]);
@@ -283,7 +283,7 @@ test('while others read and write reads never fail, never see a mixture, never m
   const work = Promise.all([write(), read(), read()]);
   try {
     await eventually(() => seen.marked > 50);
-    // The same runner goes on; only what is rebuilt is without the mark.
+    // The same runner continues; only what is rebuilt is without the mark.
     const [built] = await rebuilding.rebuild([BALANCES]);
     expect([built?.generation, seen.plain]).toEqual([2, 0]);
     const held = [(await rebuilding.swap(BALANCES)).heldMs];
@@ -307,7 +307,7 @@ test('while others read and write reads never fail, never see a mixture, never m
   }
 });
 
-test('of several operations only one runs, and a second rebuild, swap or repair is refused in one line', async () => {
+test('a second rebuild, swap or repair is refused in one line while one runs', async () => {
   const runner = projected.startRunner();
   await reached(runner, await given(anAccount('a'), 1));
   let refused: unknown;

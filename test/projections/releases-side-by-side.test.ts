@@ -71,7 +71,7 @@ test('a release with other tables shows nothing before it has caught up, while t
 
   const followed = new FollowedLog(pool, newer);
   await followed.accept(randomUUID());
-  // Of the live ones: a release that is read beside them knows nothing of that.
+  // Of the live ones: a release next to them knows nothing of that.
   await pool.query('update ledger.followed_log set rebuilt = false');
   await followed.markRebuilt('users 1');
   await shown.refresh();

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { isUnavailable } from '../../src/postgres/database.js';
 import { SlowReads } from '../../src/projecting/following/slow-reads.js';
 
-/** A pool whose reads are answered by `read`, and the statements around them at once. */
+/** A pool whose reads are answered by `read`, and the statements around them immediately. */
 function poolOf(read: (statement: { readonly text: string }) => Promise<unknown>): Pool {
   const query = (statement: string | { readonly text: string }) =>
     typeof statement === 'string' ? Promise.resolve({ rows: [] }) : read(statement);

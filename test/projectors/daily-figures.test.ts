@@ -26,7 +26,7 @@ const ANN = partyOf(ACME, 'ann');
 const BOB = partyOf(ACME, 'bob');
 const CAT = partyOf(ACME, 'cat');
 
-/** Ann's 100 cents, available at once. */
+/** Ann's 100 cents, available immediately. */
 const item = (over: Partial<CreditItemRow> = {}): CreditItemRow => ({
   reward_id: 'w1',
   tenant: 'demo',

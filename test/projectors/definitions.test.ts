@@ -2,7 +2,7 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import { definitionOf } from '../../src/projecting/generations/generations.js';
 
 /**
- * A definition that changes makes every installation build its read model anew, beside that of the
+ * A definition that changes makes every installation build its read model anew, next to that of the
  * release before. Change a line here only together with the table's columns, key or indexes.
  */
 test('the definitions of the read models are those of the last release', () => {

@@ -25,7 +25,7 @@ async function ledgerWith(...userIds: readonly string[]) {
 
 const users = (rows: Iterable<Row>): unknown[] => [...rows].map(({ user_id: userId }) => userId);
 
-it('a fold of the log ends at its last event, also inside of a page, and goes on behind it', async () => {
+it('a fold of the log ends at its last event, also inside of a page, and continues after it', async () => {
   const { log, ledger, recorded } = await ledgerWith('ann', 'bob', 'cat', 'dan');
   const fold = new ProjectionFold(usersProjector, recorded[2]?.position);
   const options = {

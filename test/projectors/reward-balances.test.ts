@@ -30,7 +30,7 @@ const ANN = partyOf(ACME, 'ann');
 const BOB = partyOf(ACME, 'bob');
 const ofBob = { person: BOB.person, user_id: 'bob' };
 
-/** Ann's 100 cents, available at once. */
+/** Ann's 100 cents, available immediately. */
 const item = (rewardId: string, over: Partial<BalanceItemRow> = {}): BalanceItemRow => ({
   reward_id: rewardId,
   tenant: 'demo',

@@ -237,7 +237,7 @@ async function compare(
   });
 }
 
-it('a forecast tells what a program grants when the same history is played under it', async () => {
+it('a forecast equals what a program grants when the same history is played under it', async () => {
   await fc.assert(
     fc.asyncProperty(
       history,

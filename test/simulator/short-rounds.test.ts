@@ -2,8 +2,8 @@ import { SCENARIOS, type Scenario } from '../../simulator/plan.js';
 import { simulate } from '../../simulator/run.js';
 
 /**
- * A few requests in every scenario: a gross fault of commands and policies shows at once, without
- * a database. `simulation.test.ts` has more of them.
+ * A few requests in every scenario: a gross fault of commands and policies shows early, without a
+ * database. `simulation.test.ts` has more of them.
  */
 it.each(Object.keys(SCENARIOS) as Scenario[])(
   'every promise holds in a short round of the scenario %s',

@@ -21,7 +21,7 @@ beforeEach(() => {
   now = Date.now();
 });
 
-it('what is known of providers, and events that wait for an account', async () => {
+it('rows of providers, and events that wait for an account', async () => {
   const table = new SimulatedPaymentTable(
     () => now,
     new WorkTable({ now: () => now, elapsed: () => now }, new Set()),

@@ -66,7 +66,7 @@ export class ChainedLedger {
     const first = await this.log.append(stream, 'no-stream', events);
     const result =
       first.kind === 'appended' ? first : await this.log.append(stream, first.actual, events);
-    if (result.kind === 'conflict') throw new Error(`somebody else writes to ${stream}`);
+    if (result.kind === 'conflict') throw new Error(`another writer appends to ${stream}`);
     return result.position;
   }
 

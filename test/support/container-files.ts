@@ -11,7 +11,7 @@ const condition = z.enum(['service_started', 'service_healthy', 'service_complet
 
 /**
  * What these compose files use of the format. Strict: a member with a slip in its name would be
- * ignored by nobody but the reader.
+ * a mistake that only a reader would ignore.
  */
 const service = z.strictObject({
   image: z.string(),

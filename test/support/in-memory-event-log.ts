@@ -64,7 +64,7 @@ export class InMemoryEventLog extends SimulatedEventLog {
     this.connection.away = isAway;
   }
 
-  /** The log is reached again, and tails look at once. */
+  /** The log is reached again, and tails look immediately. */
   comeBack(): void {
     this.away = false;
   }

@@ -27,7 +27,7 @@ export class InMemorySubjectKeys implements SubjectKeys {
     return Promise.resolve();
   }
 
-  /** Nothing is remembered beside the keys themselves. */
+  /** Nothing is remembered but the keys themselves. */
   forget(): void {
     return;
   }

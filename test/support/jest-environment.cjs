@@ -32,7 +32,7 @@ process.on('message', function endWithWorker([type]) {
 /**
  * Tests run in the context of the worker, not in one of their own for each file: what they share
  * with `jest-runtime.cjs`, the libraries, has then the same `Error` and `Array` as they, and a
- * global is found without passing a proxy. Modules of ours are new for each file. What a file
+ * global is found without passing a proxy. Modules of the project are new for each file. What a file
  * leaves in `process.env` or among jest's globals is taken back after it. A service that files share (`shareService`) ends
  * before the first file of another project.
  */

@@ -6,7 +6,7 @@ import { z } from 'zod';
 const folder = join(__dirname, '..', '..', 'docker', 'monitoring');
 const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
 
-// Strict: a member with a slip in its name would be ignored by nobody but the reader.
+// Strict: a member with a slip in its name would only be ignored by a reader.
 const rule = z.strictObject({
   alert: z.string().regex(/^Ledger[A-Za-z]+$/),
   expr: z.string(),

@@ -12,7 +12,7 @@ import { createDataDir, eventually } from './embedded.js';
 
 /** A Postgres as an operator runs one: over TCP with TLS only, with settings of its own. */
 export interface OwnPostgres {
-  /** The folder of the server's files, of its certificate and of what a test puts beside. */
+  /** The folder of the server's files, of its certificate and of what a test adds. */
   readonly folder: string;
   readonly pgdata: string;
   readonly port: number;

@@ -56,7 +56,7 @@ export class TestReleases {
     private readonly beginning: Position | undefined,
   ) {}
 
-  /** Nothing stands still, and everything so far has been reacted to. */
+  /** No reaction is parked, and everything so far has been reacted to. */
   static async on(pool: Pool, log: EventLog): Promise<TestReleases> {
     made += 1;
     await pool.query('truncate ledger.parked_reactions, ledger.handler_checkpoints');

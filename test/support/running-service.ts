@@ -126,7 +126,7 @@ function unreachable(part: string): never {
 }
 
 /**
- * `node dist/bin/main.js` as it was built last, and beside it what the tests need of a core: a
+ * `node dist/bin/main.js` as it was built last, and next to it what the tests need of a core: a
  * further process on the same stores, as the command line is.
  */
 async function startCompiled(

@@ -47,7 +47,7 @@ module.exports = async () => {
   );
   url.pathname = '/ledger_template';
   await migrateToLatest(url.href);
-  // Postgres clones only what nobody is connected to: from here on nobody can.
+  // Postgres clones only a database without connections: from here on it refuses them.
   await admin.query('alter database ledger_template with is_template true allow_connections false');
   await admin.end();
 };

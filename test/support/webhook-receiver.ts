@@ -25,7 +25,7 @@ export interface ReceivedRequest {
   readonly tls: boolean;
 }
 
-/** What the receiver does with a request; default: 200 at once, without a body. */
+/** What the receiver does with a request; default: 200 immediately, without a body. */
 export type Behaviour =
   | {
       readonly kind: 'answer';

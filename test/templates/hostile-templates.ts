@@ -217,7 +217,7 @@ export const HARMLESSLY_RENDERED: readonly string[] = [
   '{{!-- }} <script>alert(1)</script> --}}x',
   '{{~#if code~}} {{user.firstName}} {{~else~}} none {{~/if~}}',
   '{{#each user}}{{@key}}: {{this}} {{../code}} {{@root.code}}{{/each}}',
-  '{{#unless friend.name}}nobody{{else if code}}{{code}}{{else}}x{{/unless}}',
+  '{{#unless friend.name}}missing{{else if code}}{{code}}{{else}}x{{/unless}}',
   '{{&user.firstName}} {{~&user.lastName~}}',
   '[x](javascript:alert(1)){{math 1}}',
   '<a href="{{share-link \'SMS\'}}javascript:alert(1)">x</a>',

@@ -253,7 +253,7 @@ const INTRICATE: readonly string[] = [
 ];
 
 describe('the slowest texts that are accepted', () => {
-  it('cost little beside a fixed piece of work, and stay small', () => {
+  it('cost little compared with a fixed piece of work, and stay small', () => {
     const long = everywhere('<'.repeat(10_000));
     const slowest = SLOWEST.map((text) => {
       expect([text.slice(0, 20), faultsOf(text)]).toEqual([text.slice(0, 20), []]);

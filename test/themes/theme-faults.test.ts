@@ -55,7 +55,7 @@ test.each([
   [IMAGE, "{{assets 'images/a.png'}}"],
   [IMAGE, 'https://cdn.acme.example/{{code}}.png'],
   ['/page/logoUrl', "{{assets 'logo.png'}}"],
-  [SUBJECT, "{{stringEmptyHandler friend.name onEmpty='A friend'}} {{nobody}}"],
+  [SUBJECT, "{{stringEmptyHandler friend.name onEmpty='A friend'}} {{missing}}"],
   [BODY, '{{#with user}}{{math (lookup this "credit") "/" 100}}{{/with}} {{&code}}'],
   [BODY, '[Left out](javascript:alert(1)) <a href="data:text/html,x">too</a>'],
   [`${WIDGET}/shareMessaging/smsShareBody`, "Hi {{share-link 'SMS'}}"],
@@ -105,7 +105,7 @@ test.each([
   ['/page/siteUrl', 'https://user:password@acme.example/', ' must be an absolute'],
   ['/jsOptions/conversionUrls', ['JavaScript:x'], '/0 must be a pattern of http'],
   [IMAGE, "{{{assets 'a.png'}}}", ' `{{{` is not allowed'],
-  ['/email/configuration/fromAddress', 'nobody', ' must be one e-mail address'],
+  ['/email/configuration/fromAddress', 'no address', ' must be one e-mail address'],
   ['/email/configuration/fromAddress', 'shop@acme.c0', ' must be one e-mail address'],
   ['/email/configuration/fromAddress', 'shop@10.0.0.1', ' must be one e-mail address'],
   ['/email/configuration/fromAddress', '{{code}}@acme.example', ' must be one e-mail address'],
@@ -190,7 +190,7 @@ const HOSTILE: readonly (readonly [string, unknown])[] = [
   ...[
     'a@b.c\r\nBcc: d@e.f',
     'a@b\n',
-    'nobody',
+    'no address',
     'a@',
     '@b.example',
     'a b@c.example',
@@ -288,7 +288,7 @@ test('a template is checked in every text, with the path of each', () => {
   ).toEqual(texts.sort());
 });
 
-test('what is no object, or nested too deep, or cannot be stored, is refused', () => {
+test('a document that is no object, nested too deep, or cannot be stored is refused', () => {
   for (const values of [null, [], 'text', 7, true])
     expect(part(values)).toEqual(['/ must be object']);
   let deep: unknown = 1;

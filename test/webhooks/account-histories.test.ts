@@ -18,7 +18,7 @@ import {
 } from '../support/account-events.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
-import { payloadsOf } from './support/told.js';
+import { payloadsOf } from './support/listener.js';
 
 /** What is remembered between payloads, on a log in memory. */
 
@@ -85,7 +85,7 @@ const identified = (userId: string) => {
   return event;
 };
 
-test('an event that the log lost is told no more; the one in its place is', async () => {
+test('an event that the log lost is announced no more; the one in its place is', async () => {
   const payloads = payloadsOf({ log, codec, keys, names });
   const [ann, bob] = [identified('ann'), identified('bob')];
   await append('no-stream', accountOpened(ACCOUNT));
@@ -101,7 +101,7 @@ test('an event that the log lost is told no more; the one in its place is', asyn
   });
 });
 
-test('a log that is away is an error, and the next call goes on', async () => {
+test('a log that is away is an error, and the next call continues', async () => {
   const payloads = payloadsOf({ log, codec, keys, names });
   const ann = identified('ann');
   await append('no-stream', accountOpened(ACCOUNT));

@@ -40,7 +40,7 @@ test.each(EVENTS.map((event) => [event.type, event] as const))('%s', (type, even
   for (const one of announcedBy(event)) expect(WEBHOOK_TYPES).toContain(one.type);
 });
 
-test('subjects are ids of ours: nothing that a client chose, nothing personal', () => {
+test('subjects are ids of the service: nothing that a client chose, nothing personal', () => {
   const subjects = EVENTS.flatMap((event) => announcedBy(event)).flatMap(({ subject }) =>
     Object.values(subject),
   );

@@ -7,7 +7,7 @@ import {
 } from '../../src/webhooks/payloads/presented.js';
 import { WEBHOOK_TYPES, type WebhookType } from '../../src/webhooks/payloads/announced.js';
 import { accepted, SharedLedger } from '../command-handling/support/processes.js';
-import { Listener } from './support/told.js';
+import { Listener } from './support/listener.js';
 
 /**
  * docs/webhooks-payloads.md has an example of each type, as a real payload has it.

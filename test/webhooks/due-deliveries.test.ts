@@ -176,7 +176,7 @@ test('a claim that lapsed and was taken over records a success, and no second fa
   expect(await dueDeliveries(pool, [claims[0]!.id])).toEqual(new Map());
 });
 
-test('what is kept for a disabled endpoint does not wait to be sent, until it is enabled', async () => {
+test('deliveries of a disabled endpoint do not count as waiting, until it is enabled', async () => {
   const change = (state: 'ACTIVE' | 'DISABLED') =>
     putEndpoints(pool, [{ tenant: 'acme', mode: 'live', endpointId: 'a', state, position: null }]);
   const waiting = async () => {
@@ -205,7 +205,7 @@ test('what is kept for a disabled endpoint does not wait to be sent, until it is
   expect(await claim()).toHaveLength(4);
 });
 
-test('what could be sent and is not counts, unless its endpoint or tenant makes it wait', async () => {
+test('a delivery that could be sent counts as unsent, unless its endpoint or tenant makes it wait', async () => {
   const unsent = async (): Promise<boolean> => (await waitingDeliveries(pool)).unsentSeconds > 50;
   await endpoint('a');
   await put(20, 'a');

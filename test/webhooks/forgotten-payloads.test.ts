@@ -5,7 +5,7 @@ import {
   type TestProcess,
 } from '../command-handling/support/processes.js';
 import { DyingLog } from '../command-handling/support/troubled-logs.js';
-import { Listener, payloadsOf } from './support/told.js';
+import { Listener, payloadsOf } from './support/listener.js';
 
 /** Payloads that wait while people in them are forgotten. */
 
@@ -46,7 +46,7 @@ interface Sent {
   readonly kind: string;
   readonly data: Readonly<Record<string, unknown>> | null;
 }
-const parsed = (sent: readonly string[]): Sent[] => sent.map((told) => JSON.parse(told) as Sent);
+const parsed = (sent: readonly string[]): Sent[] => sent.map((text) => JSON.parse(text) as Sent);
 
 function expectAnnGone(sent: readonly string[]): void {
   for (const mark of MARKS) expect(sent.join('\n')).not.toContain(mark);
@@ -63,7 +63,7 @@ function expectAnnGone(sent: readonly string[]): void {
   }
 }
 
-test('what is about a forgotten person is dropped, and a side of a referral is left out', async () => {
+test('an event about a forgotten person is dropped, and their side of a referral is left out', async () => {
   const types = parsed(listener.sent).map(({ type }) => type);
   expect(new Set(types)).toEqual(
     new Set([
@@ -77,12 +77,12 @@ test('what is about a forgotten person is dropped, and a side of a referral is l
   );
   expect(listener.sent.join('\n')).toContain('"referredByCodes":["ANNSCODE"]');
   accepted(await service.send('anns-account', forget('anns-id')));
-  // The sender was not told that keys were destroyed; it meets the erasure in the log.
+  // The sender did not learn that keys were destroyed; it meets the erasure in the log.
   expectAnnGone(await listener.again(payloadsOf(sender)));
   expectAnnGone(await listener.again(payloadsOf(service)));
 });
 
-test('also in the histories that a sender remembers', async () => {
+test('a history that a sender remembers drops the forgotten person, too', async () => {
   const remembering = payloadsOf(sender);
   expect(await listener.again(remembering)).toEqual(listener.sent);
   accepted(await service.send('anns-account', forget('anns-id')));
@@ -97,14 +97,14 @@ test('from the request on, while the keys still exist', async () => {
   expectAnnGone(await listener.again(payloadsOf(sender)));
 });
 
-test('a referral of which nobody is left is dropped', async () => {
+test('a referral without a remaining person is dropped', async () => {
   accepted(await service.send('anns-account', forget('anns-id')));
   accepted(await service.send('bobs-account', forget('bobs-id')));
   const kinds = parsed(await listener.again(payloadsOf(sender))).map(({ kind }) => kind);
   expect(new Set(kinds)).toEqual(new Set(['forgotten']));
 });
 
-test('a deleted account is dropped; one that is opened again under its id is told as a new one', async () => {
+test('a deleted account is dropped; one that is opened again under its id is announced as a new one', async () => {
   accepted(await service.send('anns-account', { type: 'ForgetAccount', doNotTrack: false }));
   expectAnnGone(await listener.again(payloadsOf(sender)));
   accepted(await service.sync('anns-account'));

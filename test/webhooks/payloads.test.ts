@@ -1,7 +1,7 @@
 import { accepted, SharedLedger, type TestProcess } from '../command-handling/support/processes.js';
 import { aTime, expectedUser } from '../support/expected-answers.js';
 import type { Json } from '../support/api-client.js';
-import { Listener } from './support/told.js';
+import { Listener } from './support/listener.js';
 
 /** Users and codes: their payloads whole. */
 

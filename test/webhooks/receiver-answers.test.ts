@@ -32,7 +32,7 @@ it.each([[[]], [['ann']], [['ann', 'bob']]])(
 );
 
 it.each(['ann', 'bob'])(
-  'an answer is lost for good once %s, one of two people, is forgotten',
+  'an answer is lost once %s, one of two people, is forgotten',
   async (gone) => {
     const bytes = await sealed(['ann', 'bob']);
     await keys.destroy([gone]);

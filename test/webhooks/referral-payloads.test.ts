@@ -6,7 +6,7 @@ import {
 } from '../command-handling/support/processes.js';
 import { anId, aTime } from '../support/expected-answers.js';
 import type { Json } from '../support/api-client.js';
-import { Listener } from './support/told.js';
+import { Listener } from './support/listener.js';
 
 /** `referral.*`: their payloads whole. */
 
@@ -119,7 +119,7 @@ test('a referral that starts, converts and ends, with the rewards that each side
   expect(await listener.again()).toEqual(listener.sent);
 });
 
-test('signals that are found at the start are announced beside it', async () => {
+test('signals that are found at the start are announced with it', async () => {
   await open({ id: 'default', fraud: { name: 'pending' } });
   accepted(await service.upsert('anns', 'ann', { changes: { firstName: 'A', lastName: 'Lee' } }));
   await refer('bobs', 'bob', { firstName: 'Lee', lastName: 'A' });
@@ -148,7 +148,7 @@ test('a moderation shows in what is announced later: statuses, and when a person
     }),
   ]);
   await service.moderate({ [referralId]: 'DENIED' });
-  // The credit that is gone is what a receiver is told of it.
+  // The receiver learns of it by the credit that is gone.
   expect((await listener.news()).map(({ type, data }) => [type, data?.['availableValue']])).toEqual(
     [['user.reward.balance.changed', 0]],
   );
@@ -172,7 +172,7 @@ test('a moderation shows in what is announced later: statuses, and when a person
   expect(await listener.again()).toEqual(listener.sent);
 });
 
-test('a referral of a deleted account is told without the deleted side', async () => {
+test('a referral of a deleted account is announced without the deleted side', async () => {
   await open({ id: 'default' });
   await refer();
   accepted(

@@ -54,7 +54,7 @@ const rowsIn = async (state: string): Promise<readonly string[]> =>
     )
   ).rows.map(({ id }) => id);
 
-test('what its present subscription was told is sent again, and nothing older', async () => {
+test('a resend sends the events of the present subscription again, and no older ones', async () => {
   await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
   const old = await put(EARLIER + 1_000);
   await deliver();
@@ -98,14 +98,14 @@ test('many are sent again in the order of their events, fifty a second', async (
   expect(rows).toEqual([{ due: 2_500, times: 2_500, seconds: 2_499 / 50, ordered: true }]);
 });
 
-test('what waits from before a subscription is gone when it begins', async () => {
+test('deliveries from before a subscription are removed when it begins', async () => {
   await putEndpoints(pool, [change('UNSUBSCRIBED')]);
   await put(EARLIER - 1);
-  const told = await put(EARLIER);
+  const newer = await put(EARLIER);
   await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
-  expect(await rowsIn('PENDING')).toEqual([told]);
+  expect(await rowsIn('PENDING')).toEqual([newer]);
   await putEndpoints(pool, [change('ACTIVE', EARLIER + 1)]);
-  expect(await rowsIn('PENDING')).toEqual([told]);
+  expect(await rowsIn('PENDING')).toEqual([newer]);
 });
 
 test('a test stays when the follower learns late that the endpoint ended and began anew', async () => {
@@ -166,7 +166,7 @@ test('an endpoint that ends and begins anew during a resend gets nothing of befo
   expect(await rowsIn('PENDING')).toEqual([]);
 });
 
-test.each([10, -10])('a process %i minutes ahead sends again at once', async (minutes) => {
+test.each([10, -10])('a process %i minutes ahead sends again immediately', async (minutes) => {
   await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
   const id = await put(EARLIER + 1_000);
   await deliver();
@@ -180,7 +180,7 @@ test.each([10, -10])('a process %i minutes ahead sends again at once', async (mi
   expect(due.rows).toEqual([{ id }]);
 });
 
-test('a single one that is overdue is sent again at once, and is not one of several', async () => {
+test('a resend of one delivery sends an overdue one, a resend of several does not', async () => {
   await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
   const id = await put(EARLIER + 1_000);
   expect(await resend(pool, NAME, all)).toBe(0);

@@ -18,7 +18,7 @@ function withChance<T>(share: number, work: () => T): T {
   }
 }
 
-/** The delays of a delivery whose attempts all fail at once, until it is dead. */
+/** The delays of a delivery whose attempts all fail immediately, until it is dead. */
 function delays(share: number, retryAfterMs: number | null = null): readonly number[] {
   return withChance(share, () => {
     const all: number[] = [];
@@ -45,7 +45,7 @@ test.each([
   expect(delays(chance)).toEqual(expected.map((ms) => ms * factor));
 });
 
-test('what the receiver asks for is a minimum, up to a day, and no reason for a longer life', () => {
+test('the pause that the receiver asks for is a minimum, up to a day, and does not extend the retries', () => {
   const first = { attempts: 1, forMs: 0 };
   const after = (retryAfterMs: number): number | null =>
     withChance(0.5, () => retryInMs(first, retryAfterMs));

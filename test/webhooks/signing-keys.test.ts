@@ -57,7 +57,7 @@ it('the served set is an RSA key set that verifies what the current key signs', 
   expect(Buffer.from(served[0]?.n ?? '', 'base64url').length).toBe(256);
 });
 
-it('a rotation counts at once in every process, and both keys are served', async () => {
+it('a rotation counts immediately in every process, and both keys are served', async () => {
   const [one, other] = [process(), process()];
   const before = (await one.current()).kid;
   await other.current();
@@ -89,7 +89,7 @@ it('a key that signs no more keeps no private part, and is dropped after its gra
   expect(await kidsOf(keys)).toEqual([third]);
   expect((await keys.current()).kid).toBe(third);
   await keys.rotate(HOUR_MS, 'anna');
-  // The first two keys are gone for good.
+  // The rows of the first two keys are deleted.
   expect((await rows()).rows.length).toBe(2);
 });
 

@@ -211,7 +211,7 @@ describe('a server that is not trusted gets no request', () => {
   afterAll(() => expect(receiver.receivedAt('/untrusted')).toEqual([]));
 });
 
-it('a port that nobody listens on is refused', async () => {
+it('a port without a listener is refused', async () => {
   const gone = await startWebhookReceiver();
   await gone.stop();
   expect(outcome(await post(gone.url('/hook')))).toBe('refused');

@@ -138,7 +138,7 @@ const due = (
     ),
   );
 
-test('what ended while the database was away is recorded when it is back, and not sent again', async () => {
+test('an attempt that ended while the database was away is recorded when it is back, and not repeated', async () => {
   answersAtOnce = false;
   const endpoints = endpointsOf('a', 'live', 2);
   await known(endpoints);

@@ -148,7 +148,7 @@ export class TestProcess {
   readonly erasures: ErasureProcess;
   readonly commands: Commands;
   readonly tenants: TenantDirectory;
-  /** Tells the other processes that a tenant has changed. */
+  /** Announces to the other processes that a tenant has changed. */
   announceTenant: (alias: string) => Promise<void> = () => Promise.resolve();
 
   constructor(

@@ -75,7 +75,7 @@ export class DyingLog extends LogAround {
   }
 }
 
-/** An append whose answer is lost, once; the log goes on. */
+/** An append whose answer is lost, once; the log continues. */
 export class ForgetfulLog extends LogAround {
   private losesNext = false;
 

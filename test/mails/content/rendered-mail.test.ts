@@ -34,7 +34,7 @@ describe('a mail', () => {
     },
   );
 
-  it('has its styles in the elements, the dark ones beside them, and loads none', () => {
+  it('has its styles in the elements, the dark ones in a style sheet, and loads none', () => {
     const { html } = renderMail(THEME, 'WELCOME', SAMPLE, FRAME);
     expect(html).toMatch(/<div class="card"[^>]* style="[^"]*max-width: 560px/);
     expect(html).toMatch(/<style>\s*@media \(prefers-color-scheme: dark\)/);

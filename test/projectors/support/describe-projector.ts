@@ -67,7 +67,7 @@ function scenarioOf(
   };
 }
 
-/** Rows about forgotten people are cleaned one at a time here, all at once in the other ways. */
+/** Rows about forgotten people are cleaned one at a time here, all together in the other ways. */
 async function oneByOne(
   projector: Projector,
   events: readonly LedgerEvent[],

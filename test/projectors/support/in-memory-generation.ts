@@ -25,7 +25,7 @@ export type RowsOfTables = Readonly<Record<string, readonly Row[]>>;
 export class InMemoryGeneration {
   private readonly tables: ReadonlyMap<string, Map<string, Row>>;
 
-  /** @param pieceRowsMax rows about forgotten people that are found and cleaned at once. */
+  /** @param pieceRowsMax rows about forgotten people that are found and cleaned together. */
   constructor(
     private readonly projector: Projector,
     private readonly pieceRowsMax: number,

@@ -14,7 +14,7 @@ export const SCOPES = [
   { tenant: 'zeta', mode: 'live' },
 ] as const;
 
-/** Takes effect and answers at once. */
+/** Takes effect and answers immediately. */
 export const line: LogLine = {
   read: async (_kind, _away, question) => question(),
   write: async (_kind, _away, change) => change(),

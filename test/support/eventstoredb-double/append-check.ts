@@ -1,6 +1,6 @@
 import { NO_REVISION, type ExpectedRevision, type StoredEvent } from './stored-event.js';
 
-/** What an append to a stream in this state comes to. */
+/** The outcome of an append to a stream in this state. */
 export type AppendDecision =
   | { readonly kind: 'write' }
   /** The very same events stand there already, the last of them at this revision. */

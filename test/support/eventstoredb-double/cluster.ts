@@ -7,7 +7,7 @@ export type ClusterOptions = Omit<DoubleOptions, 'store' | 'cluster'> & { readon
 
 /**
  * Several nodes over one log. One leads; the others pass writes on to it, and may lag behind it
- * when told to.
+ * on request.
  */
 export class EventStoreDbCluster {
   readonly store = new EventStore();

@@ -14,11 +14,11 @@ export interface IncomingCall {
 }
 
 export type FaultName =
-  /** The write is stored; whoever sent it never learns of it. `how` says what it sees instead. */
+  /** The write is stored; its sender never learns of it. `how` says what it sees instead. */
   | 'answer-lost'
   /**
-   * Everything is done at once; the answer (of a read: the first event) comes after `ms`, or when
-   * `until` has settled.
+   * The call takes effect immediately; the answer (of a read: the first event) comes after `ms`, or
+   * when `until` has settled.
    */
   | 'answer-late'
   /** A read or a subscription ends without an error where its next event should come. */

@@ -27,9 +27,7 @@ export interface ClusterView {
   members(): readonly Member[];
   /** How many events of the log this node has by now. */
   visible(): number;
-  /**
-   * Settles when the leader can take writes: at once, unless it hangs or too few nodes are left.
-   */
+  /** Settles when the leader can take writes: not while it hangs, or too few nodes are left. */
   writable(): Promise<void>;
 }
 
@@ -98,7 +96,7 @@ function atTheLeader(node: ServedNode, call: IncomingCall): Admission {
 }
 
 function authenticate({ users }: ServedNode, call: IncomingCall): ServiceError | undefined {
-  // Discovery and capabilities are asked for before anybody says who they are.
+  // Discovery and capabilities are asked for before credentials are sent.
   if (!users || call.method === 'gossip' || call.method === 'supportedMethods') return undefined;
   const given = call.headers.authorization;
   if (given === undefined) return accessDenied();

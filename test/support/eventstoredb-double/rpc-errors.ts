@@ -4,7 +4,7 @@ import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
 const MAX_APPEND_SIZE = 1024 * 1024;
 
 /**
- * A call that ends with a status other than OK. The client tells them apart by the trailer
+ * A call that ends with a status other than OK. The client distinguishes them by the trailer
  * "exception", and by the code where there is none.
  */
 function rpcError(

@@ -85,7 +85,7 @@ export class EventStore {
     );
   }
 
-  /** Deletes a stream for good. */
+  /** Deletes a stream finally. */
   tombstone(name: string): void {
     this.#deleted.add(name);
   }

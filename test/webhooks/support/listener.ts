@@ -22,41 +22,41 @@ export const payloadsOf = ({ log, codec, keys, names }: Read): Payloads =>
   });
 
 /** A payload with its type; `data` is null where nothing is sent. */
-export interface Told {
+export interface AnnouncedPayload {
   readonly type: WebhookType;
   readonly kind: PayloadData['kind'];
   readonly data: Readonly<Record<string, unknown>> | null;
 }
 
-/** Meets the events of a log in pages, as a follower does, and makes their payloads at once. */
+/** Meets the events of a log in pages, as a follower does, and makes their payloads immediately. */
 export class Listener {
   private readonly payloads: Payloads;
   private after: Position | undefined;
-  private readonly told: { readonly of: Announcement; readonly told: Told }[] = [];
+  private readonly heard: { readonly of: Announcement; readonly payload: AnnouncedPayload }[] = [];
 
   constructor(private readonly process: Read) {
     this.payloads = payloadsOf(process);
   }
 
   /** What was announced since the last call; a filter by type, if any. */
-  async news(...types: readonly WebhookType[]): Promise<readonly Told[]> {
-    const news: Told[] = [];
+  async news(...types: readonly WebhookType[]): Promise<readonly AnnouncedPayload[]> {
+    const news: AnnouncedPayload[] = [];
     for (;;) {
       const page = await this.process.log.readAll(this.after, 10_000);
       const last = page.at(-1);
       if (last === undefined) break;
       this.after = last.position;
       for (const of of await announcements(this.process, page)) {
-        const told = await toldBy(this.payloads, of);
-        this.told.push({ of, told });
-        news.push(told);
+        const payload = await payloadBy(this.payloads, of);
+        this.heard.push({ of, payload });
+        news.push(payload);
       }
     }
     return types.length === 0 ? news : news.filter(({ type }) => types.includes(type));
   }
 
   /** The data of what was announced since the last call. */
-  async data(...types: readonly WebhookType[]): Promise<readonly Told['data'][]> {
+  async data(...types: readonly WebhookType[]): Promise<readonly AnnouncedPayload['data'][]> {
     return (await this.news(...types)).map(({ data }) => data);
   }
 
@@ -67,17 +67,17 @@ export class Listener {
 
   /** All announcements so far, with what was made of them at their time, as sent. */
   get sent(): readonly string[] {
-    return this.told.map(({ told }) => JSON.stringify(told));
+    return this.heard.map(({ payload }) => JSON.stringify(payload));
   }
 
   /** The same announcements, made by others now, newest first and side by side. */
   async again(payloads = payloadsOf(this.process)): Promise<readonly string[]> {
-    const all = await Promise.all(this.told.toReversed().map(({ of }) => toldBy(payloads, of)));
-    return all.toReversed().map((told) => JSON.stringify(told));
+    const all = await Promise.all(this.heard.toReversed().map(({ of }) => payloadBy(payloads, of)));
+    return all.toReversed().map((payload) => JSON.stringify(payload));
   }
 }
 
-export async function toldBy(payloads: Payloads, of: Announcement): Promise<Told> {
+export async function payloadBy(payloads: Payloads, of: Announcement): Promise<AnnouncedPayload> {
   const made = await payloads.data(of);
   const data = made.kind === 'made' ? made.data : null;
   return { type: of.announced.type, kind: made.kind, data };
