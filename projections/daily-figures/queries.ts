@@ -59,6 +59,13 @@ export type MovementsOfDay = Readonly<Record<(typeof AMOUNTS)[number], bigint>> 
   readonly day: string;
 };
 
+/** What happened on a day of UTC. */
+export interface CountsOfDay {
+  readonly day: string;
+  readonly conversions: number;
+  readonly rewardsGranted: number;
+}
+
 export interface AskedDays {
   /** `YYYY-MM-DD`, inclusive; empty: the first. */
   readonly from: string;
@@ -138,6 +145,33 @@ export class DailyFigureQueries {
       rewardsGranted: counts?.rewardsGranted ?? 0,
       units: unitsOf(found?.credit ?? [], due),
     };
+  }
+
+  /** Conversions and granted rewards of each day that has some, in order; days as `AskedDays`. */
+  async counts(
+    { tenant, mode }: Scope,
+    { from, to }: Pick<AskedDays, 'from' | 'to'>,
+  ): Promise<readonly CountsOfDay[]> {
+    return this.reads.all({
+      name: 'daily-counts',
+      prepared: false,
+      values: { tenant, mode, from, to },
+      build: (rm, given) =>
+        rm
+          .selectFrom('daily_counts')
+          .select((eb) =>
+            jsonBuildObject({
+              day: eb.ref('day'),
+              conversions: eb.ref('conversions'),
+              rewardsGranted: eb.ref('rewards_granted'),
+            }).as('json'),
+          )
+          .where('tenant', '=', given.tenant)
+          .where('mode', '=', given.mode)
+          .where('day', '>=', given.from)
+          .where('day', '<=', given.to)
+          .orderBy('day'),
+    });
   }
 
   /** @returns undefined: these are more than `rowsMax` rows. */

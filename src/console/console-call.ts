@@ -19,7 +19,6 @@ import type { Staff } from '../operations/audit.js';
 import { attachmentNamed } from '../http/exports/file-name.js';
 import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
-import { forgottenCookie, wantedIn } from './sessions/wanted-page.js';
 import { NO_FAULTS } from './view/faults.js';
 import { consoleErrorSent } from './view/error-page.js';
 import { DONE, isDoneKey, page, type DoneKey, type Frame } from './view/layout.js';
@@ -43,8 +42,6 @@ export interface ConsoleCall {
   readonly requestId: string;
   /** What was done by the form before, as the address says. */
   readonly done: DoneKey | undefined;
-  /** The page that was asked for before signing in, and is forgotten by this. */
-  readonly takeWanted: () => string | undefined;
   /** Aborts when the request was answered or its browser has left. */
   readonly departure: () => AbortSignal;
 }
@@ -95,20 +92,12 @@ function callOf(context: ExecutionContext): ConsoleCall {
     reply,
     requestId: request.id,
     done: doneOf(request),
-    takeWanted: () => takeWanted(request, reply),
     departure: () => {
       // A streamed file has 11 listeners: the edge has four, Fastify and the stream the others.
       reply.raw.setMaxListeners(12);
       return departureOf(reply);
     },
   };
-}
-
-function takeWanted(request: FastifyRequest, reply: FastifyReply): string | undefined {
-  const wanted = wantedIn(request.headers.cookie);
-  if (wanted !== undefined)
-    void reply.header('Set-Cookie', forgottenCookie(request.protocol === 'https'));
-  return wanted;
 }
 
 /** Only this session's own forms say that something was done: an address can come from anybody. */

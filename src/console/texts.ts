@@ -5,7 +5,6 @@
 export const TEXTS = {
   /** Names of pages: in the navigation, and as headings. */
   sections: {
-    tenants: 'Tenants',
     projections: 'Projections',
     runs: 'Runs',
   },
@@ -39,11 +38,6 @@ export const TEXTS = {
   signIn: {
     title: 'Sign in',
     unknownKey: 'This key is not known.',
-  },
-  home: {
-    testMode: 'Test mode',
-    suspended: 'suspended',
-    active: 'active',
   },
   runs: {
     titleOf: (operation: string) => `Run: ${operation}`,
@@ -84,7 +78,6 @@ export const TEXTS = {
     attempts: 'Attempts',
     projection: 'Projection',
     retry: 'Retry',
-    tenant: 'Tenant',
     nextAttempt: 'Next',
     resend: 'Resend',
     redeemed: 'Redeemed',
@@ -131,18 +124,6 @@ export const TEXTS = {
     referred: 'Referred',
     signals: 'Signals',
     forgotten: 'forgotten',
-  },
-  overview: {
-    searchHint: 'account, user, e-mail, code, reward or referral',
-    /** For whom no personal data are shown. */
-    idSearchHint: 'account, reward or referral, by its id',
-    plotOf: (unit: string) => `Outstanding ${unit} over time`,
-    users: 'Users',
-    referrals: 'Referrals',
-    conversions: 'Conversions',
-    rewardsGranted: 'Rewards granted',
-    toBeModerated: 'To be moderated',
-    outstandingCredit: 'Outstanding credit',
   },
   payments: {
     notConfirmed: 'Type stripe to confirm.',

@@ -99,7 +99,7 @@ describe('an account', () => {
     const account = { status: 303, location: ofTenant(`/accounts/${accountId}`) };
     expect(await search('vic', accountId)).toMatchObject(account);
     expect(await search('sam', `${userId}@exam`)).toMatchObject(account);
-    expect((await search('vic', `${userId}@exam`)).text).toContain('Try the whole id');
+    expect((await search('vic', `${userId}@exam`)).text).toContain('has the id');
     const [rewardId = ''] =
       /[0-9a-f]{40,}/.exec((await get('fay', ofTenant(`/accounts/${accountId}`))).text) ?? [];
     expect(await search('fay', rewardId)).toMatchObject(account);

@@ -97,8 +97,8 @@
       value === null || value === undefined ? '–' : value.toLocaleString('en-US');
     const axis = {
       stroke: css('--soft'),
-      grid: { stroke: css('--tblr-border-color'), width: 1 },
-      ticks: { stroke: css('--tblr-border-color') },
+      grid: { stroke: css('--line'), width: 1 },
+      ticks: { stroke: css('--line') },
     };
     const size = () => ({ width: box.clientWidth, height: box.clientHeight - 24 });
     const plot = new uPlot(

@@ -1,49 +1,117 @@
 import { Controller } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import { DailyFigureQueries } from '../../../projections/daily-figures/queries.js';
+import { ReferralQueries } from '../../../projections/referrals/queries.js';
+import { CustomerSearchQueries } from '../../../projections/users/search-queries.js';
+import { UserQueries } from '../../../projections/users/queries.js';
+import type { Mode } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
-import { ConsoleCall, PageFor, pageSent } from '../console-call.js';
-import { TEXTS } from '../texts.js';
+import { everyLedger } from '../../operations/customers/search/search-customers.js';
+import { tenantAlarms } from '../../operations/tenants/tenant-alarms.js';
+import { OwnWrites } from '../../http/writing/own-writes.js';
+import { ConsoleCall, PageFor, pageSent, redirected } from '../console-call.js';
+import { amountCell, countCell, stateCell, textCell } from '../view/cells.js';
 import { tenantPath } from '../view/navigation.js';
-import { inOrder, type Column } from '../view/sorting.js';
-import { template } from '../view/templates.js';
+import { partOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { amountText, template } from '../view/templates.js';
+import { searchSent } from './search-page.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
-const COLUMNS: readonly Column<ReturnType<typeof tenantRow>>[] = [
-  { label: TEXTS.common.tenant, key: 'tenant', value: 'alias' },
-  { label: TEXTS.common.program, key: 'program', value: 'programType' },
+interface ListedTenant {
+  readonly alias: string;
+  readonly mode: Mode;
+  readonly state: string;
+  readonly alarms: number;
+  readonly users: number;
+  /** Outstanding credit by unit, as shown. */
+  readonly outstanding: string;
+}
+
+const COLUMNS: readonly TableColumn<ListedTenant>[] = [
   {
-    label: TEXTS.common.state,
-    key: 'state',
-    value: ({ isSuspended }) => (isSuspended ? TEXTS.home.suspended : TEXTS.home.active),
+    key: 'tenant',
+    label: 'Tenant',
+    cell: ({ alias, mode }) => textCell(alias, { path: tenantPath({ tenant: alias, mode }) }),
   },
-  { label: TEXTS.home.testMode },
+  { key: 'mode', label: 'Mode', cell: ({ mode }) => textCell(mode === 'live' ? 'Live' : 'Test') },
+  { key: 'state', label: 'State', cell: ({ state }) => stateCell(state) },
+  {
+    key: 'alarms',
+    label: 'Alarms',
+    cell: ({ alarms }) => amountCell(alarms, alarms === 0 ? 'None' : String(alarms)),
+  },
+  { key: 'users', label: 'Users', cell: ({ users }) => countCell(users), isMinor: true },
+  {
+    key: 'outstanding',
+    label: 'Outstanding credit',
+    cell: ({ outstanding }) => textCell(outstanding || null),
+  },
 ];
 
 const content = template('tenants');
 
-/** Where the console begins. */
+/** The first page of the console: the tenants, and the search in all of them. */
 @ApiExcludeController()
 @Controller('console')
 export class ConsoleHomeController {
-  constructor(private readonly pages: TenantPages) {}
+  constructor(
+    readonly pages: TenantPages,
+    readonly users: UserQueries,
+    readonly referrals: ReferralQueries,
+    readonly days: DailyFigureQueries,
+    readonly queries: CustomerSearchQueries,
+    readonly ownWrites: OwnWrites,
+  ) {}
 
   @PageFor('finance', 'support', 'viewer')
   async home(@ConsoleCall() call: ConsoleCall): Promise<string> {
-    const tenants = await this.pages.core.tenantCommands.list();
-    const asked = queried(call.query, 'sort', 'dir');
-    const { rows, heads } = inOrder(tenants.map(tenantRow), COLUMNS, asked, queryOf);
-    return pageSent(call, { title: TEXTS.sections.tenants, section: '/console' }, content, {
-      tenants: rows,
-      heads,
-      wanted: call.takeWanted() ?? null,
+    const { core } = this.pages;
+    const { search, test, ...asked } = queried(call.query, 'search', 'test', 'sort', 'dir', 'page');
+    if (search !== '') return searchSent(this, call, await everyLedger(core));
+    const tenants = await core.tenantCommands.list();
+    const [only] = tenants;
+    if (queryOf(asked) === '' && test === '' && only !== undefined && tenants.length === 1)
+      return redirected(call, tenantPath({ tenant: only.alias, mode: 'live' }));
+    const modes: readonly Mode[] = test === 'yes' ? ['test'] : ['live'];
+    const state = tableState(asked, COLUMNS, { sort: 'alarms', descending: true });
+    const listed = await Promise.all(
+      tenants.flatMap((tenant) => modes.map((mode) => this.listed(tenant, mode))),
+    );
+    const pathWith = (members: Readonly<Record<string, string>>) =>
+      `/console${queryOf({ test, ...asked, ...members })}`;
+    const table = tableView(partOf(listed, COLUMNS, state), COLUMNS, state, {
+      label: 'Tenants',
+      empty: {
+        text: 'There is no tenant yet. An administrator creates one: tenant create ALIAS.',
+      },
+      pathWith,
+      filePath: null,
+    });
+    return pageSent(call, { title: 'Tenants', section: '/console' }, content, {
+      table,
+      isTest: test === 'yes',
     });
   }
-}
 
-const tenantRow = ({ alias, programType, suspended }: OpenTenant) => ({
-  alias,
-  programType,
-  isSuspended: suspended !== null,
-  live: tenantPath({ tenant: alias, mode: 'live' }),
-  test: tenantPath({ tenant: alias, mode: 'test' }),
-});
+  private async listed({ alias, suspended }: OpenTenant, mode: Mode): Promise<ListedTenant> {
+    const { core } = this.pages;
+    const scope = await core.tenants.ledger({ tenant: alias, mode });
+    const [alarms, users, figures, money] = await Promise.all([
+      tenantAlarms(core, this, scope),
+      this.users.list(scope, { limit: 0, offset: 0 }),
+      this.days.upTo(scope, await core.tenants.now(scope)),
+      this.pages.moneyOfAll(scope),
+    ]);
+    return {
+      alias,
+      mode,
+      state: suspended === null ? 'Active' : 'Suspended',
+      alarms: Object.values(alarms).reduce((sum, count) => sum + count, 0),
+      users: users.totalCount,
+      outstanding: figures.units
+        .filter(({ outstanding }) => outstanding !== 0n)
+        .map(({ unit, outstanding }) => amountText(outstanding, unit, money))
+        .join(', '),
+    };
+  }
+}

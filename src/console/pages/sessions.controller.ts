@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../../http/edge/access.js';
 import { redirected } from '../console-call.js';
 import { ConsoleGate } from '../sessions/console-gate.js';
+import { forgottenCookie, wantedIn } from '../sessions/wanted-page.js';
 import { TEXTS } from '../texts.js';
 import { page } from '../view/layout.js';
 import { PAGE_HEADERS } from '../view/page-headers.js';
@@ -33,7 +34,13 @@ export class ConsoleSessionsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
     const operator = await this.gate.signIn(request, reply);
-    if (operator !== undefined) return redirected({ reply }, '/console');
+    if (operator !== undefined) {
+      const wanted = wantedIn(request.headers.cookie);
+      // Next to the cookie of the session.
+      if (wanted !== undefined)
+        void reply.header('Set-Cookie', forgottenCookie(request.protocol === 'https'));
+      return redirected({ reply }, wanted ?? '/console');
+    }
     void reply.code(401);
     return signInPage(reply, { key: TEXTS.signIn.unknownKey });
   }

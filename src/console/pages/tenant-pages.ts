@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
@@ -9,7 +10,8 @@ import { ApiError, unavailable } from '../../http/edge/api-error.js';
 import type { OperationsCore } from '../../http/operations/operations-core.js';
 import type { OperationCalls } from '../../http/operations/operation-calls.js';
 import type { ShownRun } from '../../http/operations/operation-runs.js';
-import type { Operation, PaymentWorld } from '../../operations/registry/operation.js';
+import { shownMoney } from '../../operations/ledger/shown-money.js';
+import type { Money, Operation, PaymentWorld } from '../../operations/registry/operation.js';
 import { staffOf, type ConsoleCall, type TenantCall } from '../console-call.js';
 import { progressText, runView } from '../view/run-view.js';
 import { TEXTS } from '../texts.js';
@@ -78,6 +80,9 @@ type OperatorCall = Pick<ConsoleCall, 'operator'>;
 
 /** The operations that pages of a tenant stand on. */
 export class TenantPages {
+  /** Currencies are read from every account, and hardly ever change. */
+  private readonly moneys = new LRUCache<string, Money>({ max: 1_000, ttl: 60_000 });
+
   constructor(
     private readonly operations: OperationsCore,
     private readonly calls: OperationCalls,
@@ -85,6 +90,18 @@ export class TenantPages {
 
   get core(): Core {
     return this.operations.core;
+  }
+
+  /** How sums over all accounts of a ledger are shown: as money where they have one currency. */
+  async moneyOfAll(scope: Scope): Promise<Money> {
+    const units = (await this.core.tenants.find(scope.tenant))?.units;
+    const key = JSON.stringify([scope.tenant, scope.mode, units?.formats]);
+    const known = this.moneys.get(key);
+    if (known !== undefined) return known;
+    const context = { core: this.core, operationsPool: () => this.operations.pool };
+    const money = await shownMoney(context, scope, 'all');
+    this.moneys.set(key, money);
+    return money;
   }
 
   get payments(): PaymentWorld {

@@ -10,6 +10,6 @@ export const consoleCookie = (pair: string, seconds: number, isSecure: boolean):
     'Path=/console',
     `Max-Age=${seconds}`,
     'HttpOnly',
-    'SameSite=Strict',
+    'SameSite=Lax',
     ...(isSecure ? ['Secure'] : []),
   ].join('; ');

@@ -1,6 +1,6 @@
 import { consoleCookie } from './console-cookie.js';
 
-/** The page that somebody asked for who had to sign in first. A cookie remembers it. */
+/** The page that was opened before signing in. A cookie remembers it. */
 
 const NAME = 'ledger_console_wanted';
 const REMEMBERED_SECONDS = 600;

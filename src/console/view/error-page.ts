@@ -53,7 +53,7 @@ export const pageOfUnmatched: ErrorPage = (request, reply, error) =>
 
 /** In a window of a browser, not by a script of a page. */
 const isOpened = ({ method, headers }: FastifyRequest): boolean =>
-  method === 'GET' && headers['sec-fetch-dest'] === 'document';
+  method === 'GET' && (headers['sec-fetch-dest'] ?? 'document') === 'document';
 
 const comesBack = ({ method }: FastifyRequest, statusCode: number): boolean =>
   statusCode === 503 && method === 'GET';

@@ -76,7 +76,7 @@ export async function showPayments(
 
 const PARKED_SHOWN_MAX = 100;
 
-const pushesOf = ({ pool }: Pick<Core, 'pool'>): PushQueries =>
+export const pushesOf = ({ pool }: Pick<Core, 'pool'>): PushQueries =>
   new PushQueries(new LiveReads(pool, new LiveGenerations(pool, [rewardsProjector]), 'rewards'));
 
 /** Destroys the secrets; what was recorded stays. */

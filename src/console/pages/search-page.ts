@@ -1,0 +1,110 @@
+import type { SearchHit } from '../../operations/customers/search/search-customers.js';
+import { searchCustomers } from '../../operations/customers/search/search-customers.js';
+import type { CustomerSearchQueries } from '../../../projections/users/search-queries.js';
+import type { Scope } from '../../domain/scope.js';
+import { NotDone } from '../../operations/outcome.js';
+import type { OwnWrites } from '../../http/writing/own-writes.js';
+import { pageSent, redirected, type ConsoleCall, type TenantCall } from '../console-call.js';
+import { textCell } from '../view/cells.js';
+import { hasRole, tenantPath } from '../view/navigation.js';
+import { tableState, tableView, type TableColumn } from '../view/table.js';
+import { template } from '../view/templates.js';
+import { queried, queryOf, type TenantPages } from './tenant-pages.js';
+
+const content = template('search');
+
+const KINDS: Readonly<Record<SearchHit['kind'], string>> = {
+  user: 'User',
+  account: 'Account',
+  reward: 'Reward',
+  referral: 'Referral',
+  delivery: 'Webhook delivery',
+  mail: 'Mail',
+  export: 'Export',
+};
+
+/** The read models that a search waits for, and how long. */
+const SEARCHED = ['accounts', 'users', 'rewards', 'referrals'] as const;
+const WAIT_MS = 5_000;
+
+/** The page of a hit. */
+export function pathOfHit(hit: Pick<SearchHit, 'kind' | 'tenant' | 'mode' | 'id' | 'accountId'>) {
+  const path = tenantPath(hit);
+  if (hit.accountId !== null) return `${path}/accounts/${encodeURIComponent(hit.accountId)}`;
+  if (hit.kind === 'delivery') return `${path}/webhooks${queryOf({ delivery: hit.id })}`;
+  return hit.kind === 'mail' ? `${path}/mails` : `${path}/exports`;
+}
+
+const columnsOf = (ofAll: boolean): readonly TableColumn<SearchHit>[] => [
+  {
+    key: 'name',
+    label: 'Name',
+    sorts: false,
+    cell: (hit) => textCell(hit.title, { note: hit.detail, path: pathOfHit(hit) }),
+  },
+  { key: 'kind', label: 'Kind', sorts: false, cell: ({ kind }) => textCell(KINDS[kind]) },
+  ...(ofAll
+    ? [
+        {
+          key: 'tenant',
+          label: 'Tenant',
+          sorts: false,
+          cell: ({ tenant, mode }: SearchHit) => textCell(`${tenant} (${mode})`),
+        },
+      ]
+    : []),
+];
+
+interface SearchParts {
+  readonly pages: TenantPages;
+  readonly queries: CustomerSearchQueries;
+  readonly ownWrites: OwnWrites;
+}
+
+/**
+ * Prepares the answer to a search: the page of the one hit, otherwise the list.
+ * @param scopes the ledgers to search in. @param call of a tenant's page, or of all tenants.
+ * @returns its body.
+ */
+export async function searchSent(
+  { pages, queries, ownWrites }: SearchParts,
+  call: ConsoleCall | TenantCall,
+  scopes: readonly Scope[],
+): Promise<string> {
+  const { search, ...asked } = queried(call.query, 'search', 'page', 'size');
+  const columns = columnsOf(!('scope' in call));
+  const state = tableState(asked, columns, { sort: '', descending: false });
+  const showsPersonal = hasRole(call.operator, ['finance', 'support']);
+  const here = 'scope' in call ? call.tenantPath : '/console';
+  const find = async () => {
+    const departure = AbortSignal.timeout(WAIT_MS);
+    const wait = { projections: SEARCHED, atLeast: undefined, departure };
+    if ('ledger' in call) await ownWrites.visible({ scope: call.ledger, ...wait });
+    return searchCustomers(pages.core, queries, scopes, {
+      text: search,
+      showsPersonal,
+      limit: state.size,
+      offset: (state.page - 1) * state.size,
+    });
+  };
+  const found =
+    'ledger' in call
+      ? await pages.recorded(call, 'console search', async (core) => ({
+          result: await find(),
+          parameters: { text: core.names.digest('console-search', search) },
+        }))
+      : await find();
+  if (found instanceof NotDone) throw new Error('a search is never refused');
+  if (found.only !== null && state.page === 1) return redirected(call, pathOfHit(found.only));
+  const table = tableView({ ...found, rows: found.hits }, columns, state, {
+    label: 'Results',
+    empty: {
+      text: showsPersonal
+        ? `Nothing matches "${search}". Parts of names, addresses, codes and ids are found.`
+        : `No account, reward or referral has the id "${search}".`,
+    },
+    pathWith: (members) => here + queryOf({ search, ...asked, ...members }),
+    filePath: null,
+  });
+  return pageSent(call, { title: `Results for "${search}"`, searched: search }, content, { table });
+}
