@@ -41,7 +41,9 @@ export class Oracle {
   /** Two answers to one request with one idempotency key. */
   differences({ headers }: FuzzRequest, first: FuzzAnswer, second: FuzzAnswer): readonly string[] {
     const isKept = headers['idempotency-key'] !== undefined && first.status < 500;
-    if (!isKept || first.status === 429 || (this.hasFaults && second.status === 503)) return [];
+    // The limits are checked before the key: either of the two may be over one.
+    const isLimited = first.status === 429 || second.status === 429;
+    if (!isKept || isLimited || (this.hasFaults && second.status === 503)) return [];
     return first.status === second.status && first.text === second.text
       ? []
       : [`repeated with its key: ${second.status} ${second.text}`];

@@ -63,6 +63,7 @@ const BY_MESSAGE: readonly (readonly [message: RegExp, why: string])[] = [
   [/must be an absolute http/, 'nor know which hosts the URL standard refuses'],
   [/malformed: \/|^\//, 'the members of a program file are described in a schema of its own'],
   [/must be a URL without a path/, 'nor the parts of a URL'],
+  [/must begin with https/, 'nor which hosts are this machine'],
   [/must be the one (?:of|in) the path/, 'OpenAPI does not compare a body with its path'],
   [/exclude each other|cannot be combined with/, 'nor parameters of a query with each other'],
   [/referredAccountId and referredUserId, are required/, 'nor parameters of a query'],
