@@ -1,5 +1,5 @@
 import { accountsProjector } from '../../projections/accounts/projector.js';
-import type { AccountRow } from '../../projections/accounts/table.js';
+import { accounts } from '../../projections/accounts/table.js';
 import {
   accountAttributed,
   accountOpened,
@@ -11,22 +11,17 @@ import {
   subscriptionChanged,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
+import { rowsOf } from './support/rows-of.js';
 
 const ACME = anAccount('acme');
 const SHOP = anAccount('shop');
 const ANN = partyOf(SHOP, 'ann');
 
-const account = (over: Partial<AccountRow> = {}): AccountRow => ({
+const account = rowsOf(accounts, {
   account_ref: ACME.accountRef,
-  tenant: 'demo',
-  mode: 'live',
   account_id: 'acme',
   currency: 'USD',
-  subscription: null,
-  referral_code: null,
-  referrer_person: null,
   date_opened: 1_000,
-  ...over,
 });
 
 describeProjector(accountsProjector, (given) => {

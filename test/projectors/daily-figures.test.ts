@@ -1,9 +1,5 @@
 import { dailyFiguresProjector } from '../../projections/daily-figures/projector.js';
-import type {
-  CreditItemRow,
-  DailyCountRow,
-  DailyCreditRow,
-} from '../../projections/daily-figures/table.js';
+import { creditItems, dailyCounts, dailyCredit } from '../../projections/daily-figures/table.js';
 import {
   aboutReward,
   anAccount,
@@ -20,6 +16,7 @@ import {
   redeemedRewardsListed,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
+import { rowsOf } from './support/rows-of.js';
 
 const ACME = anAccount('acme');
 const ANN = partyOf(ACME, 'ann');
@@ -27,33 +24,22 @@ const BOB = partyOf(ACME, 'bob');
 const CAT = partyOf(ACME, 'cat');
 
 /** Ann's 100 cents, available immediately. */
-const item = (over: Partial<CreditItemRow> = {}): CreditItemRow => ({
+const item = rowsOf(creditItems, {
   reward_id: 'w1',
-  tenant: 'demo',
-  mode: 'live',
   person: ANN.person,
   unit_key: 'cents',
   phase: 'AVAILABLE',
   cancelled: false,
   assigned: 100,
   redeemed: 0,
-  date_scheduled_for: null,
-  date_expires: null,
   redeems_automatically: false,
-  due_at: null,
-  ...over,
 });
-const counted = (over: Partial<DailyCountRow> = {}): DailyCountRow => ({
-  tenant: 'demo',
-  mode: 'live',
+const counted = rowsOf(dailyCounts, {
   day: '1970-01-01',
   conversions: 0,
   rewards_granted: 1,
-  ...over,
 });
-const moved = (over: Partial<DailyCreditRow> = {}): DailyCreditRow => ({
-  tenant: 'demo',
-  mode: 'live',
+const moved = rowsOf(dailyCredit, {
   day: '1970-01-01',
   unit_key: 'cents',
   unit: 'Cents',
@@ -63,7 +49,6 @@ const moved = (over: Partial<DailyCreditRow> = {}): DailyCreditRow => ({
   expired: '0',
   cancelled: '0',
   restored: '0',
-  ...over,
 });
 const holder = (cents: number, person = ANN.person) => ({
   person,

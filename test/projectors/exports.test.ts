@@ -1,8 +1,9 @@
 import { exportsProjector } from '../../projections/exports/projector.js';
-import type { ExportRow } from '../../projections/exports/table.js';
+import { exports } from '../../projections/exports/table.js';
 import type { ExportEvent } from '../../src/domain/export/export.decider.js';
 import { anAccount } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
+import { rowsOf } from './support/rows-of.js';
 
 const SOMEWHERE = anAccount('acme');
 const REQUESTED: ExportEvent = {
@@ -20,10 +21,8 @@ const REQUESTED: ExportEvent = {
 const FILE = { position: '7', rows: 2, bytes: 30, sha256: 'a'.repeat(64) };
 const COMPLETED: ExportEvent = { type: 'ExportCompleted', at: 2_000, exportId: 'e', file: FILE };
 
-const row = (over: Partial<ExportRow> = {}): ExportRow => ({
+const row = rowsOf(exports, {
   export_id: 'e',
-  tenant: 'demo',
-  mode: 'live',
   type: 'REWARD',
   format: 'XLSX',
   name: 'May',
@@ -31,14 +30,7 @@ const row = (over: Partial<ExportRow> = {}): ExportRow => ({
   params: '{"createdSince":"b","a":1}',
   status: 'PENDING',
   date_created: 1_000,
-  date_completed: null,
   date_expires: 9_000,
-  position: null,
-  row_count: null,
-  byte_count: null,
-  sha256: null,
-  reason: null,
-  ...over,
 });
 const COMPLETE = row({
   status: 'COMPLETED',

@@ -1,5 +1,5 @@
 import { referralCodesProjector } from '../../projections/referral-codes/projector.js';
-import type { CodeOwnerRow, ReferralCodeRow } from '../../projections/referral-codes/table.js';
+import { codeOwners, type ReferralCodeRow } from '../../projections/referral-codes/table.js';
 import {
   anAccount,
   erasureCompleted,
@@ -11,6 +11,7 @@ import {
   userProfileChanged,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
+import { rowsOf } from './support/rows-of.js';
 
 const ACME = anAccount('acme');
 const ANN = partyOf(ACME, 'ann');
@@ -28,15 +29,12 @@ const code = (text: string, over: Partial<ReferralCodeRow> = {}): ReferralCodeRo
   ...over,
 });
 
-const owner = (over: Partial<CodeOwnerRow> = {}): CodeOwnerRow => ({
+const owner = rowsOf(codeOwners, {
   person: ANN.person,
-  tenant: 'demo',
-  mode: 'live',
   account_ref: ACME.accountRef,
   blocked: false,
   first_name: 'Ann',
   last_name: 'Lee',
-  ...over,
 });
 
 const annIdentified = userIdentified(ACME, 'ann', { firstName: 'Ann', lastName: 'Lee' });

@@ -1,9 +1,9 @@
 import { referralsProjector } from '../../projections/referrals/projector.js';
-import type {
-  CountedBy,
-  ReferralCountRow,
-  ReferralDecisionRow,
-  ReferralRow,
+import {
+  referrals,
+  referralDecisions,
+  type CountedBy,
+  type ReferralCountRow,
 } from '../../projections/referrals/table.js';
 import { personal } from '../../src/domain/personal.js';
 import {
@@ -19,6 +19,7 @@ import {
   rewardGranted,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
+import { rowsOf } from './support/rows-of.js';
 
 const ACME = anAccount('acme');
 const SHOP = anAccount('shop');
@@ -26,10 +27,8 @@ const NEW = partyOf(ACME, 'new');
 const ANN = partyOf(SHOP, 'ann');
 
 /** Ann referred the new one. */
-const referral = (over: Partial<ReferralRow> = {}): ReferralRow => ({
+const referral = rowsOf(referrals, {
   referral_id: 'r1',
-  tenant: 'demo',
-  mode: 'live',
   program_id: 'default',
   referred_account_ref: ACME.accountRef,
   referred_person: NEW.person,
@@ -40,29 +39,20 @@ const referral = (over: Partial<ReferralRow> = {}): ReferralRow => ({
   referrer_account_id: 'shop',
   referrer_user_id: 'ann',
   referral_code_used: 'CODE',
-  share_link_used: null,
   referred_status: 'APPROVED',
   referrer_status: 'APPROVED',
   fraud_signals: {},
   date_started: 10,
-  date_paid: null,
-  date_ended: null,
   date_moderated: 10,
   date_changed: 10,
-  ...over,
 });
 
-const decision = (over: Partial<ReferralDecisionRow>): ReferralDecisionRow => ({
+const decision = rowsOf(referralDecisions, {
   referral_id: 'r1',
-  tenant: 'demo',
-  mode: 'live',
   referred_account_ref: ACME.accountRef,
   at: 30,
   actor_kind: 'system',
-  staff: null,
   sides: 'none',
-  reason: null,
-  ...over,
 });
 
 const ofAll: readonly [CountedBy, string] = ['all', ''];

@@ -6,7 +6,12 @@ import {
   type BalanceItem,
 } from '../../projections/reward-balances/contribution.js';
 import { rewardBalancesProjector } from '../../projections/reward-balances/projector.js';
-import type { BalanceItemRow, BalanceRow } from '../../projections/reward-balances/table.js';
+import {
+  balanceItems,
+  balances,
+  type BalanceItemRow,
+  type BalanceRow,
+} from '../../projections/reward-balances/table.js';
 import {
   aboutReward,
   anAccount,
@@ -24,6 +29,7 @@ import {
   redeemedRewardsListed,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
+import { rowsOf } from './support/rows-of.js';
 
 const ACME = anAccount('acme');
 const ANN = partyOf(ACME, 'ann');
@@ -31,10 +37,7 @@ const BOB = partyOf(ACME, 'bob');
 const ofBob = { person: BOB.person, user_id: 'bob' };
 
 /** Ann's 100 cents, available immediately. */
-const item = (rewardId: string, over: Partial<BalanceItemRow> = {}): BalanceItemRow => ({
-  reward_id: rewardId,
-  tenant: 'demo',
-  mode: 'live',
+const anItem = rowsOf(balanceItems, {
   account_ref: ACME.accountRef,
   person: ANN.person,
   user_id: 'ann',
@@ -48,28 +51,23 @@ const item = (rewardId: string, over: Partial<BalanceItemRow> = {}): BalanceItem
   redeemed: 0,
   percent: 0,
   date_given: 2_100,
-  date_scheduled_for: null,
-  date_expires: null,
   redeems_automatically: false,
-  due_at: null,
-  ...over,
 });
+const item = (rewardId: string, over: Partial<BalanceItemRow> = {}) =>
+  anItem({ reward_id: rewardId, ...over });
 
 /** Ann's of the first reward in the account's stream. */
-const balance = (over: Partial<BalanceRow> = {}): BalanceRow => ({
+const balance = rowsOf(balances, {
   ...NOTHING,
   account_ref: ACME.accountRef,
   person: ANN.person,
   type: 'CREDIT',
   unit_key: 'cents',
-  tenant: 'demo',
-  mode: 'live',
   user_id: 'ann',
   account_id: 'acme',
   unit: 'CENTS',
   first_revision: 0,
   date_created: 2_100,
-  ...over,
 });
 
 const reward = rewardGranted('w1', ANN, credit(100));

@@ -1,6 +1,11 @@
 import type { AccountEventOf } from '../../src/domain/account/account.events.js';
 import { rewardsProjector } from '../../projections/rewards/projector.js';
-import type { RedemptionRow, RewardRow } from '../../projections/rewards/table.js';
+import {
+  rewards,
+  redemptions,
+  type RedemptionRow,
+  type RewardRow,
+} from '../../projections/rewards/table.js';
 import {
   aboutReward,
   anAccount,
@@ -19,6 +24,7 @@ import {
   redeemedRewardsListed,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
+import { rowsOf } from './support/rows-of.js';
 
 const ACME = anAccount('acme');
 const ANN = partyOf(ACME, 'ann');
@@ -28,10 +34,7 @@ const ofAnn = (rewardId: string, over: Partial<AccountEventOf<'RewardGranted'>> 
   rewardGranted(rewardId, ANN, credit(100), { at: 10, ...over });
 
 /** Ann's, as it was granted. */
-const reward = (rewardId: string, over: Partial<RewardRow> = {}): RewardRow => ({
-  reward_id: rewardId,
-  tenant: 'demo',
-  mode: 'live',
+const aReward = rowsOf(rewards, {
   account_ref: ACME.accountRef,
   person: ANN.person,
   account_id: 'acme',
@@ -39,47 +42,24 @@ const reward = (rewardId: string, over: Partial<RewardRow> = {}): RewardRow => (
   type: 'CREDIT',
   source: 'MANUAL',
   unit: 'CENTS',
-  name: null,
-  description: null,
   cancellable: true,
-  currency: null,
-  discount_percent: null,
-  months_discount_is_valid: null,
   assigned_credit: 100,
   redeemed_credit: 0,
   redeemed_times: 0,
   redeems_automatically: false,
-  push_state: null,
-  push_reason: null,
-  external_reference: null,
-  amount: null,
-  fuel_tank_code: null,
-  fuel_tank_type: null,
-  referral_id: null,
-  program_id: null,
   date_given: 10,
-  date_scheduled_for: null,
-  date_expires: null,
-  date_cancelled: null,
   date_changed: 10,
-  ...over,
 });
+const reward = (rewardId: string, over: Partial<RewardRow> = {}) =>
+  aReward({ reward_id: rewardId, ...over });
 
-const redemption = (
-  rewardId: string,
-  redemptionId: string,
-  over: Partial<RedemptionRow> = {},
-): RedemptionRow => ({
-  reward_id: rewardId,
-  redemption_id: redemptionId,
-  tenant: 'demo',
-  mode: 'live',
+const aRedemption = rowsOf(redemptions, {
   number: 1,
   date_redeemed: 20,
   quantity: 60,
-  external_reference: null,
-  ...over,
 });
+const redemption = (rewardId: string, redemptionId: string, over: Partial<RedemptionRow> = {}) =>
+  aRedemption({ reward_id: rewardId, redemption_id: redemptionId, ...over });
 
 const ACCOUNT = ACME.accountRef;
 

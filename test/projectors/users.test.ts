@@ -1,5 +1,5 @@
 import { usersProjector } from '../../projections/users/projector.js';
-import type { UserAccountRow, UserRow } from '../../projections/users/table.js';
+import { users, userAccounts } from '../../projections/users/table.js';
 import {
   accountOpened,
   anAccount,
@@ -16,41 +16,29 @@ import {
   paymentProviderIdSet,
 } from '../support/account-events.js';
 import { describeProjector } from './support/describe-projector.js';
+import { rowsOf } from './support/rows-of.js';
 
 const ACME = anAccount('acme');
 const SHOP = anAccount('shop');
 const ANN = partyOf(ACME, 'ann');
 const EVE = partyOf(SHOP, 'eve');
 
-const user = (over: Partial<UserRow> = {}): UserRow => ({
+const user = rowsOf(users, {
   person: ANN.person,
-  tenant: 'demo',
-  mode: 'live',
   account_ref: ACME.accountRef,
   user_id: 'ann',
   email: 'ann@example.com',
-  first_name: null,
-  last_name: null,
   searched: 'ann@example.com\u001f\u001fann',
   profile: aProfile('ann'),
   primary_codes: {},
   date_created: 1_200,
-  date_blocked: null,
   date_changed: 1_200,
-  ...over,
 });
 
-const account = (over: Partial<UserAccountRow> = {}): UserAccountRow => ({
+const account = rowsOf(userAccounts, {
   account_ref: ACME.accountRef,
-  tenant: 'demo',
-  mode: 'live',
   account_id: 'acme',
-  payment_provider_id: null,
-  referred_person: null,
-  referred_by_code: null,
-  referred_by_person: null,
   is_converted: false,
-  ...over,
 });
 
 const counted = (users: number) => [{ tenant: 'demo', mode: 'live', users }];
