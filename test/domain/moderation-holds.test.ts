@@ -26,6 +26,7 @@ import {
   fold,
   NOW,
   noCode,
+  ON_PURCHASE,
   TEN_DOLLARS,
   TEN_PERCENT,
   terms,
@@ -33,8 +34,11 @@ import {
 import {
   NO_PICTURE,
   PAID,
+  receiveEvents,
+  recordPush,
   redeemAccountCredit,
   redeemCredit,
+  startPush,
   syncAccount,
   upsertUser,
 } from './support/commands.js';
@@ -67,7 +71,7 @@ const BEFORE: readonly AccountEvent[] = [
 const HOLD = moderationPrepared('m', NOW - 1, 'referral', 'made');
 
 const onEvent = aProgram({
-  conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: false, minimum: null },
+  conversion: ON_PURCHASE,
   referredReward: terms(
     { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5, unit: null },
     { when: 'CONVERTED' },
@@ -84,18 +88,10 @@ const onEvent = aProgram({
   ],
 });
 
-const did = (key: string): CompleteCommand => ({
-  type: 'ReceiveUserEvents',
-  userId: 'bob',
-  batch: null,
-  programs: [onEvent],
-  context: annStands({ program: onEvent }),
-  events: [
-    { userEventId: 'e', idRef: null, content: { id: 'e', key, fields: {}, dateTriggered: NOW } },
-  ],
-  rewardIdOf: (event, program, rule) => `${event}/${program}/${rule}`,
-  valueRef: (_, value) => JSON.stringify(value),
-});
+const did = (key: string): CompleteCommand => {
+  const content = { id: 'e', key, fields: {}, dateTriggered: NOW };
+  return receiveEvents([{ userEventId: 'e', idRef: null, content }], onEvent);
+};
 const adjust = (amount: number): CompleteCommand => ({
   type: 'AdjustCredit',
   userId: 'bob',
@@ -151,22 +147,8 @@ const applied = (picture: CustomerPicture): CompleteCommand => ({
   context: annStands(),
 });
 
-const push: CompleteCommand = {
-  type: 'StartRewardPush',
-  rewardId: 'paid',
-  replaces: 0,
-  subscriptions: null,
-  done: [],
-  firstPaid: null,
-  now: NOW,
-};
-const pushed: CompleteCommand = {
-  type: 'RecordRewardPush',
-  rewardId: 'paid',
-  push: 1,
-  outcome: { kind: 'pushed', reference: 'cbtxn_1' },
-  now: NOW,
-};
+const push = startPush('paid');
+const pushed = recordPush('paid', { kind: 'pushed', reference: 'cbtxn_1' });
 const customer = paymentProviderIdSet(ACME, 'cus_1');
 const paid = (over: Parameters<typeof rewardGranted>[3] = {}) =>
   rewardGranted('paid', BOB, credit(500), { payTo: 'provider', ...over });

@@ -33,6 +33,7 @@ import {
   BOB,
   given,
   NOW,
+  OF_REFERRAL,
   opened,
   TEN_DOLLARS,
   TEN_PERCENT,
@@ -78,14 +79,7 @@ const ofReferral = (
   owner: Party,
   value = credit(500),
   over: Partial<AccountEventOf<'RewardGranted'>> = {},
-) =>
-  rewardGranted('reward', owner, value, {
-    source: 'REFERRED',
-    referralId: 'referral',
-    programId: 'default',
-    programVersion: 1,
-    ...over,
-  });
+) => rewardGranted('reward', owner, value, { ...OF_REFERRAL, ...over });
 
 const arrived = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const referred = [...arrived, accountAttributed('ANNLEE', ANN), started()];

@@ -7,7 +7,6 @@ import {
   discount,
   partyOf,
   referralConverted,
-  referralStarted,
   rewardGranted,
   rewardWithheld,
   subscriptionChanged,
@@ -24,8 +23,10 @@ import {
   given,
   noCode,
   NOW,
+  OF_REFERRAL,
+  startedNow,
+  startReward,
   TEN_DOLLARS,
-  TEN_PERCENT,
   terms,
 } from './support/account-scenario.js';
 import { PAID, syncAccount, upsertUser } from './support/commands.js';
@@ -41,24 +42,9 @@ const here = [accountOpened(ACME), subscriptionChanged({ status: 'TRIAL' })];
 const attributed = accountAttributed('ANNLEE', ANN);
 const bob = userIdentified(ACME, 'bob', { email: null });
 
-const startedNow = (over = {}) =>
-  referralStarted('referral', BOB, ANN, {
-    at: NOW,
-    code: { subject: ANN.person, value: 'ANNLEE' },
-    referredReward: TEN_PERCENT,
-    ...over,
-  });
 const started = (over = {}) => startedNow({ at: 2_000, ...over });
 const convertedNow = (over = {}) =>
   referralConverted('referral', ANN, { at: NOW, referrerReward: TEN_DOLLARS, ...over });
-const startReward = (at = NOW) =>
-  rewardGranted('reward-of-start', BOB, discount(10), {
-    at,
-    source: 'REFERRED',
-    referralId: 'referral',
-    programId: 'default',
-    programVersion: 1,
-  });
 
 it('the start happens with the first user of an attributed account', () => {
   given(here, attributed)
@@ -246,13 +232,7 @@ it('the conversion grants the referred side what the conversion earns', () => {
     .then(
       subscriptionChanged(PAID, NOW),
       convertedNow({ referredReward: program.referredReward, referrerReward: null }),
-      rewardGranted('reward-of-conversion', BOB, credit(500), {
-        at: NOW,
-        source: 'REFERRED',
-        referralId: 'referral',
-        programId: 'default',
-        programVersion: 1,
-      }),
+      rewardGranted('reward-of-conversion', BOB, credit(500), { at: NOW, ...OF_REFERRAL }),
     );
 });
 

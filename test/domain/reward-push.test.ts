@@ -26,7 +26,7 @@ import {
   moderationPrepared,
 } from '../support/account-events.js';
 import { ACME, BOB, fold, given, NOW } from './support/account-scenario.js';
-import { redeemAccountCredit, redeemCredit } from './support/commands.js';
+import { recordPush, redeemAccountCredit, redeemCredit, startPush } from './support/commands.js';
 
 /** Rewards that the payment provider pays. */
 
@@ -43,23 +43,8 @@ const ACCOUNT = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const LINKED = [...ACCOUNT, customer];
 const INVOICE: PaidInvoice = { created: 1, amountPaid: 1999, currency: 'USD', interval: null };
 
-const start = (over: Partial<StartRewardPush> = {}): CompleteCommand => ({
-  type: 'StartRewardPush',
-  rewardId: 'r',
-  replaces: 0,
-  subscriptions: null,
-  done: [],
-  firstPaid: null,
-  now: NOW,
-  ...over,
-});
-const record = (outcome: PushOutcome, push = 1, now = NOW): CompleteCommand => ({
-  type: 'RecordRewardPush',
-  rewardId: 'r',
-  push,
-  outcome,
-  now,
-});
+const start = (over: Partial<StartRewardPush> = {}) => startPush('r', over);
+const record = (outcome: PushOutcome, push = 1) => recordPush('r', outcome, push);
 const AGAIN = start({ replaces: 1 });
 const PAID: PushOutcome = { kind: 'pushed', reference: 'cbtxn_1' };
 const REFUSED: PushOutcome = { kind: 'refused', reason: 'the provider answered 404', done: [] };

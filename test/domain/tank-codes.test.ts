@@ -31,6 +31,7 @@ import {
   BOB,
   given,
   NOW,
+  OF_REFERRAL,
   terms,
 } from './support/account-scenario.js';
 import { upsertUser } from './support/commands.js';
@@ -249,10 +250,7 @@ describe('a reward of a tank code', () => {
     const { decision } = start({ 'reward-of-start': { code: 'A', lapses: 0 } });
     const granted = rewardGranted('reward-of-start', BOB, tankCode('A'), {
       at: NOW,
-      source: 'REFERRED',
-      referralId: 'referral',
-      programId: 'default',
-      programVersion: 1,
+      ...OF_REFERRAL,
     });
     expect('events' in decision && decision.events.slice(1)).toEqual([granted]);
   });

@@ -32,10 +32,11 @@ import {
   fold,
   given,
   NOW,
+  ON_PURCHASE,
   TEN_DOLLARS,
   terms,
 } from './support/account-scenario.js';
-import { PAID, syncAccount } from './support/commands.js';
+import { PAID, receiveEvents, syncAccount } from './support/commands.js';
 
 const content = (over: Partial<UserEventContent> = {}): UserEventContent => ({
   id: 'event',
@@ -60,21 +61,16 @@ const receive = (
   program: Program | null,
   contents: readonly UserEventContent[] = [content()],
   over: Partial<ReceiveUserEvents> = {},
-): ReceiveUserEvents => ({
-  type: 'ReceiveUserEvents',
-  userId: 'bob',
-  batch: null,
-  programs: program ? [program] : [],
-  context: annStands({ program }),
-  events: contents.map((each, index) => ({
-    userEventId: `received-${index}`,
-    idRef: null,
-    content: each,
-  })),
-  rewardIdOf: (userEventId, _, name) => `${userEventId} ${name}`,
-  valueRef: (_, value) => JSON.stringify(value),
-  ...over,
-});
+): ReceiveUserEvents =>
+  receiveEvents(
+    contents.map((each, index) => ({
+      userEventId: `received-${index}`,
+      idRef: null,
+      content: each,
+    })),
+    program,
+    over,
+  );
 
 const received = (
   index = 0,
@@ -193,7 +189,7 @@ it('an id that is repeated is received once more and triggers nothing, within a 
 
 it('an id that is repeated does not convert, and takes no first time', () => {
   const converting = aProgram({
-    conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: false, minimum: null },
+    conversion: ON_PURCHASE,
   });
   given(referred, earlier(content({ key: 'visit' }), { idRef: 'a' }))
     .when(receive(converting, [], sent('a')))
@@ -399,12 +395,7 @@ it('a look-up covers every rule of a first time that an event of the person may 
 
 describe('a conversion on an event', () => {
   const program = aProgram({
-    conversion: {
-      on: 'EVENT',
-      key: 'purchase',
-      firstTimeOnly: false,
-      minimum: { field: 'total', value: 20 },
-    },
+    conversion: { ...ON_PURCHASE, minimum: { field: 'total', value: 20 } },
   });
   const purchase = content({ fields: { total: 20 } });
   const converted = referralConverted('referral', ANN, { at: NOW, referrerReward: TEN_DOLLARS });

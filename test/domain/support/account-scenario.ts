@@ -1,6 +1,7 @@
 import { List } from 'immutable';
 import type {
   AccountEvent,
+  AccountEventOf,
   AnnouncedReferral,
   Party,
 } from '../../../src/domain/account/account.events.js';
@@ -17,7 +18,14 @@ import type { CodeOwner, Referrer } from '../../../src/domain/account/referral/r
 import { NOTHING_PROVIDED, type Provided } from '../../../src/domain/need.js';
 import type { Program, PromisedValue, RewardTerms } from '../../../src/domain/program.js';
 import { DEFAULT_PROGRAM, toProgram } from '../../../src/domain/tenant/program-document.js';
-import { anAccount, credit, discount, partyOf } from '../../support/account-events.js';
+import {
+  anAccount,
+  credit,
+  discount,
+  partyOf,
+  referralStarted,
+  rewardGranted,
+} from '../../support/account-events.js';
 import { scenarioOf } from './scenario.js';
 
 /**
@@ -53,6 +61,33 @@ export const terms = (value: PromisedValue, over: Partial<RewardTerms> = {}): Re
 /** What the default program pays. */
 export const TEN_PERCENT = terms(discount(10));
 export const TEN_DOLLARS = terms(credit(1000), { when: 'CONVERTED' });
+
+/** How a reward of the referral names where it comes from. */
+export const OF_REFERRAL = {
+  source: 'REFERRED',
+  referralId: 'referral',
+  programId: 'default',
+  programVersion: 1,
+} as const;
+
+/** The start by Ann's code under the default program, and what it grants Bob. */
+export const startedNow = (over: Partial<AccountEventOf<'ReferralStarted'>> = {}) =>
+  referralStarted('referral', BOB, ANN, {
+    at: NOW,
+    code: { subject: ANN.person, value: 'ANNLEE' },
+    referredReward: TEN_PERCENT,
+    ...over,
+  });
+export const startReward = (at = NOW) =>
+  rewardGranted('reward-of-start', BOB, discount(10), { at, ...OF_REFERRAL });
+
+/** A program converts on each of these events. */
+export const ON_PURCHASE = {
+  on: 'EVENT',
+  key: 'purchase',
+  firstTimeOnly: false,
+  minimum: null,
+} as const;
 
 export const aProgram = (over: Partial<Program> = {}): Program => ({ ...DEFAULT, ...over });
 

@@ -1,7 +1,9 @@
 import type { CompleteCommand } from './decisions.js';
 import type { Subscription } from '../../../src/domain/account/account.events.js';
+import type { PushOutcome } from '../../../src/domain/account/provider/reward-push.js';
 import type { CreateReward } from '../../../src/domain/account/rewards/rewards.js';
 import type { CustomerPicture } from '../../../src/domain/customer/customer.state.js';
+import type { Program } from '../../../src/domain/program.js';
 import { credit, personOf } from '../../support/account-events.js';
 import { ACME, annStands, NOW } from './account-scenario.js';
 
@@ -56,6 +58,43 @@ export const createReward = (over: Partial<CreateReward> = {}): CreateReward => 
   now: NOW,
   ...over,
 });
+
+/** Bob did something: the events, each with an id of its own. */
+export const receiveEvents = (
+  events: Of<'ReceiveUserEvents'>['events'],
+  program: Program | null,
+  over: Over<'ReceiveUserEvents'> = {},
+): Of<'ReceiveUserEvents'> => ({
+  type: 'ReceiveUserEvents',
+  userId: 'bob',
+  batch: null,
+  programs: program ? [program] : [],
+  context: annStands({ program }),
+  events,
+  rewardIdOf: (userEventId, _, name) => `${userEventId} ${name}`,
+  valueRef: (person, value) => `${person} ${JSON.stringify(value)}`,
+  ...over,
+});
+
+export const startPush = (
+  rewardId: string,
+  over: Over<'StartRewardPush'> = {},
+): Of<'StartRewardPush'> => ({
+  type: 'StartRewardPush',
+  rewardId,
+  replaces: 0,
+  subscriptions: null,
+  done: [],
+  firstPaid: null,
+  now: NOW,
+  ...over,
+});
+
+export const recordPush = (
+  rewardId: string,
+  outcome: PushOutcome,
+  push = 1,
+): Of<'RecordRewardPush'> => ({ type: 'RecordRewardPush', rewardId, push, outcome, now: NOW });
 
 const REDEMPTION = { unit: 'CENTS', redemptionId: 'r', now: NOW } as const;
 
