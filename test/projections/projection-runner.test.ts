@@ -24,6 +24,7 @@ import {
 } from '../support/account-events.js';
 import { ErrorLines } from '../support/error-lines.js';
 import { eventually } from '../support/embedded.js';
+import { withApply } from '../support/next-release.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 
 const ALL = accountProjectors.map(({ name }) => name);
@@ -194,19 +195,12 @@ test('leading a refresh of the live generations sees what was committed before i
 });
 
 const failingOn = (userId: string): readonly Projector[] =>
-  accountProjectors.map((projector) =>
-    projector !== usersProjector
-      ? projector
-      : {
-          ...projector,
-          apply: (event, rows) => {
-            projector.apply(event, rows);
-            // After the rows were changed, so that taking the changes back is tested too.
-            if (event.event.type === 'UserIdentified' && event.event.profile.value?.id === userId)
-              throw new Error('contradiction');
-          },
-        },
-  );
+  withApply(usersProjector, ({ event, ...rest }, rows) => {
+    usersProjector.apply({ event, ...rest }, rows);
+    // After the rows were changed, so that taking the changes back is tested too.
+    if (event.type === 'UserIdentified' && event.profile.value?.id === userId)
+      throw new Error('contradiction');
+  });
 type Parked = {
   projection: string;
   stream: string;

@@ -3,7 +3,8 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import { rewardBalancesProjector } from '../../projections/reward-balances/projector.js';
 import type { BalanceRow } from '../../projections/reward-balances/table.js';
 import type { FollowedProjections } from '../support/followed.js';
-import type { Projector, Row } from '../../src/projecting/projector.js';
+import type { AccountEventOf } from '../../src/domain/account/account.events.js';
+import type { ProjectedEvent, Row } from '../../src/projecting/projector.js';
 import type { RebuildStage } from '../../src/projecting/generations/rebuild.js';
 import {
   accountOpened,
@@ -17,6 +18,7 @@ import {
 } from '../support/account-events.js';
 import { END_SESSIONS } from '../support/ended-sessions.js';
 import { eventually } from '../support/embedded.js';
+import { withApply } from '../support/next-release.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 
@@ -26,29 +28,18 @@ const WITHIN_MS = 10_000;
 const scope = { tenant: 'demo', mode: 'live' } as const;
 
 /** A projector with a bug: rewards of thirteen count a thousand times in the balance. */
-const buggy: readonly Projector[] = accountProjectors.map((projector) =>
-  projector !== rewardBalancesProjector
-    ? projector
-    : {
-        ...projector,
-        apply: (event, rows) => {
-          projector.apply(event, rows);
-          if (
-            event.event.type !== 'RewardGranted' ||
-            event.event.value.type !== 'CREDIT' ||
-            event.event.value.assignedCredit !== 13
-          )
-            return;
-          const key = [event.accountRef, event.event.person, 'CREDIT', 'cents'];
-          const row = rows.get('reward_balances', key) as BalanceRow | undefined;
-          if (row)
-            rows.put('reward_balances', {
-              ...row,
-              available_credit: row.available_credit + 12_987,
-            });
-        },
-      },
-);
+const buggy = withApply(rewardBalancesProjector, (event, rows) => {
+  rewardBalancesProjector.apply(event, rows);
+  if (!isOfThirteen(event.event)) return;
+  const key = [event.accountRef, event.event.person, 'CREDIT', 'cents'];
+  const row = rows.get('reward_balances', key) as BalanceRow | undefined;
+  if (row) rows.put('reward_balances', { ...row, available_credit: row.available_credit + 12_987 });
+});
+
+const isOfThirteen = (event: ProjectedEvent): event is AccountEventOf<'RewardGranted'> =>
+  event.type === 'RewardGranted' &&
+  event.value.type === 'CREDIT' &&
+  event.value.assignedCredit === 13;
 
 let projected: ProjectedLedger;
 let rebuilding: Rebuilding;
@@ -182,18 +173,10 @@ test.each(['account', 'tenant'] as const)(
 );
 
 test('A skipped event stays left out in repairs of any stream, and the next generation tries it again.', async () => {
-  const failing = accountProjectors.map((projector): Projector =>
-    projector !== rewardBalancesProjector
-      ? projector
-      : {
-          ...projector,
-          apply: ({ event, ...rest }, rows) => {
-            projector.apply({ event, ...rest }, rows);
-            const value = event.type === 'RewardGranted' && event.value.type === 'CREDIT';
-            if (value && event.value.assignedCredit === 13) throw new Error('contradiction');
-          },
-        },
-  );
+  const failing = withApply(rewardBalancesProjector, (event, rows) => {
+    rewardBalancesProjector.apply(event, rows);
+    if (isOfThirteen(event.event)) throw new Error('contradiction');
+  });
   rebuilding = new Rebuilding(projected, failing);
   const runner = projected.startRunner({ projectors: failing });
   const [hit, spared] = [anAccount('hit'), anAccount('spared')];
@@ -227,21 +210,14 @@ test('A skipped event stays left out in repairs of any stream, and the next gene
 
 test('while others read and write reads never fail, never see a mixture, never miss their own writes; the switch takes less than 50 ms', async () => {
   /** Marks every balance of its generation. */
-  const marking: readonly Projector[] = accountProjectors.map((projector) =>
-    projector !== rewardBalancesProjector
-      ? projector
-      : {
-          ...projector,
-          apply: (event, rows) => {
-            projector.apply(event, {
-              found: (table) => rows.found(table),
-              get: (table, key) => rows.get(table, key),
-              delete: (table, key) => rows.delete(table, key),
-              put: (table, row) =>
-                rows.put(table, table === 'reward_balances' ? { ...row, fuel_tank_codes: 1 } : row),
-            });
-          },
-        },
+  const marking = withApply(rewardBalancesProjector, (event, rows) =>
+    rewardBalancesProjector.apply(event, {
+      found: (table) => rows.found(table),
+      get: (table, key) => rows.get(table, key),
+      delete: (table, key) => rows.delete(table, key),
+      put: (table, row) =>
+        rows.put(table, table === 'reward_balances' ? { ...row, fuel_tank_codes: 1 } : row),
+    }),
   );
   const runner = projected.startRunner({ projectors: marking, pageSize: 50 });
   const [busy, idle] = [anAccount('busy'), anAccount('idle')];

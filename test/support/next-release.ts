@@ -16,3 +16,9 @@ export const withOtherTables = (...names: readonly string[]): readonly Projector
           })),
         },
   );
+
+/** The read models with another `apply` in that one. */
+export const withApply = (changed: Projector, apply: Projector['apply']): readonly Projector[] =>
+  accountProjectors.map((projector) =>
+    projector === changed ? { ...projector, apply } : projector,
+  );
