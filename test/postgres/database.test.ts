@@ -1,10 +1,8 @@
-import { sql } from 'kysely';
 import pg from 'pg';
 import {
   DatabaseUnavailable,
   isRefusedByServer,
   isUnavailable,
-  kyselyOver,
   openPool,
 } from '../../src/postgres/database.js';
 import { type TestDatabase, createTestDatabase } from '../support/database.js';
@@ -44,13 +42,6 @@ test('bigint is parsed as BigInt, alone and in arrays, and only in our pools', a
   await other.connect();
   expect((await other.query('select 1::bigint as big')).rows).toEqual([{ big: '1' }]);
   await other.end();
-});
-
-test('Kysely runs over the pool', async () => {
-  const { rows } = await sql<{ big: bigint }>`select ${'12'}::bigint as big`.execute(
-    kyselyOver(pool),
-  );
-  expect(rows).toEqual([{ big: 12n }]);
 });
 
 test('the address is resolved at every connect', async () => {

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import type pg from 'pg';
 import ts from 'typescript';
-import { openPool } from '../../src/postgres/database.js';
 import { fetchRows } from '../../src/postgres/statements.js';
-import { createTestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 
 /** The columns that the interfaces name, with whether they may be null: `table.column?`. */
 async function namedColumns(): Promise<string[]> {
@@ -34,22 +34,18 @@ const tableOf = (column: string): string => column.slice(0, column.lastIndexOf('
 const isNullable = (type: string): boolean =>
   (type.split(',')[0] ?? '').includes('| null') || type === 'JsonWithDefault<unknown>';
 
+let pool: pg.Pool;
+useDatabase(1, (opened) => (pool = opened));
+
 test('the types of tables name the columns that the migrations make', async () => {
-  const database = await createTestDatabase();
-  const pool = openPool({ url: database.url, max: 1, applicationName: 'ledger-tables' });
-  try {
-    const named = await namedColumns();
-    const found = await fetchRows(
-      pool,
-      sql<{ name: string }>`
-        select table_schema || '.' || table_name || '.' || column_name
-          || case is_nullable when 'YES' then '?' else '' end as name
-        from information_schema.columns
-        where table_schema || '.' || table_name = any(${[...new Set(named.map(tableOf))]}::text[])`,
-    );
-    expect(named.sort()).toEqual(found.map(({ name }) => name).sort());
-  } finally {
-    await pool.end();
-    await database.drop();
-  }
+  const named = await namedColumns();
+  const found = await fetchRows(
+    pool,
+    sql<{ name: string }>`
+      select table_schema || '.' || table_name || '.' || column_name
+        || case is_nullable when 'YES' then '?' else '' end as name
+      from information_schema.columns
+      where table_schema || '.' || table_name = any(${[...new Set(named.map(tableOf))]}::text[])`,
+  );
+  expect(named.sort()).toEqual(found.map(({ name }) => name).sort());
 });

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import { openPool } from '../../src/postgres/database.js';
 import {
   appliedMigrations,
   confirmMigrations,
@@ -12,11 +11,14 @@ import {
   migrateToLatest,
 } from '../../src/postgres/migrator.js';
 import { ensureLiveGenerations } from '../../src/projecting/generations/generations.js';
-import { type TestDatabase, createTestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 
-let database: TestDatabase;
-beforeEach(async () => (database = await createTestDatabase({ migrated: false })));
-afterEach(() => database.drop());
+let pool: pg.Pool;
+let database: { readonly url: string };
+useDatabase(2, (opened, url) => ([pool, database] = [opened, { url }]), {
+  each: true,
+  migrated: false,
+});
 
 const first: SchemaMigration = {
   up: async (db) => void (await sql`create table ledger.first (id bigint)`.execute(db)),
@@ -30,12 +32,9 @@ const third: SchemaMigration = {
 const failing: SchemaMigration = { up: async (db) => void (await sql`select 1 / 0`.execute(db)) };
 
 async function tables(): Promise<readonly string[]> {
-  const client = new pg.Client(database.url);
-  await client.connect();
-  const { rows } = await client.query<{ name: string }>(
+  const { rows } = await pool.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = to_regnamespace('ledger') and relkind = 'r' order by 1`,
   );
-  await client.end();
   return rows.map(({ name }) => name).filter((name) => !name.startsWith('migration'));
 }
 
@@ -70,24 +69,15 @@ const older = { '0001_first': first };
 const newer = { '0001_first': first, '0002_second': second };
 
 async function confirm(...names: readonly string[]): Promise<readonly string[]> {
-  const pool = openPool({ url: database.url, max: 1, applicationName: 'test' });
   const client = await pool.connect();
   try {
     return await confirmMigrations(client, names);
   } finally {
     client.release();
-    await pool.end();
   }
 }
 
-async function applied() {
-  const pool = openPool({ url: database.url, max: 1, applicationName: 'test' });
-  try {
-    return await appliedMigrations(pool);
-  } finally {
-    await pool.end();
-  }
-}
+const applied = () => appliedMigrations(pool);
 
 test('a migration of a newer release is unconfirmed: the older release starts again until it is confirmed', async () => {
   await migrateToLatest(database.url, older);
@@ -156,10 +146,7 @@ describe('while another session holds a table', () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^a migration waits for a lock that another session holds/);
     // Without a limit a read would queue behind the migration for as long as that waits.
-    const reader = new pg.Client(database.url);
-    await reader.connect();
-    await reader.query('select * from ledger.first');
-    await reader.end();
+    await pool.query('select * from ledger.first');
     await holder.query('commit');
     expect(await migrating).toEqual(['0002_change_first']);
   });
@@ -191,12 +178,10 @@ test('a role that may not create the extension for searches gets the remedy in o
   await owner.query('create schema extensions');
   await owner.query('create extension pg_trgm with schema extensions');
   await owner.end();
-  const pool = openPool({ url: database.url, max: 2, applicationName: 'test' });
   expect(await migrateToLatest(pool)).toEqual(['0001_baseline']);
   await ensureLiveGenerations(pool, accountProjectors);
   const { rows } = await pool.query<{ indexdef: string }>(
     "select indexdef from pg_indexes where indexname = 'users_by_text'",
   );
   expect(rows[0]?.indexdef).toMatch(/ USING gin \(searched extensions\.gin_trgm_ops\)$/);
-  await pool.end();
 });

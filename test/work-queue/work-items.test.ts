@@ -1,23 +1,16 @@
 import type pg from 'pg';
-import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { workStore, type WorkRoom, type WorkStore } from '../../src/work-queue/work-items.js';
 import { Worker } from '../../src/work-queue/worker.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
-let database: TestDatabase;
 let pool: pg.Pool;
 let store: WorkStore;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
+useDatabase(4, (opened) => {
+  pool = opened;
   store = workStore(pool);
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
 });
 beforeEach(() => pool.query('truncate ledger.work_items'));
 
