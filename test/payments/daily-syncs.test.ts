@@ -1,7 +1,11 @@
 import type pg from 'pg';
 import { DailySyncs, type DailySyncsParts } from '../../src/payments/incoming/daily-syncs.js';
 import { noteConnection, providerRows } from '../../src/payments/incoming/payment-rows.js';
-import { ProviderFailure, type FactsPage } from '../../src/payments/payment-provider.js';
+import {
+  ProviderFailure,
+  type FactsPage,
+  type ProviderCalls,
+} from '../../src/payments/payment-provider.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { workStore } from '../../src/work-queue/work-items.js';
 import { useDatabase } from '../support/database.js';
@@ -43,7 +47,8 @@ afterEach(async () => {
   }
 });
 
-const none = { next: () => Promise.resolve({ done: true as const, value: undefined }) };
+/** A walk asks for nothing else, and pays nothing. */
+const NO_OTHER_CALLS = {} as Omit<ProviderCalls, 'factsPage'>;
 const END: FactsPage = { facts: [], next: null };
 /** Until the end of the test. */
 const hang = (): Promise<FactsPage> => new Promise((resolve) => hanging.push(() => resolve(END)));
@@ -69,15 +74,7 @@ async function start(name: string): Promise<ProcessPresence> {
     provider: () =>
       Promise.resolve({
         calls: ({ secretKey: tenant }) => ({
-          check: () => Promise.resolve(),
-          rewardCredits: () => ({ [Symbol.asyncIterator]: () => none }),
-          paidInvoices: () => ({ [Symbol.asyncIterator]: () => none }),
-          completed: (event) => Promise.resolve(event),
-          // A walk pays nothing.
-          subscriptionsOf: () => Promise.reject(new Error('asked for subscriptions')),
-          discountsFor: () => Promise.reject(new Error('asked for discounts')),
-          pay: () => Promise.reject(new Error('paid')),
-          made: () => Promise.reject(new Error('asked for payments')),
+          ...NO_OTHER_CALLS,
           factsPage: (since, cursor) => {
             asked.push({ process: name, tenant, cursor });
             walkedFrom.push(since);

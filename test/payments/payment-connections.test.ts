@@ -1,4 +1,5 @@
 import { PaymentConnections } from '../../src/payments/payment-connections.js';
+import { metaOf } from '../../src/event-log/envelope.js';
 import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 
 type Parts = ConstructorParameters<typeof PaymentConnections>[0];
@@ -24,13 +25,7 @@ it('a disconnection destroys the secrets of its mode, and is recorded after that
       },
     } as unknown as Parts['commands'],
   };
-  await new PaymentConnections(parts as Parts).disconnect({
-    commandId: 'command',
-    correlationId: 'command',
-    causationId: 'command',
-    scope: { tenant: 'demo', mode: 'live' },
-    actor: { kind: 'system', id: 'test' },
-    idempotency: null,
-  });
+  const meta = metaOf({ tenant: 'demo', mode: 'live' }, { kind: 'system', id: 'test' }, 'test');
+  await new PaymentConnections(parts as Parts).disconnect(meta);
   expect(steps).toEqual([['one'], 'DisconnectPaymentProvider']);
 });

@@ -1,5 +1,6 @@
 // Over 5 s: a service of its own, and two doubles of the provider for each course.
 import { shownPushes, type ShownPush } from '../../src/domain/account/provider/reward-push.js';
+import { metaOf } from '../../src/event-log/envelope.js';
 import { askForWork, wakeWork } from '../../src/payments/outgoing/payment-work.js';
 import { workStore } from '../../src/work-queue/work-items.js';
 import type { Json } from '../support/api-client.js';
@@ -46,14 +47,7 @@ afterEach(() => Promise.all(Object.values(doubles).map((double) => double.stop()
 afterAll(() => end());
 
 const scope = () => ({ tenant: tenant.alias, mode: 'live' }) as const;
-const meta = () => ({
-  scope: scope(),
-  commandId: crypto.randomUUID(),
-  correlationId: 'test',
-  causationId: 'test',
-  actor: { kind: 'operator' as const, id: 'test' },
-  idempotency: null,
-});
+const meta = () => metaOf(scope(), { kind: 'operator', id: 'test' }, 'test');
 
 const connect = (which: Which) =>
   service.service.core.payments.connect(
@@ -142,6 +136,12 @@ const wake = (id: string): Promise<void> => {
   return wakeWork(workStore(core.pool), { ...scope(), account });
 };
 
+async function nobodyPaysOrSpends(accountId: string): Promise<void> {
+  const spent = { accountId, unit: 'CENTS', amount: 1 };
+  expect((await tenant.live.post('/credit/bulkredeem', spent)).status).toBe(400);
+  expect(credits('present')).toEqual([]);
+}
+
 it('a payment of the former account whose answer was lost is found there, and not repeated', async () => {
   const { ann } = await referral();
   await paidWithoutAnswer(ann);
@@ -163,13 +163,7 @@ it('credit is neither paid nor spent while the former account refuses to say wha
   await comesTo(ann, 'PARKED');
   expect((await shown(ann))?.reason).toMatch(/connection before/);
   await tryAgain(ann);
-  const spent = await tenant.live.post('/credit/bulkredeem', {
-    accountId: ann,
-    unit: 'CENTS',
-    amount: 1,
-  });
-  expect(spent.status).toBe(400);
-  expect(credits('present')).toEqual([]);
+  await nobodyPaysOrSpends(ann);
   doubles.former.faults.length = 0;
   await tryAgain(ann);
   await comesTo(ann, 'PUSHED');
@@ -185,13 +179,7 @@ it('behind a disconnection another account pays no open call before an operator 
   await wake(ann);
   await comesTo(ann, 'PARKED');
   expect((await shown(ann))?.reason).toMatch(/connection before/);
-  const spent = await tenant.live.post('/credit/bulkredeem', {
-    accountId: ann,
-    unit: 'CENTS',
-    amount: 1,
-  });
-  expect(spent.status).toBe(400);
-  expect(credits('present')).toEqual([]);
+  await nobodyPaysOrSpends(ann);
   await tryAgain(ann);
   await comesTo(ann, 'PUSHED');
   expect(credits('present')).toHaveLength(1);

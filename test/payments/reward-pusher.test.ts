@@ -2,6 +2,7 @@
 import { modeOf } from '../../src/domain/scope.js';
 import type { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { shownPushes, type ShownPush } from '../../src/domain/account/provider/reward-push.js';
+import { metaOf } from '../../src/event-log/envelope.js';
 import { workStore } from '../../src/work-queue/work-items.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import { StripeProvider } from '../../src/payments/stripe/stripe-provider.js';
@@ -221,14 +222,7 @@ describe('a connected tenant', () => {
     plain = await StripeDouble.start({ secretKey: KEY });
     await double.stop();
     double = plain;
-    const meta = {
-      scope: { tenant: tenant.alias, mode: 'live' },
-      commandId: crypto.randomUUID(),
-      correlationId: 'test',
-      causationId: 'test',
-      actor: { kind: 'operator', id: 'test' },
-      idempotency: null,
-    } as const;
+    const meta = metaOf(scopeOf(tenant), { kind: 'operator', id: 'test' }, 'test');
     const credentials = { secretKey: KEY, webhookSecret: WEBHOOK_SECRET, apiBase: double.url };
     await running.service.service.core.payments.connect(
       meta,
