@@ -84,8 +84,7 @@ export async function startInOtherProcess(dataDir: string): Promise<OtherProcess
       stdio: ['pipe', 'pipe', 'inherit'],
     },
   );
-  const started: unknown = JSON.parse(await firstLine(child));
-  if (!isStarted(started)) throw new Error('the other process did not say where its server is');
+  const started = JSON.parse(await firstLine(child)) as Omit<OtherProcess, 'stop' | 'kill'>;
   const ended = once(child, 'exit');
   return {
     ...started,
@@ -104,18 +103,6 @@ async function firstLine(child: ChildProcess): Promise<string> {
   if (!child.stdout) throw new Error('no output to read');
   for await (const line of createInterface(child.stdout)) return line;
   throw new Error('the other process ended without a word');
-}
-
-function isStarted(
-  value: unknown,
-): value is Pick<OtherProcess, 'url' | 'socketFolder' | 'attached'> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'url' in value &&
-    'socketFolder' in value &&
-    'attached' in value
-  );
 }
 
 /** The text of a file below a data folder; empty when there is none. */
