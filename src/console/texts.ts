@@ -195,6 +195,14 @@ export const TEXTS = {
   },
   /** What was done, on the page that follows its form. */
   done: {
+    blocked: 'The user is blocked: rewards of open referrals wait for moderation.',
+    unblocked: 'The user is active again.',
+    rewardCancelled: 'The reward is cancelled.',
+    granted: 'The reward is granted.',
+    grantProposed:
+      'The grant is above your limit for this account: it waits for the approval of finance on Corrections.',
+    edited: 'The user is saved.',
+    forgotten: 'The user is forgotten: name, address and codes are destroyed.',
     proposed: 'The correction is proposed.',
     approved: 'The correction is approved: its events are in the ledger.',
     closed: 'The month is closed.',

@@ -147,7 +147,7 @@ describe('who may see a page', () => {
         'GET /console/runs/{run}',
         'GET /console/runs/{run}/progress',
         'POST /console/runs/{run}/cancel',
-        `GET ${ofPage('/accounts/{account}')}`,
+        ...['GET', 'POST'].map((method) => `${method} ${ofPage('/accounts/{account}')}`),
         `GET ${ofPage('/exports/{export}/file')}`,
         `GET ${ofPage('/projections')}`,
       ].sort(),

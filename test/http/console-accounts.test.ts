@@ -5,10 +5,12 @@ import {
   setUpConsole,
   figures,
   get,
+  hiddenIn,
   type Name,
   ofTenant,
   onTrial,
   type Page,
+  post,
   rewarded,
   running,
   sent,
@@ -22,7 +24,7 @@ setUpConsole();
 
 /** The page that a history's link to older events leads to. */
 function olderThan({ text }: Page): Promise<Page> {
-  const [, link = ''] = /<a href="([^"]*)">Older events/.exec(text) ?? [];
+  const [, link = ''] = /href="([^"]*)">Older events/.exec(text) ?? [];
   return get('fay', link.replaceAll('&amp;', '&').replaceAll('&#x3D;', '='));
 }
 
@@ -33,11 +35,48 @@ describe('an account', () => {
     const staff = await get('sam', path);
     expect(figures(staff, 'available:CENTS')).toEqual(['900']);
     expect(figures(staff, 'assigned:CENTS')).toEqual(['900']);
-    expect(staff.text).toContain(`900 CENTS granted to ${firstName}, by hand`);
+    expect(staff.text).toMatch(new RegExp(`9.00 granted to ${firstName}`));
     expect(staff.text).toContain(`${userId}@example.com`);
     const viewer = await get('vic', path);
     expect(figures(viewer, 'available:CENTS')).toEqual(['900']);
     for (const secret of [userId, firstName]) expect(viewer.text).not.toContain(secret);
+  });
+
+  test('support grants, edits and cancels once per form, each with its reason or version', async () => {
+    const { accountId, userId } = await rewarded(900);
+    const path = ofTenant(`/accounts/${accountId}`);
+    const grant = {
+      action: 'grant',
+      user: userId,
+      type: 'CREDIT',
+      unit: 'CENTS USD',
+      key: accountId,
+    };
+    const refused = await post('sam', path, { ...grant, amount: '1,250.00', reason: 'sorry' });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('1250.00 or 1.25');
+    const typed = { ...grant, amount: '12,50', reason: 'sorry for the wait' };
+    for (let sent = 0; sent < 2; sent++)
+      expect(await post('sam', path, typed)).toMatchObject({ status: 303 });
+    const granted = await get('sam', path);
+    expect(figures(granted, 'available:CENTS')).toEqual(['2150']);
+    expect(granted.text).toContain('sorry for the wait');
+    expect(await post('fay', path, typed)).toMatchObject({ status: 403 });
+    const form = await get('sam', `${path}?action=edit&user=${userId}`);
+    const edit = { action: 'edit', user: userId, firstName: 'Nora', lastName: 'Neu', locale: '' };
+    const fields = {
+      ...edit,
+      email: '',
+      countryCode: '',
+      segments: 'vip',
+      customFields: 'tier=gold',
+    };
+    const version = hiddenIn(form, 'version');
+    expect(await post('sam', path, { ...fields, version })).toMatchObject({ status: 303 });
+    const late = await post('sam', path, { ...fields, firstName: 'Nina', version });
+    expect(late.status).toBe(400);
+    expect(late.text).toContain('sam');
+    expect((await get('sam', path)).text).toContain('Nora Neu');
   });
 
   test('its page shows an earlier moment', async () => {

@@ -18,6 +18,10 @@
       const at = new Date(input.dataset.moment);
       if (!Number.isNaN(at.getTime())) input.value = dayOf(at);
     }
+    for (const input of all('input[type=datetime-local][data-moment]', root)) {
+      const at = new Date(input.dataset.moment);
+      if (!Number.isNaN(at.getTime())) input.value = local(at).replace(' ', 'T');
+    }
   };
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   for (const zone of all('[data-zone]'))
@@ -32,6 +36,8 @@
       const at = new Date(year, month - 1, day + (isEnd ? 1 : 0));
       formData.set(input.name, new Date(at.getTime() - (isEnd ? 1 : 0)).toISOString());
     }
+    for (const input of all('input[type=datetime-local][data-day]', target))
+      if (input.value !== '') formData.set(input.name, new Date(input.value).toISOString());
     for (const [name, value] of [...formData])
       if (target.matches('[data-filters]') && value === '') formData.delete(name);
   });

@@ -1,138 +1,191 @@
-import { Get, Param } from '@nestjs/common';
-import {
-  accountHistory,
-  EVENTS_SHOWN_MAX,
-  type AccountHistory,
-  type ShownPerson,
-  type ShownReward,
-} from '../../operations/accounts/account-history.js';
-import type { ShownUnit } from '../../operations/accounts/account-credit.js';
+import { Get, HttpCode, Param, Post } from '@nestjs/common';
+import { accountHistory, type AccountHistory } from '../../operations/accounts/account-history.js';
+import { referralsMade } from '../../operations/accounts/account-referrals.js';
+import { EVENT_KINDS } from '../../operations/accounts/event-in-words.js';
+import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
 import { laterText } from '../../operations/ledger/later-entries.js';
-import { ApiError } from '../../http/edge/api-error.js';
-import { ForRoles, pageSent, TenantCall, TenantPage } from '../console-call.js';
-import { faultsOf } from '../view/faults.js';
-import { hasRole } from '../view/navigation.js';
-import { plotView } from '../view/plot.js';
-import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
-import { template } from '../view/templates.js';
-import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
 import { NotDone } from '../../operations/outcome.js';
-
-const FIGURES = ['available', 'assigned', 'redeemed', 'pending', 'expired', 'cancelled'] as const;
-
-const REWARD_COLUMNS: readonly Column<ShownReward>[] = [
-  { label: TEXTS.account.given, key: 'given', value: 'givenAt' },
-  { label: TEXTS.account.value, key: 'value', value: 'value' },
-  { label: TEXTS.account.owner, key: 'owner', value: 'owner' },
-  { label: TEXTS.common.state, key: 'state', value: 'state' },
-  { label: TEXTS.common.redeemed, key: 'redeemed', isNumber: true, value: 'redeemed' },
-  { label: TEXTS.common.expires, key: 'expires', value: 'expiresAt' },
-  { label: TEXTS.common.reward },
-];
-
-const PEOPLE_COLUMNS: readonly Column<ShownPerson>[] = [
-  { label: TEXTS.common.name, key: 'people.name', value: 'name' },
-  { label: TEXTS.fields.user, key: 'people.user', value: 'userId' },
-  { label: TEXTS.account.eMail, key: 'people.email', value: 'email' },
-  { label: TEXTS.account.codes, key: 'people.codes', value: ({ codes }) => codes[0] ?? null },
-  { label: TEXTS.fields.since, key: 'people.since', value: 'since' },
-  { label: TEXTS.account.blocked, key: 'people.blocked', value: 'blockedSince' },
-];
+import { ApiError } from '../../http/edge/api-error.js';
+import { OwnWrites } from '../../http/writing/own-writes.js';
+import { ForRoles, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
+import {
+  headerView,
+  madeTable,
+  peopleTable,
+  rewardsTable,
+  unitViews,
+} from '../view/account-view.js';
+import { faultsOf, type Faults } from '../view/faults.js';
+import { choice, momentOf } from '../view/list-page.js';
+import { hasRole } from '../view/navigation.js';
+import { shownAmounts } from '../view/shown-amounts.js';
+import { amountText, template } from '../view/templates.js';
+import { AccountActions } from './account-actions.js';
+import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('account');
+const MODELS = ['accounts', 'users', 'rewards', 'referrals'] as const;
+const WAIT_MS = 5_000;
 
-/** One account: people, referral, rewards, credit, and everything that happened, at any moment. */
+/** One account: people, balances, rewards, referrals, why, and everything that happened. */
 @TenantPage('accounts')
 export class ConsoleAccountController {
-  constructor(private readonly pages: TenantPages) {}
+  private readonly actions: AccountActions;
+
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly reads: CustomerReads,
+    private readonly ownWrites: OwnWrites,
+  ) {
+    this.actions = new AccountActions(pages, ownWrites);
+  }
 
   @Get(':account')
   @ForRoles('finance', 'support', 'viewer')
-  async account(
-    @TenantCall() call: TenantCall,
-    @Param('account') accountId: string,
-  ): Promise<string> {
-    const { before: typed, ...asked } = queried(call.query, 'asOf', 'position', 'before');
-    const before = /^\d{1,18}$/.test(typed) ? typed : '';
-    const order = queried(call.query, 'sort', 'dir');
+  page(@TenantCall() call: TenantCall, @Param('account') accountId: string): Promise<string> {
+    return this.shown(call, accountId);
+  }
+
+  @Post(':account')
+  @HttpCode(200)
+  @ForRoles('support')
+  async act(@TenantCall() call: TenantCall, @Param('account') accountId: string): Promise<string> {
+    const done = await this.actions.act(call, accountId);
+    if ('faults' in done) return this.shown(call, accountId, done.faults);
+    const path = `${call.tenantPath}/accounts/${encodeURIComponent(accountId)}`;
+    return redirected(call, path, done.done);
+  }
+
+  private async shown(call: TenantCall, accountId: string, faults?: Faults): Promise<string> {
+    const { core } = this.pages;
+    await this.ownWrites.visible({
+      scope: call.ledger,
+      projections: MODELS,
+      atLeast: undefined,
+      departure: AbortSignal.timeout(WAIT_MS),
+    });
+    const asked = queried(call.query, 'asOf', 'position', 'before', 'kind');
     const showsPersonal = hasRole(call.operator, ['finance', 'support']);
-    const options = filledIn(asked);
-    const found = await this.pages.recorded(call, 'console account', async (core) => {
+    const { before, kind, asOf, position } = asked;
+    const moment = momentOf(asOf, 'end');
+    const options = filledIn({
+      asOf: moment === undefined ? asOf : new Date(moment).toISOString(),
+      position,
+    });
+    const found = await this.pages.recorded(call, 'console account', async () => {
       const request = {
         accountId,
         showsPersonal,
-        before: before === '' ? undefined : BigInt(before),
+        before: /^\d{1,18}$/.test(before) ? BigInt(before) : undefined,
+        kind: choice(EVENT_KINDS, kind),
+        amountText: (amount: number, unit: string | null) => amountText(amount, unit, call.money),
         ...options,
       };
-      const now = await core.tenants.now(call.ledger);
-      const result = await accountHistory(core, call.ledger, request, now);
-      // The audit event says what was looked at; a digest of people's data would outlive them.
-      const digest = `position ${result.position ?? 'none'}`;
+      const result = await accountHistory(
+        core,
+        call.ledger,
+        request,
+        await core.tenants.now(call.ledger),
+      );
+      // The audit event names the position: a digest of people's data would outlive them.
       const account = core.names.accountRef(call.ledger, accountId);
+      const digest = `position ${result.position ?? 'none'}`;
       return { result, parameters: { account, ...options }, digest };
     });
-    const path = `${call.tenantPath}/accounts/${encodeURIComponent(accountId)}`;
     if (found instanceof NotDone && found.code === 'ACCOUNT_NOT_FOUND')
       throw new ApiError('ACCOUNT_NOT_FOUND');
-    const statement = `${call.tenantPath}/statement${queryOf({ account: accountId, ...asked })}`;
-    const frame = { title: TEXTS.account.titleOf(accountId), faults: faultsOf(found) };
+    const isShort = showsPersonal || !accountId.includes('@');
+    const shownId = isShort ? accountId : `${accountId.slice(0, 2)}…`;
+    const path = `${call.tenantPath}/accounts/${encodeURIComponent(accountId)}`;
+    const values =
+      found instanceof NotDone
+        ? null
+        : await this.valuesOf(call, found, { path, showsPersonal, kind, asked });
+    const frame = {
+      title: values?.name ?? `Account ${shownId}`,
+      headNote: `Account ${shownId}`,
+      section: '/accounts',
+      faults: faults ?? faultsOf(found),
+    };
     return pageSent(call, frame, content, {
-      asked,
-      statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
+      path,
+      moment: moment === undefined ? asOf : new Date(moment).toISOString(),
       later: found instanceof NotDone ? undefined : laterText(found.later, 'moment'),
-      account:
-        found instanceof NotDone
-          ? null
-          : shownAccount(found, path, call.tenantPath, { ...asked, before, ...order }),
+      account: values,
+      action: values && (await this.actions.shown(call, accountId, values)),
     });
+  }
+
+  private async valuesOf(
+    call: TenantCall,
+    found: AccountHistory,
+    of: {
+      readonly path: string;
+      readonly showsPersonal: boolean;
+      readonly kind: string;
+      readonly asked: Readonly<Record<string, string>>;
+    },
+  ) {
+    const { core } = this.pages;
+    const { path, showsPersonal, kind, asked } = of;
+    const accountRef = core.names.accountRef(call.ledger, found.account);
+    const made = await referralsMade(
+      this.reads,
+      { scope: call.ledger, accountRef },
+      found.people,
+      showsPersonal,
+    );
+    const amounts = await shownAmounts(core.tenants, call.scope);
+    const isSupport = hasRole(call.operator, ['support']);
+    const isFinance = hasRole(call.operator, ['finance']);
+    const isNow = asked['asOf'] === '' && asked['position'] === '';
+    const shown = { call, path, amounts, showsPersonal, isSupport: isSupport && isNow };
+    const kept = { asOf: asked['asOf'] ?? '', position: asked['position'] ?? '' };
+    return {
+      ...headerView(found),
+      currency: found.currency,
+      userIds: found.people.flatMap(({ userId }) => userId ?? []),
+      position: found.position,
+      eventCount: found.eventCount,
+      units: unitViews(found, amounts),
+      people: peopleTable(found, shown),
+      rewards: rewardsTable(found, shown),
+      why: [...found.why, ...made.why].sort((a, b) => (a.at < b.at ? 1 : -1)),
+      referral: found.referral && {
+        ...found.referral,
+        referrerPath: found.referral.referrerAccount
+          ? `${call.tenantPath}/accounts/${encodeURIComponent(found.referral.referrerAccount)}`
+          : null,
+      },
+      made: madeTable(made, call.tenantPath),
+      events: found.events,
+      ...timelineLinks(found, path, { ...kept, kind }),
+      isSupport: isSupport && isNow,
+      statementPath: hasRole(call.operator, ['finance', 'viewer'])
+        ? `${call.tenantPath}/statement${queryOf({ account: found.account })}`
+        : null,
+      correctPath:
+        isFinance && isNow
+          ? `${call.tenantPath}/corrections${queryOf({ account: found.account })}`
+          : null,
+    };
   }
 }
 
-function shownAccount(
-  account: AccountHistory,
+/** The links of the timeline: each kind of events, and older ones. */
+function timelineLinks(
+  { olderBefore }: AccountHistory,
   path: string,
-  tenant: string,
-  asked: AskedOrder & Readonly<Record<'asOf' | 'position' | 'before', string>>,
+  { kind, ...kept }: Readonly<Record<'asOf' | 'position' | 'kind', string>>,
 ) {
-  const { referral, events, rewards, rewardCount } = account;
-  const oldest = events.at(-1)?.revision ?? '0';
-  const { before, sort, dir, ...moment } = asked;
-  const asIn = <R>(rows: readonly R[], columns: readonly Column<R>[]) =>
-    inOrder(rows, columns, { sort, dir }, (order) => `${path}${queryOf({ ...moment, ...order })}`);
-  const sorted = asIn(rewards, REWARD_COLUMNS);
-  const people = asIn(account.people, PEOPLE_COLUMNS);
-  const referrer = referral?.referrerAccount;
+  const at = (members: Readonly<Record<string, string>>) =>
+    `${path}${queryOf({ ...kept, ...members })}#timeline`;
   return {
-    ...account,
-    state: stateOf(account),
-    rewards: sorted.rows,
-    rewardHeads: sorted.heads,
-    people: people.rows,
-    peopleHeads: people.heads,
-    hasMorePeople: account.people.length < account.peopleCount,
-    units: account.units.map(shownUnit),
-    referrerPath: referrer ? `${tenant}/accounts/${encodeURIComponent(referrer)}` : null,
-    hasMoreRewards: rewards.length < rewardCount,
-    olderPath:
-      events.length < EVENTS_SHOWN_MAX || oldest === '0'
-        ? null
-        : `${path}${queryOf({ ...moment, before: oldest })}`,
-    newestPath: before === '' ? null : `${path}${queryOf(moment)}`,
+    kinds: ['', ...EVENT_KINDS].map((one) => ({
+      label: one === '' ? 'All' : one.slice(0, 1).toUpperCase() + one.slice(1),
+      isHere: one === kind,
+      path: at({ kind: one }),
+    })),
+    olderPath: olderBefore === null ? null : at({ kind, before: olderBefore }),
   };
 }
-
-function stateOf({ isOpen, eventCount }: AccountHistory): string {
-  if (isOpen) return TEXTS.account.open;
-  return eventCount === 0 ? TEXTS.account.notThereYet : TEXTS.account.deleted;
-}
-
-const shownUnit = (unit: ShownUnit) => ({
-  unit: unit.unit,
-  figures: FIGURES.map((label) => ({
-    label,
-    name: `${label}:${unit.unit}`,
-    value: unit[label],
-  })),
-  plot: plotView(TEXTS.account.plotOf(unit.unit), unit.points),
-});

@@ -49,9 +49,9 @@ declare module 'fastify' {
 
 /** The account that the address of a page names, in its path or its query. */
 function accountIn({ params, query }: FastifyRequest): string | undefined {
-  const { accountId } = params as { readonly accountId?: string };
+  const { account: ofPath } = params as { readonly account?: string };
   const { account } = query as { readonly account?: unknown };
-  return accountId ?? (typeof account === 'string' && account !== '' ? account : undefined);
+  return ofPath ?? (typeof account === 'string' && account !== '' ? account : undefined);
 }
 
 /** Who may enter the console: sessions, and forms that only its own pages can send. */

@@ -21,7 +21,7 @@ export type Cell =
       readonly figure: string | null;
       readonly isNegative: boolean;
     }
-  | { readonly kind: 'state'; readonly state: StateView }
+  | { readonly kind: 'state'; readonly state: StateView; readonly note: string | null }
   | { readonly kind: 'id'; readonly id: string | null; readonly path: string | null };
 
 export const textCell = (
@@ -53,7 +53,12 @@ export const amountCell = (
 export const countCell = (value: number, figure: string | null = null): Cell =>
   amountCell(value, value.toLocaleString('en-US'), figure);
 
-export const stateCell = (words: string): Cell => ({ kind: 'state', state: stateView(words) });
+/** @param note next to the state: what it leaves open. */
+export const stateCell = (words: string, note: string | null = null): Cell => ({
+  kind: 'state',
+  state: stateView(words),
+  note,
+});
 
 /** An id, shortened, with a button that copies it. */
 export const idCell = (id: string | null | undefined, path: string | null = null): Cell => ({

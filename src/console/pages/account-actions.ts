@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import * as z from 'zod';
+import { CENTS, formatOf } from '../../domain/tenant/unit-settings.js';
+import { blockUser, unblockUser } from '../../operations/customers/actions/block-user.js';
+import { cancelReward } from '../../operations/customers/actions/cancel-reward.js';
+import { editableUser, editUser } from '../../operations/customers/actions/edit-user.js';
+import { beforeForgetting, forgetUser } from '../../operations/customers/actions/forget-user.js';
+import { grantReward } from '../../operations/customers/actions/grant-reward.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
+import type { Operation } from '../../operations/registry/operation.js';
+import type { OwnWrites } from '../../http/writing/own-writes.js';
+import type { TenantCall } from '../console-call.js';
+import { faultAt, faultsIn, faultsOf, type Faults } from '../view/faults.js';
+import type { DoneKey } from '../view/layout.js';
+import { momentOf } from '../view/list-page.js';
+import { typedAmount } from '../view/typed-amount.js';
+import { queried, type TenantPages } from './tenant-pages.js';
+
+/** What a form of support did, or why it was refused. */
+export type ActionResult = { readonly done: DoneKey } | { readonly faults: Faults };
+
+/** The account of the page, as its forms need it. */
+interface OfPage {
+  readonly currency: string | null;
+  readonly userIds: readonly string[];
+  readonly isSupport: boolean;
+  readonly units: readonly { readonly unit: string }[];
+}
+
+const DONE: ReadonlyMap<string, readonly [Operation, DoneKey]> = new Map([
+  ['block', [blockUser, 'blocked']],
+  ['unblock', [unblockUser, 'unblocked']],
+  ['cancel', [cancelReward, 'rewardCancelled']],
+  ['edit', [editUser, 'edited']],
+  ['forget', [forgetUser, 'forgotten']],
+  ['grant', [grantReward, 'granted']],
+]);
+
+const GRANT_TYPES = [
+  { value: 'CREDIT', words: 'Credit' },
+  { value: 'PCT_DISCOUNT', words: 'Percent discount' },
+] as const;
+
+const FIELDS = ['firstName', 'lastName', 'email', 'locale', 'countryCode'] as const;
+
+/** The forms of support on the page of an account. */
+export class AccountActions {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly ownWrites: Pick<OwnWrites, 'note'>,
+  ) {}
+
+  /** Runs the operation of a form, once for each of its keys. */
+  async act(call: TenantCall, account: string): Promise<ActionResult> {
+    const action = call.form.text('action');
+    const [operation, done] = DONE.get(action) ?? [];
+    if (operation === undefined || done === undefined)
+      return { faults: faultAt(null, 'Choose an action.') };
+    const asked = await this.request(call, action, account);
+    if (isFaults(asked)) return { faults: asked };
+    const checked = z.object(operation.members).safeParse({ ...call.scope, ...asked });
+    if (!checked.success) {
+      const lines = checked.error.issues.map(
+        ({ path, message }) => `${String(path[0])}: ${message}`,
+      );
+      const names = checked.error.issues.map(({ path }) => String(path[0]));
+      const fields = Object.fromEntries(names.map((name) => [`${name}:`, name]));
+      return { faults: faultsIn(lines, fields) };
+    }
+    const outcome = await this.pages.called<{ position: string | null; proposal?: string }>(
+      call,
+      operation,
+      checked.data,
+      call.form.text('key') || undefined,
+    );
+    if (outcome instanceof NotDone) return { faults: faultsOf(outcome) };
+    this.ownWrites.note(call.ledger, outcome.position, true);
+    return { done: outcome.proposal === undefined ? done : 'grantProposed' };
+  }
+
+  /** The members of an operation's request, or what is wrong with a field. */
+  private async request(
+    call: TenantCall,
+    action: string,
+    account: string,
+  ): Promise<Faults | Readonly<Record<string, unknown>>> {
+    const { form } = call;
+    const of = { account, user: form.text('user') };
+    if (action === 'cancel')
+      return { account, reward: form.text('reward'), reason: form.text('reason') };
+    if (action === 'forget') {
+      if (form.text('confirm') !== of.user)
+        return faultAt('confirm', `Type the user id ${of.user} to confirm.`);
+      return { ...of, refuseInFuture: form.text('refuse') === 'yes' };
+    }
+    if (action === 'edit')
+      return {
+        ...of,
+        ...Object.fromEntries(FIELDS.map((name) => [name, form.text(name)])),
+        segments: listIn(form.text('segments')),
+        customFields: pairsIn(form.text('customFields')),
+        version: form.text('version'),
+      };
+    return action === 'grant' ? this.grant(call, of) : of;
+  }
+
+  private async grant(call: TenantCall, of: { readonly account: string; readonly user: string }) {
+    const { form } = call;
+    const shared = {
+      ...of,
+      name: form.text('name') || undefined,
+      expires: momentOf(form.text('expires'), 'end'),
+      reason: form.text('reason'),
+    };
+    if (form.text('type') === 'PCT_DISCOUNT')
+      return { ...shared, type: 'PCT_DISCOUNT', percent: Number(form.text('percent') || NaN) };
+    const [unit = '', currency = ''] = form.text('unit').split(' ');
+    const formats = (await this.pages.core.tenants.find(call.scope.tenant))?.units.formats ?? [];
+    const format = formatOf(formats, unit, currency || null);
+    const typed = typedAmount(form.text('amount'), format);
+    if ('problem' in typed) return faultAt('amount', typed.problem);
+    return { ...shared, type: 'CREDIT', unit, amount: typed.amount };
+  }
+
+  /** The form that the address of the page asks for, with what was typed; null: none. */
+  async shown(call: TenantCall, account: string, page: OfPage) {
+    if (!page.isSupport) return null;
+    const { form } = call;
+    const asked = queried(call.query, 'action', 'user', 'reward');
+    const kind = form.text('action') || asked.action;
+    if (!DONE.has(kind)) return null;
+    const user = form.text('user') || asked.user;
+    const names = ['reward', 'reason', 'type', 'unit', 'amount', 'percent', 'name', 'expires'];
+    const typed = Object.fromEntries(names.map((name) => [name, form.text(name)]));
+    return {
+      kind,
+      is: Object.fromEntries([...DONE.keys()].map((one) => [one, one === kind])),
+      user,
+      typed: { ...typed, reward: form.text('reward') || asked.reward },
+      // A refused form is another one when it is sent again.
+      key: randomUUID(),
+      users: page.userIds,
+      types: GRANT_TYPES,
+      units: await this.unitsOf(call, page),
+      edit: kind === 'edit' ? await this.editForm(call, account, user) : null,
+      forget: kind === 'forget' ? await this.forgetForm(call, account, user) : null,
+    };
+  }
+
+  /** Units of the tenant and of the account; each with the currency of its amounts. */
+  private async unitsOf(call: TenantCall, { currency, units }: OfPage) {
+    const formats = (await this.pages.core.tenants.find(call.scope.tenant))?.units.formats ?? [];
+    const known = new Set([
+      CENTS,
+      ...formats.map(({ unit }) => unit),
+      ...units.map(({ unit }) => unit),
+    ]);
+    return [...known].map((unit) => {
+      const format = formatOf(formats, unit, currency);
+      return {
+        value: format ? `${unit} ${currency ?? ''}`.trim() : unit,
+        words: format ? `${format.currency} (${unit})` : unit,
+      };
+    });
+  }
+
+  private async editForm(call: TenantCall, account: string, user: string) {
+    const { core } = this.pages;
+    const found = await outcomeOf(() => editableUser(core, call.ledger, { account, user }));
+    if (found instanceof NotDone) return null;
+    const { segments, customFields, version, ...texts } = found;
+    const stored = {
+      ...texts,
+      segments: segments.join(', '),
+      customFields: customFields.map(([name, value]) => `${name}=${String(value)}`).join('\n'),
+    };
+    const isTyped = call.form.text('action') === 'edit';
+    const typed = Object.fromEntries(
+      Object.entries(stored).map(([name, value]) => [name, isTyped ? call.form.text(name) : value]),
+    );
+    return { version, ...(typed as typeof stored) };
+  }
+
+  private async forgetForm(call: TenantCall, account: string, user: string) {
+    const { core } = this.pages;
+    const found = await outcomeOf(() => beforeForgetting(core, call.ledger, { account, user }));
+    if (found instanceof NotDone) return null;
+    return { lost: found.lost.length, staying: found.staying.length };
+  }
+}
+
+const isFaults = (asked: object): asked is Faults => 'problems' in asked;
+
+const listIn = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+
+/** Lines of `name=value`. */
+const pairsIn = (text: string): readonly (readonly [string, string])[] =>
+  text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [name = '', ...value] = line.split('=');
+      return [name.trim(), value.join('=').trim()] as const;
+    });

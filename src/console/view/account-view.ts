@@ -1,0 +1,221 @@
+import { accountPath } from '../pages/customer-columns.js';
+import { queryOf } from '../pages/tenant-pages.js';
+import type {
+  AccountHistory,
+  ShownPerson,
+  ShownReward,
+} from '../../operations/accounts/account-history.js';
+import type { ReferralsMade } from '../../operations/accounts/account-referrals.js';
+import type { TenantCall } from '../console-call.js';
+import { amountCell, idCell, stateCell, textCell, timeCell } from './cells.js';
+import type { ShownAmount } from './shown-amounts.js';
+import { stateView } from './states.js';
+import { tableView, type TableColumn } from './table.js';
+
+/** How the tables of an account are shown. */
+interface Shown {
+  readonly call: TenantCall;
+  /** Of the account's page. */
+  readonly path: string;
+  readonly amounts: ShownAmount;
+  readonly showsPersonal: boolean;
+  /** Actions are offered. */
+  readonly isSupport: boolean;
+}
+
+const FIGURES = ['available', 'pending', 'assigned', 'redeemed', 'expired', 'cancelled'] as const;
+/** Shown with a minus sign. */
+const TAKEN: ReadonlySet<string> = new Set(['redeemed', 'expired', 'cancelled']);
+const LABELS: Readonly<Record<(typeof FIGURES)[number], string>> = {
+  available: 'Available',
+  pending: 'Pending',
+  assigned: 'Assigned',
+  redeemed: 'Redeemed',
+  expired: 'Expired',
+  cancelled: 'Cancelled',
+};
+
+const ONE_PAGE = { sort: '', descending: false, page: 1, size: 1_000 };
+const noPaths = { pathWith: () => '', filePath: null };
+
+const wholeTable = <R>(
+  rows: readonly R[],
+  columns: readonly TableColumn<R>[],
+  { label, empty }: { readonly label: string; readonly empty: string },
+) => {
+  const fixed = columns.map((column) => ({ ...column, sorts: false }));
+  const view = tableView({ rows, total: rows.length }, fixed, ONE_PAGE, {
+    label,
+    empty: { text: empty },
+    ...noPaths,
+  });
+  return { ...view, foot: null };
+};
+
+/** Name, state and codes of an account. */
+export function headerView({ people, isOpen, state, eventCount }: AccountHistory) {
+  const [first] = people;
+  const word = isOpen ? (state ?? 'Trial') : eventCount === 0 ? 'Not opened yet' : 'Forgotten';
+  const isBlocked = people.some(({ blockedSince }) => blockedSince !== null);
+  return {
+    name: people.length === 1 && first?.userId ? first.name : null,
+    state: stateView(word),
+    blocked: isBlocked ? stateView('Blocked') : null,
+    codes: people.flatMap(({ codes }) => codes.slice(-1)).slice(0, 3),
+  };
+}
+
+/** The balances of each unit; figures have the values of `--json`. */
+export const unitViews = ({ units, currency }: AccountHistory, amounts: ShownAmount) =>
+  units.map((unit) => ({
+    unit: unit.unit,
+    figures: FIGURES.map((name) => {
+      const value = unit[name];
+      const shown = TAKEN.has(name) ? -value : value;
+      return {
+        label: LABELS[name],
+        name: `${name}:${unit.unit}`,
+        value,
+        text: amounts(shown === 0 ? 0 : shown, unit.unit, currency),
+      };
+    }),
+  }));
+
+export function peopleTable({ people }: AccountHistory, { path, isSupport, showsPersonal }: Shown) {
+  const columns: readonly TableColumn<ShownPerson>[] = [
+    {
+      key: 'name',
+      label: 'Name',
+      cell: (one) => textCell(one.name, { note: showsPersonal ? one.email : null }),
+    },
+    { key: 'user', label: 'User id', cell: ({ userId }) => idCell(userId), isMinor: true },
+    {
+      key: 'codes',
+      label: 'Codes',
+      cell: ({ codes, codesLeft }) =>
+        textCell(codes.join(', ') || null, {
+          note: codesLeft > 0 ? `and ${codesLeft} more` : null,
+        }),
+      isMinor: true,
+    },
+    {
+      key: 'state',
+      label: 'State',
+      cell: ({ blockedSince }) => stateCell(blockedSince === null ? 'Active' : 'Blocked'),
+    },
+    { key: 'since', label: 'Since', cell: ({ since }) => timeCell(since), isMinor: true },
+    ...(isSupport
+      ? ['Edit', 'Block', 'Forget'].map((label) => ({
+          key: label,
+          label: '',
+          cell: ({ userId, blockedSince }: ShownPerson) =>
+            actionCell(path, label, userId, blockedSince),
+        }))
+      : []),
+  ];
+  return wholeTable(people, columns, { label: 'People', empty: 'Nobody belongs to this account.' });
+}
+
+/** A link to the form of an action on a user. */
+function actionCell(path: string, label: string, user: string | null, blocked: string | null) {
+  if (user === null) return textCell(null);
+  const word = label === 'Block' && blocked !== null ? 'Unblock' : label;
+  return textCell(word, { path: `${path}${queryOf({ action: word.toLowerCase(), user })}#action` });
+}
+
+export function rewardsTable(
+  { rewards, currency }: AccountHistory,
+  { path, amounts, isSupport }: Shown,
+) {
+  const amount = (value: number | null, row: ShownReward) =>
+    amountCell(value, amounts(value, row.unit, row.currency ?? currency));
+  const columns: readonly TableColumn<ShownReward>[] = [
+    {
+      key: 'owner',
+      label: 'Reward',
+      cell: (row) => textCell(row.name ?? row.value, { note: row.owner }),
+    },
+    {
+      key: 'granted',
+      label: 'Granted',
+      cell: (row) =>
+        row.percent === null
+          ? amount(row.granted, row)
+          : amountCell(row.percent, `${row.percent}% off`),
+    },
+    {
+      key: 'redeemed',
+      label: 'Redeemed',
+      cell: (row) => amount(row.redeemed === null ? null : 0 - row.redeemed, row),
+      isMinor: true,
+    },
+    { key: 'left', label: 'Left', cell: (row) => amount(row.left, row), isMinor: true },
+    {
+      key: 'state',
+      label: 'State',
+      cell: (row) =>
+        row.state === 'Expired' && row.redeemed
+          ? stateCell(
+              row.state,
+              `${amounts(row.redeemed, row.unit, row.currency ?? currency)} redeemed`,
+            )
+          : stateCell(row.state),
+    },
+    { key: 'given', label: 'Granted on', cell: (row) => timeCell(row.givenAt), isMinor: true },
+    { key: 'expires', label: 'Expires', cell: (row) => timeCell(row.expiresAt), isMinor: true },
+    { key: 'id', label: 'Id', cell: (row) => idCell(row.rewardId), isMinor: true },
+    ...(isSupport ? [cancelColumn(path)] : []),
+  ];
+  return wholeTable(rewards, columns, {
+    label: 'Rewards',
+    empty: 'This account has no rewards. A program or an operator of support grants them.',
+  });
+}
+
+const cancelColumn = (path: string): TableColumn<ShownReward> => ({
+  key: 'cancel',
+  label: '',
+  cell: ({ rewardId, isCancellable, redeemed }) =>
+    isCancellable && !redeemed
+      ? textCell('Cancel reward', {
+          path: `${path}${queryOf({ action: 'cancel', reward: rewardId })}#action`,
+        })
+      : textCell(''),
+});
+
+/** The referrals that the people of the account made. */
+export function madeTable({ rows, total }: ReferralsMade, tenantPath: string) {
+  const columns: readonly TableColumn<ReferralsMade['rows'][number]>[] = [
+    {
+      key: 'referred',
+      label: 'Friend',
+      cell: ({ referred }) =>
+        textCell(referred.name ?? 'Forgotten', {
+          path: accountPath(tenantPath, referred.accountId),
+        }),
+    },
+    { key: 'state', label: 'State', cell: ({ state }) => stateCell(state) },
+    {
+      key: 'moderation',
+      label: 'Moderation',
+      cell: ({ referrerModeration }) => stateCell(referrerModeration),
+      isMinor: true,
+    },
+    { key: 'code', label: 'Code', cell: ({ code }) => textCell(code), isMinor: true },
+    { key: 'started', label: 'Started', cell: ({ started }) => timeCell(started), isMinor: true },
+    {
+      key: 'converted',
+      label: 'Converted',
+      cell: ({ converted }) => timeCell(converted),
+      isMinor: true,
+    },
+  ];
+  return {
+    total,
+    isCut: rows.length < total,
+    table: wholeTable(rows, columns, {
+      label: 'Referrals made',
+      empty: 'Nobody signed up with a code of this account yet.',
+    }),
+  };
+}
