@@ -14,7 +14,11 @@ import {
   kindOfEvent,
 } from '../../src/operations/accounts/event-in-words.js';
 import { whyWithheld, type Withheld } from '../../src/operations/accounts/withheld-rewards.js';
-import { plainAmount, type Known } from '../../src/operations/accounts/words-of-rewards.js';
+import {
+  amountsOf,
+  plainAmount,
+  type Known,
+} from '../../src/operations/accounts/words-of-rewards.js';
 import { POLICIES } from '../../src/policies/policies.js';
 import { terms } from '../domain/support/account-scenario.js';
 import {
@@ -116,6 +120,17 @@ test('free texts are hidden from readers without personal data', () => {
   expect(words(event, { showsPersonal: false })).toContain('Reason: (hidden)');
 });
 
+test('amounts have the format of their unit, and otherwise the unit', () => {
+  const text = amountsOf((unit, account) => {
+    return unit === 'CENTS' && account === 'acme' ? (amount) => `$${amount}` : undefined;
+  }, 'acme');
+  expect([text(5, 'CENTS'), text(5_000, 'POINTS'), text(1, null)]).toEqual([
+    '$5',
+    '5,000 POINTS',
+    '1',
+  ]);
+});
+
 const actorOf = (actor: Actor): string => {
   const envelope = { actor } as unknown as Envelope;
   return actorInWords({ event: reward, envelope });
@@ -153,7 +168,7 @@ describe('a reward that was not granted', () => {
     const event = rewardWithheld({ reason, rule: REFERRER_RULE, person }) as Withheld;
     return whyWithheld(event, known_, known, open as unknown as OpenAccount).sentence;
   };
-  const START = 'Jana Frank did not get the reward for a referred friend of $10.00:';
+  const START = 'Jana Frank did not get $10.00 for a referred friend:';
 
   test.each<[WithheldReason, string]>([
     ['LIMIT_REACHED', 'the limit of the reward rule was reached (5 in total, 1 a day).'],

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  everyLedger,
   searchCustomers,
   type CustomerSearch,
 } from '../../src/operations/customers/search/search-customers.js';
@@ -160,6 +161,22 @@ test('a search of several ledgers says where each hit is', async () => {
   ]);
   expect(found.only).toBeNull();
   expect((await search('jana frank')).total).toBe(1);
+});
+
+test('the ledgers of all tenants are those with the test data of today', async () => {
+  const core = {
+    tenantCommands: { list: async () => [{ alias: 'demo' }, { alias: 'other' }] },
+    tenants: {
+      ledger: async (scope: Scope) =>
+        scope.mode === 'test' && scope.tenant === 'other' ? { ...scope, mode: 'test-2' } : scope,
+    },
+  } as unknown as Parameters<typeof everyLedger>[0];
+  expect(await everyLedger(core)).toEqual([
+    SCOPE,
+    OTHER,
+    { tenant: 'demo', mode: 'test' },
+    { tenant: 'other', mode: 'test-2' },
+  ]);
 });
 
 test('a forgotten person is not found, nor what was theirs', async () => {

@@ -100,18 +100,21 @@ export function whyWithheld(
   };
 }
 
+/** `$10.00 for a referred friend`. */
 function rewardText(rule: string | null, terms: GrantTerms | undefined, known: Known): string {
-  const named =
-    rule === REFERRED_RULE
-      ? 'the reward for signing up'
-      : rule === REFERRER_RULE
-        ? 'the reward for a referred friend'
-        : 'the reward for an event';
-  if (terms === undefined) return named;
-  const { value } = terms;
+  return `${terms === undefined ? 'the reward' : promised(terms, known)} for ${earnedBy(rule)}`;
+}
+
+function earnedBy(rule: string | null): string {
+  if (rule === REFERRED_RULE) return 'signing up';
+  return rule === REFERRER_RULE ? 'a referred friend' : 'an event';
+}
+
+function promised({ value }: GrantTerms, { amountText }: Known): string {
+  if (value.type === 'CREDIT') return valueInWords(value, amountText);
   return value.type === 'FUELTANK'
-    ? `${named}, a code worth ${known.amountText(value.amount, value.unit)}`
-    : `${named} of ${valueInWords(value, known.amountText)}`;
+    ? `a code worth ${amountText(value.amount, value.unit)}`
+    : `a ${valueInWords(value, amountText)}`;
 }
 
 function becauseOf(

@@ -1,5 +1,6 @@
 import type { PersonId, WithheldReason } from '../../domain/account/account.events.js';
 import type { PromisedValue, RewardValue } from '../../domain/program.js';
+import type { Money } from '../registry/operation.js';
 
 /** Facts that the words of an event name, next to the event itself. */
 export interface Known {
@@ -30,6 +31,12 @@ export type AmountText = (amount: number, unit: string | null) => string;
 /** `1,000 CENTS`, where the unit has no format. */
 export const plainAmount: AmountText = (amount, unit) =>
   `${amount.toLocaleString('en-US')} ${unit ?? ''}`.trim();
+
+/** Amounts of an account as the pages show them. */
+export const amountsOf =
+  (money: Money | undefined, accountId: string): AmountText =>
+  (amount, unit) =>
+    (unit === null ? undefined : money?.(unit, accountId)?.(amount)) ?? plainAmount(amount, unit);
 
 /** `10% discount`, `500 CENTS`. */
 export function valueInWords(
