@@ -145,8 +145,7 @@ it('credit is not paid before its date, nor after it expired', () => {
     .then({ type: 'RewardExpired', at: NOW, ...refOf(over), amount: 500 });
 });
 
-it('credit cannot be redeemed while its call is under way', () => {
-  const { when } = given(LINKED, CREDIT, STARTED);
+function cannotBeRedeemed(when: ReturnType<typeof given>['when']): void {
   when(redeemCredit('r')).refused(
     'REDEMPTION_NOT_POSSIBLE',
     'The payment provider is paying the reward: redeem another one',
@@ -155,6 +154,11 @@ it('credit cannot be redeemed while its call is under way', () => {
     'REDEMPTION_NOT_POSSIBLE',
     'The amount 1 exceeds the available credit 0 CENTS',
   );
+}
+
+it('credit cannot be redeemed while its call is under way', () => {
+  const { when } = given(LINKED, CREDIT, STARTED);
+  cannotBeRedeemed(when);
 });
 
 it('credit that expires on its way is redeemed when its call was recorded', () => {
@@ -212,14 +216,7 @@ it('a refused reward that may be paid is held until the provider says', () => {
     .when(record({ ...REFUSED, mayBePaid: true }))
     .then({ ...refused(short), mayBePaid: true });
   const { when } = given(LINKED, CREDIT, STARTED, unsure);
-  when(redeemCredit('r')).refused(
-    'REDEMPTION_NOT_POSSIBLE',
-    'The payment provider is paying the reward: redeem another one',
-  );
-  when(redeemAccountCredit()).refused(
-    'REDEMPTION_NOT_POSSIBLE',
-    'The amount 1 exceeds the available credit 0 CENTS',
-  );
+  cannotBeRedeemed(when);
   when(record({ ...REFUSED, mayBePaid: true })).then();
   when(record(REFUSED)).then(refused());
   when(record(PAID)).then(pushed(CREDIT), redeemed());

@@ -1,7 +1,6 @@
 import type { DomainEvent } from '../../src/domain/events.js';
 import { POLICIES } from '../../src/policies/policies.js';
 import type { Policy, Reaction } from '../../src/reacting/policy.js';
-import type { LedgerEvent } from '../../src/projecting/projector.js';
 import { ACME, ANN, ANNS, BOB, terms } from '../domain/support/account-scenario.js';
 import {
   credit,
@@ -13,6 +12,7 @@ import {
   rewardGranted,
   accountCreditRedeemed,
 } from '../support/account-events.js';
+import { ledgerEventOf } from '../support/test-ledger.js';
 
 const RECORDED_AT = 50_000;
 
@@ -23,20 +23,8 @@ const TERMS = terms(credit(1_000), { when: 'CONVERTED' });
  * account.
  */
 function given(event: DomainEvent) {
-  const ledgerEvent: LedgerEvent<DomainEvent> = {
-    event,
-    eventId: 'event',
-    stream: ACME.accountRef,
-    revision: 0n,
-    position: '1',
-    recordedAt: RECORDED_AT,
-    tenant: 'demo',
-    mode: 'live',
-    accountRef: ACME.accountRef,
-    actor: { kind: 'system', id: 'test' },
-    correlationId: 'correlation',
-    commandId: 'command',
-  };
+  const at = { stream: ACME.accountRef, recordedAt: RECORDED_AT };
+  const ledgerEvent = ledgerEventOf(ACME, event, at);
   const reactions = POLICIES.filter(({ handles }) => handles.has(event.type)).flatMap((policy) => {
     const wanted = policy.react(ledgerEvent);
     if (wanted.length > 0) reacted.add(policy);

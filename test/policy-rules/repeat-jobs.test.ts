@@ -3,6 +3,7 @@ import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { repeatingJob, repeatJobs, type RepeatingParts } from '../../src/policies/repeat-jobs.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
 import { anAccount, credit, partyOf, rewardGranted } from '../support/account-events.js';
+import { ledgerEventOf } from '../support/test-ledger.js';
 
 const ANNS = anAccount('anns');
 const ANN = partyOf(ANNS, 'ann');
@@ -24,22 +25,10 @@ function recordedOf(grants: readonly Granted[]): readonly RecordedEvent[] {
 }
 
 const decodedAs = (
-  { id, stream, revision, position, recordedAt }: RecordedEvent,
+  { id: eventId, stream, revision, position, recordedAt }: RecordedEvent,
   event: Granted,
-): LedgerEvent<DomainEvent> => ({
-  event,
-  eventId: id,
-  stream,
-  revision,
-  position,
-  recordedAt,
-  tenant: 'demo',
-  mode: 'live',
-  accountRef: ANNS.accountRef,
-  actor: { kind: 'system', id: 'test' },
-  correlationId: 'correlation',
-  commandId: 'command',
-});
+): LedgerEvent<DomainEvent> =>
+  ledgerEventOf<DomainEvent>(ANNS, event, { eventId, stream, revision, position, recordedAt });
 
 /** A log of these grants, and a codec that reads them. */
 function readingOf(grants: readonly Granted[]): Pick<RepeatingParts, 'log' | 'decode'> {

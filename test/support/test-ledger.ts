@@ -64,32 +64,31 @@ export class TestLedger {
   }
 }
 
-function ledgerEvent({
-  id,
-  stream,
-  revision,
-  position,
-  recordedAt,
-  data,
-  metadata,
-}: RecordedEvent): LedgerEvent {
-  const { tenant, mode, accountRef } = JSON.parse(metadata) as Pick<
-    LedgerEvent,
-    'tenant' | 'mode' | 'accountRef'
-  >;
+function ledgerEvent({ id, data, metadata, ...at }: RecordedEvent): LedgerEvent {
+  const account = JSON.parse(metadata) as Pick<LedgerEvent, 'tenant' | 'mode' | 'accountRef'>;
+  const { stream, revision, position, recordedAt } = at;
+  const of = { eventId: id, correlationId: id, commandId: id };
   const event = JSON.parse(data) as AccountEvent;
-  return {
-    event,
-    eventId: id,
-    stream,
-    revision,
-    position,
-    recordedAt,
-    tenant,
-    mode,
-    accountRef,
-    correlationId: id,
-    actor: { kind: 'system', id: 'test' },
-    commandId: id,
-  };
+  return ledgerEventOf({ ...account, stream }, event, { ...of, revision, position, recordedAt });
 }
+
+/** An event as projectors and policies get it. */
+export const ledgerEventOf = <E>(
+  { tenant, mode, accountRef, stream }: Omit<TestAccount, 'accountId'>,
+  event: E,
+  over: Partial<LedgerEvent<E>> = {},
+): LedgerEvent<E> => ({
+  event,
+  eventId: 'event',
+  stream,
+  revision: 0n,
+  position: '1',
+  recordedAt: 1,
+  tenant,
+  mode,
+  accountRef,
+  actor: { kind: 'system', id: 'test' },
+  correlationId: 'correlation',
+  commandId: 'command',
+  ...over,
+});

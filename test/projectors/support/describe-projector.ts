@@ -7,6 +7,7 @@ import {
   type Row,
 } from '../../../src/projecting/projector.js';
 import type { TestAccount } from '../../support/account-events.js';
+import { ledgerEventOf } from '../../support/test-ledger.js';
 import { InMemoryGeneration, rowsInOrder, type RowsOfTables } from './in-memory-generation.js';
 
 /** The events that happened so far, and what follows from them. */
@@ -119,24 +120,15 @@ function happened(
   account: TestAccount,
   events: readonly ProjectedEvent[],
 ): LedgerEvent[] {
-  const { tenant, mode, accountRef, stream } = account;
-  const revision = before.filter((event) => event.stream === stream).length;
+  const revision = before.filter(({ stream }) => stream === account.stream).length;
   const recorded = events.map((event, index): LedgerEvent => {
     const number = before.length + index;
-    return {
-      event,
+    return ledgerEventOf(account, event, {
       eventId: `event-${number}`,
-      stream,
       revision: BigInt(revision + index),
       position: String(number).padStart(10, '0'),
       recordedAt: event.at,
-      tenant,
-      mode,
-      accountRef,
-      correlationId: 'correlation',
-      actor: { kind: 'system', id: 'test' },
-      commandId: 'command',
-    };
+    });
   });
   return [...before, ...recorded];
 }
