@@ -45,7 +45,7 @@ const isProgramId = (value: unknown): boolean =>
   Number.isSafeInteger(value) ||
   (typeof value === 'string' &&
     value !== '' &&
-    value.length <= TEXT_LENGTH_MAX &&
+    [...value].length <= TEXT_LENGTH_MAX &&
     !CONTROL.test(value));
 
 function timeIn(value: unknown): number | null {

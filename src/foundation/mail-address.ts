@@ -9,7 +9,7 @@ export const MAIL_ADDRESS =
 
 /** By `MAIL_ADDRESS`. Stricter than what a user's `email` may be. */
 export const isMailAddress = (text: string): boolean =>
-  text.length <= MAIL_ADDRESS_CHARACTERS_MAX && MAIL_ADDRESS.test(text);
+  [...text].length <= MAIL_ADDRESS_CHARACTERS_MAX && MAIL_ADDRESS.test(text);
 
 export const MAIL_DOMAINS_MAX = 100;
 

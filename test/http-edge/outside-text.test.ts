@@ -1,3 +1,5 @@
+import { problemsOfParams } from '../../src/exports/export-params.js';
+import { isMailAddress } from '../../src/foundation/mail-address.js';
 import { fileText, storableJson, unstorablePath } from '../../src/foundation/outside-text.js';
 
 test('a file is UTF-8 without NUL, and a mark of its byte order is left out', () => {
@@ -31,4 +33,11 @@ test.each([
   ['"\\\\u0000 \\\\\\u0000 \\u00e9 \\n"', '\\u0000 \\\uFFFD \u00e9 \n'],
 ])('JSON %s is stored as %j', (json, text) => {
   expect(JSON.parse(storableJson(json))).toBe(text);
+});
+
+test('a length is one of characters: a pair of surrogates is one', () => {
+  expect(problemsOfParams({ programId: '😀'.repeat(255) })).toEqual([]);
+  expect(problemsOfParams({ programId: '😀'.repeat(256) })).toHaveLength(1);
+  const address = (label: number) => `a@${Array(4).fill('𠮷'.repeat(label)).join('.')}.com`;
+  expect([60, 62].map((label) => isMailAddress(address(label)))).toEqual([true, false]);
 });

@@ -208,7 +208,7 @@ export async function suspendOnRecord(
 ): Promise<Done<TenantSettingsDocument>> {
   const now = timeNow();
   const { tenant: alias } = meta.scope;
-  if (reason !== null && (reason.trim() === '' || reason.length > REASON_MAX))
+  if (reason !== null && (reason.trim() === '' || [...reason].length > REASON_MAX))
     throw notDone(`the reason takes 1 to ${REASON_MAX} characters`);
   const command: TenantCommand =
     reason === null

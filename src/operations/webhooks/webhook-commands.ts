@@ -31,7 +31,6 @@ import { decided, NotDone, notDone } from '../outcome.js';
 export type EndpointToChange = Awaited<ReturnType<typeof endpointsToChange>>[number];
 export type ShownDelivery = ReturnType<typeof shown>;
 
-const NAME_LENGTH_MAX = 255;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 type WebhookCore = Pick<Core, 'pool' | 'webhooks' | 'webhookAnswers'>;
@@ -241,8 +240,6 @@ export async function addEndpoint(
   meta: StaffMeta,
   { endpointUrl, name, types }: EndpointToAdd,
 ) {
-  if ((name?.length ?? 0) > NAME_LENGTH_MAX)
-    throw notDone(`the name takes at most ${NAME_LENGTH_MAX} characters`);
   const eventTypes = types && typesIn(types);
   const checked = await guard.check(endpointUrl);
   if (checked.kind === 'malformed') throw notDone(`the endpoint ${checked.reason}`);

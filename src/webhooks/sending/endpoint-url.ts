@@ -13,7 +13,7 @@ export type ParsedEndpoint = { readonly url: URL } | { readonly problem: string 
  * text is checked before it is parsed: the parser drops white space and an empty fragment.
  */
 export function parseEndpoint(text: string): ParsedEndpoint {
-  if (text.length > ENDPOINT_URL_MAX)
+  if ([...text].length > ENDPOINT_URL_MAX)
     return { problem: `must be at most ${ENDPOINT_URL_MAX} characters` };
   // Control characters, white space and backslashes, which parsers read in different ways.
   if (/[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text))
