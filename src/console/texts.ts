@@ -195,6 +195,9 @@ export const TEXTS = {
   },
   /** What was done, on the page that follows its form. */
   done: {
+    denied: 'The referrals are denied.',
+    approvedReferrals: 'The referrals are approved.',
+    undone: 'The decision is undone.',
     blocked: 'The user is blocked: rewards of open referrals wait for moderation.',
     unblocked: 'The user is active again.',
     rewardCancelled: 'The reward is cancelled.',

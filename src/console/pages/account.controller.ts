@@ -64,6 +64,8 @@ export class ConsoleAccountController {
       atLeast: undefined,
       departure: AbortSignal.timeout(WAIT_MS),
     });
+    // After the wait: the currency of a new account is in its read models.
+    const money = await this.pages.moneyOf(call.ledger, accountId);
     const asked = queried(call.query, 'asOf', 'position', 'before', 'kind');
     const showsPersonal = hasRole(call.operator, ['finance', 'support']);
     const { before, kind, asOf, position } = asked;
@@ -78,7 +80,7 @@ export class ConsoleAccountController {
         showsPersonal,
         before: /^\d{1,18}$/.test(before) ? BigInt(before) : undefined,
         kind: choice(EVENT_KINDS, kind),
-        amountText: (amount: number, unit: string | null) => amountText(amount, unit, call.money),
+        amountText: (amount: number, unit: string | null) => amountText(amount, unit, money),
         ...options,
       };
       const result = await accountHistory(

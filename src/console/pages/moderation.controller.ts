@@ -1,52 +1,42 @@
-import { ReferralQueries } from '../../../projections/referrals/queries.js';
+import { randomUUID } from 'node:crypto';
+import type { ReferralListRow } from '../../../projections/referrals/list-queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
-import type { ReferralFacts, UserFacts } from '../../domain/account/account.facts.js';
-import type { SeenSides } from '../../domain/account/moderation/moderation-of-account.js';
+import { CustomerReads, listReferrals } from '../../operations/customers/lists/customer-lists.js';
 import {
-  MODERATION_ACTIONS,
-  type ModerationAction,
-} from '../../domain/moderation/moderation.decider.js';
-import { moderateReferrals } from '../../operations/referrals/moderate-referrals.js';
+  decidedReferrals,
+  type ShownDecision,
+} from '../../operations/referrals/decided-referrals.js';
+import { moderate, undoDecision } from '../../operations/referrals/moderate.js';
+import { signalInWords } from '../../operations/referrals/signal-in-words.js';
+import { NotDone } from '../../operations/outcome.js';
+import { MODERATION_ACTIONS } from '../../domain/moderation/moderation.decider.js';
+import { OwnWrites } from '../../http/writing/own-writes.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
-import { OwnWrites } from '../../http/writing/own-writes.js';
+import { idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
-import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import type { DoneKey } from '../view/layout.js';
+import { tableState, tableView, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
-import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
-import { NotDone } from '../../operations/outcome.js';
+import { accountPath } from './customer-columns.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
-const PAGE = 50;
-const READ_MODELS = ['referrals', 'users'] as const;
+const READ_MODELS = ['referrals', 'users', 'activity'] as const;
 /** How long the page waits for the decisions that were taken before it. */
 const WAIT_MS = 5_000;
+const CHOSEN_MAX = 100;
 
-type ShownReferral = ReturnType<typeof shownReferral> & { readonly isChosen: boolean };
-
-const COLUMNS: readonly Column<ShownReferral>[] = [
-  { label: TEXTS.moderation.choose },
-  { label: TEXTS.common.started, key: 'started', value: 'startedAt' },
-  { label: TEXTS.moderation.referred, key: 'referred', value: ({ referred }) => referred.name },
-  { label: TEXTS.common.referrer, key: 'referrer', value: ({ referrer }) => referrer.name },
-  { label: TEXTS.common.code, key: 'code', value: 'code' },
-  { label: TEXTS.common.referredSide, key: 'referredSide', value: 'referredStatus' },
-  { label: TEXTS.common.referrerSide, key: 'referrerSide', value: 'referrerStatus' },
-  {
-    label: TEXTS.moderation.signals,
-    key: 'signals',
-    value: ({ signals }) => highestScore(signals),
-  },
-];
+const STATUS = { Waiting: 'PENDING', Approved: 'APPROVED', Denied: 'DENIED' } as const;
+const SIDES = Object.values(STATUS);
 
 const content = template('moderation');
 
-/** For support: referrals that wait for a person's decision. */
+/** For support: referrals that wait for a decision, and the decisions of the last 90 days. */
 @TenantPage('moderation')
 export class ConsoleModerationController {
   constructor(
     private readonly pages: TenantPages,
-    private readonly referrals: ReferralQueries,
+    private readonly reads: CustomerReads,
     private readonly users: UserQueries,
     private readonly ownWrites: OwnWrites,
   ) {}
@@ -57,126 +47,213 @@ export class ConsoleModerationController {
   }
 
   @FormFor('support')
-  async moderate(@TenantCall() call: TenantCall): Promise<string> {
+  async decide(@TenantCall() call: TenantCall): Promise<string> {
     const { form } = call;
+    const reason = form.text('reason') || undefined;
+    const referral = form.text('undo');
+    if (referral !== '') return this.send(call, undoDecision, { referral, reason }, 'undone');
     const chosen = [...new Set(form.all('referral'))];
-    const action = actionOf(form.text('side'), form.text('action'));
-    const { waiting } = given(call, 'waiting');
-    if (chosen.length === 0 || chosen.length > 100)
-      return this.shown(call, faultAt(null, TEXTS.moderation.chooseSome), chosen);
-    if (action === undefined)
-      return this.shown(call, faultAt(null, TEXTS.moderation.decide), chosen);
-    const outcome = await this.pages.recorded(call, 'referral moderate', async (core, meta) => {
-      const asked = chosen.map((referralId) => ({
-        referralId,
-        action,
-        seen: seenIn(form, referralId),
-      }));
-      const result = await moderateReferrals(core, meta, asked);
-      const parameters = { action, referrals: chosen.length };
-      return { result, parameters, completed: `${chosen.length} referrals are moderated` };
-    });
-    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome), chosen);
-    this.ownWrites.note(call.ledger, outcome.position, true);
-    const queue = `${call.tenantPath}/moderation${queryOf({ waiting })}`;
-    return redirected(call, queue, 'moderated');
+    const [side, decision] = [form.text('side'), form.text('action')];
+    const name = side === '' ? decision : `${side}_${decision}`;
+    const action = MODERATION_ACTIONS.find((one) => one === name);
+    if (chosen.length === 0 || chosen.length > CHOSEN_MAX)
+      return this.shown(call, faultAt(null, `Select 1 to ${CHOSEN_MAX} referrals first.`));
+    if (action === undefined) return this.shown(call, faultAt(null, 'Choose Approve or Deny.'));
+    const referrals = chosen.map((id) => ({ id, seen: seenIn(form, id) }));
+    const done = decision === 'DENIED' ? 'denied' : 'approvedReferrals';
+    return this.send(call, moderate, { referrals, action, reason }, done);
   }
 
-  private async shown(
+  private async send(
     call: TenantCall,
-    faults?: Faults,
-    chosen: readonly string[] = [],
+    operation: typeof moderate,
+    request: object,
+    done: DoneKey,
   ): Promise<string> {
+    const asked = { ...call.scope, ...request };
+    const key = call.form.text('key') || undefined;
+    const outcome = await this.pages.called<{ moderated: number; position: string | null }>(
+      call,
+      operation,
+      asked,
+      key,
+    );
+    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
+    this.ownWrites.note(call.ledger, outcome.position, true);
+    return redirected(call, `${call.tenantPath}/moderation`, done);
+  }
+
+  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
     await this.ownWrites.visible({
       scope: call.ledger,
       projections: READ_MODELS,
       atLeast: undefined,
       departure: AbortSignal.timeout(WAIT_MS),
     });
-    const { offset: typed, ...order } = queried(call.query, 'offset', 'sort', 'dir');
-    const offset = /^\d{1,6}$/.test(typed) ? Number(typed) : 0;
-    const isReferrer = given(call, 'waiting').waiting === 'referrer';
-    const [ofReferred, ofReferrer] = WAITING;
-    const [{ totalCount, items }, other] = await Promise.all([
-      this.referrals.list(call.ledger, isReferrer ? ofReferrer : ofReferred, {
-        limit: PAGE,
-        offset,
-      }),
-      this.referrals.list(call.ledger, isReferrer ? ofReferred : ofReferrer, {
-        limit: 0,
-        offset: 0,
-      }),
-    ]);
-    const people = await this.users.byPersons(
-      call.ledger,
-      items.flatMap(({ referredPerson, referrerPerson }) => [referredPerson, referrerPerson]),
-    );
+    const { undo, page, ...asked } = queried(call.query, 'undo', 'page', 'sort', 'dir', 'size');
+    const columns = waitingColumns(call.tenantPath);
+    const newest = { sort: 'started', descending: true } as const;
+    const state = tableState({ ...asked, page }, columns, newest);
     const path = `${call.tenantPath}/moderation`;
-    const waiting = isReferrer ? 'referrer' : '';
-    const pageAt = (at: number, sorted: AskedOrder): string =>
-      `${path}${queryOf({ waiting, offset: at === 0 ? '' : String(at), ...sorted })}`;
-    const listed = items.map((one) => ({
-      ...shownReferral(one, people, call.tenantPath),
-      isChosen: chosen.includes(one.referralId),
-    }));
-    return pageSent(call, { of: 'moderation', faults }, content, {
-      total: totalCount,
-      otherTotal: other.totalCount,
-      isReferrer,
-      otherPath: `${path}${queryOf({ waiting: isReferrer ? '' : 'referrer' })}`,
-      ...inOrder(listed, COLUMNS, order, (sorted) => pageAt(offset, sorted)),
-      newerPath: offset > 0 ? pageAt(Math.max(0, offset - PAGE), order) : null,
-      olderPath: offset + items.length < totalCount ? pageAt(offset + PAGE, order) : null,
+    const answer = await listReferrals(this.reads, call.ledger, {
+      filters: { moderation: 'Waiting' },
+      sort: state.sort as typeof newest.sort,
+      descending: state.descending,
+      limit: state.size,
+      offset: (state.page - 1) * state.size,
     });
+    const table = tableView(answer, columns, state, {
+      label: 'Referrals that wait',
+      empty: { text: 'No referral waits. Programs decide which sides wait for moderation.' },
+      pathWith: (members) => path + queryOf({ ...asked, page, ...members }),
+      filePath: `${call.tenantPath}/referrals${queryOf({ moderation: 'Waiting', format: 'csv' })}`,
+      tick: { name: 'referral', of: tickOf },
+    });
+    return pageSent(call, { of: 'moderation', faults }, content, {
+      total: answer.total,
+      table,
+      decided: await this.decided(call),
+      undo: undo || null,
+      key: randomUUID(),
+      reason: call.form.text('reason'),
+    });
+  }
+
+  private async decided(call: TenantCall) {
+    const page = { limit: 50, offset: 0 };
+    const { decisions, total } = await decidedReferrals(this.pages.core, call.ledger, page);
+    const persons = decisions.flatMap(({ referral }) => [
+      referral.referredPerson,
+      referral.referrerPerson,
+    ]);
+    const people = await this.users.byPersons(call.ledger, persons);
+    const nameOf = (person: string): string => {
+      const user = people.get(person);
+      const name = [user?.firstName, user?.lastName].filter(Boolean).join(' ');
+      return user === undefined ? 'Forgotten' : name || user.userId;
+    };
+    const path = `${call.tenantPath}/moderation`;
+    const columns = decidedColumns(path, nameOf);
+    const state = { sort: '', descending: false, page: 1, size: page.limit };
+    return {
+      total,
+      table: {
+        ...tableView({ rows: decisions, total }, columns, state, {
+          label: 'Decided',
+          empty: { text: 'Decisions of the last 90 days appear here, each with its operator.' },
+          pathWith: () => path,
+          filePath: null,
+        }),
+        foot: null,
+      },
+    };
   }
 }
 
-const WAITING = [{ referredStatus: 'PENDING' }, { referrerStatus: 'PENDING' }] as const;
+const statusOf = ({ referredModeration, referrerModeration }: ReferralListRow) =>
+  `${STATUS[referredModeration]}/${STATUS[referrerModeration]}`;
 
-const highestScore = (signals: readonly { readonly score: number }[]): number | null =>
-  signals.length === 0 ? null : Math.max(...signals.map(({ score }) => score));
+const tickOf = (row: ReferralListRow) => ({
+  value: row.referralId,
+  label: `the referral of ${row.referred.name ?? row.referralId}`,
+  kept: { name: `seen:${row.referralId}`, value: statusOf(row) },
+});
 
-function shownReferral(
-  referral: ReferralFacts,
-  people: ReadonlyMap<string, UserFacts>,
-  tenant: string,
-) {
-  const { referredPerson, referrerPerson, dateReferralStarted, fraudSignals } = referral;
-  const sideOf = (person: string) => {
-    const user = people.get(person);
-    if (user === undefined) return { name: TEXTS.moderation.forgotten, path: null };
-    const name = [user.firstName, user.lastName].filter(Boolean).join(' ') || user.userId;
-    const path = `${tenant}/accounts/${encodeURIComponent(user.accountId)}`;
-    return { name: user.email === null ? name : `${name}, ${user.email}`, path };
-  };
-  return {
-    id: referral.referralId,
-    startedAt: new Date(dateReferralStarted).toISOString(),
-    referred: sideOf(referredPerson),
-    referrer: sideOf(referrerPerson),
-    code: referral.referralCodeUsed,
-    referredStatus: referral.referredStatus,
-    referrerStatus: referral.referrerStatus,
-    signals: Object.entries(fraudSignals).map(([name, { message, score }]) => ({
-      name,
-      message,
-      score,
-    })),
-  };
-}
+const waitingColumns = (tenantPath: string): readonly TableColumn<ReferralListRow>[] => [
+  {
+    key: 'referred',
+    label: 'Referred',
+    cell: ({ referred }) =>
+      textCell(referred.name ?? 'Forgotten', { path: accountPath(tenantPath, referred.accountId) }),
+  },
+  {
+    key: 'referrer',
+    label: 'Referrer',
+    cell: ({ referrer }) =>
+      textCell(referrer.name ?? 'Forgotten', { path: accountPath(tenantPath, referrer.accountId) }),
+  },
+  {
+    key: 'signals',
+    label: 'Signals',
+    sorts: false,
+    cell: ({ fraudSignals }) =>
+      textCell(
+        Object.entries(fraudSignals)
+          .map(([name, signal]) => `${signalInWords(name, signal)}.`)
+          .join(' ') || 'None',
+      ),
+  },
+  {
+    key: 'referredModeration',
+    label: 'Referred side',
+    cell: (row) => stateCell(row.referredModeration),
+    isMinor: true,
+  },
+  {
+    key: 'referrerModeration',
+    label: 'Referrer side',
+    cell: (row) => stateCell(row.referrerModeration),
+    isMinor: true,
+  },
+  { key: 'code', label: 'Code', cell: ({ code }) => textCell(code), isMinor: true },
+  { key: 'started', label: 'Started', cell: ({ started }) => timeCell(started), isMinor: true },
+];
 
-function actionOf(side: string, decision: string): ModerationAction | undefined {
-  const name = side === '' ? decision : `${side}_${decision}`;
-  return MODERATION_ACTIONS.find((action) => action === name);
+const WORDS = { PENDING: 'Waiting', APPROVED: 'Approved', DENIED: 'Denied' } as const;
+
+function decidedColumns(
+  path: string,
+  nameOf: (person: string) => string,
+): readonly TableColumn<ShownDecision>[] {
+  const columns: readonly TableColumn<ShownDecision>[] = [
+    {
+      key: 'referred',
+      label: 'Referred',
+      cell: ({ referral }) =>
+        textCell(nameOf(referral.referredPerson), {
+          note: `by ${nameOf(referral.referrerPerson)}`,
+        }),
+    },
+    {
+      key: 'state',
+      label: 'Referred side',
+      cell: ({ referral }) => stateCell(WORDS[referral.referredStatus]),
+    },
+    {
+      key: 'referrerState',
+      label: 'Referrer side',
+      cell: ({ referral }) => stateCell(WORDS[referral.referrerStatus]),
+    },
+    {
+      key: 'operator',
+      label: 'Decided by',
+      cell: ({ operator, isByOperator }) =>
+        textCell(isByOperator ? (operator ?? 'An operator') : 'A client of the API'),
+      isMinor: true,
+    },
+    { key: 'reason', label: 'Reason', cell: ({ reason }) => textCell(reason), isMinor: true },
+    { key: 'at', label: 'Decided on', cell: ({ decidedAt }) => timeCell(decidedAt), isMinor: true },
+    {
+      key: 'referral',
+      label: 'Referral',
+      cell: ({ referral }) => idCell(referral.referralId),
+      isMinor: true,
+    },
+    {
+      key: 'undo',
+      label: '',
+      cell: ({ referral }) =>
+        textCell('Undo', { path: `${path}${queryOf({ undo: referral.referralId })}#undo` }),
+    },
+  ];
+  return columns.map((column) => ({ ...column, sorts: false }));
 }
 
 /** The sides that the page showed; undefined: the form was not that of the page. */
-function seenIn(form: Form, referralId: string): SeenSides | undefined {
+function seenIn(form: Form, referralId: string) {
   const [referred, referrer] = form
     .text(`seen:${referralId}`)
     .split('/')
     .map((side) => SIDES.find((status) => status === side));
   return referred && referrer ? { referred, referrer } : undefined;
 }
-
-const SIDES = ['PENDING', 'APPROVED', 'DENIED'] as const;

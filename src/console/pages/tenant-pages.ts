@@ -92,6 +92,12 @@ export class TenantPages {
     return this.operations.core;
   }
 
+  /** How amounts of an account are shown, as its read models are by now. */
+  moneyOf(scope: Scope, account: string): Promise<Money> {
+    const context = { core: this.core, operationsPool: () => this.operations.pool };
+    return shownMoney(context, scope, { account });
+  }
+
   /** How sums over all accounts of a ledger are shown: as money where they have one currency. */
   async moneyOfAll(scope: Scope): Promise<Money> {
     const units = (await this.core.tenants.find(scope.tenant))?.units;

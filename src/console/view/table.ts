@@ -69,9 +69,12 @@ interface TableOptions<R> {
   readonly sums?: readonly R[];
 }
 
+/** A row that a form can tick. */
 interface TickOf {
   readonly value: string;
   readonly label: string;
+  /** Sent with the form, ticked or not. */
+  readonly kept?: { readonly name: string; readonly value: string };
 }
 
 /** A page of a table for `table.hbs`. */
