@@ -173,10 +173,12 @@ function sinceOf(text: string | undefined): Date | undefined {
 
 async function known(core: WebhookCore, scope: Scope, id: string): Promise<KnownDelivery> {
   const delivery = UUID.test(id) ? await findDelivery(core.pool, scope, id) : undefined;
-  if (delivery === undefined)
-    throw new NotDone('DELIVERY_NOT_FOUND', ['there is no such delivery']);
+  if (delivery === undefined) throw deliveryNotFound();
   return delivery;
 }
+
+export const deliveryNotFound = (): NotDone =>
+  new NotDone('DELIVERY_NOT_FOUND', ['there is no such delivery']);
 
 /** The subscription behind a change of it. @throws {NotDone} */
 function subscribedBy(changed: ChangedSubscription | Refused): Subscription {

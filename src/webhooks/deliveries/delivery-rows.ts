@@ -52,6 +52,19 @@ export interface NewDelivery extends EndpointName {
   readonly created: number;
 }
 
+/** The event of a delivery, by column. */
+export interface StoredPlace {
+  readonly stream: string | null;
+  readonly revision: bigint | null;
+  readonly eventId: string | null;
+}
+
+export const withPlace = <R extends StoredPlace>({ stream, revision, eventId, ...row }: R) => ({
+  ...row,
+  event:
+    stream === null || revision === null || eventId === null ? null : { stream, revision, eventId },
+});
+
 export interface UnreadEvent extends EventPlace {
   readonly position: Position;
   readonly reason: string;

@@ -2,7 +2,13 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Pool } from 'pg';
 import { compiledOnce, epochMs, fetchRows, run, type Given } from '../../postgres/statements.js';
 import { laneName } from '../../work-queue/work-items.js';
-import { laneOf, type EndpointName, type NewDelivery } from './delivery-rows.js';
+import {
+  laneOf,
+  withPlace,
+  type EndpointName,
+  type NewDelivery,
+  type StoredPlace,
+} from './delivery-rows.js';
 import { FAILING_FROM, type Retried } from './retry-times.js';
 
 /** Deliveries that this process has claimed, and the endpoints that they wait for. */
@@ -15,10 +21,7 @@ export interface DueDelivery extends NewDelivery {
   readonly retried: Retried;
 }
 
-interface DueRow extends Omit<DueDelivery, 'event' | 'retried'> {
-  readonly stream: string | null;
-  readonly revision: bigint | null;
-  readonly eventId: string | null;
+interface DueRow extends StoredPlace, Omit<DueDelivery, 'event' | 'retried'> {
   readonly attemptsBefore: number;
   readonly retriedForMs: number;
   readonly heldMs: number | null;
@@ -52,18 +55,8 @@ const DUE = compiledOnce(
     where d.id = any(${ids}::uuid[]) and d.state = 'PENDING'`,
 );
 
-const deliveryOf = ({
-  stream,
-  revision,
-  eventId,
-  attemptsBefore,
-  retriedForMs,
-  heldMs,
-  ...row
-}: DueRow): DueDelivery => ({
-  ...row,
-  event:
-    stream === null || revision === null || eventId === null ? null : { stream, revision, eventId },
+const deliveryOf = ({ attemptsBefore, retriedForMs, heldMs, ...row }: DueRow): DueDelivery => ({
+  ...withPlace(row),
   retried: {
     attempts: row.attempts - attemptsBefore + 1,
     // The time since it was held back counts.

@@ -1,10 +1,18 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { ofMode, type Scope } from '../../domain/scope.js';
-import { fetchRow, fetchRows, tables } from '../../postgres/statements.js';
+import { epochMs, fetchRow, fetchRows, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { addWork } from '../../work-queue/work-items.js';
-import { IS_TO_BE_SENT, laneOf, lockEndpoints, WEBHOOKS } from './delivery-rows.js';
+import {
+  IS_TO_BE_SENT,
+  laneOf,
+  lockEndpoints,
+  WEBHOOKS,
+  withPlace,
+  type NewDelivery,
+  type StoredPlace,
+} from './delivery-rows.js';
 
 /** What operators see of deliveries, and what they can do about them. */
 
@@ -68,6 +76,24 @@ export function findDelivery(
   id: string,
 ): Promise<KnownDelivery | undefined> {
   return fetchRow(pool, deliveriesOf(scope).select(COLUMNS).where('id', '=', id));
+}
+
+/** As it was made, whatever became of it. */
+export async function storedDelivery(
+  pool: Pool,
+  scope: Scope,
+  id: string,
+): Promise<NewDelivery | undefined> {
+  const { tenant, mode } = ofMode(scope);
+  const row = await fetchRow(
+    pool,
+    sql<StoredPlace & Omit<NewDelivery, 'event'>>`
+      select id, tenant, mode, endpoint_id as "endpointId", webhook_id as "webhookId", type, subject,
+        stream, revision, event_id as "eventId", ${epochMs(sql<Date>`created`)} as created
+      from ledger.webhook_deliveries
+      where id = ${id} and tenant = ${tenant} and mode = ${mode}`,
+  );
+  return row && withPlace(row);
 }
 
 /** Oldest first. `beginning` is encrypted; the delivery named `people`. */

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Pool } from 'pg';
-import { nowIn, type TenantDirectory } from '../../tenants/tenant-directory.js';
+import type { TenantDirectory } from '../../tenants/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { isRemoved } from '../../domain/tenant/test-clock.js';
 import { isThemeStream, scopeOfStream } from '../../privacy/keyed-names.js';
@@ -23,13 +23,13 @@ import {
   type WorkOutcome,
 } from '../../work-queue/work-items.js';
 import { Worker } from '../../work-queue/worker.js';
-import type { PayloadData, Payloads } from '../payloads/payloads.js';
-import { testData } from '../payloads/presented.js';
-import { sampleData, sampleHeaders } from '../payloads/sample-data.js';
+import type { Payloads } from '../payloads/payloads.js';
+import { sampleHeaders } from '../payloads/sample-data.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
-import { signedWebhook, webhookBody } from '../signing/signed-webhook.js';
+import { signedWebhook } from '../signing/signed-webhook.js';
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
+import { deliveryBody } from './delivery-body.js';
 import { WEBHOOKS } from './delivery-rows.js';
 import { isFor } from './test-deliveries.js';
 import {
@@ -82,8 +82,6 @@ interface Request {
   /** Whom it names. */
   readonly people: readonly SubjectId[];
 }
-
-type Made = Extract<PayloadData, { readonly kind: 'made' }>;
 
 /** Bodies in the making at once: connections are shared with requests. */
 const BODIES_AT_ONCE = 4;
@@ -219,9 +217,9 @@ export class WebhookSender {
     const before = await this.endpointOf(delivery);
     if (before === 'nothing' || 'notFor' in before) return before;
     const body = await this.turns.take(delivery.event?.stream ?? delivery.id, () =>
-      this.bodies(() => this.makeBody(delivery, before)),
+      this.bodies(() => deliveryBody(this.parts.payloads, delivery, before)),
     );
-    if (body === undefined) return 'nothing';
+    if (typeof body === 'string') return 'nothing';
     // To make a body may take long.
     const isAsBefore = (await this.parts.tenants.find(delivery.tenant)) === before.tenant;
     const now = isAsBefore ? before : await this.endpointOf(delivery);
@@ -233,17 +231,6 @@ export class WebhookSender {
       ...(delivery.event === null && sampleHeaders(delivery.type)),
     };
     return { url, headers, body: signed.body, activeSince, people: body.people };
-  }
-
-  /** A body, and whom it names. */
-  private async makeBody(delivery: DueDelivery, { tenant, subscription }: Endpoint) {
-    const made = await this.dataOf(delivery, subscription);
-    if (made === undefined) return undefined;
-    const { data, people } = made;
-    const { webhookId: id, type, tenant: tenantAlias, mode } = delivery;
-    const created = made.created ?? nowIn(tenant, mode, delivery.created);
-    const envelope = { id, type, tenantAlias, live: mode === 'live', created, data };
-    return { made: webhookBody(envelope), people };
   }
 
   /** `nothing`: nobody subscribes it any more. */
@@ -267,22 +254,6 @@ export class WebhookSender {
     return found.tenant.suspended !== null || found.subscription.disabled !== null
       ? { notFor: NOTHING_SENT_MS, endpoint: true }
       : found;
-  }
-
-  /** Undefined: the log lost the event, or it is about somebody who was forgotten. */
-  private async dataOf(
-    { event, type, subject, tenant, mode }: DueDelivery,
-    { endpointUrl, name }: Subscription,
-  ): Promise<Made | undefined> {
-    if (event === null) {
-      const data = type === 'test' ? testData(endpointUrl, name) : await sampleData(type);
-      return { kind: 'made', data, people: [] };
-    }
-    const { stream, revision, eventId } = event;
-    const ledger = scopeOfStream(stream) ?? { tenant, mode };
-    const of = { ...ledger, stream, revision, eventId, announced: { type, subject } };
-    const made = await this.parts.payloads.data(of);
-    return made.kind === 'made' ? made : undefined;
   }
 
   private async attemptOf(

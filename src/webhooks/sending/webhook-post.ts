@@ -38,7 +38,7 @@ export interface PostLimits {
 const LIMITS: PostLimits = {
   withinMs: 15_000,
   answerBytesMax: 64 * 1024,
-  keptBytes: 1_000,
+  keptBytes: 2_048,
 };
 
 /** An idle connection is closed after this time, also when its server would keep it for longer. */
