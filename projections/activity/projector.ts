@@ -9,7 +9,7 @@ export const activityProjector = defineProjector({
     OperationRecorded: {
       keys: ({ eventId }) => [activity.key(eventId)],
       apply({ event, eventId, tenant, mode, actor }, rows) {
-        const { at, operation, by } = event;
+        const { at, operation, by, parameters, reason } = event;
         activity.put(rows, {
           event_id: eventId,
           tenant,
@@ -20,15 +20,25 @@ export const activityProjector = defineProjector({
           channel: actor.channel ?? 'cli',
           staff: by.subject,
           name: by.value,
+          parameters,
+          reason: reason?.value ?? null,
+          about: reason?.subject ?? null,
         });
       },
     },
   },
   forgetting: {
-    lookups: ({ persons }) => [activity.lookup({ staff: [...persons] }, [{ column: 'event_id' }])],
-    clean(_forgotten, rows) {
+    lookups: ({ persons }) => [
+      activity.lookup({ staff: [...persons] }, [{ column: 'event_id' }]),
+      activity.lookup({ about: [...persons] }, [{ column: 'event_id' }]),
+    ],
+    clean({ persons }, rows) {
       for (const row of activity.found(rows))
-        if (row.name !== null) activity.put(rows, { ...row, name: null });
+        activity.put(rows, {
+          ...row,
+          name: persons.has(row.staff) ? null : row.name,
+          reason: row.about !== null && persons.has(row.about) ? null : row.reason,
+        });
     },
   },
 });

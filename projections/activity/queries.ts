@@ -1,5 +1,11 @@
 import { sql } from 'kysely';
-import { present, type LiveReads } from '../../src/projecting/following/live-reads.js';
+import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
+import {
+  present,
+  type ListPage,
+  type LiveReads,
+  type PageRequest,
+} from '../../src/projecting/following/live-reads.js';
 import type { ActivityRow } from './table.js';
 
 /** Undefined members select nothing. */
@@ -10,6 +16,27 @@ export interface ActivitySelection {
   /** Epoch milliseconds, inclusive. */
   readonly since: number | undefined;
   readonly limit: number;
+}
+
+/** Undefined members select nothing. Times are epoch milliseconds, both inclusive. */
+export interface ActivityFilter {
+  readonly tenant: string | undefined;
+  /** A name in lower case. */
+  readonly by: string | undefined;
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  /** Names, or first words, of the operations to show. */
+  readonly operations: readonly string[];
+  /** Names that are not shown although their first word is. */
+  readonly except: readonly string[];
+}
+
+/** A larger total is not counted. */
+export const ACTIVITY_COUNTED_MAX = 100_001;
+
+interface ActivityPage {
+  readonly total: number;
+  readonly items: readonly { readonly item: ActivityRow; readonly isGone: boolean }[];
 }
 
 export class ActivityQueries {
@@ -31,6 +58,76 @@ export class ActivityQueries {
           .select(({ fn }) => fn.toJson('activity').as('json')),
     });
     return new Map(found.flatMap(({ staff: id, name }) => (name === null ? [] : [[id, name]])));
+  }
+
+  /** A page, newest first, ties by id. The total is counted up to `ACTIVITY_COUNTED_MAX`. */
+  async page(
+    filter: ActivityFilter,
+    { limit, offset }: PageRequest,
+  ): Promise<ListPage<ActivityRow>> {
+    const found = await this.reads.first({
+      name: 'activity_page',
+      prepared: false,
+      slowOf: filter.tenant ?? '',
+      values: {
+        ...filter,
+        operations: [...filter.operations],
+        except: [...filter.except],
+        limit,
+        offset,
+      },
+      build: (rm, given, gone) =>
+        rm.selectNoFrom((eb) => {
+          const matching = eb
+            .selectFrom('activity')
+            .where((row) =>
+              row.and(
+                present([
+                  given.tenant && row('tenant', '=', given.tenant),
+                  given.by && row(sql`lower(trim(name))`, '=', given.by),
+                  given.from && row('at', '>=', given.from),
+                  given.to && row('at', '<=', given.to),
+                  row.or([
+                    row('operation', '=', sql<string>`any(${given.operations})`),
+                    row(sql`split_part(operation, ' ', 1)`, '=', sql`any(${given.operations})`),
+                  ]),
+                  row('operation', '<>', sql<string>`all(${given.except})`),
+                ]),
+              ),
+            );
+          const counted = matching.select('event_id').limit(ACTIVITY_COUNTED_MAX).as('counted');
+          const page = matching
+            .selectAll()
+            .orderBy('at', 'desc')
+            .orderBy('event_id')
+            .limit(given.limit)
+            .offset(given.offset);
+          return jsonBuildObject({
+            total: eb
+              .selectFrom(counted)
+              .select(({ fn }) => fn.countAll<number>().as('total'))
+              .$asScalar(),
+            items: jsonArrayFrom(
+              eb
+                .selectFrom(page.as('p'))
+                .select((row) => [
+                  row.fn.toJson('p').as('item'),
+                  gone.is(row.ref('p.about')).as('isGone'),
+                ])
+                .orderBy('p.at', 'desc')
+                .orderBy('p.event_id'),
+            ),
+          })
+            .$castTo<ActivityPage>()
+            .as('json');
+        }),
+    });
+    return {
+      totalCount: found?.total ?? 0,
+      items: (found?.items ?? []).map(({ item, isGone }) =>
+        isGone ? { ...item, reason: null } : item,
+      ),
+    };
   }
 
   /** Newest first, ties by id. */

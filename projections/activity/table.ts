@@ -13,6 +13,12 @@ export type ActivityRow = {
   readonly staff: string;
   /** Null: erased. */
   readonly name: string | null;
+  /** As the operation recorded them: without personal data. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** In the operator's words; null: none, or erased. */
+  readonly reason: string | null;
+  /** Whose key encrypts the reason; null: none was given. */
+  readonly about: string | null;
 };
 
 export const activity = new TableOf<ActivityRow>({
@@ -26,11 +32,15 @@ export const activity = new TableOf<ActivityRow>({
     channel: 'text not null',
     staff: 'text not null',
     name: 'text',
+    parameters: 'jsonb not null',
+    reason: 'text',
+    about: 'text',
   },
   primaryKey: ['event_id'],
   indexes: {
     newest: { definition: '(at desc, event_id)' },
     of_tenant: { definition: '(tenant, at desc, event_id)' },
     by_staff: { definition: '(staff, event_id)' },
+    by_about: { definition: '(about, event_id) where about is not null' },
   },
 });

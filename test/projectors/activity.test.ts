@@ -21,6 +21,9 @@ const ROW = {
   channel: 'cli',
   staff: 'sam-in-demo',
   name: 'Sam',
+  parameters: {},
+  reason: null,
+  about: null,
 };
 
 describeProjector(activityProjector, (given) => {
@@ -31,5 +34,16 @@ describeProjector(activityProjector, (given) => {
       await recorded
         .and(ACME, erasure(['sam-in-demo']))
         .then({ activity: [{ ...ROW, name: null }] });
+  });
+
+  test('a reason is forgotten with the person that it is about', async () => {
+    const reason = personal('ann', 'called twice');
+    const parameters = { user: 'hash' };
+    const row = { ...ROW, parameters, about: 'ann', reason: 'called twice' };
+    const recorded = given(ACME, { ...OPERATION, parameters, reason });
+    await recorded.then({ activity: [row] });
+    await recorded
+      .and(ACME, erasureRequested(['ann']))
+      .then({ activity: [{ ...row, reason: null }] });
   });
 });

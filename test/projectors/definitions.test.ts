@@ -18,7 +18,7 @@ test('the definitions of the read models are those of the last release', () => {
     rewards: 'a76b1a4ec5b5d19646f7a4cff54defe88de8c30e1c054f22804ca1d28fc303fc',
     'reward-balances': 'e78d37b285aa46e1474ba25fdb47334f42c613a862eed51e4a785e0f7a0b7adc',
     exports: 'd06b87d6c9da808b9a83cc6858093c66e1598bbdcd4a083ec823084bbbddd21f',
-    activity: 'b91fc858695fec398b58a003a4b854a7fe2bfe4b8b87d434a79f370108c48908',
+    activity: '198b5c249a66446cdba7c0f95e9c130e603312af9aac8d687760a930026fe143',
     'daily-figures': '111414c86493b6022754106c4fc040a5c0491119bb36ac219c7dc918b5c68ff1',
   });
 });

@@ -1,0 +1,122 @@
+import { AccountQueries } from '../../../projections/accounts/queries.js';
+import { ActivityQueries } from '../../../projections/activity/queries.js';
+import type { ActivityRow } from '../../../projections/activity/table.js';
+import { modeOf, type Mode } from '../../domain/scope.js';
+import type { Core } from '../../stores/core.js';
+import { personNamed } from '../audit.js';
+import { readFrom } from '../rebuilt-read-models.js';
+import { activityInWords, channelInWords } from './activity-in-words.js';
+import { kindOf, operationsOf, USUAL_KINDS, type ActivityKind } from './activity-kinds.js';
+
+/** What Activity selects; empty or undefined members select nothing. */
+export interface AskedActivity {
+  readonly tenant?: string | undefined;
+  readonly operator?: string | undefined;
+  /** Default: all but accesses to personal data. */
+  readonly kinds?: readonly ActivityKind[] | undefined;
+  /** Epoch milliseconds, inclusive. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** What an operation was done to, for a link. */
+export interface ActivityObject {
+  readonly kind: 'account' | 'referral' | 'proposal' | 'delivery' | 'mail' | 'export';
+  readonly id: string;
+}
+
+export interface ShownActivity {
+  readonly eventId: string;
+  /** ISO 8601. */
+  readonly at: string;
+  /** Null: erased. */
+  readonly operator: string | null;
+  readonly channel: string;
+  readonly kind: ActivityKind;
+  readonly sentence: string;
+  readonly reason: string | null;
+  /** Null: none is recorded, or it is gone. */
+  readonly object: ActivityObject | null;
+  /** Null: a session belongs to no tenant. */
+  readonly tenant: string | null;
+  readonly mode: Mode | null;
+}
+
+/** The recorded operations and sessions, newest first; a large total is about right. */
+export async function listActivity(
+  core: Pick<Core, 'pool'>,
+  { tenant, operator, kinds = USUAL_KINDS, from, to, limit, offset }: AskedActivity,
+): Promise<{ readonly total: number; readonly rows: readonly ShownActivity[] }> {
+  const by = operator === undefined ? undefined : personNamed(operator);
+  const filter = { tenant, by, from, to, ...operationsOf(kinds) };
+  const { totalCount: total, items } = await readFrom(
+    core,
+    'activity',
+    ActivityQueries,
+    (queries) => queries.page(filter, { limit, offset }),
+  );
+  const accounts = await accountsOf(core, items);
+  return { total, rows: items.map((row) => shown(row, accounts)) };
+}
+
+/** The clients' ids of the accounts that rows name, by the keyed hash. */
+async function accountsOf(
+  core: Pick<Core, 'pool'>,
+  rows: readonly ActivityRow[],
+): Promise<ReadonlyMap<string, string>> {
+  const named = new Map(
+    rows.flatMap(({ tenant, mode, parameters: { account } }) =>
+      account === undefined ? [] : [[account, { tenant, mode }] as const],
+    ),
+  );
+  if (named.size === 0) return new Map();
+  const found = await readFrom(core, 'accounts', AccountQueries, (queries) =>
+    Promise.all(
+      [...named].map(async ([ref, scope]) => [ref, await queries.byRef(scope, ref)] as const),
+    ),
+  );
+  return new Map(
+    found.flatMap(([ref, account]) =>
+      account?.accountId ? [[ref, account.accountId] as const] : [],
+    ),
+  );
+}
+
+function shown(row: ActivityRow, accounts: ReadonlyMap<string, string>): ShownActivity {
+  const { operation } = row;
+  const kind = kindOf(operation);
+  const isSession = kind === 'sessions';
+  return {
+    eventId: row.event_id,
+    at: new Date(row.at).toISOString(),
+    operator: row.name,
+    channel: channelInWords(row.channel),
+    kind,
+    sentence: activityInWords(operation),
+    reason: row.reason,
+    object: objectOf(row, accounts),
+    tenant: isSession ? null : row.tenant,
+    mode: isSession ? null : modeOf(row.mode),
+  };
+}
+
+function objectOf(
+  { operation, parameters }: Pick<ActivityRow, 'operation' | 'parameters'>,
+  accounts: ReadonlyMap<string, string>,
+): ActivityObject | null {
+  const { account = '', referral, proposal, id } = parameters;
+  const accountId = accounts.get(account);
+  if (accountId !== undefined) return { kind: 'account', id: accountId };
+  if (referral !== undefined) return { kind: 'referral', id: referral };
+  if (proposal !== undefined) return { kind: 'proposal', id: proposal };
+  const kind = KIND_OF_ID.get(operation.split(' ')[0] ?? '');
+  return kind === undefined || id === undefined ? null : { kind, id };
+}
+
+const KIND_OF_ID: ReadonlyMap<string, ActivityObject['kind']> = new Map([
+  ['webhook', 'delivery'],
+  ['mail', 'mail'],
+  ['export', 'export'],
+]);

@@ -1,0 +1,113 @@
+import { activityInWords } from '../../src/operations/activity/activity-in-words.js';
+import {
+  ACTIVITY_KINDS,
+  kindOf,
+  operationsOf,
+  USUAL_KINDS,
+} from '../../src/operations/activity/activity-kinds.js';
+import { listActivity } from '../../src/operations/activity/list-activity.js';
+import { recordOperation } from '../../src/operations/audit.js';
+import { blockUser } from '../../src/operations/customers/actions/block-user.js';
+import { grantReward } from '../../src/operations/customers/actions/grant-reward.js';
+import { recordSession } from '../../src/operations/sessions/record-session.js';
+import { allOperations } from '../../src/operations/registry/registry.js';
+import { calledBy } from '../support/called-operations.js';
+import { everythingProjected } from '../support/everything-projected.js';
+import { aPerson } from '../support/people.js';
+import { useSharedService } from '../support/running-service.js';
+
+test.each([
+  ['console sign-in', 'sessions'],
+  ['console refused', 'sessions'],
+  ['console account', 'personal'],
+  ['export download', 'personal'],
+  ['export run', 'delivery'],
+  ['reward grant', 'customers'],
+  ['ledger approve', 'finance'],
+])('%s is of the kind %s', (operation, kind) => {
+  expect(kindOf(operation)).toBe(kind);
+});
+
+test('each kind selects its operations and no others', () => {
+  const isSelected = (operation: string, kind: (typeof ACTIVITY_KINDS)[number]): boolean => {
+    const { operations: named, except } = operationsOf([kind]);
+    const [group = ''] = operation.split(' ');
+    return (named.includes(operation) || named.includes(group)) && !except.includes(operation);
+  };
+  for (const operation of ['console sign-in', 'console account', 'export download', 'export run'])
+    expect(ACTIVITY_KINDS.filter((kind) => isSelected(operation, kind))).toEqual([
+      kindOf(operation),
+    ]);
+});
+
+test('every recorded operation has a sentence', async () => {
+  const operations = await allOperations();
+  const recorded = operations.filter(({ isRecorded }) => isRecorded).map(({ name }) => name);
+  const unnamed = recorded.filter((name) => activityInWords(name).startsWith('Ran '));
+  expect(unnamed).toEqual([]);
+});
+
+const running = useSharedService();
+
+test('activity has operator, channel, sentence, object and reason, without looks at people', async () => {
+  const { core } = running.service.service;
+  const tenant = await running.service.createTenant();
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  const ann = await aPerson(tenant.live);
+  const user = { ...scope, account: ann.accountId, user: ann.id };
+  const by = { name: 'sue', channel: 'console' } as const;
+  await recordOperation(core, scope, {
+    operation: 'console account',
+    by,
+    parameters: {},
+    result: '',
+  });
+  await calledBy(running.service, 'sue', blockUser, user);
+  const percent = { type: 'PCT_DISCOUNT', percent: 5, reason: 'late parcel' };
+  await calledBy(running.service, 'tom', grantReward, { ...user, ...percent });
+  await everythingProjected(core);
+
+  const asked = { tenant: tenant.alias, limit: 10, offset: 0 };
+  const object = { kind: 'account', id: ann.accountId };
+  const common = {
+    channel: 'Console',
+    tenant: tenant.alias,
+    mode: 'live',
+    kind: 'customers',
+    object,
+  };
+  expect(await listActivity(core, asked)).toMatchObject({
+    total: 2,
+    rows: [
+      { ...common, operator: 'tom', sentence: 'Granted a reward', reason: 'late parcel' },
+      { ...common, operator: 'sue', sentence: 'Blocked a user', reason: null },
+    ],
+  });
+  const second = await listActivity(core, { ...asked, limit: 1, offset: 1 });
+  expect(second).toMatchObject({ total: 2, rows: [{ operator: 'sue' }] });
+  const ofSue = { ...asked, operator: 'Sue', kinds: [...USUAL_KINDS, 'personal' as const] };
+  expect((await listActivity(core, ofSue)).rows.map(({ sentence }) => sentence)).toEqual([
+    'Blocked a user',
+    'Opened an account',
+  ]);
+  const later = { ...asked, from: Date.now() + 60_000 };
+  expect(await listActivity(core, later)).toEqual({ total: 0, rows: [] });
+});
+
+test('a session is recorded once, and belongs to no tenant', async () => {
+  const { core } = running.service.service;
+  await running.service.createTenant();
+  const operator = `ops${Date.now()}`;
+  await recordSession(core, operator, 'signedIn');
+  await recordSession(core, operator, 'signedOut');
+  await everythingProjected(core);
+  const { total, rows } = await listActivity(core, { operator, limit: 10, offset: 0 });
+  expect(total).toBe(2);
+  const none = { tenant: null, mode: null, object: null, kind: 'sessions' };
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ ...none, sentence: 'Signed in' }),
+      expect.objectContaining({ ...none, sentence: 'Signed out' }),
+    ]),
+  );
+});
