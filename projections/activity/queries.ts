@@ -61,6 +61,7 @@ export class ActivityQueries {
   }
 
   /** A page, newest first, ties by id. The total is counted up to `ACTIVITY_COUNTED_MAX`. */
+  // eslint-disable-next-line max-lines-per-function -- one statement
   async page(
     filter: ActivityFilter,
     { limit, offset }: PageRequest,

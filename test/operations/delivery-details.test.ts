@@ -1,3 +1,4 @@
+import { OperationCalls } from '../../src/http/operations/operation-calls.js';
 import { deliveryDetails } from '../../src/operations/webhooks/delivery-request.js';
 import { showDeliveries } from '../../src/operations/webhooks/webhook-commands.js';
 import { aPerson } from '../support/people.js';
@@ -27,8 +28,9 @@ test('a delivery shows the body that was sent, its headers without signatures, a
   const [delivery] = listed;
   if (delivery === undefined) throw new Error('no delivery is listed');
 
+  const calls = running.service.service.app.get(OperationCalls);
   const details = () =>
-    deliveryDetails(core, scope, { id: delivery.id, publicUrl: () => running.service.origin });
+    deliveryDetails(core, scope, { id: delivery.id, publicUrl: calls.payments.publicUrl });
   const { request, attempts } = await details();
   expect(request.body).toBe(String(sent?.body));
   const headers = new Map(request.headers);
