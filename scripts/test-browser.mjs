@@ -59,7 +59,7 @@ const REFUSED = {
     '/events?from=2026-02-01&to=2026-01-01',
     '/accounts/account-1?asOf=1',
   ),
-  sam: ofDemo('/webhooks?since=ever', '/theme?locale=none!'),
+  sam: ofDemo('/theme?locale=none!'),
   vic: [],
 };
 /** Three of the six: every width, and both schemes. */

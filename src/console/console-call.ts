@@ -21,7 +21,15 @@ import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
 import { NO_FAULTS } from './view/faults.js';
 import { consoleErrorSent } from './view/error-page.js';
-import { DONE, isDoneKey, page, type DoneKey, type Frame } from './view/layout.js';
+import {
+  DONE,
+  doneNote,
+  isDoneKey,
+  page,
+  type DoneKey,
+  type DoneNote,
+  type Frame,
+} from './view/layout.js';
 import { pageName, tenantPath } from './view/navigation.js';
 import { PAGE_HEADERS } from './view/page-headers.js';
 import type { Template } from './view/templates.js';
@@ -41,7 +49,7 @@ export interface ConsoleCall {
   readonly reply: FastifyReply;
   readonly requestId: string;
   /** What was done by the form before, as the address says. */
-  readonly done: DoneKey | undefined;
+  readonly done: DoneNote | undefined;
   /** Aborts when the request was answered or its browser has left. */
   readonly departure: () => AbortSignal;
 }
@@ -101,15 +109,16 @@ function callOf(context: ExecutionContext): ConsoleCall {
 }
 
 /** Only this session's own forms say that something was done: an address can come from anybody. */
-function doneOf({ method, query, console: entered }: FastifyRequest): DoneKey | undefined {
+function doneOf({ method, query, console: entered }: FastifyRequest): DoneNote | undefined {
   const text: unknown = method === 'GET' ? Reflect.get(Object(query), DONE) : undefined;
-  const [key, mark] = typeof text === 'string' ? text.split('.') : [];
+  const [key, count = '', mark] = typeof text === 'string' ? text.split('.') : [];
   const session = entered?.session;
-  return isDoneKey(key) && session && mark === doneMark(session, key) ? key : undefined;
+  const isOwn = isDoneKey(key) && session && mark === doneMark(session, `${key}.${count}`);
+  return isOwn ? doneNote(key, Number(count)) : undefined;
 }
 
-const doneMark = ({ csrf }: ConsoleSession, key: DoneKey): string =>
-  createHash('sha256').update(`done ${csrf} ${key}`).digest('base64url').slice(0, 12);
+const doneMark = ({ csrf }: ConsoleSession, done: string): string =>
+  createHash('sha256').update(`done ${csrf} ${done}`).digest('base64url').slice(0, 12);
 
 /** A route of the console for these roles. */
 export const ForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
@@ -180,14 +189,16 @@ export function pageSent(
 
 /**
  * After a form: the browser fetches another page, which a reload does not send again.
- * @param done what that page says was done.
+ * @param done what that page says was done. @param count for a text with a number.
  */
 export function redirected(
   { reply, session }: Pick<ConsoleCall, 'reply'> & Partial<Pick<ConsoleCall, 'session'>>,
   path: string,
   done?: DoneKey,
+  count = 0,
 ): string {
-  const said = session && done && `${DONE}=${done}.${doneMark(session, done)}`;
+  const counted = `${done}.${count}`;
+  const said = session && done && `${DONE}=${counted}.${doneMark(session, counted)}`;
   const location = said ? `${path}${path.includes('?') ? '&' : '?'}${said}` : path;
   void reply.code(303).header('Location', location);
   return '';

@@ -219,9 +219,11 @@ export const TEXTS = {
     applied: 'The program is applied.',
     published: 'The theme is published.',
     removed: 'The endpoint is removed.',
-    tested: 'A test is sent. It is among the deliveries below.',
-    enabled: 'The endpoint is enabled.',
-    typesSaved: 'The types of the endpoint are saved.',
-    resent: 'What there was to send again is on its way.',
+    enabled: 'The endpoint is enabled. Deliveries to it begin again.',
+    typesSaved: 'The event types of the endpoint are saved.',
+    resent: (count: number) =>
+      count === 1
+        ? 'Resending 1 delivery.'
+        : `Resending ${count.toLocaleString('en-US')} deliveries.`,
   },
 } as const;

@@ -150,6 +150,7 @@ describe('who may see a page', () => {
         ...['GET', 'POST'].map((method) => `${method} ${ofPage('/accounts/{account}')}`),
         `GET ${ofPage('/exports/{export}/file')}`,
         `GET ${ofPage('/projections')}`,
+        `GET ${ofPage('/webhooks/{delivery}')}`,
       ].sort(),
     );
   });
@@ -193,7 +194,7 @@ describe('refused visits', () => {
       token: () => sendForm(path, cookie, { csrf: 'old' }),
       origin: () => sendForm(path, cookie, { csrf }, { origin: 'https://elsewhere.example' }),
       'id of another tenant': () => sendForm(path, cookie, delivery),
-      'id in an address': () => open(`${path}?delivery=${randomUUID()}`, {}, cookie),
+      'id in an address': () => open(`${path}/${randomUUID()}`, {}, cookie),
     };
     for (const [reason, visit] of Object.entries(reasons)) {
       const before = (await recordsOf(name)).length;

@@ -159,15 +159,23 @@ describe('support', () => {
     expect(secret).toMatch(/^whsec_/);
     expect((await get('sam', path)).text).not.toContain(secret);
     expect((await act('add')).status).toBe(400);
-    expect((await act('test')).status).toBe(303);
-    expect((await get('sam', `${path}?type=test`)).text).toContain('?delivery=');
+    const tested = await get('sam', (await act('test')).location ?? '');
+    expect(tested.text).toMatch(/did not answer the test: <strong>[^<]+</);
+    const [, delivery = ''] = /href="([^"]*\/webhooks\/[0-9a-f-]{36})"/.exec(tested.text) ?? [];
+    const sentOne = await get('sam', delivery);
+    expect(sentOne.text).toContain('&quot;type&quot;: &quot;test&quot;');
+    expect(sentOne.text).toContain('webhook-signature');
+    expect(sentOne.text).not.toContain(secret);
     expect((await act('types', { types: 'user.created' })).status).toBe(303);
     expect((await tenant.live.get('/subscription')).body).toMatchObject([
       { endpointUrl: endpoint, name: 'shop', eventTypes: ['user.created'] },
     ]);
     expect((await act('types', { types: 'user.gone' })).status).toBe(400);
     const seen = hiddenIn(await get('sam', path), 'seen');
-    const rotated = await Promise.all([1, 2, 3].map(() => act('rotate', { grace: '1h', seen })));
+    expect((await act('rotate', { grace: '1h', seen, confirmed: 'x' })).status).toBe(400);
+    const rotated = await Promise.all(
+      [1, 2, 3].map(() => act('rotate', { grace: '1h', seen, confirmed: tenant.alias })),
+    );
     const issued = rotated.flatMap((page) => figures(page, 'secret'));
     expect(issued).toEqual([expect.not.stringContaining(secret)]);
     expect(rotated.map(({ status }) => status).sort()).toEqual([200, 400, 400]);

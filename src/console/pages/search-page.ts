@@ -31,8 +31,8 @@ const WAIT_MS = 5_000;
 export function pathOfHit(hit: Pick<SearchHit, 'kind' | 'tenant' | 'mode' | 'id' | 'accountId'>) {
   const path = tenantPath(hit);
   if (hit.accountId !== null) return `${path}/accounts/${encodeURIComponent(hit.accountId)}`;
-  if (hit.kind === 'delivery') return `${path}/webhooks${queryOf({ delivery: hit.id })}`;
-  return hit.kind === 'mail' ? `${path}/mails` : `${path}/exports`;
+  if (hit.kind === 'delivery') return `${path}/webhooks/${hit.id}`;
+  return hit.kind === 'mail' ? `${path}/mails` : `${path}/exports${queryOf({ asked: hit.id })}`;
 }
 
 const columnsOf = (ofAll: boolean): readonly TableColumn<SearchHit>[] => [

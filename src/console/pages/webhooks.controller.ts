@@ -1,93 +1,67 @@
+import { Readable } from 'node:stream';
+import { Get, Param } from '@nestjs/common';
+import { csvFile } from '../../exports/files/csv-lines.js';
 import type { Core } from '../../stores/core.js';
 import type { StaffMeta } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
+import { deliveryPage, deliveryRows } from '../../operations/webhooks/delivery-pages.js';
+import { deliveryDetails } from '../../operations/webhooks/delivery-request.js';
+import { sendTest } from '../../operations/webhooks/send-samples.js';
 import {
   addNewEndpoint,
   changeEndpointTypes,
   enableEndpoint,
   endpointsToChange,
   isIssuedSecret,
-  queueEndpointTest,
   removeEndpoint,
   resendDeliveries,
   rotateEndpointSecret,
-  showDeliveries,
   showDelivery,
-  type EndpointToChange,
   type IssuedSecret,
-  type ShownDelivery,
 } from '../../operations/webhooks/webhook-commands.js';
-import { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
+import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations/outcome.js';
+import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { faultsOf, NO_FAULTS, withFaults, type FieldNames } from '../view/faults.js';
+import {
+  FileForRoles,
+  fileSent,
+  FormFor,
+  ForRoles,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
+import { faultsOf, NO_FAULTS } from '../view/faults.js';
+import { choice, DAYS, given, listShown, momentOf } from '../view/list-page.js';
 import type { DoneKey } from '../view/layout.js';
-import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { stateView } from '../view/states.js';
 import { template } from '../view/templates.js';
-import { ofThisTenant, queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
-import { NotDone, type Outcome, outcomeOf } from '../../operations/outcome.js';
-
-const SHOWN_MAX = 100;
-const COLUMNS: readonly Column<ShownDelivery>[] = [
-  { label: TEXTS.common.created, key: 'created', value: 'created' },
-  { label: TEXTS.common.type, key: 'type', value: 'type' },
-  { label: TEXTS.fields.endpoint, key: 'endpoint', value: 'endpointUrl' },
-  { label: TEXTS.common.state, key: 'state', value: 'state' },
-  { label: TEXTS.common.attempts, key: 'attempts', isNumber: true, value: 'attempts' },
-  { label: TEXTS.common.nextAttempt, key: 'next', value: 'nextAttemptAt' },
-  { label: TEXTS.webhooks.delivery },
-  { label: TEXTS.common.resend },
-];
-const ENDPOINT_COLUMNS: readonly Column<EndpointToChange>[] = [
-  { label: TEXTS.fields.endpoint, key: 'endpoints.url', value: 'endpointUrl' },
-  { label: TEXTS.webhooks.types },
-  { label: TEXTS.common.state, key: 'endpoints.state', value: 'state' },
-  { label: TEXTS.webhooks.waiting, key: 'endpoints.waiting', isNumber: true, value: 'waiting' },
-  { label: TEXTS.webhooks.dead, key: 'endpoints.dead', isNumber: true, value: 'dead' },
-  { label: TEXTS.webhooks.lastSuccess, key: 'endpoints.success', value: 'lastSuccess' },
-  { label: TEXTS.webhooks.actions },
-];
-const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
-
-/** As typed into the form that adds an endpoint, or into that of one. */
-interface Typed {
-  readonly isAdding: boolean;
-  readonly endpoint: string;
-  readonly name: string;
-  readonly types: readonly string[];
-  readonly since: string;
-}
-
-const NOTHING_TYPED: Typed = { isAdding: true, endpoint: '', name: '', types: [], since: '' };
-
-/** A box for each type of event. */
-const boxesOf = (prefix: string, ticked: readonly string[]) =>
-  WEBHOOK_TYPES.map((type) => ({
-    type,
-    id: `${prefix}-${type}`,
-    isOn: ticked.includes(type),
-  }));
-
-const sinceIdOf = (endpointUrl: string): string => `since-${encodeURIComponent(endpointUrl)}`;
-
-/** Where a fault of the form belongs. */
-const fieldsOf = ({ isAdding, endpoint }: Typed): FieldNames =>
-  isAdding
-    ? { endpoint: 'url', 'the endpoint ': 'url', 'the name ': 'name' }
-    : { since: sinceIdOf(endpoint) };
-
-const endpointRow = (one: EndpointToChange, { isAdding, endpoint, since }: Typed) => ({
-  ...one,
-  sinceId: sinceIdOf(one.endpointUrl),
-  sinceLabel: TEXTS.webhooks.sinceFor(one.endpointUrl),
-  since: !isAdding && endpoint === one.endpointUrl ? since : '',
-  shownTypes: one.eventTypes?.join(', ') ?? TEXTS.webhooks.allTypes,
-  boxes: boxesOf(`types-${encodeURIComponent(one.endpointUrl)}`, one.eventTypes ?? []),
-});
+import { notOfThisTenant, ofThisTenant, queried, queryOf, TenantPages } from './tenant-pages.js';
+import {
+  endpointSheet,
+  endpointsView,
+  fieldsOf,
+  testedView,
+  typedEndpoint,
+  type TypedEndpoint,
+} from '../view/webhooks-view.js';
+import {
+  DELIVERY_CHOICES,
+  deliveryColumns,
+  deliveryWords,
+  failureWords,
+} from './webhook-columns.js';
 
 const content = template('webhooks');
+const deliveryContent = template('delivery');
+
+/** What a form did: how many deliveries it resent, or the delivery of its test. */
+interface ActionResult {
+  readonly resent?: number;
+  readonly id?: string;
+}
 
 /** For support: endpoints, deliveries and their attempts. */
 @TenantPage('webhooks')
@@ -95,128 +69,181 @@ export class ConsoleWebhooksController {
   constructor(
     private readonly pages: TenantPages,
     private readonly guard: EndpointGuard,
-    private readonly tests: TestDeliveries,
   ) {}
 
-  @PageFor('support')
-  page(@TenantCall() call: TenantCall): Promise<string> {
+  @Get()
+  @FileForRoles('support')
+  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return this.shown(call);
   }
 
-  @FormFor('support')
-  async act(@TenantCall() call: TenantCall): Promise<string> {
-    const { form } = call;
-    const typed = {
-      isAdding: form.text('action') === 'add',
-      endpoint: form.text('endpoint'),
-      name: form.text('name'),
-      types: form.all('types'),
-      since: form.text('since'),
-    };
-    const outcome = await this.done(call);
-    if (outcome instanceof NotDone)
-      return this.shown(call, faultsOf(outcome, fieldsOf(typed)), typed);
-    if (isIssuedSecret(outcome)) return this.shown(call, NO_FAULTS, NOTHING_TYPED, outcome);
-    return redirected(
-      call,
-      `${call.tenantPath}/webhooks`,
-      DONE_BY.get(form.text('action')) ?? 'resent',
-    );
+  @Get(':delivery')
+  @ForRoles('support')
+  async delivery(@TenantCall() call: TenantCall, @Param('delivery') id: string): Promise<string> {
+    const { payments } = this.pages;
+    // A payload names people.
+    const delivery = await this.pages.recorded(call, 'console delivery', async (core) => ({
+      result: await deliveryDetails(core, call.scope, { id, publicUrl: payments.publicUrl }),
+      parameters: { delivery: id },
+      digest: 'delivery',
+    }));
+    if (delivery instanceof NotDone) throw notOfThisTenant();
+    const { request, attempts } = delivery;
+    const frame = { title: `Delivery of ${delivery.type}`, section: '/webhooks' };
+    return pageSent(call, frame, deliveryContent, {
+      delivery,
+      attempts: attempts.map((one) => ({ ...one, reason: failureWords(one.reason) })),
+      state: stateView(deliveryWords(delivery.state)),
+      headers: request.headers.map(([name, value]) => ({ name, value })),
+      missing: request.missing,
+      body: request.body === null ? null : JSON.stringify(JSON.parse(request.body), undefined, 2),
+      webhooksPath: `${call.tenantPath}/webhooks`,
+    });
   }
 
-  private done(call: TenantCall): Promise<Outcome<unknown>> {
+  @FormFor('support')
+  async act(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const typed = typedEndpoint(call.form);
+    const outcome = await this.done(call, typed);
+    if (outcome instanceof NotDone) return this.shown(call, typed, outcome);
+    if (isIssuedSecret(outcome)) return this.shown(call, undefined, undefined, outcome);
+    const path = `${call.tenantPath}/webhooks`;
+    if (outcome.resent !== undefined) return redirected(call, path, 'resent', outcome.resent);
+    if (outcome.id !== undefined) return redirected(call, path + queryOf({ tested: outcome.id }));
+    return redirected(call, path, DONE_BY.get(typed.action));
+  }
+
+  private async done(call: TenantCall, typed: TypedEndpoint): Promise<Outcome<ActionResult>> {
     const { form, scope } = call;
-    const endpoint = form.text('endpoint');
-    const recorded = <T>(
+    const { endpoint, types, since, delivery } = typed;
+    const recorded = async <T>(
       operation: string,
       work: (core: Core, meta: StaffMeta) => Promise<Done<T>>,
-    ): Promise<Outcome<T>> => this.pages.recorded(call, `webhook ${operation}`, work);
-    switch (form.text('action')) {
+    ): Promise<Outcome<ActionResult>> => {
+      const outcome = await this.pages.recorded(call, `webhook ${operation}`, work);
+      return outcome instanceof NotDone ? outcome : ((outcome ?? {}) as ActionResult);
+    };
+    switch (typed.action) {
       case 'add':
         return recorded('subscribe', (core, meta) =>
           addNewEndpoint(core, this.guard, meta, {
             endpointUrl: endpoint,
-            name: form.text('name') || undefined,
-            types: form.all('types'),
+            name: typed.name || undefined,
+            types,
           }),
         );
       case 'types':
         return recorded('change-types', (core, meta) =>
-          changeEndpointTypes(core, meta, { endpoint, types: form.all('types') }),
+          changeEndpointTypes(core, meta, { endpoint, types }),
         );
       case 'remove':
         return recorded('unsubscribe', (core, meta) => removeEndpoint(core, meta, endpoint));
       case 'test':
-        return recorded('test', (core) => queueEndpointTest(core, scope, endpoint, this.tests));
-      case 'rotate':
-        return recorded('rotate-secret', (core, meta) =>
-          rotateEndpointSecret(core, meta, {
-            endpoint,
-            grace: form.text('grace'),
-            seen: form.text('seen') || undefined,
-          }),
+        return recorded('test', (core) =>
+          sendTest({ core, scope, payments: this.pages.payments }, endpoint),
         );
+      case 'rotate': {
+        if (form.text('confirmed') !== scope.tenant)
+          return notDoneAbout('confirmed', `type “${scope.tenant}” to confirm`);
+        const seen = form.text('seen') || undefined;
+        const { grace } = typed;
+        return recorded('rotate-secret', (core, meta) =>
+          rotateEndpointSecret(core, meta, { endpoint, grace, seen }),
+        );
+      }
       case 'enable':
         return recorded('enable', (core, meta) => enableEndpoint(core, meta, endpoint));
-      case 'resend':
-        return recorded('resend', (core) =>
-          resendDeliveries(core, scope, { delivery: form.text('delivery') }),
-        );
-      default:
-        return recorded('resend', (core) =>
-          resendDeliveries(core, scope, { endpoint, since: form.text('since') }),
-        );
+      default: {
+        const which = delivery === '' ? { endpoint, since } : { delivery };
+        const outcome = await recorded('resend', (core) => resendDeliveries(core, scope, which));
+        const isNone = !(outcome instanceof NotDone) && outcome.resent === 0;
+        return isNone ? notDoneAbout('since', nothingResent(delivery === '')) : outcome;
+      }
     }
   }
 
   private async shown(
     call: TenantCall,
-    faults = NO_FAULTS,
-    typed = NOTHING_TYPED,
-    issued: IssuedSecret | null = null,
-  ): Promise<string> {
+    typed?: TypedEndpoint,
+    refused?: NotDone,
+    issued?: IssuedSecret,
+  ): Promise<string | Readable> {
     const { core } = this.pages;
-    const { delivery: id, ...asked } = queried(
-      call.query,
-      ...(['endpoint', 'state', 'type', 'since', 'delivery'] as const),
-    );
-    const order = queried(call.query, 'sort', 'dir');
-    const state = STATES.find((one) => one === asked.state);
-    const endpoints = await endpointsToChange(core, call.scope);
-    const selection = {
-      endpoint: asked.endpoint || undefined,
-      type: asked.type || undefined,
-      since: asked.since || undefined,
-      state,
-      limit: SHOWN_MAX,
-    };
-    const deliveries = await outcomeOf(() => showDeliveries(core, call.scope, selection));
-    const delivery =
-      id === '' ? null : ofThisTenant(await outcomeOf(() => showDelivery(core, call.scope, id)));
-    const refused = withFaults(faults, withFaults(faultsOf(deliveries), faultsOf(delivery)));
-    const found = deliveries instanceof NotDone ? [] : deliveries;
-    const pathOf = (sorted: AskedOrder): string => queryOf({ ...asked, ...sorted });
-    const { rows, heads } = inOrder(found, COLUMNS, order, pathOf);
-    const sorted = inOrder(endpoints, ENDPOINT_COLUMNS, order, pathOf);
-    return pageSent(call, { of: 'webhooks', faults: refused }, content, {
-      endpoints: sorted.rows.map((one) => endpointRow(one, typed)),
-      endpointHeads: sorted.heads,
-      deliveries: rows,
-      heads,
-      asked,
-      states: STATES,
-      isCut: found.length === SHOWN_MAX,
-      delivery: delivery instanceof NotDone ? null : delivery,
-      issued,
-      typed: typed.isAdding ? typed : NOTHING_TYPED,
-      boxes: boxesOf('types', typed.isAdding ? typed.types : []),
+    const { scope } = call;
+    const path = `${call.tenantPath}/webhooks`;
+    const endpoints = await endpointsToChange(core, scope);
+    const keyOf = (url: string): string => core.webhooks.idOf(scope, url);
+    const asked = queried(call.query, 'endpoints', 'by', 'dir', 'tested');
+    if (asked.endpoints === 'csv') {
+      const file = { name: 'endpoints.csv', type: 'text/csv; charset=utf-8' };
+      return fileSent(call, file, Readable.from(csvFile(endpointSheet(endpoints))));
+    }
+    const deliveries = await this.deliveries(call, path, endpoints);
+    if (deliveries instanceof Readable) return deliveries;
+    const { tested: id } = asked;
+    const tested =
+      id === '' ? null : ofThisTenant(await outcomeOf(() => showDelivery(core, scope, id)));
+    const key = typed && typed.action !== 'add' ? keyOf(typed.endpoint) : '';
+    const faults = refused === undefined ? NO_FAULTS : faultsOf(refused, fieldsOf(typed, key));
+    return pageSent(call, { of: 'webhooks', faults }, content, {
+      ...endpointsView(endpoints, { path, by: asked.by, dir: asked.dir, keyOf, typed }),
+      deliveries,
+      issued: issued ?? null,
+      tested: tested === null || tested instanceof NotDone ? null : testedView(tested, path),
+      alias: scope.tenant,
+    });
+  }
+
+  private deliveries(
+    call: TenantCall,
+    path: string,
+    endpoints: readonly { readonly endpointUrl: string }[],
+  ) {
+    const { core } = this.pages;
+    return listShown(this.pages, call, {
+      section: '/webhooks',
+      name: 'deliveries',
+      isPersonal: false,
+      columns: deliveryColumns(path),
+      newest: { sort: 'created', descending: true },
+      filters: [
+        ...(endpoints.length > 0
+          ? [
+              {
+                name: 'endpoint',
+                label: 'Endpoint',
+                options: endpoints.map((one) => one.endpointUrl),
+              },
+            ]
+          : []),
+        { name: 'state', label: 'State', options: DELIVERY_CHOICES },
+        { name: 'type', label: 'Event type', options: WEBHOOK_TYPES },
+        ...DAYS,
+      ],
+      filtersOf: (texts) => ({
+        ...given('endpoint', texts['endpoint']),
+        ...given('state', choice(DELIVERY_STATES, texts['state'])),
+        ...given('type', choice(WEBHOOK_TYPES, texts['type'])),
+        ...given('since', dateOf(momentOf(texts['from'] ?? '', 'start'))),
+        ...given('until', dateOf(momentOf(texts['to'] ?? '', 'end'))),
+      }),
+      page: (request) => deliveryPage(core, call.scope, request),
+      all: (request) => deliveryRows(core, call.scope, request),
+      empty: { text: 'Deliveries appear here when an event is sent to an endpoint.' },
     });
   }
 }
 
+const dateOf = (at: number | undefined): Date | undefined =>
+  at === undefined ? undefined : new Date(at);
+
+const nothingResent = (isSince: boolean): string =>
+  isSince
+    ? 'no delivery was resent: this endpoint was sent none since then'
+    : 'the delivery was not resent: it is being sent now, or is older than the subscription';
+
 const DONE_BY: ReadonlyMap<string, DoneKey> = new Map([
   ['remove', 'removed'],
   ['types', 'typesSaved'],
-  ['test', 'tested'],
   ['enable', 'enabled'],
 ]);

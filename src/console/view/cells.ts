@@ -22,7 +22,20 @@ export type Cell =
       readonly isNegative: boolean;
     }
   | { readonly kind: 'state'; readonly state: StateView; readonly note: string | null }
-  | { readonly kind: 'id'; readonly id: string | null; readonly path: string | null };
+  | { readonly kind: 'id'; readonly id: string | null; readonly path: string | null }
+  | { readonly kind: 'button'; readonly button: RowButton | null };
+
+/** A form of one row. */
+export interface RowButton {
+  /** The value of `action`. */
+  readonly action: string;
+  readonly label: string;
+  /** Read out after the label. */
+  readonly about: string;
+  /** The hidden field that names the row. */
+  readonly name: string;
+  readonly value: string;
+}
 
 export const textCell = (
   text: string | null | undefined,
@@ -67,6 +80,12 @@ export const idCell = (id: string | null | undefined, path: string | null = null
   path,
 });
 
+/** @param button undefined: the row has none. */
+export const buttonCell = (button: RowButton | undefined): Cell => ({
+  kind: 'button',
+  button: button ?? null,
+});
+
 /** The same in a file: full ids, integers, ISO 8601. */
 export function fileCell(cell: Cell): FileCell {
   switch (cell.kind) {
@@ -80,6 +99,8 @@ export function fileCell(cell: Cell): FileCell {
       return cell.state.words;
     case 'id':
       return cell.id;
+    case 'button':
+      return null;
   }
 }
 

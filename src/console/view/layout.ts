@@ -11,6 +11,20 @@ export type DoneKey = keyof typeof TEXTS.done;
 export const isDoneKey = (value: unknown): value is DoneKey =>
   typeof value === 'string' && Object.hasOwn(TEXTS.done, value);
 
+/** What was done, in words; a text with a number is a figure. */
+export interface DoneNote {
+  readonly words: string;
+  /** Null: no figure. */
+  readonly figure: { readonly name: DoneKey; readonly value: number } | null;
+}
+
+export function doneNote(key: DoneKey, count: number): DoneNote {
+  const text = TEXTS.done[key];
+  return typeof text === 'string'
+    ? { words: text, figure: null }
+    : { words: text(count), figure: { name: key, value: count } };
+}
+
 /** What frames the content of a page. */
 export interface Frame {
   readonly title: string;
@@ -22,7 +36,7 @@ export interface Frame {
   /** Why its form was refused: the page is answered with 400. */
   readonly faults?: Faults;
   /** What was done by the form before. */
-  readonly done?: DoneKey | undefined;
+  readonly done?: DoneNote | undefined;
   /** Of a page of test mode, ISO 8601. */
   readonly testClock?: string | null;
   /** Next to the title: what the days of the page are, say. */
@@ -61,7 +75,7 @@ export function page(frame: Frame, content: string): string {
     searchHint: scope === undefined ? 'Search all tenants' : `Search ${scope.tenant}`,
     sessionsPath: null,
     problems: faults.problems,
-    done: done === undefined ? null : TEXTS.done[done],
+    done: done ?? null,
     content: asHtml(content),
   });
 }

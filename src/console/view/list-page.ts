@@ -31,6 +31,8 @@ export interface ListDefinition<R, F, S extends string> {
   /** In the file's name. */
   readonly name: string;
   readonly lead?: string;
+  /** False: it names no person, and leaves no audit event. */
+  readonly isPersonal?: false;
   readonly columns: readonly TableColumn<R, S>[];
   readonly newest: { readonly sort: S; readonly descending: boolean };
   readonly filters: readonly FilterField[];
@@ -54,19 +56,32 @@ export async function listSent<R, F, S extends string>(
   call: TenantCall,
   list: ListDefinition<R, F, S>,
 ): Promise<string | Readable> {
+  const shown = await listShown(pages, call, list);
+  if (shown instanceof Readable) return shown;
+  const frame = { title: pageName(list.section), section: list.section };
+  return pageSent(call, frame, content, shown);
+}
+
+/** What `list.hbs` shows of a list, or its file. */
+export async function listShown<R, F, S extends string>(
+  pages: TenantPages,
+  call: TenantCall,
+  list: ListDefinition<R, F, S>,
+) {
   const names = list.filters.map(({ name }) => name);
   const texts = queried(call.query, ...names);
   const asked = queried(call.query, ...OF_TABLE, 'format');
   const state = tableState(asked, list.columns, list.newest);
   const filters = list.filtersOf(texts);
   const { sort, descending, page, size: limit } = state;
-  if (asked.format === 'csv') {
-    await onRecord(pages, call, { name: `${list.name} file`, texts });
+  const isFile = asked.format === 'csv';
+  if (list.isPersonal !== false)
+    await onRecord(pages, call, { name: isFile ? `${list.name} file` : list.name, texts });
+  if (isFile) {
     const file = { name: `${list.name}.csv`, type: 'text/csv; charset=utf-8' };
     const rows = list.all({ filters, sort, descending });
     return fileSent(call, file, Readable.from(csvFile(asSheet(rows, list))));
   }
-  await onRecord(pages, call, { name: list.name, texts });
   const request = { filters, sort, descending, limit, offset: (page - 1) * limit };
   const path = call.tenantPath + list.section;
   const { format, ...kept } = { ...texts, ...asked };
@@ -79,8 +94,7 @@ export async function listSent<R, F, S extends string>(
     pathWith,
     filePath: pathWith({ format: 'csv', page: '', size: '' }),
   });
-  const frame = { title: pageName(list.section), section: list.section };
-  return pageSent(call, frame, content, {
+  return {
     lead: list.lead ?? null,
     table,
     filters: {
@@ -92,7 +106,7 @@ export async function listSent<R, F, S extends string>(
       isFiltered,
       clearPath: path,
     },
-  });
+  };
 }
 
 const asSheet = <R, S extends string>(

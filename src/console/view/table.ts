@@ -12,6 +12,8 @@ export interface TableColumn<R, S extends string = string> {
   readonly isMinor?: boolean;
   /** In files alone: what the page shows with another column. */
   readonly isFileOnly?: boolean;
+  /** Not in files: a button. */
+  readonly isPageOnly?: boolean;
 }
 
 /** What an address says of a table. */
@@ -182,8 +184,9 @@ export function sheetOf<R, S extends string>(
   rows: AsyncIterable<R> | Iterable<R>,
   columns: readonly TableColumn<R, S>[],
 ) {
+  const shown = columns.filter(({ isPageOnly = false }) => !isPageOnly);
   const cells = async function* () {
-    for await (const row of rows) yield columns.map(({ cell }) => fileCell(cell(row)));
+    for await (const row of rows) yield shown.map(({ cell }) => fileCell(cell(row)));
   };
-  return { headers: columns.map(({ key }) => key), rows: cells() };
+  return { headers: shown.map(({ key }) => key), rows: cells() };
 }

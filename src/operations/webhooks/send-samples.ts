@@ -15,18 +15,28 @@ import { enabled } from './webhook-commands.js';
 export const isAccepted = ({ status }: SentOnce): boolean =>
   status !== null && status >= 200 && status <= 299;
 
-/** Sends a test event to an endpoint, whatever types it receives. */
-export async function testEndpoint(
-  context: ScopedContext,
+type SendingContext = Pick<ScopedContext, 'core' | 'payments' | 'scope'>;
+
+/** Sends a test event to an endpoint, whatever types it receives. @returns its delivery. */
+export async function sendTest(
+  context: SendingContext,
   endpointUrl: string,
-): Promise<Done<SentOnce>> {
+): Promise<Done<SentOnce & { readonly id: string }>> {
   const endpoint = await enabled(context.core, context.scope, endpointUrl);
   const data = testData(endpoint.endpointUrl, endpoint.name);
   const [result] = await sentTo(context, [endpoint], () => ({ type: 'test', data }));
   if (result === undefined) throw new Error('a test has no answer');
+  return { result, parameters: {}, completed: 'a test event was sent' };
+}
+
+/** As `sendTest`. @returns the answer alone. */
+export async function testEndpoint(
+  context: SendingContext,
+  endpointUrl: string,
+): Promise<Done<SentOnce>> {
+  const { result, ...done } = await sendTest(context, endpointUrl);
   const { status, ms, reason } = result;
-  const completed = 'a test event was sent';
-  return { result: { status, ms, reason }, parameters: {}, completed };
+  return { ...done, result: { status, ms, reason } };
 }
 
 interface SampleRequest {
@@ -46,10 +56,11 @@ export async function sendSample(context: ScopedContext, request: SampleRequest)
     return { result: [await forwarded(context, type, forwardTo)], parameters, completed };
   const endpoints = await endpointsFor(context, request);
   const sample = type === 'test' ? undefined : await sampleData(type);
-  const result = await sentTo(context, endpoints, ({ endpointUrl, name }) => ({
+  const sent = await sentTo(context, endpoints, ({ endpointUrl, name }) => ({
     type,
     data: sample ?? testData(endpointUrl, name),
   }));
+  const result = sent.map(({ id: _, ...answer }) => answer);
   return { result, parameters, completed };
 }
 
@@ -67,7 +78,7 @@ async function endpointsFor(
 }
 
 async function sentTo(
-  { core, payments, scope }: ScopedContext,
+  { core, payments, scope }: SendingContext,
   endpoints: readonly Subscription[],
   webhookFor: (endpoint: Subscription) => Omit<MadeWebhook, 'created'>,
 ) {

@@ -2,7 +2,7 @@ import type { Core } from '../../stores/core.js';
 import type { Refused } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
 import { durationMs } from '../../foundation/duration.js';
-import { newId, timeNow } from '../../foundation/world.js';
+import { timeNow } from '../../foundation/world.js';
 import {
   attemptsOf,
   endpointFigures,
@@ -13,7 +13,6 @@ import {
   type KnownDelivery,
   type Resent,
 } from '../../webhooks/deliveries/shown-deliveries.js';
-import type { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
 import { FAILING_FROM } from '../../webhooks/deliveries/retry-times.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { WEBHOOK_TYPES, type WebhookType } from '../../webhooks/payloads/announced.js';
@@ -29,7 +28,7 @@ import { decided, NotDone, notDone } from '../outcome.js';
 /** Operations on webhooks: each returns the document that `--json` prints. */
 
 export type EndpointToChange = Awaited<ReturnType<typeof endpointsToChange>>[number];
-export type ShownDelivery = ReturnType<typeof shown>;
+export type ShownDelivery = ReturnType<typeof shownDelivery>;
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
@@ -79,7 +78,7 @@ export async function showDeliveries(
   const endpointId = endpoint === undefined ? undefined : core.webhooks.idOf(scope, endpoint);
   const urls = await urlsOf(core, scope);
   const found = await listDeliveries(core.pool, scope, { ...selection, since, endpointId });
-  return found.map((delivery) => shown(delivery, urls));
+  return found.map((delivery) => shownDelivery(delivery, urls));
 }
 
 /** One with its attempts, oldest first. @throws {NotDone} */
@@ -87,7 +86,7 @@ export async function showDelivery(core: WebhookCore, scope: Scope, id: string) 
   const delivery = await known(core, scope, id);
   const attempts = await attemptsOf(core.pool, id);
   return {
-    ...shown(delivery, await urlsOf(core, scope)),
+    ...shownDelivery(delivery, await urlsOf(core, scope)),
     attempts: await Promise.all(
       attempts.map(async ({ at, beginning, people, status, reason, ms }) => {
         const answer = beginning && (await core.webhookAnswers.open(beginning, id, people));
@@ -194,7 +193,7 @@ const NOT_FOUND = new NotDone(
   ['endpoint'],
 );
 
-async function urlsOf(
+export async function urlsOf(
   { webhooks }: Pick<WebhookCore, 'webhooks'>,
   scope: Scope,
 ): Promise<ReadonlyMap<string, string>> {
@@ -202,7 +201,7 @@ async function urlsOf(
   return new Map(all.map(({ endpointId, endpointUrl }) => [endpointId, endpointUrl]));
 }
 
-const shown = (
+export const shownDelivery = (
   { id, webhookId, type, endpointId, state, attempts, nextAttemptAt, created }: KnownDelivery,
   urls: ReadonlyMap<string, string>,
 ) => ({
@@ -290,18 +289,6 @@ export async function removeEndpoint(
   if ('refused' in changed) subscribedBy(changed);
   const result = { endpointUrl: endpoint };
   return { result, parameters: {}, completed: 'the endpoint is unsubscribed' };
-}
-
-/** A test event to one endpoint, through the queue. */
-export async function queueEndpointTest(
-  core: WebhookCore,
-  scope: Scope,
-  endpoint: string,
-  tests: Pick<TestDeliveries, 'send'>,
-): Promise<Done<null>> {
-  const subscription = await enabled(core, scope, endpoint);
-  await tests.send(scope, subscription, newId());
-  return { result: null, parameters: {}, completed: 'a test event is on its way' };
 }
 
 /** Null: all. */

@@ -37,14 +37,14 @@ export interface SentOnce {
 
 /**
  * Sends a webhook immediately and once, ahead of what waits, whatever types the endpoint receives.
- * The deliveries show it with its attempt.
+ * The deliveries show it with its attempt. @returns the id of its delivery as well.
  */
 export async function sendOnce(
   { pool, guard, keys, answers }: SendsOnce,
   scope: Scope,
   subscription: Subscription,
   { type, data, created }: MadeWebhook,
-): Promise<SentOnce> {
+): Promise<SentOnce & { readonly id: string }> {
   const { tenant, mode } = ofMode(scope);
   const [id, webhookId] = [newId(), newId()];
   const at = new Date(timeNow());
@@ -80,5 +80,5 @@ export async function sendOnce(
       ) select id, 1, ${at}, ${status}::integer, ${reason}, ${ms}, ${beginning}::bytea, '{}'
       from put`,
   );
-  return { status, ms, reason };
+  return { id, status, ms, reason };
 }

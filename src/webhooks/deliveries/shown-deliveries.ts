@@ -24,7 +24,18 @@ export interface DeliveryFilter {
   readonly state?: DeliveryState | undefined;
   readonly type?: string | undefined;
   readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+}
+
+/** What deliveries can be ordered by. */
+export type DeliverySort = 'created' | 'type' | 'state' | 'attempts';
+
+interface DeliveryPage {
   readonly limit: number;
+  readonly offset?: number;
+  readonly sort?: DeliverySort;
+  /** False: oldest or smallest first. */
+  readonly descending?: boolean;
 }
 
 export type KnownDelivery = Awaited<ReturnType<typeof listDeliveries>>[number];
@@ -56,18 +67,53 @@ const COLUMNS = [
 const deliveriesOf = (scope: Scope) =>
   tables.selectFrom('ledger.webhook_deliveries').where((eb) => eb.and({ ...ofMode(scope) }));
 
-/** Newest first. */
+/** By default newest first. */
 export function listDeliveries(
   pool: Pool,
   scope: Scope,
-  { endpointId, state, type, since, limit }: DeliveryFilter,
+  {
+    limit,
+    offset = 0,
+    sort = 'created',
+    descending = true,
+    ...filter
+  }: DeliveryFilter & DeliveryPage,
 ) {
-  let query = deliveriesOf(scope).select(COLUMNS);
+  const query = matching(scope, filter)
+    .select(COLUMNS)
+    .orderBy(sort, descending ? 'desc' : 'asc')
+    .orderBy('created', 'desc')
+    .orderBy('id');
+  return fetchRows(pool, query.limit(limit).offset(offset));
+}
+
+/** How many there are under a filter, counted up to one more than a bound. */
+export async function countDeliveries(
+  pool: Pool,
+  scope: Scope,
+  filter: DeliveryFilter,
+  countedMax: number,
+): Promise<number> {
+  const some = matching(scope, filter)
+    .select('id')
+    .limit(countedMax + 1);
+  const row = await fetchRow(
+    pool,
+    tables
+      .selectFrom(some.as('some'))
+      .select((eb) => eb.cast<number>(eb.fn.countAll(), 'integer').as('count')),
+  );
+  return row?.count ?? 0;
+}
+
+function matching(scope: Scope, { endpointId, state, type, since, until }: DeliveryFilter) {
+  let query = deliveriesOf(scope);
   if (endpointId !== undefined) query = query.where('endpoint_id', '=', endpointId);
   if (state !== undefined) query = query.where('state', '=', state);
   if (type !== undefined) query = query.where('type', '=', type);
   if (since !== undefined) query = query.where('created', '>=', since);
-  return fetchRows(pool, query.orderBy('created', 'desc').orderBy('id').limit(limit));
+  if (until !== undefined) query = query.where('created', '<=', until);
+  return query;
 }
 
 export function findDelivery(
