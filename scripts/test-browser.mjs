@@ -30,7 +30,7 @@ const PAGES = {
       '/replay',
       '/reconcile',
       '/periods',
-      '/events',
+      '/balances',
       '/verify',
       '/corrections',
     ),
@@ -56,7 +56,7 @@ const PAGES = {
 const REFUSED = {
   fay: ofDemo(
     '/statement?from=yesterday',
-    '/events?from=2026-02-01&to=2026-01-01',
+    '/verify?format=jsonl&from=2026-02-01&to=2026-01-01',
     '/accounts/account-1?asOf=1',
   ),
   sam: ofDemo('/theme?locale=none!'),

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
 import type { Core } from '../stores/core.js';
 import type { Done } from '../operations/audited.js';
-import { exportLedger, type Exported } from '../operations/ledger/ledger-export.js';
+import { chainToExport, exportLedger, type Exported } from '../operations/ledger/ledger-export.js';
 import { DownloadPlaces } from '../http/exports/download-places.js';
 import type { TenantCall } from './console-call.js';
 import type { TenantPages } from './pages/tenant-pages.js';
@@ -13,6 +13,8 @@ type Downloading = Pick<TenantCall, 'operator' | 'ledger' | 'departure'>;
 export interface AskedEvents {
   readonly from?: string;
   readonly to?: string;
+  /** With links and seals. */
+  readonly chain?: boolean;
 }
 
 /**
@@ -48,7 +50,9 @@ export class EventDownloads {
       return way.rest();
     };
     const sends = async (core: Core): Promise<Done<Exported | { readonly digest: string }>> => {
-      const result = await exportLedger(core, call.ledger, { ...asked, onPage }, write).catch(
+      const { chain: isChained = false, ...span } = asked;
+      const chain = isChained ? await chainToExport(core, call.ledger, departure) : undefined;
+      const result = await exportLedger(core, call.ledger, { ...span, chain, onPage }, write).catch(
         (error: unknown) => {
           if (departure.aborted) return { digest: 'cut off by its reader' };
           throw error;

@@ -39,23 +39,10 @@ export const TEXTS = {
     title: 'Sign in',
     unknownKey: 'This key is not known.',
   },
-  runs: {
-    titleOf: (operation: string) => `Run: ${operation}`,
-    allTenants: 'all tenants',
-    notFound: 'There is no such run',
-  },
   mails: {
     mail: 'Mail',
   },
-  periods: {
-    comment: 'Comment',
-    commentLength: 'the comment takes 1 to 1000 characters',
-    closed: 'Closed',
-    reopen: 'Reopen',
-    reasonFor: (month: string) => `Reason to reopen ${month}`,
-  },
   common: {
-    utc: (time: string) => `${time} UTC`,
     state: 'State',
     expires: 'Expires',
     reward: 'Reward',
@@ -72,7 +59,6 @@ export const TEXTS = {
     all: 'all',
     live: 'Live',
     type: 'Type',
-    balance: 'Balance',
     event: 'Event',
     created: 'Created',
     attempts: 'Attempts',
@@ -98,13 +84,6 @@ export const TEXTS = {
     notThereYet: 'not opened yet',
     plotOf: (unit: string) => `Available ${unit} over time`,
     titleOf: (accountId: string) => `Account ${accountId}`,
-  },
-  corrections: {
-    proposed: 'Proposed',
-    by: 'By',
-    until: 'Until',
-    decision: 'Decision',
-    ofOthers: 'The proposal is not one of this tenant',
   },
   exports: {
     nothingChosen: 'Choose a type and a format.',
@@ -157,18 +136,6 @@ export const TEXTS = {
     stream: 'Stream',
     part: 'Of',
   },
-  reconcile: {
-    against: 'Against',
-  },
-  replay: {
-    readModel: 'Read model',
-    field: 'Field',
-  },
-  statement: {
-    recorded: 'Recorded',
-    effective: 'Effective',
-    day: 'Day',
-  },
   refused: {
     ofOthers: 'It is not one of this tenant, or is gone',
     keyIsGone: 'Your key no longer counts: sign in with another one',
@@ -177,11 +144,6 @@ export const TEXTS = {
   theme: {
     noJson: 'The variables are not JSON, or nested too deep.',
     noPreview: 'No preview',
-  },
-  verify: {
-    isBroken: 'the ledger is not what was sealed',
-    noDigest: 'The file is not a digest.',
-    digestOfOthers: (tenant: string, mode: string) => `The digest is of ${tenant} in ${mode} mode.`,
   },
   webhooks: {
     sinceFor: (endpoint: string) => `Since, for ${endpoint}`,
@@ -206,8 +168,10 @@ export const TEXTS = {
       'The grant is above your limit for this account: it waits for the approval of finance on Corrections.',
     edited: 'The user is saved.',
     forgotten: 'The user is forgotten: name, address and codes are destroyed.',
-    proposed: 'The correction is proposed.',
-    approved: 'The correction is approved: its events are in the ledger.',
+    proposed: 'The correction is proposed. Another operator approves it.',
+    approved: 'The correction is approved and booked.',
+    rejected: 'The correction is rejected. Nothing is booked.',
+    withdrawn: 'The correction is withdrawn. Nothing is booked.',
     closed: 'The month is closed.',
     reopened: 'The month is open again.',
     moderated: 'It is decided.',

@@ -24,7 +24,6 @@ import { ConsoleModerationController } from '../console/pages/moderation.control
 import { ConsoleWebhooksController } from '../console/pages/webhooks.controller.js';
 import { ConsoleExportFilesController } from '../console/pages/export-files.controller.js';
 import { EventDownloads } from '../console/event-downloads.js';
-import { ConsoleEventsController } from '../console/pages/events.controller.js';
 import { ConsoleExportsController } from '../console/pages/exports.controller.js';
 import { ConsoleMailsController } from '../console/pages/mails.controller.js';
 import { ConsolePaymentsController } from '../console/pages/payments.controller.js';
@@ -34,6 +33,7 @@ import { ConsoleProgramController } from '../console/pages/program.controller.js
 import { ConsoleAccountController } from '../console/pages/account.controller.js';
 import { ConsoleOverviewController } from '../console/pages/overview.controller.js';
 import { ConsoleCustomersController } from '../console/pages/customers.controller.js';
+import { ConsoleBalancesController } from '../console/pages/balances.controller.js';
 import { ConsoleCorrectionsController } from '../console/pages/corrections.controller.js';
 import { ConsoleHomeController } from '../console/pages/home.controller.js';
 import { ConsolePeriodsController } from '../console/pages/periods.controller.js';
@@ -176,6 +176,7 @@ const CONSOLE_CONTROLLERS = [
   ConsoleAccountController,
   ConsoleProjectionsController,
   ConsoleTenantProjectionsController,
+  ConsoleBalancesController,
   ConsoleStatementController,
   ConsoleReplayController,
   ConsoleReconcileController,
@@ -185,7 +186,6 @@ const CONSOLE_CONTROLLERS = [
   ConsoleCustomersController,
   ConsoleModerationController,
   ConsoleWebhooksController,
-  ConsoleEventsController,
   ConsoleExportsController,
   ConsoleExportFilesController,
   ConsoleMailsController,

@@ -8,6 +8,7 @@ import {
   ended,
   figures,
   get,
+  hiddenIn,
   keys,
   ofTenant,
   post,
@@ -99,7 +100,7 @@ describe('finance', () => {
     const { digest } = (await answer.json()) as { digest: string };
     expect(figures(page, 'digest')).toEqual([digest]);
     const before = await get('fay', `${statement}?to=2020-01-31&unit=cents`);
-    expect(before.text).toContain('Nobody had credit');
+    expect(before.text).toContain('There is no credit in this unit');
     const csv = await get('fay', `${statement}?unit=cents&format=csv`);
     expect(csv.text).toContain(`Cents,${today},750,-120,0,0,0,0,630`);
   });
@@ -113,7 +114,7 @@ describe('finance', () => {
     expect(figures(replayed, 'progress')).toEqual(['done']);
     expect(figures(replayed, 'differences')).toEqual(['0']);
     expect(Number(figures(replayed, 'events')[0])).toBeGreaterThan(3);
-    expect((await get('flo', result)).text).toContain('not known');
+    expect((await get('flo', result)).text).toContain('no longer kept');
 
     const { search, searchParams } = new URL(result, 'http://localhost');
     const other = await running.service.createTenant();
@@ -124,7 +125,7 @@ describe('finance', () => {
     // A run of another operation is no verification.
     const verify = await get('fay', `${ofTenant('/verify')}${search}`);
     expect(verify.status).toBe(200);
-    expect(verify.text).not.toMatch(/Nobody has changed the ledger|chain is broken/);
+    expect(verify.text).not.toMatch(/sealed without a gap|chain is broken/);
 
     const path = `/console/runs/${searchParams.get('run')}`;
     expect(figures(await get('fay', path), 'progress')).toEqual(['done']);
@@ -138,31 +139,82 @@ describe('finance', () => {
     expect((await get('flo', '/console/runs')).text).not.toContain(path);
   });
 
-  test('a correction is proposed by one and appended by another, once', async () => {
-    const { accountId, userId } = await rewarded(1_000);
-    const fields = { account: accountId, user: userId, unit: 'CENTS', amount: '-300', reason: 'x' };
+  const proposed = async (fields: Record<string, string>) => {
     const asked = { action: 'propose', key: personal('k'), ...fields };
-    expect((await post('fay', ofTenant('/corrections'), asked)).status).toBe(303);
+    const shown = await post('fay', ofTenant('/corrections'), asked);
+    const hidden = (name: string): string => hiddenIn(shown, name).replaceAll('&quot;', '"');
+    const confirmed = { ...asked, shown: hidden('shown'), balance: hidden('balance') };
+    return { shown, confirmed };
+  };
+
+  test('a correction is previewed, proposed by one and booked by another, once', async () => {
+    const { accountId, userId } = await rewarded(1_000);
+    const fields = { account: accountId, user: userId, unit: 'CENTS', amount: '-3', reason: 'x' };
+    const { shown, confirmed } = await proposed(fields);
+    expect(shown.text).toMatch(/Balance \$10\.00 → \$7\.00/);
+    expect((await post('fay', ofTenant('/corrections'), confirmed)).status).toBe(303);
     // The form is sent again, as a browser does after going back.
-    expect((await post('fay', ofTenant('/corrections'), asked)).status).toBe(303);
+    expect((await post('fay', ofTenant('/corrections'), confirmed)).status).toBe(303);
     const own = await get('fay', ofTenant('/corrections'));
-    expect(own.text.split(accountId)).toHaveLength(2);
+    expect(own.text.split(`>${accountId}<`)).toHaveLength(2);
     const others = await get('flo', ofTenant('/corrections'));
     const proposal = /name="proposal" value="([^"]+)"/.exec(others.text)?.[1] ?? '';
     const approval = { action: 'approve', proposal };
     expect((await post('fay', ofTenant('/corrections'), approval)).status).toBe(403);
     const test = `/console/tenants/${tenant.alias}/test/corrections`;
     expect((await post('flo', test, approval)).status).toBe(403);
-    const approved = await post('flo', ofTenant('/corrections'), approval);
-    expect(approved.status).toBe(303);
-    const history = await get('fay', ofTenant(`/accounts/${encodeURIComponent(accountId)}`));
-    expect(history.text).toContain('as a correction approved by flo: x');
+    const stale = await post('flo', ofTenant('/corrections'), { ...approval, balance: '999' });
+    expect([stale.status, stale.text.includes('changed this balance')]).toEqual([400, true]);
+    expect((await post('flo', ofTenant('/corrections'), approval)).status).toBe(303);
     const statement = await get('fay', `${ofTenant('/statement')}?account=${accountId}`);
     expect(figures(statement, 'closing:CENTS')).toEqual(['700']);
+    expect(statement.text).toContain('x; proposed by fay, approved by flo');
+  });
+
+  test('a refused correction keeps its entries, and is sent again with another key', async () => {
+    const { accountId, userId } = await rewarded(1_000);
+    const fields = { account: accountId, user: userId, amount: '5', reason: 'late' };
+    for (const wrong of [{ unit: 'CENTZ' }, { unit: 'CENTS', amount: '1,250.00' }]) {
+      const refused = await post('fay', ofTenant('/corrections'), {
+        action: 'propose',
+        key: 'used',
+        ...fields,
+        ...wrong,
+      });
+      expect(refused.status).toBe(400);
+      expect(refused.text).toContain('value="late"');
+      expect(refused.text).toContain('aria-invalid="true"');
+      expect(refused.text).not.toContain('name="key" value="used"');
+    }
+    const { confirmed } = await proposed({ ...fields, unit: 'CENTS' });
+    expect((await post('fay', ofTenant('/corrections'), confirmed)).status).toBe(303);
+  });
+
+  test('a correction is rejected with a reason by another, or withdrawn by its proposer', async () => {
+    const ends = [
+      ['flo', { action: 'reject', reason: 'booked twice' }, 'Rejected'],
+      ['fay', { action: 'withdraw' }, 'Withdrawn'],
+    ] as const;
+    for (const [who, decision, state] of ends) {
+      const { accountId, userId } = await rewarded(100);
+      const fields = { account: accountId, user: userId, unit: 'CENTS', amount: '1', reason: 'r' };
+      await post('fay', ofTenant('/corrections'), (await proposed(fields)).confirmed);
+      const page = await get(who, ofTenant('/corrections'));
+      const [, rest = ''] = page.text.split(`>${accountId}</a>`);
+      const proposal = /name="proposal" value="([^"]+)"/.exec(rest)?.[1] ?? '';
+      expect((await post('sam', ofTenant('/corrections'), { ...decision, proposal })).status).toBe(
+        403,
+      );
+      const ended = await post(who, ofTenant('/corrections'), { ...decision, proposal });
+      expect(ended.status).toBe(303);
+      const after = await get('flo', ofTenant('/corrections'));
+      expect(after.text.split(`>${accountId}</a>`)[1]).toContain(state);
+    }
+    expect((await get('flo', ofTenant('/corrections'))).text).toContain('booked twice');
   });
 
   test('a month is closed and opened again with a reason', async () => {
-    const close = { action: 'close', period: '2024-02', comment: 'looked at' };
+    const close = { action: 'close', period: '2024-02', comment: 'looked at', confirm: '2024-02' };
     const closed = await post('fay', ofTenant('/periods'), close);
     expect(closed.status).toBe(303);
     expect((await get('fay', closed.location ?? '')).text).toContain('The month is closed.');
@@ -174,16 +226,21 @@ describe('finance', () => {
     expect((await post('fay', ofTenant('/periods'), close)).status).toBe(400);
     const reopen = { action: 'reopen', period: '2024-02', comment: 'too early' };
     expect((await post('fay', ofTenant('/periods'), reopen)).status).toBe(303);
-    expect((await get('fay', ofTenant('/periods'))).text).not.toContain('Reopen 2024-02');
+    const opened = (await get('fay', ofTenant('/periods?month=2024-02'))).text;
+    expect(opened).not.toContain('Reopen 2024-02');
+    expect(opened).toContain('too early');
+    expect((await post('fay', ofTenant('/periods'), { ...close, confirm: '' })).status).toBe(400);
     expect((await post('fay', ofTenant('/periods'), { ...close, comment: '' })).status).toBe(400);
   });
 
   test('the chain verifies with the file of a digest', async () => {
     await rewarded(10);
-    const made = await post('fay', ofTenant('/verify'), { action: 'digest' });
-    const page = await ended('fay', made.location ?? '');
-    const digest = (await get('fay', `${made.location}&format=json`)).text;
-    expect(figures(page, 'digest')).toEqual([(JSON.parse(digest) as { digest: string }).digest]);
+    const made = await get('fay', ofTenant('/verify?format=digest'));
+    const digest = made.text;
+    const today = new Date().toISOString().slice(0, 10);
+    expect(made.headers.get('content-disposition')).toContain(
+      `digest-${tenant.alias}-live-${today}.json`,
+    );
     const started = await post('fay', ofTenant('/verify'), { action: 'verify' }, { digest });
     expect(figures(await ended('fay', started.location ?? ''), 'ok')).toEqual(['true']);
     const forged = JSON.stringify({
@@ -192,7 +249,40 @@ describe('finance', () => {
     });
     const failed = await post('fay', ofTenant('/verify'), { action: 'verify' }, { digest: forged });
     expect(figures(await ended('fay', failed.location ?? ''), 'ok')).toEqual(['false']);
-    const other = digest.replace('"live"', '"test"');
-    expect((await post('fay', ofTenant('/verify'), {}, { digest: other })).status).toBe(400);
+    const others = { mode: 'test', tenant: 'other', log: 'elsewhere' };
+    for (const [member, value] of Object.entries(others)) {
+      const other = JSON.stringify({ ...(JSON.parse(digest) as object), [member]: value });
+      const refused = await post('fay', ofTenant('/verify'), {}, { digest: other });
+      expect([refused.status, refused.text.includes(value)]).toEqual([400, true]);
+    }
+  });
+
+  test('balances are those of the operation, and their file reconciles', async () => {
+    const own = await running.service.createTenant();
+    const accountId = personal('a');
+    const person = { accountId, id: personal('u'), firstName: 'T' };
+    await own.live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+    await own.live.post('/user', person);
+    const path = `/rewards/account/${accountId}/user/${person.id}`;
+    await own.live.post(path, { type: 'CREDIT', unit: 'POINTS', assignedCredit: 700 });
+    const pages = `/console/tenants/${own.alias}/live`;
+    await eventually(async () => (await get('sam', `${pages}/balances`)).text.includes(accountId));
+    const page = await get('fay', `${pages}/balances`);
+    expect(figures(page, 'balance:POINTS')).toEqual(['700']);
+    expect(figures(page, 'outstanding:POINTS')).toEqual(['700']);
+    const earlier = await get('fay', `${pages}/balances?asOf=2020-01-31T12:00`);
+    expect(figures(earlier, 'balance:POINTS')).toEqual([]);
+    const balances = (await get('fay', `${pages}/balances?format=csv`)).text;
+    expect(balances).toBe(`account,unit,balance\r\n${accountId},POINTS,700\r\n`);
+    const books = balances.replace('700', '650');
+    for (const [file, differing] of [
+      [balances, 'All 1 balances agree'],
+      [books, '1 of 1 balances differ'],
+    ] as const) {
+      const started = await post('fay', `${pages}/reconcile`, {}, { balances: file });
+      const result = await ended('fay', started.location ?? '');
+      expect(figures(result, 'compared')).toEqual(['1']);
+      expect(result.text.replace(/\s+/g, ' ')).toContain(differing);
+    }
   });
 });

@@ -2,125 +2,199 @@ import { randomUUID } from 'node:crypto';
 import {
   approve,
   propose,
-  proposalRequest,
+  reject,
+  withdraw,
 } from '../../operations/ledger/correction.operations.js';
+import { correctionPreview } from '../../operations/ledger/correction-preview.js';
 import {
-  listProposals,
-  proposalNameOf,
-  type ShownProposal as Proposal,
-} from '../../operations/ledger/ledger-proposals.js';
+  correctableAccount,
+  type CorrectableAccount,
+} from '../../operations/ledger/correctable-account.js';
+import { proposalNameOf } from '../../operations/ledger/ledger-proposals.js';
+import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { pause } from '../../foundation/pause.js';
 import { ApiError } from '../../http/edge/api-error.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import type { Form } from '../sessions/form.js';
-import { faultsIn, faultsOf, type Faults } from '../view/faults.js';
-import { inOrder, type Column } from '../view/sorting.js';
-import { template } from '../view/templates.js';
-import { queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
-import { NotDone, type Outcome } from '../../operations/outcome.js';
+import {
+  fileSent,
+  FormFor,
+  PageFor,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
+import { proposalsShown } from '../view/corrections-view.js';
+import { faultAt, faultsOf, type Faults } from '../view/faults.js';
+import { fileText } from '../view/list-page.js';
+import { hasRole } from '../view/navigation.js';
+import { amountText, template } from '../view/templates.js';
+import { typedAmount } from '../view/typed-amount.js';
+import { moneyText } from '../../domain/money.js';
+import { given, TenantPages } from './tenant-pages.js';
 
 const FIELDS = ['account', 'user', 'unit', 'amount', 'reason'] as const;
-const BY_LINES = Object.fromEntries(FIELDS.map((name) => [`${name}:`, name]));
-const SHOWN_MAX = 200;
-
-type ShownProposal = Proposal & { readonly isOwn: boolean };
-
-const COLUMNS: readonly Column<ShownProposal>[] = [
-  { label: TEXTS.corrections.proposed, key: 'proposed', value: 'proposedAt' },
-  { label: TEXTS.corrections.by, key: 'by', value: 'proposedBy' },
-  { label: TEXTS.fields.account, key: 'account', value: 'account' },
-  { label: TEXTS.fields.user, key: 'user', value: 'user' },
-  { label: TEXTS.fields.amount, key: 'amount', isNumber: true, value: 'amount' },
-  { label: TEXTS.fields.reason, key: 'reason', value: 'reason' },
-  { label: TEXTS.corrections.until, key: 'until', value: 'expiresAt' },
-  { label: TEXTS.corrections.decision },
-];
+type Typed = Readonly<Record<(typeof FIELDS)[number], string>>;
 
 const content = template('corrections');
 
 const FIRST_LOOKED_FOR = { times: 50, everyMs: 100 };
 
-/** A form that is sent twice at once waits for the answer of the first one. */
-async function afterTheFirst<T>(propose: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+/** A form that is sent twice waits for the answer of the first one. */
+async function afterTheFirst<T>(send: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   for (let looked = 1; ; looked += 1) {
-    const outcome = await propose();
+    const outcome = await send();
     const isUnderWay = outcome instanceof NotDone && outcome.code === 'REQUEST_IN_PROGRESS';
     if (!isUnderWay || looked === FIRST_LOOKED_FOR.times) return outcome;
     await pause(FIRST_LOOKED_FOR.everyMs);
   }
 }
 
-/** For finance: corrections that one operator proposes and another one approves. */
+/** What a form would book, and the balances before and after. */
+interface Preview {
+  readonly booked: string;
+  readonly before: string;
+  readonly after: string;
+  /** That the confirmation carries. */
+  readonly balance: number;
+}
+
+const DECISIONS = { approve, reject, withdraw } as const;
+const DONE = { approve: 'approved', reject: 'rejected', withdraw: 'withdrawn' } as const;
+
+/** Corrections that one operator proposes and another one approves; grants above support's limit. */
 @TenantPage('corrections')
 export class ConsoleCorrectionsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @PageFor('finance')
-  page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call);
+  @PageFor('finance', 'support')
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const { format } = given(call, 'format');
+    if (format !== 'csv') return this.shown(call);
+    const { rows, columns } = await proposalsShown(this.pages, call);
+    const { tenant, mode } = call.scope;
+    const file = { name: `corrections-${tenant}-${mode}.csv`, type: 'text/csv; charset=utf-8' };
+    return fileSent(call, file, await fileText(rows, columns));
   }
 
-  @FormFor('finance')
-  decide(@TenantCall() call: TenantCall): Promise<string> {
-    return call.form.text('action') === 'approve' ? this.approve(call) : this.propose(call);
+  @FormFor('finance', 'support')
+  async decide(@TenantCall() call: TenantCall): Promise<string> {
+    const action = call.form.text('action');
+    if (action !== 'withdraw' && !hasRole(call.operator, ['finance']))
+      throw new ApiError('FORBIDDEN');
+    if (action === 'approve' || action === 'reject' || action === 'withdraw')
+      return this.end(call, action);
+    return this.propose(call);
   }
 
   private async propose(call: TenantCall): Promise<string> {
-    const { amount, ...correction } = typedIn(call.form);
+    const typed = given(call, ...FIELDS);
+    const account = await correctableAccount(this.pages.core, call.ledger, typed.account);
+    if (account === undefined)
+      return this.shown(call, faultAt('account', `There is no account ${typed.account}.`));
+    const read = typedAmount(typed.amount, account.formatOf(typed.unit));
+    const missing = missingIn(typed, account);
+    if (missing !== undefined) return this.shown(call, missing);
+    if ('problem' in read) return this.shown(call, faultAt('amount', read.problem));
+    const request = { ...call.scope, ...typed, amount: read.amount, newUnit: false };
+    const preview = await outcomeOf(() => correctionPreview(this.pages.core, call.ledger, request));
+    if (preview instanceof NotDone) return this.shown(call, faultsOf(preview));
+    const text = textOf(account, typed.unit);
+    const shown: Preview = {
+      booked: `${text(read.amount)} = ${amountText(read.amount, typed.unit, undefined)}`,
+      before: text(preview.balance),
+      after: text(preview.after),
+      balance: preview.balance,
+    };
+    // The first sending shows what will be booked; the second one, of the same entries, books it.
+    if (call.form.text('shown') !== shownOf(typed)) return this.shown(call, undefined, shown);
+    const balance = Number(call.form.text('balance'));
     const key = call.form.text('key') || undefined;
-    const asked = proposalRequest.safeParse({
-      ...correction,
-      amount: /^[+-]?\d+$/.test(amount) ? Number(amount) : NaN,
-    });
-    if (!asked.success)
-      return this.shown(
-        call,
-        faultsIn(
-          asked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
-          BY_LINES,
-        ),
-      );
-    const request = { ...call.scope, ...asked.data };
-    const outcome = await afterTheFirst(() => this.pages.called(call, propose, request, key));
-    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
+    const outcome = await afterTheFirst(() =>
+      this.pages.called(call, propose, { ...request, balance }, key),
+    );
+    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome), shown);
     return redirected(call, `${call.tenantPath}/corrections`, 'proposed');
   }
 
-  private async approve(call: TenantCall): Promise<string> {
-    const proposal = call.form.text('proposal');
+  private async end(call: TenantCall, action: keyof typeof DECISIONS): Promise<string> {
+    const { form } = call;
+    const proposal = form.text('proposal');
     const name = proposalNameOf(proposal);
     if (name?.scope.tenant !== call.ledger.tenant || name.scope.mode !== call.ledger.mode)
-      throw new ApiError('FORBIDDEN', { message: TEXTS.corrections.ofOthers });
-    const outcome = await this.pages.called(call, approve, { proposal });
+      throw new ApiError('FORBIDDEN', { message: 'The proposal is not one of this tenant.' });
+    const reason = form.text('reason');
+    if (action === 'reject' && (reason === '' || reason.length > 1_000))
+      return this.shown(
+        call,
+        faultAt(`reason-${proposal}`, 'The reason takes 1 to 1,000 characters.'),
+      );
+    const shownBalance = form.text('balance');
+    const balance = shownBalance === '' ? undefined : Number(shownBalance);
+    const request = {
+      proposal,
+      ...(action === 'approve' && { balance }),
+      ...(action === 'reject' && { reason }),
+    };
+    const outcome = await this.pages.called(call, DECISIONS[action], request);
     if (!(outcome instanceof NotDone))
-      return redirected(call, `${call.tenantPath}/corrections`, 'approved');
-    if (outcome.code === 'PROPOSAL_IS_OWN')
+      return redirected(call, `${call.tenantPath}/corrections`, DONE[action]);
+    if (outcome.code === 'PROPOSAL_IS_OWN' || outcome.code === 'PROPOSAL_OF_OTHERS')
       throw new ApiError('FORBIDDEN', { message: faultsOf(outcome).problems.join() });
     return this.shown(call, faultsOf(outcome));
   }
 
-  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
-    const waiting = await this.pages.recorded(call, 'ledger proposals', async (core) => {
-      const selection = { state: 'waiting', limit: SHOWN_MAX, now: Date.now() } as const;
-      const result = await listProposals(core, call.ledger, selection);
-      return { result, parameters: { limit: SHOWN_MAX } };
-    });
-    if (waiting instanceof NotDone) throw new Error('proposals are never refused');
-    const { name } = call.operator;
+  private async shown(call: TenantCall, faults?: Faults, preview?: Preview): Promise<string> {
+    const isEnd = call.form.text('proposal') !== '';
+    const typed = isEnd ? NOTHING : given(call, ...FIELDS);
+    const { waiting, table } = await proposalsShown(this.pages, call);
+    const account =
+      typed.account === ''
+        ? undefined
+        : await correctableAccount(this.pages.core, call.ledger, typed.account);
+    const format = account?.formatOf(typed.unit || (account.units[0] ?? ''));
     return pageSent(call, { of: 'corrections', faults }, content, {
-      typed: { ...typedIn(call.form), key: call.form.text('key') || randomUUID() },
-      ...inOrder(
-        waiting.map((one) => ({ ...one, isOwn: one.proposedBy === name })),
-        COLUMNS,
-        queried(call.query, 'sort', 'dir'),
-        queryOf,
-      ),
+      mayPropose: hasRole(call.operator, ['finance']),
+      path: `${call.tenantPath}/corrections`,
+      // A form that was refused is another one when it is sent again.
+      typed: {
+        ...typed,
+        key: (faults === undefined && call.form.text('key')) || randomUUID(),
+        shown: preview && shownOf(typed),
+      },
+      users:
+        account?.users.map(({ id, name }) => ({
+          value: id,
+          words: name === '' ? id : `${name} (${id})`,
+        })) ?? null,
+      units: account?.units ?? null,
+      amountHint: format
+        ? `In ${format.currency}; below 0 takes credit away`
+        : 'In the currency or the unit; below 0 takes credit away',
+      preview: preview ?? null,
+      waiting,
+      table,
     });
   }
 }
 
-const typedIn = (form: Form) =>
-  Object.fromEntries(FIELDS.map((name) => [name, form.text(name)])) as Readonly<
-    Record<(typeof FIELDS)[number], string>
-  >;
+const NOTHING: Typed = { account: '', user: '', unit: '', amount: '', reason: '' };
+
+const shownOf = (typed: Typed): string => JSON.stringify(FIELDS.map((name) => typed[name]));
+
+/** What a form lacks; undefined: nothing. */
+function missingIn({ user, unit, reason }: Typed, account: CorrectableAccount): Faults | undefined {
+  if (!account.users.some(({ id }) => id === user))
+    return faultAt('user', user === '' ? 'Choose a user.' : `The account has no user ${user}.`);
+  if (!account.units.some((one) => one.toLowerCase() === unit.toLowerCase())) {
+    const known = account.units.join(', ');
+    return faultAt('unit', `Choose a unit of the account or its programs: ${known}.`);
+  }
+  if (reason === '' || reason.length > 1_000)
+    return faultAt('reason', 'The reason takes 1 to 1,000 characters.');
+  return undefined;
+}
+
+function textOf(account: CorrectableAccount, unit: string): (value: number) => string {
+  const format = account.formatOf(unit);
+  return (value) => amountText(value, unit, () => format && moneyText(format));
+}

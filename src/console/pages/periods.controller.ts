@@ -1,77 +1,164 @@
 import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
-import { closedPeriods, type ClosedPeriod } from '../../operations/ledger/ledger-periods.js';
-import { close, reopen } from '../../operations/ledger/statement.operations.js';
+import { monthEnd, periodChanges, type PeriodChange } from '../../operations/ledger/month-end.js';
+import { close, daysOfMonth, reopen } from '../../operations/ledger/statement.operations.js';
+import {
+  each,
+  MOVEMENTS,
+  signedMovement,
+  statementOfTenant,
+} from '../../operations/ledger/tenant-statement.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { TEXTS } from '../texts.js';
+import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
-import { inOrder, type Column } from '../view/sorting.js';
-import { template } from '../view/templates.js';
+import { stateView } from '../view/states.js';
+import { partOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { amountText, template } from '../view/templates.js';
+import { monthField } from '../view/utc-fields.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
-import { NotDone } from '../../operations/outcome.js';
-
-/** As typed: into the form that closes a month, or into that of a closed one. */
-const typedIn = ({ form }: TenantCall) => ({
-  period: form.text('period'),
-  comment: form.text('comment'),
-  isClosing: form.text('action') !== 'reopen',
-});
-
-const commentIdOf = (period: string): string => `comment-${period}`;
-
-const shownPeriod = (closed: ClosedPeriod, typed: ReturnType<typeof typedIn>) => ({
-  ...closed,
-  commentId: commentIdOf(closed.period),
-  commentLabel: TEXTS.periods.reasonFor(closed.period),
-  reason: !typed.isClosing && typed.period === closed.period ? typed.comment : '',
-});
-
-type ShownPeriod = ReturnType<typeof shownPeriod>;
-
-const COLUMNS: readonly Column<ShownPeriod>[] = [
-  { label: TEXTS.fields.period, key: 'month', value: 'period' },
-  { label: TEXTS.periods.closed, key: 'closed', value: 'closedAt' },
-  { label: TEXTS.common.who, key: 'who', value: 'by' },
-  { label: TEXTS.periods.comment, key: 'comment', value: 'comment' },
-  { label: TEXTS.periods.reopen },
-];
 
 const content = template('periods');
 
-/** For finance: closed months. */
+const ENTRIES_COLUMNS = (path: string): readonly TableColumn<PeriodChange>[] => [
+  {
+    key: 'month',
+    label: 'Month',
+    cell: ({ period }) => textCell(period, { path: path + queryOf({ month: period }) }),
+  },
+  { key: 'state', label: 'State', cell: ({ isClosed }) => stateCell(isClosed ? 'Closed' : 'Open') },
+  { key: 'at', label: 'Since', cell: ({ at }) => timeCell(at, true), isMinor: true },
+  { key: 'by', label: 'Operator', cell: ({ by }) => textCell(by ?? 'Forgotten'), isMinor: true },
+  { key: 'comment', label: 'Comment or reason', cell: ({ comment }) => textCell(comment) },
+];
+
+const hasMonth = (text: string): boolean => /^\d{4}-(?:0[1-9]|1[0-2])$/.test(text);
+
+/** For finance: the end of a month, step by step, and the months that are closed. */
 @TenantPage('periods')
 export class ConsolePeriodsController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('finance')
   page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call);
+    return this.shown(call, queried(call.query, 'month').month);
   }
 
   @FormFor('finance')
   async change(@TenantCall() call: TenantCall): Promise<string> {
-    const { isClosing, ...given } = typedIn(call);
-    const comment = isClosing ? 'comment' : commentIdOf(given.period);
-    if (given.comment === '' || given.comment.length > 1_000)
-      return this.shown(call, faultAt(comment, TEXTS.periods.commentLength));
+    const [period, comment] = [call.form.text('period'), call.form.text('comment')];
+    const isClosing = call.form.text('action') !== 'reopen';
+    const field = isClosing ? 'comment' : 'reason';
+    const refuse = (faults: Faults): Promise<string> => this.shown(call, period, faults);
+    if (comment === '' || comment.length > 1_000)
+      return refuse(faultAt(field, `The ${field} takes 1 to 1,000 characters.`));
+    if (isClosing && call.form.text('confirm') !== period)
+      return refuse(faultAt('confirm', `Type ${period} to confirm that this month is closed.`));
     const operation = isClosing ? close : reopen;
-    const outcome = await this.pages.called(call, operation, { ...call.scope, ...given });
-    if (outcome instanceof NotDone)
-      return this.shown(call, faultsOf(outcome, isClosing ? {} : { period: comment }));
-    const page = `${call.tenantPath}/periods`;
-    if (!isClosing) return redirected(call, page, 'reopened');
-    const later = await entriesAfter(this.pages.core, call.ledger, given.period);
-    return redirected(call, later === 0 ? page : `${page}?later=${later}`, 'closed');
+    const request = { ...call.scope, period, comment };
+    const outcome = await this.pages.called(call, operation, request);
+    if (outcome instanceof NotDone) return refuse(faultsOf(outcome, { period: field }));
+    const path = `${call.tenantPath}/periods${queryOf({ month: period })}`;
+    return redirected(call, path, isClosing ? 'closed' : 'reopened');
   }
 
-  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
-    const { later, ...order } = queried(call.query, 'sort', 'dir', 'later');
-    const typed = typedIn(call);
-    const closed = await closedPeriods(this.pages.core, call.ledger);
-    const rows = closed.map((one) => shownPeriod(one, typed));
-    return pageSent(call, { of: 'periods', faults }, content, {
-      typed: typed.isClosing ? typed : { period: '', comment: '' },
-      later: /^[1-9]\d{0,14}$/.test(later) ? laterText(Number(later), 'month') : undefined,
-      ...inOrder(rows, COLUMNS, order, queryOf),
+  private async shown(call: TenantCall, asked: string, faults?: Faults): Promise<string> {
+    const { core } = this.pages;
+    const now = await core.tenants.now(call.ledger);
+    const changes = await periodChanges(core, call.ledger);
+    const month = hasMonth(asked) ? asked : monthBefore(now);
+    const last = changes.find(({ period }) => period === month);
+    const path = `${call.tenantPath}/periods`;
+    const columns = ENTRIES_COLUMNS(path);
+    const state = queried(call.query, 'sort', 'dir', 'page', 'size');
+    const order = tableState(state, columns, { sort: 'at', descending: true });
+    const pathWith = (members: Readonly<Record<string, string>>): string =>
+      path + queryOf({ month, ...state, ...members });
+    const later = await outcomeOf(() => entriesAfter(core, call.ledger, month));
+    const isOver = month < new Date(now).toISOString().slice(0, 7);
+    return pageSent(
+      call,
+      { of: 'periods', headNote: 'Months and times are in UTC.', faults },
+      content,
+      {
+        month: { ...monthField(month), max: monthBefore(now) },
+        path,
+        isOver,
+        isClosed: last?.isClosed ?? false,
+        last: last && { ...last, by: last.by ?? 'a forgotten operator' },
+        comment: call.form.text('comment'),
+        confirmLabel: `Type "${month}" to confirm`,
+        later: later instanceof NotDone ? undefined : laterText(later, 'month'),
+        steps: isOver ? await this.steps(call, month, last) : [],
+        totals: await this.totals(call, month, now),
+        changes: tableView(partOf(changes, columns, order), columns, order, {
+          label: 'Months',
+          empty: { text: 'A month appears here once it is closed.' },
+          pathWith,
+          filePath: null,
+        }),
+      },
+    );
+  }
+
+  private async steps(call: TenantCall, month: string, last: PeriodChange | undefined) {
+    const { tenantPath: path } = call;
+    const done = await monthEnd(this.pages.core, call.ledger, month);
+    const closed = last?.isClosed ? { by: last.by, at: last.at } : null;
+    const step = (
+      label: string,
+      to: string,
+      of: { readonly by: string | null; readonly at: number } | null,
+    ) => ({
+      label,
+      path: path + to,
+      by: of?.by ?? null,
+      at: of?.at ?? null,
+      ...stateView(of === null ? 'Open' : 'Done'),
+    });
+    const waiting = step('Approve or reject waiting corrections', '/corrections', null);
+    const asIn = queryOf({ month });
+    return [
+      step('Read the statement', `/statement${asIn}`, done.statement),
+      step('Reconcile with your books', `/reconcile${asIn}`, done.reconcile),
+      {
+        ...waiting,
+        ...stateView(done.waiting === 0 ? 'Done' : 'Waiting'),
+        by: done.waiting === 0 ? null : `${done.waiting} waiting`,
+      },
+      step('Replay the ledger', '/replay', done.replay),
+      step('Close the month', `/periods${asIn}#close`, closed),
+      step('Download a digest and keep it outside', '/verify', done.digest),
+    ];
+  }
+
+  /** Of each unit the opening, the movements and the closing. */
+  private async totals({ ledger }: TenantCall, month: string, now: number) {
+    const money = await this.pages.moneyOfAll(ledger);
+    const statement = await outcomeOf(async () =>
+      statementOfTenant(this.pages.core, ledger, daysOfMonth(month, now)),
+    );
+    if (statement instanceof NotDone) return [];
+    return statement.result.units.map(({ unit, opening, closing, lines }) => {
+      const sums = each((movement) => lines.reduce((sum, line) => sum + line[movement], 0));
+      const cell = (name: string, value: number, shown = value) => ({
+        name: `${name}:${unit}`,
+        value,
+        text: amountText(shown, unit, money),
+        isNegative: shown < 0,
+      });
+      return {
+        unit,
+        cells: [
+          cell('opening', opening),
+          ...MOVEMENTS.map((one) => cell(one, sums[one], signedMovement(sums, one))),
+          cell('closing', closing),
+        ],
+      };
     });
   }
 }
+
+const monthBefore = (now: number): string => {
+  const at = new Date(now);
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 0)).toISOString().slice(0, 7);
+};

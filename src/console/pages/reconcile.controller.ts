@@ -1,26 +1,27 @@
+import { csvLines, oneLine } from '../../exports/files/csv-lines.js';
 import { parseBalances } from '../../operations/ledger/balance-file.js';
 import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
-import { spanOf, type Reconciliation } from '../../operations/ledger/ledger-reconciliation.js';
+import { spanOf } from '../../operations/ledger/ledger-reconciliation.js';
 import { reconcile } from '../../operations/ledger/ledger-check.operations.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { faultsOf, type Faults } from '../view/faults.js';
-import { sectionOf, type AskedSection, type PathOf } from '../view/paging.js';
-import type { Column } from '../view/sorting.js';
-import { template } from '../view/templates.js';
-import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
-
-type Difference = Reconciliation['differences'][number];
-
-const COLUMNS: readonly Column<Difference>[] = [
-  { label: TEXTS.common.kind, key: 'kind', value: 'kind' },
-  { label: TEXTS.fields.account, key: 'account', value: 'account' },
-  { label: TEXTS.fields.unit, key: 'unit', value: 'unit' },
-  { label: TEXTS.common.ledger, key: 'ledger', isNumber: true, value: 'ledger' },
-  { label: TEXTS.reconcile.against, key: 'against', isNumber: true, value: 'against' },
-  { label: TEXTS.common.events },
-];
+import {
+  fileSent,
+  FormFor,
+  PageFor,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
+import { faultsOf, type Faults } from '../view/faults.js';
+import {
+  balanceDifferences,
+  shownReconciliation,
+  type KeptReconciliation,
+} from '../view/reconciliation-view.js';
+import { template } from '../view/templates.js';
+import { monthField } from '../view/utc-fields.js';
+import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('reconcile');
 
@@ -30,77 +31,74 @@ export class ConsoleReconcileController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('finance')
-  page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call);
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const { run, format } = queried(call.query, 'run', 'format');
+    if (format !== 'csv') return this.shown(call);
+    const { resultOf } = await this.pages.runOfPage(call, run);
+    const result = resultOf<KeptReconciliation>('ledger reconcile');
+    if (result === null) return this.shown(call);
+    const { tenant, mode } = call.scope;
+    const file = { name: `differences-${tenant}-${mode}.csv`, type: 'text/csv; charset=utf-8' };
+    const rows = balanceDifferences(result).map(
+      ({ account, unit, ledger, file: inFile, amount }) => [
+        oneLine(account),
+        oneLine(unit),
+        ledger,
+        inFile ?? '',
+        amount,
+      ],
+    );
+    const head = ['account', 'unit', 'ledger', 'file', 'difference'];
+    return fileSent(call, file, csvLines([head, ...rows], '\r\n'));
   }
 
   @FormFor('finance')
   async start(@TenantCall() call: TenantCall): Promise<string> {
     const month = call.form.text('month');
     const books = call.form.file('balances');
+    const file = call.form.fileName('balances').slice(0, 100);
     const checked = await outcomeOf(async () => {
-      if (books !== undefined) await parseBalances(books, 'the balance file');
+      if (books !== undefined) await parseBalances(books, file || 'the balance file');
       spanOf(month || undefined, await this.pages.core.tenants.now(call.scope));
     });
     if (checked instanceof NotDone) return this.shown(call, faultsOf(checked, { period: 'month' }));
     const request = { ...call.scope, period: month || undefined, balances: books };
     const run = await this.pages.startedRun(call, reconcile, request);
-    return redirected(call, `${call.tenantPath}/reconcile${queryOf({ run, month })}`);
+    return redirected(call, `${call.tenantPath}/reconcile${queryOf({ run, month, file })}`);
   }
 
   private async shown(call: TenantCall, faults?: Faults): Promise<string> {
-    const { run: id, month } = given(call, 'run', 'month');
-    const section = queried(call.query, 'sort', 'dir', 'page');
-    const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
+    const { run: id, file, ...asked } = given(call, 'run', 'month', 'file');
+    const state = queried(call.query, 'sort', 'dir', 'page', 'size');
+    const { values, refresh, resultOf, parameters } = await this.pages.runOfPage(call, id);
+    const { period } = parameters;
+    const month = typeof period === 'string' ? period : asked.month;
     const result = resultOf<KeptReconciliation>('ledger reconcile');
     const later =
       result && month !== ''
         ? await outcomeOf(() => entriesAfter(this.pages.core, call.ledger, month))
         : 0;
-    return pageSent(call, { of: 'reconcile', faults, ...refresh }, content, {
-      asked: { month },
+    const path = `${call.tenantPath}/reconcile`;
+    const pathWith = (members: Readonly<Record<string, string>>): string =>
+      path + queryOf({ run: id, month, file, ...state, ...members });
+    const frame = { of: 'reconcile', headNote: 'Months are in UTC.', faults, ...refresh };
+    return pageSent(call, frame, content, {
+      month: monthField(month),
       ...values,
-      accounts: `${call.tenantPath}/accounts`,
-      here: `${call.tenantPath}/reconcile${queryOf({ run: id, month })}`,
+      here: pathWith({}),
       later: laterText(later instanceof NotDone ? 0 : later, 'month'),
+      balancesPath: `${call.tenantPath}/balances`,
+      correctionsPath: `${call.tenantPath}/corrections`,
       result:
-        result && shownResult(result, section, (other) => queryOf({ run: id, month, ...other })),
+        result &&
+        shownReconciliation(result, {
+          month,
+          file,
+          state,
+          pathWith,
+          money: await this.pages.moneyOfAll(call.ledger),
+          tenantPath: call.tenantPath,
+        }),
     });
   }
-}
-
-const LINES = [
-  'opening',
-  'imported',
-  'issued',
-  'redeemed',
-  'expired',
-  'cancelled',
-  'restored',
-  'closing',
-  'scheduled',
-] as const;
-
-/** Of very many differences the first ones are kept. */
-interface KeptReconciliation extends Reconciliation {
-  readonly cut?: { readonly differences: number };
-}
-
-function shownResult(
-  { ok, units, differences, cut }: KeptReconciliation,
-  section: AskedSection,
-  pathOf: PathOf,
-) {
-  const count = cut?.differences ?? differences.length;
-  return {
-    ok,
-    count,
-    ...sectionOf(differences, COLUMNS, section, pathOf),
-    kept: differences.length,
-    hasMore: count > differences.length,
-    units: units.map((one) => ({
-      ...one,
-      lines: LINES.map((label) => ({ label, name: `${label}:${one.unit}`, value: one[label] })),
-    })),
-  };
 }

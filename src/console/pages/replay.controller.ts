@@ -2,33 +2,67 @@ import type { Difference } from '../../operations/ledger/replay/comparison.js';
 import { selectReplayed } from '../../operations/ledger/ledger-replay.js';
 import type { Replay } from '../../operations/ledger/replay/replay-run.js';
 import { replay } from '../../operations/ledger/ledger-check.operations.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
+import { csvLines, oneLine } from '../../exports/files/csv-lines.js';
+import {
+  fileSent,
+  FormFor,
+  PageFor,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
+import { textCell, type Cell } from '../view/cells.js';
 import { shownValue } from '../view/differences.js';
 import { faultsOf, type Faults } from '../view/faults.js';
-import { sectionOf, type AskedSection, type PathOf } from '../view/paging.js';
-import type { Column } from '../view/sorting.js';
-import { template } from '../view/templates.js';
+import { partOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { numberText, template } from '../view/templates.js';
+import { utcField } from '../view/utc-fields.js';
+import { accountPath } from './customer-columns.js';
 import { filledIn, given, queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
-import { NotDone, outcomeOf } from '../../operations/outcome.js';
-
-const COLUMNS: readonly Column<Difference>[] = [
-  { label: TEXTS.fields.account, key: 'account', value: 'account' },
-  { label: TEXTS.replay.readModel, key: 'model', value: 'readModel' },
-  { label: TEXTS.replay.field, key: 'field', value: 'field' },
-  {
-    label: TEXTS.common.ledger,
-    key: 'ledger',
-    isNumber: true,
-    value: ({ ledger }) => shownValue(ledger),
-  },
-  { label: TEXTS.common.live, key: 'live', isNumber: true, value: ({ live }) => shownValue(live) },
-  { label: TEXTS.common.events },
-];
 
 const ASKED = ['account', 'asOf', 'position'] as const;
+const TABLE = ['sort', 'dir', 'page', 'size'] as const;
 
 const content = template('replay');
+
+/** Of very many differences the first ones are kept. */
+interface KeptReplay extends Replay {
+  readonly cut?: { readonly differences: number };
+}
+
+/** Names of differences that are of no account, or of a forgotten one. */
+const NO_ACCOUNTS: ReadonlySet<string> = new Set(['anonymous', 'unknown', 'all']);
+
+/** A value of a row, a number or another one. */
+function valueCell(value: unknown, figure: string): Cell {
+  const shown = shownValue(value);
+  const [exact, isNegative] = [shown as number, typeof shown === 'number' && shown < 0];
+  return { kind: 'amount', value: exact, text: numberText(shown), figure, isNegative };
+}
+
+const columnsOf = (tenantPath: string): readonly TableColumn<Difference>[] => [
+  {
+    key: 'account',
+    label: 'Account',
+    cell: ({ account }) =>
+      textCell(account, {
+        path: NO_ACCOUNTS.has(account) ? null : accountPath(tenantPath, account),
+      }),
+  },
+  { key: 'model', label: 'Read model', cell: (row) => textCell(row.readModel), isMinor: true },
+  { key: 'field', label: 'Field', cell: ({ field }) => textCell(field) },
+  { key: 'ledger', label: 'Ledger', cell: (row) => valueCell(row.ledger, 'difference.ledger') },
+  { key: 'live', label: 'Live', cell: ({ live }) => valueCell(live, 'difference.live') },
+  {
+    key: 'events',
+    label: 'Events',
+    sorts: false,
+    cell: ({ eventIds }) => textCell(eventIds.join(' ')),
+    isMinor: true,
+  },
+];
 
 /** For finance: the log folded anew, compared with the live read models. */
 @TenantPage('replay')
@@ -36,24 +70,25 @@ export class ConsoleReplayController {
   constructor(private readonly pages: TenantPages) {}
 
   @PageFor('finance')
-  page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call);
-  }
-
-  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
-    const asked = given(call, ...ASKED);
-    const { run: id } = queried(call.query, 'run');
-    const section = queried(call.query, 'sort', 'dir', 'page');
-    const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
-    const result = resultOf<KeptReplay>('ledger replay');
-    const pathOf: PathOf = (other) => queryOf({ run: id, ...asked, ...other });
-    return pageSent(call, { of: 'replay', faults, ...refresh }, content, {
-      asked,
-      ...values,
-      accounts: `${call.tenantPath}/accounts`,
-      here: `${call.tenantPath}/replay${pathOf({})}`,
-      replay: result && shownReplay(result, section, pathOf),
-    });
+  async page(@TenantCall() call: TenantCall): Promise<string> {
+    const { run, format } = queried(call.query, 'run', 'format');
+    const { resultOf } = await this.pages.runOfPage(call, run);
+    const result = format === 'csv' ? resultOf<KeptReplay>('ledger replay') : null;
+    if (result === null) return this.shown(call);
+    const rows = result.differences.map(({ account, readModel, field, ledger, live, eventIds }) =>
+      [
+        account ?? '',
+        readModel,
+        field,
+        shownValue(ledger),
+        shownValue(live),
+        eventIds.join(' '),
+      ].map((cell) => (typeof cell === 'string' ? oneLine(cell) : cell)),
+    );
+    const { tenant, mode } = call.scope;
+    const file = { name: `replay-${tenant}-${mode}.csv`, type: 'text/csv; charset=utf-8' };
+    const head = ['account', 'readModel', 'field', 'ledger', 'live', 'events'];
+    return fileSent(call, file, csvLines([head, ...rows], '\r\n'));
   }
 
   @FormFor('finance')
@@ -66,21 +101,35 @@ export class ConsoleReplayController {
     const run = await this.pages.startedRun(call, replay, { ...call.scope, ...filledIn(asked) });
     return redirected(call, `${call.tenantPath}/replay${queryOf({ run, ...asked })}`);
   }
-}
 
-/** Of very many differences the first ones are kept. */
-interface KeptReplay extends Replay {
-  readonly cut?: { readonly differences: number };
-}
-
-function shownReplay(replay: KeptReplay, section: AskedSection, pathOf: PathOf) {
-  const { differences } = replay;
-  const count = replay.cut?.differences ?? differences.length;
-  const { rows, ...others } = sectionOf(differences, COLUMNS, section, pathOf);
-  const shown = rows.map(({ ledger, live, ...difference }) => ({
-    ...difference,
-    ledger: shownValue(ledger),
-    live: shownValue(live),
-  }));
-  return { ...replay, shown, ...others, count, hasMore: count > differences.length };
+  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
+    const asked = given(call, ...ASKED);
+    const { run: id, ...state } = queried(call.query, 'run', ...TABLE);
+    const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
+    const result = resultOf<KeptReplay>('ledger replay');
+    const path = `${call.tenantPath}/replay`;
+    const pathWith = (members: Readonly<Record<string, string>>): string =>
+      path + queryOf({ run: id, ...asked, ...state, ...members });
+    const columns = columnsOf(call.tenantPath);
+    const order = tableState(state, columns, { sort: '', descending: false });
+    const frame = { of: 'replay', headNote: 'Times are in UTC.', faults, ...refresh };
+    return pageSent(call, frame, content, {
+      asked,
+      asOf: utcField(asked.asOf),
+      isOpen: asked.asOf !== '' || asked.position !== '',
+      ...values,
+      here: pathWith({}),
+      replay: result && {
+        ...result,
+        count: result.cut?.differences ?? result.differences.length,
+        isCut: result.cut !== undefined,
+        table: tableView(partOf(result.differences, columns, order), columns, order, {
+          label: 'Differences',
+          empty: { text: 'No difference.' },
+          pathWith,
+          filePath: pathWith({ format: 'csv', page: '', size: '' }),
+        }),
+      },
+    });
+  }
 }

@@ -4,21 +4,52 @@ import { MODES } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import type { ShownRun } from '../../http/operations/operation-runs.js';
+import { operationNamed } from '../../operations/registry/registry.js';
 import { ownPage } from '../sessions/wanted-page.js';
 import { ConsoleCall, ForRoles, PageFor, pageSent, redirected } from '../console-call.js';
-import { TEXTS } from '../texts.js';
+import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { tenantPath } from '../view/navigation.js';
-import { paceText, progressText, runView } from '../view/run-view.js';
+import {
+  isRepeatable,
+  paceText,
+  progressText,
+  runTitle,
+  runView,
+  stateOf,
+} from '../view/run-view.js';
+import { stateView } from '../view/states.js';
+import { partOf, tableState, tableView, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
-import { refreshOf, queryOf, TenantPages } from './tenant-pages.js';
+import { refreshOf, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const PATH = '/console/runs';
 /** Of a result that has no page of its own; characters. */
 const RESULT_SHOWN_MAX = 100_000;
+const NOT_FOUND = 'There is no such run. Runs are kept for 30 days.';
 
 const listed = template('runs');
-
 const content = template('run');
+
+const aboutOf = ({ tenant, mode }: ShownRun): string =>
+  tenant === null ? 'All tenants' : `${tenant}, ${mode}`;
+
+const COLUMNS: readonly TableColumn<ShownRun>[] = [
+  {
+    key: 'operation',
+    label: 'Run',
+    cell: ({ id, operation }) => textCell(runTitle(operation), { path: `${PATH}/${id}` }),
+  },
+  { key: 'tenant', label: 'Tenant', cell: (run) => textCell(aboutOf(run)), isMinor: true },
+  { key: 'state', label: 'State', cell: (run) => stateCell(stateOf(run)) },
+  {
+    key: 'progress',
+    label: 'Progress',
+    cell: (run) => textCell(run.error ?? progressText(run)),
+    isMinor: true,
+  },
+  { key: 'started', label: 'Started', cell: ({ startedAt }) => timeCell(startedAt) },
+  { key: 'ended', label: 'Ended', cell: ({ finishedAt }) => timeCell(finishedAt), isMinor: true },
+];
 
 /** Operations that take long: each has a page, whatever started it. */
 @ApiExcludeController()
@@ -28,23 +59,41 @@ export class ConsoleRunsController {
 
   @PageFor('finance', 'support')
   async list(@ConsoleCall() call: ConsoleCall): Promise<string> {
-    const runs = (await this.pages.runsOf(call)).map(listedRun);
-    return pageSent(call, { title: TEXTS.sections.runs, section: PATH }, listed, { runs });
+    const runs = await this.pages.runsOf(call);
+    const asked = queried(call.query, 'sort', 'dir', 'page', 'size');
+    const order = tableState(asked, COLUMNS, { sort: 'started', descending: true });
+    const table = tableView(partOf(runs, COLUMNS, order), COLUMNS, order, {
+      label: 'Runs',
+      empty: {
+        text: 'Replays, reconciliations, verifications and other long operations appear here.',
+        path: '/console',
+        link: 'Open a tenant',
+      },
+      pathWith: (members) => PATH + queryOf({ ...asked, ...members }),
+      filePath: null,
+    });
+    return pageSent(call, { title: 'Runs', section: PATH }, listed, { table });
   }
 
   @Get(':run')
   @ForRoles('finance', 'support')
   async page(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): Promise<string> {
     const run = await this.found(call, id);
-    const resultPath = run.state === 'done' ? pageOfResult(run) : null;
-    const frame = { title: TEXTS.runs.titleOf(run.operation), section: PATH, ...refreshOf(run) };
+    const pagePath = pageOf(run);
+    const isDone = run.state === 'done';
+    const frame = { title: runTitle(run.operation), section: PATH, ...refreshOf(run) };
     return pageSent(call, frame, content, {
-      shown: listedRun(run),
+      about: aboutOf(run),
+      state: stateView(stateOf(run)),
+      startedAt: run.startedAt,
+      finishedAt: run.finishedAt,
+      isDone,
       run: runView(run, timeNow()),
       here: `${PATH}/${run.id}`,
       parameters: run.parameters,
-      resultPath,
-      result: resultPath !== null || run.result === null ? null : resultText(run.result),
+      hasParameters: Object.keys(run.parameters).length > 0,
+      pagePath: isDone || !isRepeatable(run) ? pagePath : null,
+      result: pagePath !== null || run.result === null ? null : resultText(run.result),
     });
   }
 
@@ -65,37 +114,43 @@ export class ConsoleRunsController {
     return redirected(call, ownPage(call.form.text('back')) ?? '/console');
   }
 
-  /** @throws {ApiError} NOT_FOUND, also for a run of somebody else. */
+  /** A run that failed, with the same arguments; its operator has the role by now as well. */
+  @Post(':run/again')
+  @HttpCode(200)
+  @ForRoles('finance', 'support')
+  async again(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): Promise<string> {
+    const run = await this.found(call, id);
+    const operation = await operationNamed(run.operation);
+    const mayRun = operation?.roles.some((role) => call.operator.roles.includes(role));
+    if (operation === undefined || !mayRun) throw new ApiError('FORBIDDEN');
+    const ofTenant = run.tenant === null ? {} : { tenant: run.tenant, mode: run.mode };
+    if (!isRepeatable(run)) return redirected(call, pageOf(run) ?? PATH);
+    const request = { ...ofTenant, ...run.parameters };
+    const started = await this.pages.startedRun(call, operation, request);
+    return redirected(call, pageOf({ ...run, id: started }) ?? `${PATH}/${started}`);
+  }
+
+  /** @throws {ApiError} NOT_FOUND, also for a run of another operator. */
   private async found(call: ConsoleCall, id: string): Promise<ShownRun> {
     const run = await this.pages.run(call, id);
-    if (run === undefined) throw new ApiError('NOT_FOUND', { message: TEXTS.runs.notFound });
+    if (run === undefined) throw new ApiError('NOT_FOUND', { message: NOT_FOUND });
     return run;
   }
 }
 
-const listedRun = (run: ShownRun) => ({
-  path: `${PATH}/${run.id}`,
-  operation: run.operation,
-  about: run.tenant === null ? TEXTS.runs.allTenants : `${run.tenant}, ${run.mode}`,
-  startedAt: run.startedAt,
-  finishedAt: run.finishedAt,
-  progress: progressText(run),
-});
-
-const RESULT_PAGES: Readonly<Record<string, string>> = {
+const PAGES: Readonly<Record<string, string>> = {
   'ledger replay': '/replay',
   'ledger reconcile': '/reconcile',
   'ledger verify': '/verify',
-  'ledger digest': '/verify',
   'payment sync': '/payments',
   'payment reconcile': '/payments',
 };
 
-/** The page that shows the document of such a run; null: its own does. */
-function pageOfResult({ id, operation, tenant, mode: named }: ShownRun): string | null {
+/** The page of the operation, which shows the run; null: it has none. */
+function pageOf({ id, operation, tenant, mode: named }: ShownRun): string | null {
   if (operation.startsWith('projection ') || operation === 'policy retry')
     return `/console/projections${queryOf({ run: id })}`;
-  const page = RESULT_PAGES[operation];
+  const page = PAGES[operation];
   const mode = MODES.find((one) => one === named);
   if (page === undefined || tenant === null || mode === undefined) return null;
   return `${tenantPath({ tenant, mode })}${page}${queryOf({ run: id })}`;

@@ -1,40 +1,27 @@
-import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
+import type { Statement } from '../../bookkeeping/statement.js';
 import type { Scope } from '../../domain/scope.js';
 import {
   statementIsByDays,
   statementOfTenant,
   type TenantStatement,
 } from '../../operations/ledger/tenant-statement.js';
-import { statementView, tenantStatementView } from '../view/tenant-statement-view.js';
-import {
-  lineInWords,
-  statementCsv,
-  tenantStatementCsv,
-} from '../../operations/ledger/ledger-tables.js';
+import { statementCsv, tenantStatementCsv } from '../../operations/ledger/ledger-tables.js';
 import { entriesAfter, laterText } from '../../operations/ledger/later-entries.js';
 import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
+import { daysOfMonth } from '../../operations/ledger/statement.operations.js';
+import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { fileSent, PageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
-import type { PathOf } from '../view/paging.js';
-import type { Column } from '../view/sorting.js';
-import { template } from '../view/templates.js';
+import { accountTables, tenantTables } from '../view/statement-view.js';
+import { amountText, template } from '../view/templates.js';
+import { monthField, utcField } from '../view/utc-fields.js';
+import { accountPath } from './customer-columns.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
-import { NotDone, type Outcome } from '../../operations/outcome.js';
 
-const ASKED = ['account', 'position', 'asOf', 'from', 'to', 'unit'] as const;
+const ASKED = ['account', 'month', 'from', 'to', 'asOf', 'position', 'unit'] as const;
+const TABLE = ['sort', 'dir', 'page', 'size'] as const;
 type Asked = Readonly<Record<(typeof ASKED)[number], string>>;
-
-const COLUMNS: readonly Column<StatementLine>[] = [
-  { label: TEXTS.statement.recorded, key: 'recorded', value: 'recordedAt' },
-  { label: TEXTS.statement.effective, key: 'effective', value: 'effectiveAt' },
-  { label: TEXTS.common.type, key: 'type', value: 'type' },
-  { label: TEXTS.common.who, key: 'who', value: 'actor' },
-  { label: TEXTS.common.reward, key: 'reward', value: 'rewardId' },
-  { label: TEXTS.fields.amount, key: 'amount', isNumber: true, value: 'amount' },
-  { label: TEXTS.common.balance, isNumber: true },
-  { label: TEXTS.common.event },
-];
+type Found = Outcome<Statement | TenantStatement>;
 
 const content = template('statement');
 
@@ -56,46 +43,64 @@ export class ConsoleStatementController {
   }
 
   /** @param later number of entries that count after the end. */
-  private shown(
-    call: TenantCall,
-    found: Outcome<Statement | TenantStatement>,
-    later: number,
-  ): string {
+  private async shown(call: TenantCall, found: Found, later: number): Promise<string> {
     const asked = queried(call.query, ...ASKED);
-    const section = queried(call.query, 'sort', 'dir', 'page');
+    const state = queried(call.query, ...TABLE);
+    const path = `${call.tenantPath}/statement`;
+    const pathWith = (members: Readonly<Record<string, string>>): string =>
+      path + queryOf({ ...asked, ...state, ...members });
+    const filePath = path + queryOf({ ...asked, format: 'csv' });
+    const money = asked.account === '' ? await this.pages.moneyOfAll(call.ledger) : call.money;
+    const amount = (value: number, unit: string): string => amountText(value, unit, money);
+    const shownIn = { state, pathWith, filePath, amount };
     const made = found instanceof NotDone ? null : found;
     const ofAccount = made !== null && 'account' in made ? made : null;
     const ofTenant = made !== null && 'tenant' in made ? made : null;
-    const pathOf: PathOf = (other) => queryOf({ ...asked, ...other });
-    return pageSent(call, { of: 'statement', faults: faultsOf(found) }, content, {
+    const frame = {
+      of: 'statement',
+      headNote: 'Months, days and times are in UTC.',
+      faults: faultsOf(found, asked.month === '' ? {} : { period: 'month', from: 'month' }),
+    };
+    return pageSent(call, frame, content, {
       asked,
-      moments: { from: momentOf(asked.from), to: momentOf(asked.to), asOf: momentOf(asked.asOf) },
-      statement: ofAccount && statementView(inWords(ofAccount), COLUMNS, section, pathOf),
-      ofTenant: ofTenant && tenantStatementView(ofTenant, section, pathOf),
-      csvPath: pathOf({ format: 'csv' }),
+      month: monthField(asked.month),
+      from: { type: 'date', value: asked.from.slice(0, 10) },
+      to: { type: 'date', value: asked.to.slice(0, 10) },
+      asOf: utcField(asked.asOf),
+      isOpen: [asked.from, asked.to, asked.asOf, asked.position, asked.unit].some(Boolean),
+      clearPath: path,
+      accountPath: ofAccount && accountPath(call.tenantPath, ofAccount.account),
+      isMade: made !== null,
+      ofAccount,
+      ofTenant,
+      tables: ofAccount
+        ? accountTables(ofAccount, shownIn)
+        : ofTenant && tenantTables(ofTenant, shownIn),
+      filePath,
       later: laterText(later, 'statement'),
     });
   }
 
   /** With the number of entries that count after the end. */
-  private async found(
-    call: TenantCall,
-    { account, ...selection }: Asked,
-  ): Promise<{ found: Outcome<Statement | TenantStatement>; later: number }> {
+  private async found(call: TenantCall, asked: Asked): Promise<{ found: Found; later: number }> {
+    const { account, month, ...typed } = asked;
+    const now = await this.pages.core.tenants.now(call.ledger);
+    const days = await outcomeOf(() => (month === '' ? {} : daysOfMonth(month, now)));
+    if (days instanceof NotDone) return { found: days, later: 0 };
+    const selection = { ...filledIn(typed), ...days };
     let later = 0;
     if (account !== '') {
       const found = await this.pages.recorded(call, 'ledger statement', async (core) => {
-        const request = { account, ...filledIn(selection) };
-        const done = await statementOfAccount(core, call.ledger, request);
+        const done = await statementOfAccount(core, call.ledger, { account, ...selection });
         later = done.later;
         return done;
       });
       return { found, later };
     }
     const { position, asOf, ...period } = selection;
-    if (position !== '' || asOf !== '') return { found: statementIsByDays(), later };
+    if ((position ?? asOf) !== undefined) return { found: statementIsByDays(), later };
     const found = await this.pages.recorded(call, 'ledger tenant-statement', async (core) => {
-      const done = await statementOfTenant(core, call.ledger, filledIn(period));
+      const done = await statementOfTenant(core, call.ledger, period);
       later = await entriesAfter(core, call.ledger, done.result.to);
       return done;
     });
@@ -103,21 +108,9 @@ export class ConsoleStatementController {
   }
 }
 
-const inWords = (statement: Statement) => ({
-  ...statement,
-  units: statement.units.map((one) => ({
-    ...one,
-    lines: one.lines.map((line) => ({ ...line, words: lineInWords(line.type) })),
-  })),
-});
-
-/** As typed; without a zone it is UTC. */
-const momentOf = (typed: string): string =>
-  /T.*(?:Z|[+-]\d{2}:?\d{2})$/.test(typed) ? typed : TEXTS.common.utc(typed);
-
-/** `statement-demo-live-account-1-2026-10-01-2026-10-31.csv` */
-function fileNameOf({ tenant, mode }: Scope, { account, from, to }: Asked): string {
-  const parts = ['statement', tenant, mode, account, from, to].filter((part) => part !== '');
+/** `statement-demo-live-account-1-2026-10.csv` */
+function fileNameOf({ tenant, mode }: Scope, { account, month, from, to }: Asked): string {
+  const parts = ['statement', tenant, mode, account, month, from, to].filter((part) => part !== '');
   return `${parts
     .join('-')
     .replace(/[^\w.-]+/g, '_')

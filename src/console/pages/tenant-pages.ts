@@ -172,6 +172,8 @@ export class TenantPages {
       },
       refresh: refreshOf(run),
       operation: run?.operation ?? '',
+      /** The arguments of the run. */
+      parameters: (run?.parameters ?? {}) as Readonly<Record<string, unknown>>,
       /** Null: it is not done. */
       result: run?.result ?? null,
       /** The document of a run of this operation; null: it is not done, or of another one. */

@@ -1,67 +1,138 @@
-import { breakInWords } from '../../chain/chain-break.js';
+import type { Readable } from 'node:stream';
+import { Get } from '@nestjs/common';
+import { breakInWords, type ChainBreak } from '../../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../../chain/digest-document.js';
-import type { Verification } from '../../operations/ledger/ledger-verification.js';
 import { digest, verify } from '../../operations/ledger/ledger-check.operations.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { faultAt, type Faults } from '../view/faults.js';
+import { select } from '../../operations/ledger/ledger-selection.js';
+import type { Verification } from '../../operations/ledger/ledger-verification.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
+import {
+  FileForRoles,
+  fileSent,
+  FormFor,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
+import { EventDownloads } from '../event-downloads.js';
+import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { template } from '../view/templates.js';
-import { queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
+import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('verify');
+const PATH = '/verify';
 
-/** For finance: proof that the ledger was not tampered with. */
+/** For finance: proof that the ledger was not tampered with, and what it takes to check it again. */
 @TenantPage('verify')
 export class ConsoleVerifyController {
-  constructor(private readonly pages: TenantPages) {}
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly downloads: EventDownloads,
+  ) {}
 
-  @PageFor('finance')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    const { run: id, format } = queried(call.query, 'run', 'format');
-    const result = (await this.pages.runOfPage(call, id)).resultOf('ledger digest');
-    if (format === 'json' && result !== null) {
-      void call.reply
-        .header('Content-Type', 'application/json; charset=utf-8')
-        .header('Content-Disposition', 'attachment; filename="digest.json"');
-      return `${JSON.stringify(result)}\n`;
-    }
-    return this.shown(call);
+  @Get()
+  @FileForRoles('finance')
+  async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const { format, ...asked } = queried(call.query, 'format', 'from', 'to', 'chain');
+    if (format === 'digest') return this.digestSent(call);
+    if (format !== 'jsonl') return this.shown(call);
+    const { log, tenants } = this.pages.core;
+    const span = filledIn({ from: asked.from, to: asked.to });
+    const now = await tenants.now(call.ledger);
+    const selection = await outcomeOf(() => select(log, span, now));
+    if (selection instanceof NotDone) return this.shown(call, faultsOf(selection));
+    const file = {
+      name: fileName(call, 'events', 'jsonl'),
+      type: 'application/jsonl; charset=utf-8',
+    };
+    return fileSent(call, file, this.downloads.begin(call, { ...span, chain: asked.chain !== '' }));
   }
 
   @FormFor('finance')
   async start(@TenantCall() call: TenantCall): Promise<string> {
-    if (call.form.text('action') === 'digest') return this.startDigest(call);
-    const file = call.form.file('digest');
+    const { form, scope } = call;
+    const file = form.file('digest');
     const outside = file === undefined ? undefined : asDigestDocument(jsonOf(file));
-    if (file !== undefined && outside === undefined)
-      return this.shown(call, faultAt('digest', TEXTS.verify.noDigest));
-    const { tenant, mode } = outside ?? call.scope;
-    if (tenant !== call.scope.tenant || mode !== call.scope.mode)
-      return this.shown(call, faultAt('digest', TEXTS.verify.digestOfOthers(tenant, mode)));
-    const run = await this.pages.startedRun(call, verify, { ...call.scope, digest: outside });
-    return redirected(call, `${call.tenantPath}/verify${queryOf({ run })}`);
+    if (file !== undefined) {
+      const fault = await this.faultOf(call, outside);
+      if (fault !== undefined) return this.shown(call, faultAt('digest', fault));
+    }
+    const run = await this.pages.startedRun(call, verify, { ...scope, digest: outside });
+    const [day = ''] = /\d{4}-\d\d-\d\d/.exec(form.fileName('digest')) ?? [];
+    const since = outside && (day || `${outside.events.toLocaleString('en-US')} events`);
+    return redirected(call, `${call.tenantPath}${PATH}${queryOf({ run, since: since ?? '' })}`);
   }
 
-  private async startDigest(call: TenantCall): Promise<string> {
-    const run = await this.pages.startedRun(call, digest, { ...call.scope, sign: true });
-    return redirected(call, `${call.tenantPath}/verify${queryOf({ run })}`);
+  /** Why a file is no digest of this ledger; undefined: it is one. */
+  private async faultOf({ scope }: TenantCall, outside: DigestDocument | undefined) {
+    if (outside === undefined)
+      return 'The file is not a digest. Choose a file from Download digest.';
+    const { tenant, mode, log } = outside;
+    if (tenant !== scope.tenant || mode !== scope.mode)
+      return `The digest is of ${tenant} in ${mode} mode. Choose one of ${scope.tenant} in ${scope.mode} mode.`;
+    if (log !== (await this.pages.core.log.id()))
+      return `The digest is of another log, ${log}. Choose one that was made from this log.`;
+    return undefined;
+  }
+
+  private async digestSent(call: TenantCall): Promise<string> {
+    const request = { ...call.scope, sign: true };
+    const made = await this.pages.called<DigestDocument>(call, digest, request);
+    if (made instanceof NotDone) return this.shown(call, faultsOf(made));
+    const file = {
+      name: fileName(call, 'digest', 'json'),
+      type: 'application/json; charset=utf-8',
+    };
+    return fileSent(call, file, `${JSON.stringify(made)}\n`);
   }
 
   private async shown(call: TenantCall, faults?: Faults): Promise<string> {
-    const { run: id } = queried(call.query, 'run');
-    const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
+    const { run: id, since, ...asked } = queried(call.query, 'run', 'since', 'from', 'to');
+    const { values, refresh, resultOf, parameters } = await this.pages.runOfPage(call, id);
+    const { digest: kept } = parameters;
     const verification = resultOf<Verification>('ledger verify');
-    const broken = verification?.firstBroken;
-    const sentence = broken ? breakInWords(broken) : TEXTS.verify.isBroken;
-    return pageSent(call, { of: 'verify', faults, ...refresh }, content, {
-      ...values,
-      here: `${call.tenantPath}/verify${queryOf({ run: id })}`,
-      verification,
-      firstBreak: `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}.`,
-      digest: resultOf<DigestDocument>('ledger digest'),
-    });
+    const broken = verification?.firstBroken ?? null;
+    const path = `${call.tenantPath}${PATH}`;
+    return pageSent(
+      call,
+      { of: 'verify', headNote: 'Days are in UTC.', faults, ...refresh },
+      content,
+      {
+        ...values,
+        here: `${path}${queryOf({ run: id, since })}`,
+        digestPath: `${path}?format=digest`,
+        asked,
+        verification,
+        // Without a name in the address the digest is known by its beginning.
+        since: since || (typeof kept === 'string' ? kept.slice(0, 12) : ''),
+        broken: broken && (await this.shownBreak(broken)),
+      },
+    );
+  }
+
+  private async shownBreak(broken: ChainBreak) {
+    const sentence = breakInWords(broken);
+    return {
+      ...broken,
+      sentence: `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}.`,
+      at: await this.timeOf(broken),
+    };
+  }
+
+  /** When the event there was recorded, epoch milliseconds; null: the log does not have it. */
+  private async timeOf({ position, eventId }: ChainBreak): Promise<number | null> {
+    if (position === null || !/^[1-9]\d*$/.test(position)) return null;
+    const before = String(BigInt(position) - 1n);
+    const { log } = this.pages.core;
+    const [found] = await log.readAll(before === '0' ? undefined : before, 1);
+    return found?.id === eventId ? found.recordedAt : null;
   }
 }
+
+/** `digest-demo-live-2026-11-30.json` */
+const fileName = ({ scope: { tenant, mode } }: TenantCall, kind: string, type: string): string =>
+  `${kind}-${tenant}-${mode}-${new Date().toISOString().slice(0, 10)}.${type}`;
 
 function jsonOf(text: string): unknown {
   try {

@@ -19,6 +19,7 @@ export class Form {
     private readonly files: ReadonlyMap<string, string>,
     /** What is wrong with the text of a field or file; undefined: nothing. */
     readonly fault?: string,
+    private readonly fileNames: ReadonlyMap<string, string> = new Map(),
   ) {}
 
   static readonly EMPTY = new Form(new Map(), new Map());
@@ -27,6 +28,7 @@ export class Form {
   static async parse(body: Buffer, contentType: string): Promise<Form | undefined> {
     const texts = new Map<string, string[]>();
     const files = new Map<string, { readonly isChosen: boolean; readonly chunks: Buffer[] }>();
+    const fileNames = new Map<string, string>();
     try {
       const limits = { ...LIMITS, fieldSize: body.length, fileSize: body.length };
       const parser = new Busboy({ headers: { 'content-type': contentType }, limits });
@@ -36,6 +38,7 @@ export class Form {
       parser.on('file', (name, stream, fileName) => {
         const chunks: Buffer[] = [];
         files.set(name, { isChosen: Boolean(fileName), chunks });
+        fileNames.set(name, fileName);
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));
         // A file that is cut off: the parser fails as well, and nobody else listens to the file.
         stream.on('error', () => undefined);
@@ -56,7 +59,7 @@ export class Form {
     const faulty = contents.flatMap(([name, content]) =>
       'fault' in content ? [`${name}: ${content.fault}`] : [],
     );
-    return new Form(texts, new Map(read), faulty[0] ?? faultOfFields(texts));
+    return new Form(texts, new Map(read), faulty[0] ?? faultOfFields(texts), fileNames);
   }
 
   /** Without white space around it; empty: not filled in. */
@@ -72,6 +75,11 @@ export class Form {
   /** The content of a file; undefined: none was chosen. */
   file(name: string): string | undefined {
     return this.files.get(name);
+  }
+
+  /** The name of a file, as the browser sent it; empty: none was chosen. */
+  fileName(name: string): string {
+    return isStorable(this.fileNames.get(name) ?? '') ? (this.fileNames.get(name) ?? '') : '';
   }
 }
 

@@ -164,3 +164,14 @@ async function onRecord(
     }),
   );
 }
+
+/** The CSV of rows that are in memory. */
+export async function fileText<R, S extends string>(
+  rows: readonly R[],
+  columns: readonly TableColumn<R, S>[],
+): Promise<string> {
+  const pieces: Buffer[] = [];
+  const sheet = { name: '', cellsTotal: 0, ...sheetOf(rows, columns) };
+  for await (const piece of csvFile(sheet)) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}

@@ -44,9 +44,10 @@ export const NAVIGATION: readonly {
   ),
   group(
     'Finance',
+    ['/balances', 'Balances', 'scale', 'b', STAFF],
     ['/statement', 'Statement', 'statement', 's', ['finance', 'viewer']],
     ['/reconcile', 'Reconcile', 'reconcile', 'r', FINANCE],
-    ['/corrections', 'Corrections', 'edit', 'c', FINANCE],
+    ['/corrections', 'Corrections', 'edit', 'c', STAFF],
     ['/periods', 'Periods', 'calendar', 'm', FINANCE],
     ['/replay', 'Replay', 'replay', 'y', FINANCE],
     ['/verify', 'Verify', 'verify', 'v', FINANCE],

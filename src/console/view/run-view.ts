@@ -17,7 +17,35 @@ export function runView(run: ShownRun, now: number) {
     total: progress?.total ?? 0,
     startedAt,
     error,
+    isCancelled: stateOf(run) === 'Cancelled',
+    /** Null: it cannot be repeated without its file, or is not over. */
+    againPath: state === 'failed' && isRepeatable(run) ? `/console/runs/${id}/again` : null,
   };
+}
+
+const STATES: Readonly<Record<ShownRun['state'], string>> = {
+  running: 'Running',
+  done: 'Done',
+  failed: 'Failed',
+};
+
+/** The state of a run in the words of pages. */
+export const stateOf = ({ state, error }: Pick<ShownRun, 'state' | 'error'>): string =>
+  state === 'failed' && error?.startsWith('stopped') ? 'Cancelled' : STATES[state];
+
+/** A run keeps its arguments, but not the files that it was given. */
+export const isRepeatable = ({
+  operation,
+  parameters,
+}: Pick<ShownRun, 'operation' | 'parameters'>): boolean => {
+  const { againstFile, digest } = parameters as { againstFile?: boolean; digest?: string };
+  return !operation.startsWith('import ') && againstFile !== true && digest === undefined;
+};
+
+/** `ledger replay` reads `Replay`, `payment sync` reads `Payment sync`. */
+export function runTitle(operation: string): string {
+  const words = operation.replace(/^ledger /, '');
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
 /** `done` at the end, which readers of the page wait for. */

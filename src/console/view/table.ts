@@ -67,6 +67,8 @@ interface TableOptions<R> {
   readonly filePath: string | null;
   /** Rows that a form ticks. */
   readonly tick?: { readonly name: string; readonly of: (row: R) => TickOf };
+  /** Rows above the others: an opening balance. */
+  readonly opening?: readonly R[];
   /** Rows below the others: sums. */
   readonly sums?: readonly R[];
 }
@@ -96,7 +98,7 @@ export function tableView<R, S extends string>(
       return { cell, className: classOf(cell.kind === 'amount', column) };
     }),
   });
-  const [first] = rows;
+  const [first] = [...rows, ...(options.sums ?? [])];
   return {
     label: options.label,
     empty: { path: null, link: null, ...options.empty },
@@ -107,6 +109,7 @@ export function tableView<R, S extends string>(
       ...headOf(column, state, options.pathWith),
     })),
     rows: [
+      ...(options.opening ?? []).map((row) => rowOf(row, true)),
       ...rows.map((row) => rowOf(row, false)),
       ...(options.sums ?? []).map((row) => rowOf(row, true)),
     ],
@@ -135,11 +138,11 @@ function footOf(
   { page, size }: TableState,
   { pathWith, filePath }: Pick<TableOptions<never>, 'pathWith' | 'filePath'>,
 ) {
-  const first = (page - 1) * size + 1;
+  const first = count === 0 ? 0 : (page - 1) * size + 1;
   const pageAt = (at: number) => pathWith({ page: at === 1 ? '' : String(at) });
   return {
     first,
-    last: first + count - 1,
+    last: count === 0 ? 0 : first + count - 1,
     total,
     isAbout,
     previousPath: page > 1 ? pageAt(page - 1) : null,

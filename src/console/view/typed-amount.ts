@@ -39,5 +39,5 @@ function readingsOf(text: string, digits: number): readonly [string, string] | u
   const decimals = rest.slice(1).padEnd(digits, '0');
   const large = `${sign}${whole}${digits === 0 ? '' : `.${decimals}`}`;
   const small = `${sign}${head.replace(/[.,]/g, '')}.${tail}`;
-  return [large, digits > 0 && digits < 3 ? small.slice(0, small.length - 3 + digits) : small];
+  return [large, digits === 3 ? small : small.replace(/0$/, '')];
 }

@@ -42,7 +42,7 @@ export async function ledgerBalances(
 }
 
 /** A file that `ledger reconcile --against` reads. */
-export const balancesCsv = (balances: LedgerBalances): string =>
+export const balancesCsv = (balances: Readonly<LedgerBalances>): string =>
   csvLines(
     [
       ['account', 'unit', 'balance'],

@@ -77,6 +77,7 @@ export async function reconcileLedger(
   const owed = new OwedRewards();
   const found: Found[] = [];
   const notSeen = new Map(against?.accounts);
+  let compared = 0;
   for await (const { accountId, decoded } of everyAccount(core, scope, 'reconciling', work)) {
     owed.add(accountId ?? 'anonymous', decoded);
     const posted = postAccount(decoded, { ...span, clock }, (posting, unit, isWithin) =>
@@ -86,13 +87,17 @@ export async function reconcileLedger(
     for (const { unitKey } of postings.overdue(Math.min(overdueAt, clock - OVERDUE_MS)))
       sums.addOverdue(unitKey, postings.units.get(unitKey) ?? unitKey);
     if (against === undefined || accountId === null) continue;
-    found.push(...untied(accountId, posted, against.accounts.get(accountId)));
+    const inFile = against.accounts.get(accountId);
+    compared += unitsOfBoth(posted, inFile).length;
+    found.push(...untied(accountId, posted, inFile));
     notSeen.delete(accountId);
   }
   if (signal?.aborted) throw new Stopped();
   for (const [account, inFile] of notSeen)
-    for (const { unit, balance } of inFile.values())
+    for (const { unit, balance } of inFile.values()) {
+      compared += 1;
       if (balance !== 0) found.push({ kind: 'balance', account, unit, against: balance });
+    }
   for (const missing of owed.missing(real - GRACE_MS, real + CLOCK_AHEAD_MS_MAX)) {
     const { kind, account, what: unit, amount: ledger, eventId } = missing;
     found.push({ kind, account, unit, ledger, eventIds: [eventId] });
@@ -103,7 +108,13 @@ export async function reconcileLedger(
     found.push(...faultsOf(figures).map((fault) => ({ ...fault, unit: figures.unit })));
   const differences = found.map(difference);
   return {
-    result: { ok: differences.length === 0, units, differences },
+    result: {
+      ok: differences.length === 0,
+      units,
+      differences,
+      /** Pairs of account and unit that the ledger or the file has; absent without a file. */
+      ...(against && { compared }),
+    },
     parameters: { period, against: against && digestOf(against.text) },
   };
 }
@@ -179,13 +190,21 @@ export function postAccount(
   return { postings, available, scheduled };
 }
 
+type Posted = Pick<ReturnType<typeof postAccount>, 'postings' | 'available'>;
+type UnitsInFile = ReadonlyMap<string, { readonly unit: string; readonly balance: number }>;
+
+/** The units of an account in the ledger or in the file. */
+const unitsOfBoth = ({ postings }: Pick<Posted, 'postings'>, inFile: UnitsInFile = new Map()) => [
+  ...new Set([...postings.unitsOfThePresent(), ...inFile.keys()]),
+];
+
 /** The units of an account whose balance in the file is another one. */
 const untied = (
   account: string,
-  { postings, available }: ReturnType<typeof postAccount>,
-  inFile: ReadonlyMap<string, { readonly unit: string; readonly balance: number }> = new Map(),
+  { postings, available }: Posted,
+  inFile: UnitsInFile = new Map(),
 ): readonly Found[] =>
-  [...new Set([...postings.unitsOfThePresent(), ...inFile.keys()])].flatMap((unitKey) => {
+  unitsOfBoth({ postings }, inFile).flatMap((unitKey) => {
     const ledger = available.get(unitKey) ?? 0;
     const said = inFile.get(unitKey);
     const unit = postings.units.get(unitKey) ?? said?.unit ?? unitKey;

@@ -32,7 +32,7 @@ const unit = help(text.optional(), 'this unit only');
 const period = given(month, { help: 'the month, in UTC', placeholder: 'YYYY-MM' });
 
 /** The days of a month, up to today. */
-function daysOf(name: string, now: number): { readonly from: string; readonly to: string } {
+export function daysOfMonth(name: string, now: number): { readonly from: string; readonly to: string } {
   const span = spanOf(name, now);
   const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
   return { from: dayOf(span.from), to: dayOf(Math.min(span.to, now)) };
@@ -90,7 +90,7 @@ const statement = recordedOperation({
     { account, tenant: _, mode: __, month: name, ...typed },
   ): Promise<Done<Statement | TenantStatement>> => {
     const now = await context.core.tenants.now(context.scope);
-    const days = name === undefined ? {} : daysOf(name, now);
+    const days = name === undefined ? {} : daysOfMonth(name, now);
     const selection = { ...typed, ...days };
     if (account === undefined) return statementByDays(context, selection);
     const done = await statementOfAccount(context.core, context.scope, { account, ...selection });

@@ -86,3 +86,9 @@ export async function allOperations(): Promise<readonly Operation[]> {
   const groups = await Promise.all(GROUPS.map(({ load }) => load()));
   return groups.flat();
 }
+
+/** `ledger replay`; undefined: there is none of this name. */
+export async function operationNamed(name: string): Promise<Operation | undefined> {
+  const found = GROUPS.find((one) => name.startsWith(`${one.name} `));
+  return (await found?.load())?.find((operation) => operation.name === name);
+}

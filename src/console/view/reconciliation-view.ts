@@ -1,0 +1,147 @@
+import type {
+  Reconciliation,
+  ReconciliationDifference,
+} from '../../operations/ledger/ledger-reconciliation.js';
+import { signedMovement, MOVEMENTS } from '../../operations/ledger/tenant-statement.js';
+import type { Money } from '../../operations/registry/operation.js';
+import { accountPath } from '../pages/customer-columns.js';
+import { amountCell, textCell } from './cells.js';
+import { partOf, tableState, tableView, type PathWith, type TableColumn } from './table.js';
+import { amountText } from './templates.js';
+
+/** Of very many differences the first ones are kept. */
+export interface KeptReconciliation extends Reconciliation {
+  readonly cut?: { readonly differences: number };
+}
+
+interface BalanceDifference {
+  readonly account: string;
+  readonly unit: string;
+  readonly ledger: number;
+  /** Null: the file does not have it. */
+  readonly file: number | null;
+  /** What the file has more than the ledger. */
+  readonly amount: number;
+}
+
+/** Balances that the ledger and the file have differently. */
+export const balanceDifferences = ({
+  differences,
+}: Pick<KeptReconciliation, 'differences'>): readonly BalanceDifference[] =>
+  differences
+    .filter(({ kind }) => kind === 'balance')
+    .map(({ account, unit, ledger, against }) => ({
+      account: account ?? '',
+      unit: unit ?? '',
+      ledger: ledger ?? 0,
+      file: against,
+      amount: (against ?? 0) - (ledger ?? 0),
+    }));
+
+interface ShownIn {
+  readonly month: string;
+  readonly file: string;
+  readonly state: Readonly<Record<string, string>>;
+  readonly pathWith: PathWith;
+  readonly money: Money | undefined;
+  readonly tenantPath: string;
+}
+
+/** What each check of the ledger found. */
+const FINDINGS: Readonly<Record<string, string>> = {
+  conversion: 'A conversion earned a reward that was neither granted nor withheld',
+  'event-reward': 'An event earned a reward that was neither granted nor withheld',
+  'roll-forward': 'Opening and movements do not make the closing',
+  'trial-balance': 'Debits and credits differ',
+  'too-large': 'The sums of this unit are too large to be shown',
+};
+
+/** A result of Reconcile for its page. */
+export function shownReconciliation(result: KeptReconciliation, shownIn: ShownIn) {
+  const { ok, units, differences, cut, compared } = result;
+  const { state, pathWith, month, file, tenantPath } = shownIn;
+  const balances = balanceDifferences(result);
+  const own = differences.filter(({ kind }) => kind !== 'balance');
+  const differing =
+    balances.length + (cut === undefined ? 0 : cut.differences - differences.length);
+  const columns = differenceColumns(shownIn);
+  const order = tableState(state, columns, { sort: 'account', descending: false });
+  return {
+    ok,
+    count: cut?.differences ?? differences.length,
+    compared: compared ?? null,
+    differing,
+    of: [file, month === '' ? 'balances of now' : `balances at the end of ${month}`]
+      .filter((part) => part !== '')
+      .join(', '),
+    isCut: cut !== undefined,
+    balances: tableView(partOf(balances, columns, order), columns, order, {
+      label: 'Differences',
+      empty: { text: 'Every balance of the file is that of the ledger.' },
+      pathWith,
+      filePath: pathWith({ format: 'csv', page: '', size: '' }),
+    }),
+    findings: own.map(({ kind, account, unit, ledger, eventIds }: ReconciliationDifference) => ({
+      words: FINDINGS[kind] ?? kind,
+      account,
+      path: account === 'anonymous' ? null : accountPath(tenantPath, account),
+      unit,
+      ledger,
+      eventIds,
+    })),
+    units: units.map((one) => ({ ...one, lines: linesOf(one, shownIn.money) })),
+  };
+}
+
+const linesOf = (sums: Reconciliation['units'][number], money: Money | undefined) => {
+  const { unit, opening, closing, scheduled } = sums;
+  const line = (label: string, name: string, value: number, shown = value) => ({
+    label,
+    name: `${name}:${unit}`,
+    value,
+    text: amountText(shown, unit, money),
+    isNegative: shown < 0,
+  });
+  return [
+    line('Opening', 'opening', opening),
+    ...MOVEMENTS.map((movement) =>
+      line(
+        movement.slice(0, 1).toUpperCase() + movement.slice(1),
+        movement,
+        sums[movement],
+        signedMovement(sums, movement),
+      ),
+    ),
+    line('Closing', 'closing', closing),
+    line('Pending, granted for later', 'scheduled', scheduled),
+  ];
+};
+
+const differenceColumns = ({
+  money,
+  tenantPath,
+}: ShownIn): readonly TableColumn<BalanceDifference>[] => [
+  {
+    key: 'account',
+    label: 'Account',
+    cell: ({ account }) => textCell(account, { path: accountPath(tenantPath, account) }),
+  },
+  { key: 'unit', label: 'Unit', cell: ({ unit }) => textCell(unit), isMinor: true },
+  {
+    key: 'ledger',
+    label: 'Ledger',
+    cell: ({ ledger, unit }) =>
+      amountCell(ledger, amountText(ledger, unit, money), 'difference.ledger'),
+  },
+  {
+    key: 'file',
+    label: 'Your file',
+    cell: ({ file, unit }) => amountCell(file, amountText(file, unit, money), 'difference.file'),
+  },
+  {
+    key: 'amount',
+    label: 'Difference',
+    cell: ({ amount, unit }) =>
+      amountCell(amount, amountText(amount, unit, money), 'difference.amount'),
+  },
+];
