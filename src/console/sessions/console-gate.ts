@@ -89,8 +89,11 @@ export class ConsoleGate {
       });
     }
     if (session === null) throw new ApiError('UNAUTHORIZED');
-    if (!session.operator.roles.some((role) => roles.includes(role)))
-      throw new ApiError('FORBIDDEN');
+    const { name, roles: own } = session.operator;
+    if (!own.some((role) => roles.includes(role)))
+      throw new ApiError('FORBIDDEN', {
+        message: `This needs the role ${roles.join(' or ')}; ${name} has ${own.join(' and ')}.`,
+      });
   }
 
   /**

@@ -123,6 +123,13 @@ function actionCell(path: string, label: string, user: string | null, blocked: s
   return textCell(word, { path: `${path}${queryOf({ action: word.toLowerCase(), user })}#action` });
 }
 
+const SOURCES = {
+  REFERRED: 'Reward of the referred side',
+  FRIEND_SIGNUP: 'Reward for a referral',
+  EVENT: 'Reward for an event',
+  MANUAL: 'Granted by hand',
+} as const;
+
 export function rewardsTable(
   { rewards, currency }: AccountHistory,
   { path, amounts, isSupport }: Shown,
@@ -133,7 +140,7 @@ export function rewardsTable(
     {
       key: 'owner',
       label: 'Reward',
-      cell: (row) => textCell(row.name ?? row.value, { note: row.owner }),
+      cell: (row) => textCell(row.name ?? SOURCES[row.source], { note: row.owner }),
     },
     {
       key: 'granted',

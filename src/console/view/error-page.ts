@@ -4,6 +4,7 @@ import type { ErrorJson } from '../../http/edge/api-error.js';
 import { wantedCookie } from '../sessions/wanted-page.js';
 import { TEXTS } from '../texts.js';
 import { page } from './layout.js';
+import { tenantPath } from './navigation.js';
 import { PAGE_HEADERS } from './page-headers.js';
 import { template } from './templates.js';
 
@@ -62,10 +63,12 @@ function errorPage(
   request: FastifyRequest,
   { statusCode, apiErrorCode, message, validationErrors = [] }: ErrorJson,
 ): string {
+  const scope = request.console?.session ? request.console.scope : undefined;
   const isUnknown = request.is404 && apiErrorCode === 'NOT_FOUND';
   const shown = {
     title: TITLES[statusCode] ?? TEXTS.errors.other,
     session: request.console?.session ?? null,
+    ...(scope && { scope }),
   };
   return page(
     shown,
@@ -73,6 +76,8 @@ function errorPage(
       message: isUnknown ? TEXTS.errors.noPage : message,
       reasons: validationErrors,
       requestId: request.id,
+      back: scope ? tenantPath(scope) : '/console',
+      backTo: scope ? `the overview of ${scope.tenant}` : 'the tenants',
       comesBack: comesBack(request, statusCode),
     }),
   );
