@@ -10,6 +10,7 @@ import { OperationRuns } from '../http/operations/operation-runs.js';
 import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
+import { recordSession } from '../operations/sessions/record-session.js';
 import { shownMoney } from '../operations/ledger/shown-money.js';
 import { OperatorSessions } from '../operations/sessions/operator-sessions.js';
 import { RecordedRuns } from '../runs/recorded-runs.js';
@@ -143,8 +144,12 @@ function consoleGate(
 ): ConsoleGate {
   const sessions = new OperatorSessions(core.pool, operators, core.names);
   const context = { core, operationsPool: () => core.pool };
-  return new ConsoleGate(operators, sessions, new RefusedVisits(core, logger), (scope, account) =>
-    shownMoney(context, scope, account === undefined ? 'none' : { account }),
+  return new ConsoleGate(
+    operators,
+    sessions,
+    new RefusedVisits(core, logger),
+    (name, step) => recordSession(core, name, step),
+    (scope, account) => shownMoney(context, scope, account === undefined ? 'none' : { account }),
   );
 }
 

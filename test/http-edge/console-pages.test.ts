@@ -30,7 +30,13 @@ let it_: SampleApp;
 beforeAll(async () => {
   const sessions = { begin: async () => '', end: async () => undefined, find: () => looked };
   const noTenant = { record: async () => undefined, scopeOf: async () => undefined };
-  const gate = new ConsoleGate(NO_OPERATORS, sessions, noTenant, async () => () => undefined);
+  const gate = new ConsoleGate(
+    NO_OPERATORS,
+    sessions,
+    noTenant,
+    async () => undefined,
+    async () => () => undefined,
+  );
   const check = async (): Promise<boolean> => {
     checks += 1;
     return databaseAnswers;

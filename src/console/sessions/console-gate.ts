@@ -62,6 +62,8 @@ export class ConsoleGate {
     private readonly operators: CurrentOperators,
     private readonly sessions: Pick<OperatorSessions, 'begin' | 'find' | 'end'>,
     private readonly refused: Pick<RefusedVisits, 'record' | 'scopeOf'>,
+    /** Records for Activity that an operator signed in or out. */
+    private readonly recordSession: (name: string, step: 'signedIn' | 'signedOut') => Promise<void>,
     private readonly moneyOf: (scope: Scope, account: string | undefined) => Promise<Money>,
   ) {}
 
@@ -142,6 +144,7 @@ export class ConsoleGate {
       if (limited !== undefined) throw limited;
       return undefined;
     }
+    await this.recordSession(holder.operator.name, 'signedIn');
     const token = await this.sessions.begin(holder);
     noteFacts(request, { actor: 'operator', actorId: holder.operator.name });
     void reply.header('Set-Cookie', sessionCookie(token, isSecure(request)));
@@ -149,7 +152,8 @@ export class ConsoleGate {
   }
 
   async signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const token = request.console?.session?.token;
+    const { token, operator } = request.console?.session ?? {};
+    if (operator !== undefined) await this.recordSession(operator.name, 'signedOut');
     if (token !== undefined) await this.sessions.end(token);
     void reply.header('Set-Cookie', endedCookie(isSecure(request)));
   }
