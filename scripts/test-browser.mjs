@@ -34,7 +34,7 @@ const PAGES = {
       '/verify',
       '/corrections',
     ),
-    ...ofDemo('/payments'),
+    ...ofDemo('/payments', '/exports', '/imports'),
   ],
   sam: [
     '/console/projections?sort=name&dir=desc',
@@ -43,6 +43,7 @@ const PAGES = {
       '/moderation',
       '/webhooks',
       '/exports',
+      '/imports',
       '/mails',
       '/payments',
       '/settings',

@@ -252,6 +252,24 @@ export class PushQueries {
     return counted ?? { parkedPushes: 0, parkedBecause: null };
   }
 
+  /** The account of a reward that the provider refused; undefined: there is none such. */
+  async accountOfParked({ tenant, mode }: Scope, rewardId: string): Promise<string | undefined> {
+    const [found] = await this.reads.all({
+      name: 'parked_push',
+      prepared: false,
+      values: { tenant, mode, rewardId },
+      build: (rm, given) =>
+        rm
+          .selectFrom('rewards as r')
+          .where('r.tenant', '=', given.tenant)
+          .where('r.mode', '=', given.mode)
+          .where('r.reward_id', '=', given.rewardId)
+          .where('r.push_state', '=', 'PARKED')
+          .select('r.account_ref as json'),
+    });
+    return found;
+  }
+
   /** The first of those that the provider refused, with the reason. */
   async parked(
     { tenant, mode }: Scope,

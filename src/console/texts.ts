@@ -39,9 +39,6 @@ export const TEXTS = {
     title: 'Sign in',
     unknownKey: 'This key is not known.',
   },
-  mails: {
-    mail: 'Mail',
-  },
   common: {
     state: 'State',
     expires: 'Expires',
@@ -85,17 +82,6 @@ export const TEXTS = {
     plotOf: (unit: string) => `Available ${unit} over time`,
     titleOf: (accountId: string) => `Account ${accountId}`,
   },
-  exports: {
-    nothingChosen: 'Choose a type and a format.',
-    askedFor: 'Asked for',
-    format: 'Format',
-    figures: 'Figures',
-    file: 'File',
-    createdSince: 'Created since',
-    createdBefore: 'Created before',
-    updatedSince: 'Updated since',
-    updatedBefore: 'Updated before',
-  },
   moderation: {
     choose: 'Choose',
     chooseSome: 'Choose 1 to 100 referrals.',
@@ -103,9 +89,6 @@ export const TEXTS = {
     referred: 'Referred',
     signals: 'Signals',
     forgotten: 'forgotten',
-  },
-  payments: {
-    notConfirmed: 'Type stripe to confirm.',
   },
   program: {
     bothChanged:
@@ -145,16 +128,6 @@ export const TEXTS = {
     noJson: 'The variables are not JSON, or nested too deep.',
     noPreview: 'No preview',
   },
-  webhooks: {
-    sinceFor: (endpoint: string) => `Since, for ${endpoint}`,
-    delivery: 'Delivery',
-    types: 'Types of events',
-    allTypes: 'all',
-    waiting: 'Waiting',
-    dead: 'Dead',
-    lastSuccess: 'Last success',
-    actions: 'Actions',
-  },
   /** What was done, on the page that follows its form. */
   done: {
     denied: 'The referrals are denied.',
@@ -183,6 +156,14 @@ export const TEXTS = {
     applied: 'The program is applied.',
     published: 'The theme is published.',
     removed: 'The endpoint is removed.',
+    mailResent: 'The mail is sent again.',
+    testMailSent: 'The mail server took the test.',
+    connected: 'Stripe is connected.',
+    disconnected: 'Stripe is disconnected, and its secrets are destroyed.',
+    pushRetried: 'The reward is paid again now. It leaves the list when Stripe takes it.',
+    exportStarted: 'The export is started.',
+    exportCancelled: 'The export is cancelled.',
+    importCancelled: 'The import stops. Rows that are in stay.',
     enabled: 'The endpoint is enabled. Deliveries to it begin again.',
     typesSaved: 'The event types of the endpoint are saved.',
     resent: (count: number) =>

@@ -25,6 +25,7 @@ import { ConsoleWebhooksController } from '../console/pages/webhooks.controller.
 import { ConsoleExportFilesController } from '../console/pages/export-files.controller.js';
 import { EventDownloads } from '../console/event-downloads.js';
 import { ConsoleExportsController } from '../console/pages/exports.controller.js';
+import { ConsoleImportsController } from '../console/pages/imports.controller.js';
 import { ConsoleMailsController } from '../console/pages/mails.controller.js';
 import { ConsolePaymentsController } from '../console/pages/payments.controller.js';
 import { ConsoleThemeController } from '../console/pages/theme.controller.js';
@@ -65,6 +66,7 @@ import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
 import { OperationCalls } from '../http/operations/operation-calls.js';
 import type { OperationRuns } from '../http/operations/operation-runs.js';
 import { OperationsCore } from '../http/operations/operations-core.js';
+import { ImportStarts } from '../http/operations/import-starts.js';
 import { ImportsController } from '../http/operations/imports.controller.js';
 import { OperationsController } from '../http/operations/operations.controller.js';
 import { operationRoutes } from '../http/operations/operation-routes.js';
@@ -189,6 +191,7 @@ const CONSOLE_CONTROLLERS = [
   ConsoleExportsController,
   ConsoleExportFilesController,
   ConsoleMailsController,
+  ConsoleImportsController,
   ConsolePaymentsController,
   ConsoleThemeController,
   ConsoleProgramController,
@@ -299,6 +302,7 @@ function injected(parts: ModuleParts): readonly object[] {
     new ShareLinkRedirects(parts.visits, core.owners, core.tenants, publicUrl),
     calls,
     operations,
+    new ImportStarts(calls, operations),
     pages,
     ownWrites,
     gateway,

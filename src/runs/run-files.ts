@@ -74,6 +74,18 @@ export class RunFiles {
     return (await this.chunksOf({ run: id, kind })) !== undefined;
   }
 
+  /** Whether it is there as a whole, and of this tenant and mode. */
+  async isOf({ run: id, kind }: RunFile, { tenant, mode }: Scope): Promise<boolean> {
+    const row = await fetchRow(
+      this.pool,
+      tables
+        .selectFrom('ledger.run_files')
+        .select('chunks')
+        .where((eb) => eb.and({ run: id, kind, tenant, mode })),
+    );
+    return (row?.chunks ?? null) !== null;
+  }
+
   /** Its bytes, chunk by chunk. @throws {RunFileGone} */
   async *read(file: RunFile): AsyncGenerator<Buffer> {
     const chunks = await this.chunksOf(file);

@@ -56,7 +56,8 @@ const PAGES: Readonly<Record<string, readonly Name[]>> = {
   '/corrections': ['fay', 'flo', 'sam'],
   '/moderation': ['sam'],
   '/webhooks': ['sam'],
-  '/exports': ['sam'],
+  '/exports': ['fay', 'flo', 'sam'],
+  '/imports': ['fay', 'flo', 'sam'],
   '/mails': ['sam'],
   '/payments': ['fay', 'flo', 'sam'],
   '/settings': ['sam'],
@@ -93,6 +94,8 @@ describe('who may see a page', () => {
     '/moderation': 'sam',
     '/webhooks': 'sam',
     '/exports': 'sam',
+    '/imports': 'sam',
+    '/imports/file': 'sam',
     '/mails': 'sam',
     '/payments': 'sam',
     '/settings': 'sam',
@@ -152,6 +155,9 @@ describe('who may see a page', () => {
         `GET ${ofPage('/exports/{export}/file')}`,
         `GET ${ofPage('/projections')}`,
         `GET ${ofPage('/webhooks/{delivery}')}`,
+        `GET ${ofPage('/mails/preview')}`,
+        `GET ${ofPage('/imports/{import}')}`,
+        `GET ${ofPage('/imports/{import}/{result}')}`,
       ].sort(),
     );
   });

@@ -57,7 +57,7 @@ test('a refused connection says why, keeps the address, and never shows a secret
     expect(refused.text).not.toContain(secret);
 });
 
-test('support connects, walks the provider and disconnects, on record', async () => {
+test('support connects, syncs and disconnects, on record', async () => {
   expect((await connecting()).status).toBe(303);
   const page = await get('sam', path);
   expect(page.text).toContain('…7777');
@@ -69,7 +69,7 @@ test('support connects, walks the provider and disconnects, on record', async ()
 
   expect((await act('sam', { action: 'disconnect', confirmed: 'strip' })).status).toBe(400);
   expect((await act('sam', { action: 'disconnect', confirmed: 'stripe' })).status).toBe(303);
-  expect((await get('sam', path)).text).toContain('not connected');
+  expect((await get('sam', path)).text).toContain('Not connected');
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
   const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
   for (const operation of ['payment connect', 'payment sync', 'payment disconnect'])

@@ -7,7 +7,7 @@ import { fileNameOf } from '../../http/exports/file-name.js';
 import { FileForRoles, fileSent, TenantCall, TenantPage } from '../console-call.js';
 import { notOfThisTenant, TenantPages } from './tenant-pages.js';
 
-/** For support: the file of an export. */
+/** For finance and support: the file of an export. */
 @TenantPage('exports')
 export class ConsoleExportFilesController {
   constructor(
@@ -17,7 +17,7 @@ export class ConsoleExportFilesController {
   ) {}
 
   @Get(':export/file')
-  @FileForRoles('support')
+  @FileForRoles('finance', 'support')
   async file(@TenantCall() call: TenantCall, @Param('export') id: string): Promise<Readable> {
     const found = await this.exports.find(call.ledger, id);
     if (found === undefined) throw notOfThisTenant();

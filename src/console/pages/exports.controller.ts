@@ -1,5 +1,8 @@
-import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
+import { Readable } from 'node:stream';
+import { Get } from '@nestjs/common';
+import { EXPORT_FORMATS } from '../../domain/export/export.decider.js';
 import type { Scope } from '../../domain/scope.js';
+import { csvFile } from '../../exports/files/csv-lines.js';
 import type { ShownExport } from '../../exports/shown-export.js';
 import {
   listExports,
@@ -7,52 +10,69 @@ import {
   showExport,
 } from '../../operations/exports/export-commands.js';
 import { cancel } from '../../operations/exports/export.operations.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
+import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations/outcome.js';
 import {
-  EXPORT_FILTERS,
-  EXPORTS_SHOWN_MAX,
+  FileForRoles,
+  fileSent,
+  FormFor,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
+import {
+  exportColumns,
+  exportForm,
   FILTERS,
-  exportsContent,
-  exportsView,
+  filtersOfType,
+  typeOf,
+  type ExportFilter,
   type TypedExport,
 } from '../view/exports-view.js';
-import type { Form } from '../sessions/form.js';
-import { faultsIn, faultsOf, type FieldNames, type Faults } from '../view/faults.js';
-import { queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
-import { NotDone, notDone, type Outcome, outcomeOf } from '../../operations/outcome.js';
+import { faultsIn, faultsOf, withFaults, type FieldNames, type Faults } from '../view/faults.js';
+import { partOf, sheetOf, tableState, tableView } from '../view/table.js';
+import { template } from '../view/templates.js';
+import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 
-/** For support: files with the data of a tenant. */
+const SHOWN_MAX = 1_000;
+const NAMES = Object.keys(FILTERS) as readonly ExportFilter[];
+const content = template('exports');
+
+/** For finance and support: files with the data of a tenant. */
 @TenantPage('exports')
 export class ConsoleExportsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @PageFor('support')
-  page(@TenantCall() call: TenantCall): Promise<string> {
+  @Get()
+  @FileForRoles('finance', 'support')
+  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return this.shown(call);
   }
 
-  @FormFor('support')
-  async change(@TenantCall() call: TenantCall): Promise<string> {
-    const asks = call.form.text('action') === 'ask';
-    const outcome = asks ? await this.ask(call, typedIn(call.form)) : await this.cancel(call);
+  @FormFor('finance', 'support')
+  async change(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const asks = call.form.text('action') === 'export';
+    const outcome = asks ? await this.ask(call, typedIn(call)) : await this.cancel(call);
     if (outcome instanceof NotDone) return this.shown(call, faultsOfExport(outcome));
-    const asked = outcome.id;
-    return redirected(call, `${call.tenantPath}/exports${asks ? queryOf({ asked }) : ''}`);
+    const path = `${call.tenantPath}/exports`;
+    if (!asks) return redirected(call, path, 'exportCancelled');
+    return redirected(call, path + queryOf({ asked: outcome.id }), 'exportStarted');
   }
 
-  private async ask(call: TenantCall, typed: TypedExport) {
-    const { name } = typed;
-    const exportType = EXPORT_TYPES.find((known) => known === typed.type);
-    const format = EXPORT_FORMATS.find((known) => known === typed.format);
-    if (exportType === undefined || format === undefined)
-      return notDone(TEXTS.exports.nothingChosen);
-    const filters = EXPORT_FILTERS.filter((filter) => typed[filter] !== '');
-    const params = Object.fromEntries(filters.map((filter) => [filter, typed[filter]]));
+  private async ask(call: TenantCall, typed: TypedExport): Promise<Outcome<ShownExport>> {
+    const exportType = typeOf(typed);
+    const format = EXPORT_FORMATS.find((known) => known === typed.format) ?? 'CSV';
+    const filled = filtersOfType(exportType).filter((filter) => typed[filter] !== '');
+    const params: Record<string, string> = {};
+    for (const filter of filled) {
+      const value = valueOf(filter, typed[filter]);
+      if (value === undefined) return notDoneAbout(filter, `${FILTERS[filter]} takes a day`);
+      params[filter] = value;
+    }
     const texts = {
-      name: name || null,
+      name: typed.name || null,
       requester: call.operator.name,
-      params: filters.length === 0 ? null : params,
+      params: filled.length === 0 ? null : params,
     };
     return this.pages.recorded(call, 'export run', (core, meta) =>
       requestExport(core, meta, { exportType, format, texts }),
@@ -67,43 +87,71 @@ export class ConsoleExportsController {
   /** @param asked the export that was just asked for, which the read model may lack. */
   private async found(scope: Scope, asked: string): Promise<Outcome<readonly ShownExport[]>> {
     const { core } = this.pages;
-    const listed = await outcomeOf(() => listExports(core, scope, EXPORTS_SHOWN_MAX));
+    const listed = await outcomeOf(() => listExports(core, scope, SHOWN_MAX));
     if (asked === '' || listed instanceof NotDone || listed.some(({ id }) => id === asked))
       return listed;
     const one = await outcomeOf(() => showExport(core, scope, asked));
     return one instanceof NotDone ? listed : [one, ...listed];
   }
 
-  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
-    const { asked, ...order } = queried(call.query, 'asked', 'sort', 'dir');
-    const found = await this.found(call.ledger, asked);
-    const view = exportsView(
-      found instanceof NotDone ? [] : found,
-      { typed: typedIn(call.form), notices: faultsOf(found).problems },
-      `${call.tenantPath}/exports`,
-      { asked: order, pathOf: (sorted) => queryOf({ asked, ...sorted }) },
-    );
-    return pageSent(call, { of: 'exports', faults }, exportsContent, view);
+  private async shown(call: TenantCall, refused?: Faults): Promise<string | Readable> {
+    const { core } = this.pages;
+    const path = `${call.tenantPath}/exports`;
+    const asked = queried(call.query, 'asked', 'sort', 'dir', 'page', 'size', 'format');
+    const found = await this.found(call.ledger, asked.asked);
+    const listed = found instanceof NotDone ? [] : found;
+    const columns = exportColumns(path);
+    const state = tableState(asked, columns, { sort: 'requested', descending: true });
+    if (asked.format === 'csv') {
+      const { rows } = partOf(listed, columns, { ...state, page: 1, size: SHOWN_MAX });
+      const sheet = { name: 'exports', cellsTotal: 0, ...sheetOf(rows, columns) };
+      const file = { name: 'exports.csv', type: 'text/csv; charset=utf-8' };
+      return fileSent(call, file, Readable.from(csvFile(sheet)));
+    }
+    const { format, ...kept } = asked;
+    const pathWith = (members: Readonly<Record<string, string>>) =>
+      path + queryOf({ ...kept, ...members });
+    const programs = Object.keys((await core.tenants.find(call.scope.tenant))?.programs ?? {});
+    const table = tableView(partOf(listed, columns, state), columns, state, {
+      label: 'Exports',
+      empty: { text: 'Nothing was exported yet. Choose a kind above, or export by POST /export.' },
+      pathWith,
+      filePath: pathWith({ format: 'csv', page: '', size: '' }),
+    });
+    const faults = withFaults(refused ?? faultsOf(undefined), faultsOf(found));
+    const frame = { of: 'exports', headNote: 'UTC days', faults };
+    return pageSent(call, frame, content, {
+      form: exportForm(typedIn(call), programs),
+      table,
+      isRunning: listed.some(({ status }) => status === 'PENDING'),
+      here: pathWith({}),
+    });
   }
+}
+
+/** Undefined: it is no day. */
+function valueOf(filter: ExportFilter, text: string): string | undefined {
+  if (filter === 'programId') return text;
+  const at = Date.parse(text);
+  if (Number.isNaN(at)) return undefined;
+  // The end of a range is the whole day.
+  return new Date(filter.endsWith('Before') ? at + 86_400_000 : at).toISOString();
 }
 
 const BY_LINES: FieldNames = {
   'name ': 'name',
-  ...Object.fromEntries(EXPORT_FILTERS.map((name) => [`${FILTERS[name]} `, name])),
+  ...Object.fromEntries(NAMES.map((name) => [`params.${name} `, name])),
 };
 
-/** Filters are named as their fields are. */
-function faultsOfExport(outcome: NotDone): Faults {
-  const problems = faultsOf(outcome).problems.map((problem) =>
-    EXPORT_FILTERS.reduce(
-      (line, name) => line.replace(`params.${name} `, `${FILTERS[name]} `),
-      problem,
-    ),
-  );
-  return faultsIn(problems, BY_LINES);
-}
+const faultsOfExport = (outcome: NotDone): Faults =>
+  outcome.about.length > 0 ? faultsOf(outcome) : faultsIn(faultsOf(outcome).problems, BY_LINES);
 
-const typedIn = (form: Form): TypedExport =>
-  Object.fromEntries(
-    (['type', 'format', 'name', ...EXPORT_FILTERS] as const).map((name) => [name, form.text(name)]),
-  ) as TypedExport;
+/** The form that was sent, or the address of a form with other fields. */
+const typedIn = (call: TenantCall): TypedExport => {
+  const {
+    kind: type,
+    fileFormat: format,
+    ...typed
+  } = given(call, 'kind', 'fileFormat', 'name', ...NAMES);
+  return { ...typed, type, format };
+};

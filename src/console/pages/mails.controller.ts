@@ -1,58 +1,194 @@
-import { resend, showMails, type ShownMail } from '../../operations/mails/mail.operations.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { TEXTS } from '../texts.js';
-import { faultsOf, type Faults } from '../view/faults.js';
-import { inOrder, type Column } from '../view/sorting.js';
+import { Readable } from 'node:stream';
+import { Get } from '@nestjs/common';
+import { isMailAddress } from '../../foundation/mail-address.js';
+import { newId } from '../../foundation/world.js';
+import { MAIL_STATES, type MailSort, type MailState } from '../../mails/deliveries/shown-mails.js';
+import { MailPreviews } from '../../mails/mail-previews.js';
+import {
+  mailPage,
+  mailRows,
+  resend,
+  type ShownMail,
+} from '../../operations/mails/mail.operations.js';
+import { NotDone, notDoneAbout, type Outcome } from '../../operations/outcome.js';
+import { MAIL_TYPES, type MailType } from '../../themes/theme-instance.js';
+import { isLocale } from '../../themes/theme-locale.js';
+import {
+  FileForRoles,
+  FormFor,
+  ForRoles,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
+import { buttonCell, countCell, idCell, stateCell, textCell, timeCell } from '../view/cells.js';
+import { faultsOf } from '../view/faults.js';
+import { choice, dateOf, DAYS, given, listShown, momentOf } from '../view/list-page.js';
+import { MAIL_WORDS } from '../view/settings-view.js';
+import type { TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
+import { previewSent } from '../view/theme-preview.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
-import { NotDone } from '../../operations/outcome.js';
 
-const SHOWN_MAX = 100;
-const COLUMNS: readonly Column<ShownMail>[] = [
-  { label: TEXTS.common.created, key: 'created', value: 'created' },
-  { label: TEXTS.common.type, key: 'type', value: 'type' },
-  { label: TEXTS.common.state, key: 'state', value: 'state' },
-  { label: TEXTS.common.attempts, key: 'attempts', isNumber: true, value: 'attempts' },
-  { label: TEXTS.common.nextAttempt, key: 'next', value: 'nextAttemptAt' },
-  { label: TEXTS.fields.reason, key: 'reason', value: 'reason' },
-  { label: TEXTS.mails.mail },
-  { label: TEXTS.common.resend },
+const STATE_WORDS: Readonly<Record<MailState, string>> = {
+  DELIVERED: 'Sent',
+  PENDING: 'Retrying',
+  DEAD: 'Failed',
+  UNKNOWN: 'Not known whether it was sent',
+};
+const STATES = MAIL_STATES.map((value) => ({ value, words: STATE_WORDS[value] }));
+const TYPES = MAIL_TYPES.map((value) => ({ value, words: MAIL_WORDS[value][0] }));
+const nameOf = (type: string): string => TYPES.find(({ value }) => value === type)?.words ?? type;
+
+const COLUMNS: readonly TableColumn<ShownMail>[] = [
+  {
+    key: 'type',
+    label: 'Mail',
+    cell: ({ type, reason }) => textCell(nameOf(type), { note: reason }),
+  },
+  { key: 'state', label: 'State', cell: ({ state }) => stateCell(STATE_WORDS[state]) },
+  {
+    key: 'attempts',
+    label: 'Attempts',
+    cell: ({ attempts }) => countCell(attempts),
+    isMinor: true,
+  },
+  {
+    key: 'next',
+    label: 'Next attempt',
+    cell: ({ nextAttemptAt }) => timeCell(nextAttemptAt),
+    sorts: false,
+    isMinor: true,
+  },
+  {
+    key: 'reason',
+    label: 'Reason',
+    cell: ({ reason }) => textCell(reason),
+    sorts: false,
+    isFileOnly: true,
+  },
+  { key: 'created', label: 'Created', cell: ({ created }) => timeCell(created) },
+  { key: 'id', label: 'Id', cell: ({ id }) => idCell(id), sorts: false, isMinor: true },
+  {
+    key: 'again',
+    label: '',
+    cell: ({ id, state }) =>
+      buttonCell(
+        state === 'PENDING'
+          ? undefined
+          : { action: 'resend', label: 'Send again', about: id, name: 'mail', value: id },
+      ),
+    sorts: false,
+    isPageOnly: true,
+  },
 ];
-const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
 
 const content = template('mails');
 
-/** For support: mails that were sent, wait, or failed. Nobody is named. */
+/** For support: mails that were sent, wait, or failed; they name no person. */
 @TenantPage('mails')
 export class ConsoleMailsController {
-  constructor(private readonly pages: TenantPages) {}
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly previews: MailPreviews,
+  ) {}
 
-  @PageFor('support')
-  page(@TenantCall() call: TenantCall): Promise<string> {
+  @Get()
+  @FileForRoles('support')
+  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return this.shown(call);
   }
 
-  @FormFor('support')
-  async resend(@TenantCall() call: TenantCall): Promise<string> {
-    const id = call.form.text('mail');
-    const outcome = await this.pages.called(call, resend, { ...call.scope, delivery: id });
-    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
-    return redirected(call, `${call.tenantPath}/mails`, 'resent');
+  /** A mail with sample values, for a frame of the page. */
+  @Get('preview')
+  @ForRoles('support')
+  async preview(@TenantCall() call: TenantCall): Promise<string> {
+    const { html } = await this.previews.rendered(this.previewed(call));
+    return previewSent(call, { html, contentSecurityPolicy: PREVIEW_POLICY });
   }
 
-  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
-    const { state: asked, ...order } = queried(call.query, 'state', 'sort', 'dir');
-    const state = STATES.find((one) => one === asked);
-    const mails = await showMails(this.pages.core, call.ledger, { state, limit: SHOWN_MAX });
-    const { rows, heads } = inOrder(mails, COLUMNS, order, (sorted) =>
-      queryOf({ state: asked, ...sorted }),
-    );
+  @FormFor('support')
+  async act(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const { form, scope } = call;
+    const isTest = form.text('action') === 'test';
+    const path = `${call.tenantPath}/mails`;
+    const outcome = isTest
+      ? await this.sentTest(call)
+      : await this.pages.called<{ readonly resent: number }>(call, resend, {
+          ...scope,
+          delivery: form.text('mail'),
+        });
+    if (outcome instanceof NotDone) return this.shown(call, outcome);
+    if (!isTest) return redirected(call, path, 'mailResent');
+    const { type, locale } = this.previewed(call);
+    return redirected(call, path + queryOf({ mail: type, locale: locale ?? '' }), 'testMailSent');
+  }
+
+  private async sentTest(call: TenantCall): Promise<Outcome<object>> {
+    const to = call.form.text('address');
+    const preview = this.previewed(call);
+    if (!isMailAddress(to)) return notDoneAbout('address', 'type one address: ann@example.com');
+    if (await this.previews.refusalOf(call.scope, to))
+      return notDoneAbout('address', 'test mode sends to the addresses of Settings only');
+    const sent = await this.previews.send(preview, to, newId());
+    if (sent.kind === 'taken') return { sent: 1 };
+    return notDoneAbout('address', `the mail server did not take the mail: ${sent.reason}`);
+  }
+
+  /** The mail that an address or form names. */
+  private previewed({ scope, query, form }: TenantCall) {
+    const asked = queried(query, 'mail', 'locale');
+    const locale = asked.locale || form.text('locale');
+    const type: MailType = choice(MAIL_TYPES, asked.mail || form.text('mail')) ?? 'WELCOME';
+    return { scope, type, locale: isLocale(locale) ? locale : null };
+  }
+
+  private async shown(call: TenantCall, refused?: NotDone): Promise<string | Readable> {
+    const { core } = this.pages;
+    const list = await listShown(this.pages, call, {
+      section: '/mails',
+      name: 'mails',
+      isPersonal: false,
+      columns: COLUMNS as readonly TableColumn<ShownMail, MailSort>[],
+      newest: { sort: 'created', descending: true },
+      filters: [
+        { name: 'state', label: 'State', options: STATES },
+        { name: 'type', label: 'Type', options: TYPES },
+        ...DAYS,
+      ],
+      filtersOf: (texts) => ({
+        ...given('state', choice(MAIL_STATES, texts['state'])),
+        ...given('type', choice(MAIL_TYPES, texts['type'])),
+        ...given('since', dateOf(momentOf(texts['from'] ?? '', 'start'))),
+        ...given('until', dateOf(momentOf(texts['to'] ?? '', 'end'))),
+      }),
+      page: (request) => mailPage(core, call.ledger, request),
+      all: (request) => mailRows(core, call.ledger, request),
+      empty: {
+        text: 'Mails appear here when they are sent. Settings say which ones are.',
+        path: `${call.tenantPath}/settings`,
+        link: 'Open Settings',
+      },
+    });
+    if (list instanceof Readable) return list;
+    const { type, locale } = this.previewed(call);
+    const faults = faultsOf(refused);
     return pageSent(call, { of: 'mails', faults }, content, {
-      heads,
-      mails: rows.map((mail) => ({ ...mail, hasEnded: mail.state !== 'PENDING' })),
-      state: state ?? '',
-      states: STATES,
-      isCut: mails.length === SHOWN_MAX,
+      list,
+      types: TYPES,
+      type,
+      locale: locale ?? '',
+      when: MAIL_WORDS[type][1],
+      address: call.form.text('address'),
+      isOpen: refused !== undefined || queried(call.query, 'mail').mail !== '',
+      canSend: this.previews.canSend,
+      previewPath: `${call.tenantPath}/mails/preview${queryOf({ mail: type, locale: locale ?? '' })}`,
     });
   }
 }
+
+/** Inline styles and images of a mail, and nothing that acts. */
+const PREVIEW_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src http: https:; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'none'";

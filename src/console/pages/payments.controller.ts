@@ -1,29 +1,44 @@
+import { Readable } from 'node:stream';
+import { Get } from '@nestjs/common';
+import { csvFile } from '../../exports/files/csv-lines.js';
 import { timeNow } from '../../foundation/world.js';
 import { timeOf } from '../../operations/ledger/ledger-selection.js';
 import { operations } from '../../operations/payments/payment.operations.js';
-import { showPayments } from '../../operations/payments/payment-commands.js';
 import {
-  type PaymentDifference,
-  type PaymentReconciliation,
+  customersWithoutAccount,
+  retryPush,
+  showPayments,
+} from '../../operations/payments/payment-commands.js';
+import type {
+  PaymentDifference,
+  PaymentReconciliation,
 } from '../../operations/payments/payment-reconciliation.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { Synced } from '../../payments/incoming/payment-sync.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
-import { shownValue } from '../view/differences.js';
+import {
+  FileForRoles,
+  fileSent,
+  FormFor,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
+import { amountCell, buttonCell, idCell, textCell, type Cell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults, type FieldNames } from '../view/faults.js';
 import { hasRole } from '../view/navigation.js';
-import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
-import { template } from '../view/templates.js';
+import { partOf, sheetOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { amountText, template } from '../view/templates.js';
+import { accountPath } from './customer-columns.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
-import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
-const COLUMNS: readonly Column<PaymentDifference>[] = [
-  { label: TEXTS.fields.account, key: 'account', value: 'account' },
-  { label: TEXTS.common.kind, key: 'kind', value: 'kind' },
-  { label: TEXTS.common.ledger, isNumber: true },
-  { label: TEXTS.common.provider, isNumber: true },
-];
+const KINDS: Readonly<Record<PaymentDifference['kind'], string>> = {
+  CREDIT: 'Credit',
+  DISCOUNT: 'Discount',
+  CONVERSION: 'Conversion',
+  DUPLICATE: 'Credit that was paid more than once',
+};
 
 const content = template('payments');
 
@@ -39,19 +54,27 @@ const BY_LINES: FieldNames = {
 export class ConsolePaymentsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @PageFor('finance', 'support')
-  page(@TenantCall() call: TenantCall): Promise<string> {
-    return this.shown(call);
+  @Get()
+  @FileForRoles('finance', 'support')
+  async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const { run, format } = queried(call.query, 'run', 'format');
+    if (format !== 'csv') return this.shown(call);
+    const { resultOf } = await this.pages.runOfPage(call, run);
+    const differences = resultOf<PaymentReconciliation>('payment reconcile')?.differences ?? [];
+    const sheet = { name: 'differences', cellsTotal: 0, ...sheetOf(differences, columnsOf(call)) };
+    const file = { name: 'differences.csv', type: 'text/csv; charset=utf-8' };
+    return fileSent(call, file, Readable.from(csvFile(sheet)));
   }
 
   @FormFor('finance', 'support')
   async act(@TenantCall() call: TenantCall): Promise<string> {
     const { form, scope } = call;
     const action = form.text('action');
+    const path = `${call.tenantPath}/payments`;
+    if (action === 'retry') return this.retried(call, path);
     const operation = operations.find(({ name }) => name === `payment ${action}`);
     if (!operation?.isRecorded) throw badRequest('action: one of the buttons');
     if (!hasRole(call.operator, operation.roles)) throw new ApiError('FORBIDDEN');
-    const path = `${call.tenantPath}/payments`;
     if (operation.isLong) {
       const since = form.text('since') || undefined;
       const from = await outcomeOf(() => timeOf('since', since, timeNow()));
@@ -61,7 +84,7 @@ export class ConsolePaymentsController {
       return redirected(call, path + queryOf({ run }));
     }
     if (action === 'disconnect' && form.text('confirmed') !== 'stripe')
-      return this.shown(call, faultAt('confirmed', TEXTS.payments.notConfirmed));
+      return this.shown(call, faultAt('confirmed', 'Type “stripe” to confirm.'));
     const outcome = await this.pages.called(call, operation, {
       ...scope,
       provider: 'stripe',
@@ -70,42 +93,122 @@ export class ConsolePaymentsController {
       apiBase: form.text('apiBase') || undefined,
     });
     if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome, BY_LINES));
-    return redirected(call, path);
+    return redirected(call, path, action === 'connect' ? 'connected' : 'disconnected');
+  }
+
+  /** @throws {ApiError} FORBIDDEN for finance. */
+  private async retried(call: TenantCall, path: string): Promise<string> {
+    if (!hasRole(call.operator, ['support'])) throw new ApiError('FORBIDDEN');
+    const outcome = await this.pages.recorded(call, 'payment retry', (core) =>
+      retryPush(core, call.ledger, call.form.text('reward')),
+    );
+    if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
+    return redirected(call, path, 'pushRetried');
   }
 
   private async shown(call: TenantCall, faults?: Faults): Promise<string> {
-    const { run: id, ...order } = queried(call.query, 'run', 'sort', 'dir');
+    const { core } = this.pages;
+    const { run: id, ...asked } = queried(call.query, 'run', 'sort', 'dir', 'page', 'size');
     const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const reconciled = resultOf<PaymentReconciliation>('payment reconcile');
-    const found = await outcomeOf(() =>
-      showPayments(this.pages.core, this.pages.payments, call.ledger),
-    );
+    const found = await outcomeOf(() => showPayments(core, this.pages.payments, call.ledger));
+    const payments = found instanceof NotDone ? null : found;
+    const action = call.form.text('action');
     return pageSent(call, { of: 'payments', faults, ...refresh }, content, {
       isSupport: hasRole(call.operator, ['support']),
       isFinance: hasRole(call.operator, ['finance']),
-      payments: found instanceof NotDone ? null : found,
+      payments,
+      customers: payments === null ? 0 : await customersWithoutAccount(core, call.ledger),
+      pushes: payments === null ? null : pushTable(call, payments.parked),
+      settingsPath: `${call.tenantPath}/settings`,
       typedBase: call.form.text('apiBase'),
       typedSince: call.form.text('since'),
+      isConnecting: action === 'connect' || payments?.provider === null,
+      isDisconnecting: action === 'disconnect',
       ...values,
       here: `${call.tenantPath}/payments${queryOf({ run: id })}`,
       synced: resultOf<Synced>('payment sync'),
-      reconciled: reconciled && shownReconciliation(reconciled, order, id),
+      reconciled: reconciled && shownReconciliation(call, reconciled, { run: id, asked }),
     });
   }
 }
 
-function shownReconciliation(
-  { ok, differences, more = 0 }: PaymentReconciliation,
-  order: AskedOrder,
-  run: string,
-) {
-  const { rows, heads } = inOrder(differences, COLUMNS, order, (sorted) =>
-    queryOf({ run, ...sorted }),
+interface Push {
+  readonly rewardId: string;
+  readonly reason: string;
+}
+
+function pushTable(call: TenantCall, parked: readonly Push[]) {
+  const columns: readonly TableColumn<Push>[] = [
+    { key: 'reward', label: 'Reward', cell: ({ rewardId }) => idCell(rewardId) },
+    { key: 'reason', label: 'Reason', cell: ({ reason }) => textCell(reason) },
+    {
+      key: 'retry',
+      label: '',
+      cell: ({ rewardId: value }) =>
+        buttonCell(
+          hasRole(call.operator, ['support'])
+            ? { action: 'retry', label: 'Retry', about: value, name: 'reward', value }
+            : undefined,
+        ),
+      sorts: false,
+    },
+  ];
+  const state = tableState({}, columns, { sort: 'reward', descending: false });
+  return tableView(
+    { rows: parked, total: parked.length },
+    columns,
+    { ...state, size: 100 },
+    {
+      label: 'Rewards that were not paid',
+      empty: { text: 'Rewards that the provider refuses to pay appear here with the reason.' },
+      pathWith: () => `${call.tenantPath}/payments`,
+      filePath: null,
+    },
   );
-  const shown = rows.map(({ ledger, provider, ...others }) => ({
-    ...others,
-    ledger: shownValue(ledger),
-    provider: shownValue(provider),
-  }));
-  return { ok, count: differences.length + more, rows: shown, heads };
+}
+
+interface ReconciliationAsked {
+  readonly run: string;
+  readonly asked: Readonly<Record<string, string>>;
+}
+
+function columnsOf(
+  call: Pick<TenantCall, 'money' | 'tenantPath'>,
+): readonly TableColumn<PaymentDifference>[] {
+  const sideOf =
+    (side: 'ledger' | 'provider') =>
+    ({ kind, [side]: value }: PaymentDifference): Cell => {
+      if (typeof value !== 'number') return textCell(value === 'PAID' ? 'Paid' : 'None');
+      const text = kind === 'DISCOUNT' ? `${value} %` : amountText(value, 'CENTS', call.money);
+      return amountCell(value, text, `difference.${side}`);
+    };
+  return [
+    {
+      key: 'account',
+      label: 'Account',
+      cell: ({ account }) => textCell(account, { path: accountPath(call.tenantPath, account) }),
+    },
+    { key: 'kind', label: 'Kind', cell: ({ kind }) => textCell(KINDS[kind]) },
+    { key: 'ledger', label: 'Ledger', cell: sideOf('ledger') },
+    { key: 'provider', label: 'Stripe', cell: sideOf('provider') },
+  ];
+}
+
+function shownReconciliation(
+  call: TenantCall,
+  { ok, differences, more = 0 }: PaymentReconciliation,
+  { run, asked }: ReconciliationAsked,
+) {
+  const columns = columnsOf(call);
+  const state = tableState(asked, columns, { sort: 'account', descending: false });
+  const pathWith = (members: Readonly<Record<string, string>>) =>
+    `${call.tenantPath}/payments${queryOf({ run, ...asked, ...members })}`;
+  const table = tableView(partOf(differences, columns, state), columns, state, {
+    label: 'Differences',
+    empty: { text: 'Ledger and Stripe agree on credits, discounts and conversions.' },
+    pathWith,
+    filePath: pathWith({ format: 'csv' }),
+  });
+  return { ok, count: differences.length + more, table };
 }

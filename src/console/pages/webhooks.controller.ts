@@ -34,7 +34,7 @@ import {
   TenantPage,
 } from '../console-call.js';
 import { faultsOf, NO_FAULTS } from '../view/faults.js';
-import { choice, DAYS, given, listShown, momentOf } from '../view/list-page.js';
+import { choice, dateOf, DAYS, given, listShown, momentOf } from '../view/list-page.js';
 import type { DoneKey } from '../view/layout.js';
 import { stateView } from '../view/states.js';
 import { template } from '../view/templates.js';
@@ -121,7 +121,7 @@ export class ConsoleWebhooksController {
       work: (core: Core, meta: StaffMeta) => Promise<Done<T>>,
     ): Promise<Outcome<ActionResult>> => {
       const outcome = await this.pages.recorded(call, `webhook ${operation}`, work);
-      return outcome instanceof NotDone ? outcome : ((outcome ?? {}) as ActionResult);
+      return outcome instanceof NotDone ? outcome : (outcome ?? {});
     };
     switch (typed.action) {
       case 'add':
@@ -233,9 +233,6 @@ export class ConsoleWebhooksController {
     });
   }
 }
-
-const dateOf = (at: number | undefined): Date | undefined =>
-  at === undefined ? undefined : new Date(at);
 
 const nothingResent = (isSince: boolean): string =>
   isSince

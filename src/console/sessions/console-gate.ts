@@ -72,10 +72,12 @@ export class ConsoleGate {
    * @throws {ApiError} UNAUTHORIZED without a session, FORBIDDEN for a role too small, for a key
    * that no longer counts, and for a form that another site's page sends.
    */
-  async enter(request: FastifyRequest, { roles = [], open = false }: AccessRule): Promise<void> {
+  async enter(request: FastifyRequest, access: AccessRule): Promise<void> {
+    const { roles = [], open = false, upload = false } = access;
     const contentType = request.headers['content-type'] ?? '';
-    // The one parser takes every content type.
-    delete request.raw.headers['content-type'];
+    // The one parser takes every content type, but for files, which are handed on as they arrive.
+    if (upload) request.raw.headers['content-type'] = 'text/csv';
+    else delete request.raw.headers['content-type'];
     const { session, visitor } = await this.visitOf(request);
     request.console = { session, visitor, contentType, form: Form.EMPTY };
     if (visitor !== null) noteFacts(request, { actor: 'operator', actorId: visitor.name });
@@ -107,7 +109,8 @@ export class ConsoleGate {
   async readRequest(request: FastifyRequest, access: AccessRule): Promise<void> {
     const { console: entered, method } = request;
     if (entered === null) return;
-    if (method !== 'GET' && method !== 'HEAD') await this.readForm(request.body, entered, access);
+    if (method !== 'GET' && method !== 'HEAD' && !access.upload)
+      await this.readForm(request.body, entered, access);
     if (Reflect.get(Object(request.params), 'tenant') === undefined) return;
     const found = await this.refused.scopeOf(request.params);
     if (found === undefined) throw new ApiError('TENANT_NOT_FOUND');
@@ -123,11 +126,7 @@ export class ConsoleGate {
     const form = Buffer.isBuffer(body) ? await Form.parse(body, entered.contentType) : Form.EMPTY;
     if (form === undefined && open) throw badRequest('the body is not a form');
     entered.form = form ?? Form.EMPTY;
-    const { session } = entered;
-    if (!open && (session === null || !isSame(entered.form.text(CSRF_FIELD), session.csrf)))
-      throw new ApiError('FORBIDDEN', {
-        message: TEXTS.refused.formOfOthers,
-      });
+    if (!open) checkToken(entered, entered.form.text(CSRF_FIELD));
     if (form?.fault !== undefined) throw badRequest(form.fault);
   }
 
@@ -178,6 +177,12 @@ export class ConsoleGate {
     }
     return { session: null, visitor };
   }
+}
+
+/** @throws {ApiError} FORBIDDEN for a form that was not made for the session. */
+export function checkToken({ session }: Pick<ConsoleRequest, 'session'>, token: string): void {
+  if (session === null || !isSame(token, session.csrf))
+    throw new ApiError('FORBIDDEN', { message: TEXTS.refused.formOfOthers });
 }
 
 /** Nobody can make it without the token, which no page contains. */

@@ -1,75 +1,125 @@
+import type { ExportType } from '../../domain/export/export.decider.js';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
-import type { ShownExport } from '../../exports/shown-export.js';
-import type { AskedOrder, Column } from './sorting.js';
-import { inOrder } from './sorting.js';
-import { template } from './templates.js';
-import { TEXTS } from '../texts.js';
+import type { ExportStatus, ShownExport } from '../../exports/shown-export.js';
+import { buttonCell, countCell, idCell, stateCell, textCell, timeCell } from './cells.js';
+import type { TableColumn } from './table.js';
 
-export const EXPORTS_SHOWN_MAX = 100;
-
-const COLUMNS: readonly Column<ShownExport>[] = [
-  { label: TEXTS.exports.askedFor, key: 'asked', value: 'dateCreated' },
-  { label: TEXTS.common.name, key: 'name', value: 'name' },
-  { label: TEXTS.common.type, key: 'type', value: 'type' },
-  { label: TEXTS.exports.format, key: 'format', value: 'format' },
-  { label: TEXTS.common.state, key: 'state', value: 'status' },
-  { label: TEXTS.exports.figures },
-  { label: TEXTS.common.expires, key: 'expires', value: 'dateExpires' },
-  { label: TEXTS.common.export },
-  { label: TEXTS.exports.file },
-];
+const TYPE_WORDS: Readonly<Record<ExportType, string>> = {
+  USER: 'Users',
+  REFERRAL: 'Referrals',
+  USER_REFERRAL: 'Referrals of users',
+  REWARD: 'Rewards',
+  REWARD_BALANCE: 'Balances',
+  USER_REWARD_BALANCE: 'Balances without pending credit',
+};
+const STATE_WORDS: Readonly<Record<ExportStatus, string>> = {
+  PENDING: 'Running',
+  COMPLETED: 'Ready',
+  ABORTED: 'Failed',
+  EXPIRED: 'Expired',
+};
 
 /** The filters of an export, with the labels of their fields. */
 export const FILTERS = {
-  createdSince: TEXTS.exports.createdSince,
-  createdBefore: TEXTS.exports.createdBefore,
-  updatedSince: TEXTS.exports.updatedSince,
-  updatedBefore: TEXTS.exports.updatedBefore,
-  programId: TEXTS.common.program,
+  createdSince: 'From',
+  createdBefore: 'To',
+  updatedSince: 'Changed from',
+  updatedBefore: 'Changed to',
+  programId: 'Program',
 } as const;
 export type ExportFilter = keyof typeof FILTERS;
-export const EXPORT_FILTERS = Object.keys(FILTERS) as readonly ExportFilter[];
+const TIMES: readonly ExportFilter[] = [
+  'createdSince',
+  'createdBefore',
+  'updatedSince',
+  'updatedBefore',
+];
+
+/** The filters that fit a type: balances are those of now. */
+export function filtersOfType(type: ExportType): readonly ExportFilter[] {
+  if (type === 'REWARD_BALANCE' || type === 'USER_REWARD_BALANCE') return [];
+  return type === 'USER' ? TIMES : [...TIMES, 'programId'];
+}
 
 /** The form as it was typed. */
 export type TypedExport = Readonly<Record<'type' | 'format' | 'name' | ExportFilter, string>>;
 
-export const exportsContent = template('exports');
+export const typeOf = ({ type }: TypedExport): ExportType =>
+  EXPORT_TYPES.find((known) => known === type) ?? 'USER';
 
-const formOf = (typed: TypedExport) => ({
-  type: typed.type,
-  types: EXPORT_TYPES,
-  format: typed.format,
-  formats: EXPORT_FORMATS,
-  name: typed.name,
-  filters: EXPORT_FILTERS.map((name) => ({
-    name,
-    label: FILTERS[name],
-    value: typed[name],
-    placeholder: name === 'programId' ? 'all' : '2026-10-01',
-  })),
-});
-
-/**
- * @param here the address of the page.
- * @param pathOf the address of the page in another order.
- */
-export function exportsView(
-  found: readonly ShownExport[],
-  { typed, notices }: { readonly typed: TypedExport; readonly notices: readonly string[] },
-  here: string,
-  order: { readonly asked: AskedOrder; readonly pathOf: (order: AskedOrder) => string },
-) {
-  const { rows, heads } = inOrder(found, COLUMNS, order.asked, order.pathOf);
-  const exports = rows.map((one) => rowOf(one, here));
-  return { notices, exports, heads, form: formOf(typed), here: here + order.pathOf(order.asked) };
+/** The fields of the form. @param programs of the tenant. */
+export function exportForm(typed: TypedExport, programs: readonly string[]) {
+  const type = typeOf(typed);
+  const filters = filtersOfType(type);
+  return {
+    type,
+    types: EXPORT_TYPES.map((value) => ({ value, words: TYPE_WORDS[value] })),
+    format: typed.format,
+    formats: EXPORT_FORMATS,
+    name: typed.name,
+    days: filters
+      .filter((name) => name !== 'programId')
+      .map((name) => ({ name, label: FILTERS[name], value: typed[name] })),
+    programs: filters.includes('programId') && programs.length > 0 ? programs : null,
+    programId: typed.programId,
+    isOfNow: filters.length === 0,
+  };
 }
 
-const rowOf = (one: ShownExport, here: string) => ({
-  ...one,
-  name: one.name ?? '',
-  isPending: one.status === 'PENDING',
-  filePath: one.status === 'COMPLETED' ? `${here}/${one.id}/file` : null,
-  createdAt: new Date(one.dateCreated).toISOString(),
-  expiresAt: new Date(one.dateExpires).toISOString(),
-  figures: Object.entries(one.stats ?? {}).map(([name, value]) => ({ name, value })),
-});
+/** @param path of the exports. */
+export const exportColumns = (path: string): readonly TableColumn<ShownExport>[] => [
+  {
+    key: 'name',
+    label: 'Export',
+    cell: ({ name, type, format }) =>
+      textCell(name ?? TYPE_WORDS[type], {
+        note: name === null ? format : `${TYPE_WORDS[type]}, ${format}`,
+      }),
+  },
+  { key: 'state', label: 'State', cell: ({ status }) => stateCell(STATE_WORDS[status]) },
+  { key: 'rows', label: 'Rows', cell: rowsCell },
+  { key: 'by', label: 'By', cell: ({ requester }) => textCell(requester), isMinor: true },
+  {
+    key: 'requested',
+    label: 'Requested',
+    cell: ({ dateCreated }) => timeCell(dateCreated, true),
+    isMinor: true,
+  },
+  {
+    key: 'expires',
+    label: 'Kept until',
+    cell: ({ dateExpires }) => timeCell(dateExpires, true),
+    isMinor: true,
+  },
+  { key: 'id', label: 'Id', cell: ({ id }) => idCell(id), isMinor: true },
+  {
+    key: 'file',
+    label: '',
+    cell: (one) =>
+      one.status === 'COMPLETED'
+        ? textCell('Download', { path: `${path}/${one.id}/file` })
+        : buttonCell(
+            one.status === 'PENDING'
+              ? {
+                  action: 'cancel',
+                  label: 'Cancel',
+                  about: one.name ?? one.id,
+                  name: 'export',
+                  value: one.id,
+                }
+              : undefined,
+          ),
+    sorts: false,
+    isPageOnly: true,
+  },
+];
+
+function rowsCell({ stats }: ShownExport) {
+  const { rows, rowsDone, rowsTotal, reason } = stats ?? {};
+  if (typeof rows === 'number') return countCell(rows, 'rows');
+  if (typeof rowsDone === 'number')
+    return textCell(
+      `${rowsDone.toLocaleString('en-US')} of ${Number(rowsTotal).toLocaleString('en-US')}`,
+    );
+  return textCell(typeof reason === 'string' ? reason : null);
+}

@@ -135,6 +135,9 @@ export function momentOf(text: string, day: 'start' | 'end'): number | undefined
   return isDay && day === 'end' ? at + DAY_MS - 1 : at;
 }
 
+export const dateOf = (at: number | undefined): Date | undefined =>
+  at === undefined ? undefined : new Date(at);
+
 /** The bounds of a list's days, as filters of its read model. */
 export const daysOf = ({ from = '', to = '' }: Readonly<Record<string, string>>) => ({
   ...given('from', momentOf(from, 'start')),

@@ -57,7 +57,8 @@ export const NAVIGATION: readonly {
     ['/webhooks', 'Webhooks', 'webhook', 'h', SUPPORT],
     ['/mails', 'Mails', 'mail', 'i', SUPPORT],
     ['/payments', 'Payments', 'card', 'z', STAFF],
-    ['/exports', 'Exports', 'export', 'e', SUPPORT],
+    ['/exports', 'Exports', 'export', 'e', STAFF],
+    ['/imports', 'Imports', 'import', 'b', STAFF],
   ),
   group(
     'Program',

@@ -1,32 +1,29 @@
-import { Readable } from 'node:stream';
 import { Controller, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiConsumes, ApiOkResponse } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import type { OperatorRole } from '../../config/operators.js';
-import type { Scope } from '../../domain/scope.js';
 import { newId } from '../../foundation/world.js';
 import { Columns } from '../../imports/files/columns.js';
 import { FileFault } from '../../imports/files/file-blocks.js';
 import type { ImportKind } from '../../imports/rows/import-rows.js';
 import {
   findImport,
-  IMPORT_NOT_FOUND,
   kindOf,
   shownImport,
   type ShownImport,
 } from '../../operations/imports/import-runs.js';
-import { IMPORT_ROLES, IMPORTS } from '../../operations/imports/import.operations.js';
+import { IMPORT_ROLES, isImportKind } from '../../operations/imports/import.operations.js';
 import { outcomeOf } from '../../operations/outcome.js';
 import { mode } from '../../operations/registry/members.js';
 import { scopeOf } from '../../operations/registry/operation.js';
 import type { RecordedRun } from '../../runs/recorded-runs.js';
-import { RunFiles, type RunFile } from '../../runs/run-files.js';
 import { OperatorCall } from '../credentials/call.js';
 import { Access } from '../edge/access.js';
-import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
+import { ApiError, badRequest } from '../edge/api-error.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiQueries, DOCUMENT, ForOperators } from './described-documents.js';
+import { ImportStarts, type StoredImport } from './import-starts.js';
 import { OperationCalls } from './operation-calls.js';
 import { OperationsCore } from './operations-core.js';
 import { parsed, queryReader } from './operator-request.js';
@@ -49,27 +46,14 @@ interface Place {
   readonly import: string;
 }
 
-/** A run to start: its file is stored. */
-interface Stored {
-  readonly id: string;
-  readonly kind: ImportKind;
-  readonly scope: Scope;
-  readonly parameters: object;
-  readonly continues: boolean;
-}
-
 /** Imports over HTTP: the file is the body, and is stored until its import is done. */
 @Controller('operations/imports/:tenant')
 export class ImportsController {
-  private readonly files: RunFiles;
-
   constructor(
     private readonly calls: OperationCalls,
     private readonly operations: OperationsCore,
-  ) {
-    const { pool, answerSealer } = operations.core;
-    this.files = new RunFiles(pool, answerSealer);
-  }
+    private readonly starts: ImportStarts,
+  ) {}
 
   // One name for what is at this place: paths of a description may not differ in it alone.
   @Post(':import')
@@ -85,7 +69,7 @@ export class ImportsController {
     @Param() { tenant, import: kind }: { readonly tenant: string; readonly import: string },
     @Req() request: FastifyRequest,
   ) {
-    if (!isKind(kind)) throw new ApiError('NOT_FOUND');
+    if (!isImportKind(kind)) throw new ApiError('NOT_FOUND');
     checkRole(call, kind);
     const { map, mode: ofMode, dryRun } = parsed(UPLOAD, readQuery(request.query));
     const parameters = { dryRun, map: mapOf(kind, map) };
@@ -97,11 +81,11 @@ export class ImportsController {
     const file = { run: id, kind: 'upload' } as const;
     try {
       const body = (request.body ?? []) as AsyncIterable<Uint8Array>;
-      const bytes = await this.files.store(file, scope, body);
+      const bytes = await this.starts.files.store(file, scope, body);
       if (bytes === 0) throw badRequest('the file is empty');
-      return await this.start(call, { id, kind, scope, parameters, continues: false });
+      return await this.started(call, { id, kind, scope, parameters, continues: false });
     } catch (error) {
-      await this.files.removeUnbegun(file).catch(() => undefined);
+      await this.starts.files.removeUnbegun(file).catch(() => undefined);
       throw error;
     }
   }
@@ -121,14 +105,9 @@ export class ImportsController {
   @ApiAcceptedResponse({ schema: DOCUMENT })
   @Fails('FORBIDDEN', 'TENANT_NOT_FOUND', 'IMPORT_NOT_FOUND')
   async continue(@OperatorCall() call: OperatorCall, @Param() place: Place) {
-    const { id, scope, state, parameters, ...run } = await this.found(place);
-    const kind = kindOf(run);
-    checkRole(call, kind);
-    if (state === 'running' || state === 'done' || scope === null)
-      throw badRequest(`the import is ${state}: there is no more to import`);
-    if (!(await this.files.has({ run: id, kind: 'upload' })))
-      throw badRequest('the file is no longer kept: send it again; rows that are in stay');
-    return this.start(call, { id, kind, scope, parameters, continues: true });
+    const run = await this.found(place);
+    checkRole(call, kindOf(run));
+    return this.started(call, await this.starts.toContinue(run));
   }
 
   @Get(':import/rejected')
@@ -137,7 +116,7 @@ export class ImportsController {
   @Fails('TENANT_NOT_FOUND', 'IMPORT_NOT_FOUND')
   async rejected(@OperatorCall() { reply }: OperatorCall, @Param() place: Place) {
     const { id } = await this.over(place);
-    return this.sent(reply, { run: id, kind: 'rejected' });
+    return this.starts.sent(reply, { run: id, kind: 'rejected' });
   }
 
   @Get(':import/ids')
@@ -146,39 +125,15 @@ export class ImportsController {
   @Fails('TENANT_NOT_FOUND', 'IMPORT_NOT_FOUND')
   async ids(@OperatorCall() { reply }: OperatorCall, @Param() place: Place) {
     const { id } = await this.over(place);
-    return this.sent(reply, { run: id, kind: 'ids' });
+    return this.starts.sent(reply, { run: id, kind: 'ids' });
   }
 
-  private async start(
-    { operator, reply }: OperatorCall,
-    { id, kind, scope, parameters, continues }: Stored,
-  ): Promise<ShownImport> {
-    const by = { name: operator.name, channel: 'http' } as const;
-    const request = { ...scope, ...parameters, file: '', upload: id };
-    const run = await this.calls.start(IMPORTS[kind], request, { by }, { id, continues });
-    if (run === undefined) throw unavailable();
-    const { tenant } = scope;
-    const location = `/operations/imports/${tenant}/${id}`;
-    void reply.code(202).header('Location', location).header('Retry-After', '1');
-    return shownImport(await this.found({ tenant, import: id }));
-  }
-
-  private async sent(reply: FastifyReply, file: RunFile): Promise<Readable> {
-    if (!(await this.files.has(file))) done(IMPORT_NOT_FOUND);
-    const bytes = this.files.read(file);
-    const head = await bytes.next();
-    const first = head.done ? Buffer.alloc(0) : head.value;
-    const isJson = first[0] === '{'.charCodeAt(0);
-    const name = `${file.kind}.${isJson ? 'jsonl' : 'csv'}`;
-    void reply
-      .type(isJson ? 'application/x-ndjson' : 'text/csv; charset=utf-8')
-      .header('Cache-Control', 'no-store')
-      .header('Content-Disposition', `attachment; filename="${name}"`);
-    const all = async function* (): AsyncGenerator<Buffer> {
-      yield first;
-      yield* bytes;
-    };
-    return Readable.from(all(), { objectMode: false });
+  private async started(call: OperatorCall, stored: StoredImport): Promise<ShownImport> {
+    const by = { name: call.operator.name, channel: 'http' } as const;
+    const run = await this.starts.start(by, stored);
+    const location = `/operations/imports/${stored.scope.tenant}/${stored.id}`;
+    void call.reply.code(202).header('Location', location).header('Retry-After', '1');
+    return run;
   }
 
   private async over(place: Place): Promise<RecordedRun> {
@@ -191,8 +146,6 @@ export class ImportsController {
     return done(await outcomeOf(() => findImport(this.operations.core, tenant, id)));
   }
 }
-
-const isKind = (kind: string): kind is ImportKind => Object.hasOwn(IMPORTS, kind);
 
 /** @throws {ApiError} FORBIDDEN */
 function checkRole({ operator }: OperatorCall, kind: ImportKind): void {

@@ -36,6 +36,12 @@ const REQUIRED: Readonly<Record<ImportKind, readonly string[]>> = {
   rewards: ['type', 'accountId', 'userId'],
 };
 
+/** The fields of a kind. */
+export const fieldsOfKind = (kind: ImportKind): readonly string[] => [...COLUMNS[kind].keys()];
+
+/** Fields that a column must become. */
+export const requiredOfKind = (kind: ImportKind): readonly string[] => REQUIRED[kind];
+
 /** Columns of which each row has a value: that of a deleted referrer is empty. */
 export const filledColumns = (kind: ImportKind): readonly string[] =>
   REQUIRED[kind].filter((name) => !name.startsWith('referrer'));

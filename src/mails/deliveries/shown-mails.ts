@@ -27,16 +27,30 @@ export interface KnownMail {
 
 export interface MailFilter {
   readonly state?: MailState | undefined;
-  readonly limit: number;
+  readonly type?: string | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
 }
 
-/** Newest first. One that is being sent counts as pending. */
+/** What mails can be ordered by. */
+export const MAIL_SORTS = ['created', 'type', 'state', 'attempts'] as const;
+export type MailSort = (typeof MAIL_SORTS)[number];
+
+interface MailPage {
+  readonly limit: number;
+  readonly offset?: number;
+  readonly sort?: MailSort;
+  /** False: oldest or smallest first. */
+  readonly descending?: boolean;
+}
+
+/** By default newest first. One that is being sent counts as pending. */
 export function listMails(
   pool: Pool,
-  { tenant, mode }: Scope,
-  { state, limit }: MailFilter,
+  scope: Scope,
+  { limit, offset = 0, sort = 'created', descending = true, ...filter }: MailFilter & MailPage,
 ): Promise<readonly KnownMail[]> {
-  const states = state === 'PENDING' ? ['PENDING', 'SENDING'] : state && [state];
+  const direction = descending ? sql`desc` : sql`asc`;
   return fetchRows(
     pool,
     sql<KnownMail>`
@@ -46,11 +60,37 @@ export function listMails(
           select due_at from ledger.work_items
           where kind = ${MAILS} and work_items.id = mail_deliveries.id::text
         ) as "nextAttemptAt"
-      from ledger.mail_deliveries
-      where tenant = ${tenant} and mode = ${mode}
-        and (${states ?? null}::text[] is null or state = any(${states ?? null}::text[]))
-      order by created desc, id limit ${limit}`,
+      ${matching(scope, filter)}
+      order by ${sql.ref(`mail_deliveries.${sort}`)} ${direction}, mail_deliveries.created desc, id
+      limit ${limit} offset ${offset}`,
   );
+}
+
+/** How many there are under a filter, counted up to one more than a bound. */
+export async function countMails(
+  pool: Pool,
+  scope: Scope,
+  filter: MailFilter,
+  countedMax: number,
+): Promise<number> {
+  const row = await fetchRow(
+    pool,
+    sql<{ count: number }>`
+      select count(*)::integer as count
+      from (select ${matching(scope, filter)} limit ${countedMax + 1}) counted`,
+  );
+  return row?.count ?? 0;
+}
+
+function matching({ tenant, mode }: Scope, { state, type, since, until }: MailFilter) {
+  const states = state === 'PENDING' ? ['PENDING', 'SENDING'] : state && [state];
+  return sql`
+    from ledger.mail_deliveries
+    where tenant = ${tenant} and mode = ${mode}
+      and (${states ?? null}::text[] is null or state = any(${states ?? null}::text[]))
+      and (${type ?? null}::text is null or type = ${type ?? null}::text)
+      and (${since ?? null}::timestamptz is null or created >= ${since ?? null}::timestamptz)
+      and (${until ?? null}::timestamptz is null or created <= ${until ?? null}::timestamptz)`;
 }
 
 /** An ended mail is due again, with the same `Message-ID`. @returns false: none such has ended. */

@@ -72,6 +72,8 @@ export const IMPORTS: Readonly<Record<ImportKind, Operation>> = {
   rewards: importOf('rewards'),
 };
 
+export const isImportKind = (kind: string): kind is ImportKind => Object.hasOwn(IMPORTS, kind);
+
 export const operations: readonly Operation[] = [
   ...Object.values(IMPORTS),
   ledgerOperation({

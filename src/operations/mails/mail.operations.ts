@@ -1,13 +1,23 @@
 import * as z from 'zod';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
+import { timeNow } from '../../foundation/world.js';
 import {
+  countMails,
   listMails,
   MAIL_STATES,
   mailExists,
   resendMail,
+  type KnownMail,
   type MailFilter,
+  type MailSort,
 } from '../../mails/deliveries/shown-mails.js';
+import {
+  COUNTED_MAX,
+  type ListAnswer,
+  type ListFileRequest,
+  type ListRequest,
+} from '../../projecting/following/row-lists.js';
 import { NotDone } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import { help, limit, text } from '../registry/members.js';
@@ -20,17 +30,52 @@ import {
 } from '../registry/operation.js';
 
 /** A mail as operators see it: it names no person. */
-export type ShownMail = Awaited<ReturnType<typeof showMails>>[number];
+export type ShownMail = ReturnType<typeof shownMail>;
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /** Newest first. */
-export const showMails = async ({ pool }: Pick<Core, 'pool'>, scope: Scope, filter: MailFilter) =>
-  (await listMails(pool, scope, filter)).map(({ nextAttemptAt, created, ...mail }) => ({
-    ...mail,
-    nextAttemptAt: mail.state === 'PENDING' ? (nextAttemptAt?.toISOString() ?? null) : null,
-    created: created.toISOString(),
-  }));
+export const showMails = async (
+  { pool }: Pick<Core, 'pool'>,
+  scope: Scope,
+  filter: MailFilter & { readonly limit: number },
+) => (await listMails(pool, scope, filter)).map(shownMail);
+
+const shownMail = ({ nextAttemptAt, created, ...mail }: KnownMail) => ({
+  ...mail,
+  nextAttemptAt: mail.state === 'PENDING' ? (nextAttemptAt?.toISOString() ?? null) : null,
+  created: created.toISOString(),
+});
+
+/** A page of mails. */
+export async function mailPage(
+  { pool }: Pick<Core, 'pool'>,
+  scope: Scope,
+  { filters, ...page }: ListRequest<MailFilter, MailSort>,
+): Promise<ListAnswer<ShownMail>> {
+  const found = await listMails(pool, scope, { ...filters, ...page });
+  const count = await countMails(pool, scope, filters, COUNTED_MAX);
+  const total = Math.min(count, COUNTED_MAX);
+  return { rows: found.map(shownMail), total, isAbout: count > COUNTED_MAX };
+}
+
+const PIECE_ROWS = 1_000;
+
+/** All mails of before the call, for a file. */
+export async function* mailRows(
+  { pool }: Pick<Core, 'pool'>,
+  scope: Scope,
+  { filters, ...order }: ListFileRequest<MailFilter, MailSort>,
+): AsyncGenerator<ShownMail> {
+  // What is recorded meanwhile does not move the rows.
+  const filter = { until: new Date(timeNow()), ...filters };
+  for (let offset = 0; ; offset += PIECE_ROWS) {
+    const page = { ...filter, ...order, limit: PIECE_ROWS, offset };
+    const found = await listMails(pool, scope, page);
+    yield* found.map(shownMail);
+    if (found.length < PIECE_ROWS) return;
+  }
+}
 
 /** Also called by the console. One that waits is not sent twice. */
 export const resend = recordedOperation({

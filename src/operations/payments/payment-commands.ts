@@ -7,7 +7,7 @@ import { disputesOf, pictureOf, WAITS_MS } from '../../domain/customer/customer.
 import { modeOf, type Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
-import { figuresOf, noteSync } from '../../payments/incoming/payment-rows.js';
+import { figuresOf, noteSync, waitingCustomers } from '../../payments/incoming/payment-rows.js';
 import { syncPayments, type Synced } from '../../payments/incoming/payment-sync.js';
 import { askForWork } from '../../payments/outgoing/payment-work.js';
 import { workStore } from '../../work-queue/work-items.js';
@@ -116,6 +116,27 @@ export async function syncTenantPayments(
     throw notDone(`stopped: ${error.message}; what was recorded until then stays`);
   }
 }
+
+/**
+ * Has the rewards of an account tried again, of which the provider refused this one.
+ * @throws {NotDone}
+ */
+export async function retryPush(
+  { pool }: Pick<Core, 'pool'>,
+  scope: Scope,
+  rewardId: string,
+): Promise<Done<null>> {
+  const account = await pushesOf({ pool }).accountOfParked(scope, rewardId);
+  if (account === undefined) throw notDone('the reward is not refused any more');
+  await askForWork(workStore(pool), { ...scope, account, dueAt: null, retriesParked: true });
+  return { result: null, parameters: { reward: rewardId }, completed: 'the reward is tried again' };
+}
+
+/** Customers of the provider that no account has, by the events of the last 30 days. */
+export const customersWithoutAccount = (
+  { pool }: Pick<Core, 'pool'>,
+  scope: Scope,
+): Promise<number> => waitingCustomers(pool, scope, timeNow() - WAITS_MS);
 
 const ACCOUNTS_AT_ONCE = 500;
 

@@ -130,6 +130,21 @@ export async function figuresOf(
   return row ?? { lastEventAt: null, lastSyncAt: null, waitingEvents: 0 };
 }
 
+/** Customers of events that no account has. */
+export async function waitingCustomers(
+  db: Connection,
+  { tenant, mode }: Scope,
+  since: number,
+): Promise<number> {
+  const row = await fetchRow(
+    db,
+    sql<{ count: number }>`
+      select count(distinct stream)::integer as count from ledger.payment_waiting_events
+      where tenant = ${tenant} and mode = ${mode} and not is_linked and at >= ${new Date(since)}`,
+  );
+  return row?.count ?? 0;
+}
+
 /** When the provider was walked last; null: not yet. */
 export async function walkedAt(db: Connection, { tenant, mode }: Scope): Promise<Date | null> {
   const row = await fetchRow(

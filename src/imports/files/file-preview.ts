@@ -1,0 +1,88 @@
+import type { ImportKind } from '../rows/import-rows.js';
+import { CUSTOM, Columns, fieldsOfKind, requiredOfKind } from './columns.js';
+import { csvRecords, delimiterOf } from './csv-records.js';
+import { blocksOf, FileFault, type FileBytes } from './file-blocks.js';
+
+/** A column of a file, with what it would become. */
+export interface PreviewedColumn {
+  readonly name: string;
+  /** By its name; null: it is not imported. */
+  readonly field: string | null;
+  /** Of the first rows. */
+  readonly values: readonly string[];
+}
+
+/** The beginning of a file, before anything is checked. */
+export interface FilePreview {
+  readonly columns: readonly PreviewedColumn[];
+  /** Fields that a column can become. */
+  readonly fields: readonly string[];
+  readonly required: readonly string[];
+}
+
+const SHOWN_ROWS = 3;
+
+/** @throws {FileFault} for a file that cannot be read, and for a column twice. */
+export async function previewFile(kind: ImportKind, bytes: FileBytes): Promise<FilePreview> {
+  const { header, rows, isCsv } = await firstRows(bytes);
+  const columns = new Columns(kind, new Map());
+  const fields = isCsv ? columns.ofHeader(header) : header.map((name) => columns.fieldOf(name));
+  return {
+    columns: header.map((name, place) => ({
+      name,
+      field: fields[place] ?? null,
+      values: rows.map((cells) => cells[place] ?? ''),
+    })),
+    fields: [
+      ...fieldsOfKind(kind),
+      ...(kind === 'users' ? header.filter(isCustomName).map((name) => `${CUSTOM}${name}`) : []),
+    ],
+    required: requiredOfKind(kind),
+  };
+}
+
+const isCustomName = (name: string): boolean => name !== '' && !name.startsWith('customFields');
+
+async function firstRows(bytes: FileBytes) {
+  for await (const { text } of blocksOf(bytes)) {
+    const begun = text.trimStart();
+    if (begun === '') continue;
+    if (begun.startsWith('{')) return jsonRows(begun);
+    return csvRows(bytes, begun.split('\n', 1)[0] ?? '');
+  }
+  throw new FileFault('the file is empty');
+}
+
+async function csvRows(bytes: FileBytes, head: string) {
+  const rows: (readonly string[])[] = [];
+  for await (const { cells } of csvRecords(bytes, delimiterOf(head))) {
+    rows.push(cells);
+    if (rows.length > SHOWN_ROWS) break;
+  }
+  const [header = [], ...others] = rows;
+  return { header: header.map((name) => name.trim()), rows: others, isCsv: true };
+}
+
+function jsonRows(text: string) {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const objects = lines.slice(0, SHOWN_ROWS).map(membersOf);
+  const header = [...new Set(objects.flatMap((members) => [...members.keys()]))];
+  const rows = objects.map((members) => header.map((name) => shownValue(members.get(name))));
+  return { header, rows, isCsv: false };
+}
+
+/** A line that is no object has no members: the check rejects it with its line. */
+function membersOf(line: string): ReadonlyMap<string, unknown> {
+  try {
+    return new Map(Object.entries(Object(JSON.parse(line)) as object));
+  } catch {
+    return new Map();
+  }
+}
+
+const shownValue = (value: unknown): string =>
+  value === undefined || value === null
+    ? ''
+    : typeof value === 'string'
+      ? value
+      : JSON.stringify(value);
