@@ -316,7 +316,7 @@ it('a herd behind a held account shares one drive of the moderation: each waiter
   expect((waiting.log as CountingLog).streamReads).toBeLessThan(4 * REFERRALS + 4 * WAITERS);
 });
 
-it('moderations that share accounts do not wait for each other when one has no hold on the first account: the other gives way', async () => {
+it('moderations that share accounts do not wait for each other when one has no hold on the first account: the other one is refused', async () => {
   // The referrer's account comes first in the order of preparing, and is absent then.
   const names = Array.from({ length: 64 }, (_, index) => `circle-${index}`);
   const refOf = (accountId: string) => one.names.accountRef(scope, accountId);

@@ -67,7 +67,7 @@ test('the role of the page is enough for all that the service does, over TLS alo
   expect(service.output()).not.toMatch(/permission denied/);
 }, 120_000);
 
-test('a server whose certificate is another one is not spoken to', async () => {
+test('a server with another certificate gets no connection', async () => {
   const foreign = env.DATABASE_URL?.replace(/&sslrootcert=.*/, '') ?? '';
   const started = await startServiceProcess({ env: { ...env, DATABASE_URL: foreign } });
   expect((await started.exited).code).toBe(1);

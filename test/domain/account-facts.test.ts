@@ -30,7 +30,7 @@ const REFERRED = [
   referralStarted('referral', BOB, ANN, { at: 50 }),
 ];
 
-it('an account has its id, its currency, and a trial until a subscription is said', () => {
+it('an account has its id, its currency, and a trial until a subscription is recorded', () => {
   expect(accountFacts(stateOf())).toStrictEqual({
     accountId: 'acme',
     currency: 'USD',
@@ -85,7 +85,7 @@ it('a user who was referred says by which code, and whether it was converted', (
   expect(userFacts(stateOf(...other), ACME.accountRef, eve)).toMatchObject({ referredBy: null });
 });
 
-it('a user is none who is no user of the account, or was forgotten', () => {
+it('an unknown or forgotten user has no facts', () => {
   expect(userFacts(stateOf(), ACME.accountRef, 'missing')).toBeUndefined();
   expect(factsOf(erasureRequested([BOB.person]), erasureCompleted([BOB.person]))).toBeUndefined();
 });

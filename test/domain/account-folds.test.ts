@@ -60,12 +60,12 @@ const flagged: AccountEvent = {
 };
 const types = (...events: readonly AccountEvent[]) => given(events).when(flag).types();
 
-it('a referral that is flagged is not, where neither it nor the account is there', () => {
+it('a flag changes nothing without its referral or account', () => {
   expect(types()).toEqual([]);
   expect(types(...HERE, ...DELETED)).toEqual([]);
 });
 
-it('a referral that is flagged is so in a deleted account that has had it, once', () => {
+it('a referral of a deleted account is flagged once', () => {
   const started = referralStarted('referral', BOB, ANN);
   expect(types(...HERE, started, ...DELETED)).toEqual(['ReferralFlagged']);
   expect(types(...HERE, started, ...DELETED, flagged)).toEqual([]);

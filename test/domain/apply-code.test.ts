@@ -133,7 +133,7 @@ it('a code of an account that this account has referred is refused while that re
   expect(given(here, announcing()).when(apply(context)).decision).toHaveProperty('needs');
 });
 
-it('a code of an account that this account has referred is not refused for that by the one of two accounts that goes first', () => {
+it('the first by its reference of two accounts that refer each other accepts the code of the other', () => {
   const { announced: made } = announced();
   const asOwner = (accountRef: string) => aCode('EVE', partyOf({ ...ACME, accountRef }, 'eve'));
   const bothAnnounced = (accountRef: string) =>

@@ -69,7 +69,7 @@ it('a discount for an account that is not referred attributes an account without
     .then(providerIdSet('cus_1'), accountAttributed('ANNLEE', ANN, NOW));
 });
 
-it('a discount for an account that is not referred passes a user over who is not referable, for the next one', () => {
+it('a discount for an account that is not referred skips a user who is not referable', () => {
   const cat = partyOf(ACME, 'cat');
   const decided = asked(
     [opened, userIdentified(ACME, 'bob', { referable: false }), userIdentified(ACME, 'cat')],

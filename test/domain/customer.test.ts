@@ -121,7 +121,7 @@ it('an event of more than a day ahead of its recording is ordered by the time of
   expect(picture(paid, trial).status).toBe('PAID');
 });
 
-it('an event of more than a day ahead of its recording that is at most a day ahead keeps its time', () => {
+it('an event of at most a day ahead of its recording keeps its time', () => {
   const paid = ahead('a', NOON + DAY, invoice(10));
   const ended = received('b', NOON + DAY - 1, { kind: 'CANCELLED' }, { at: NOON + DAY });
   expect(picture(paid, ended).status).toBe('PAID');
@@ -186,14 +186,14 @@ const had = received('a', 1, invoice(10), {
 const released: CustomerEvent = { type: 'CustomerReleased', at: LINKED_AT, account: 'former' };
 const nothing = { firstPaid: null, newestPaid: null, status: null, refundedAt: null };
 
-it('a customer that another account gets has nothing of what the account before had', () => {
+it('a customer that another account gets has nothing of the previous account', () => {
   expect(picture(had, released)).toMatchObject(nothing);
   expect(pictureOf(after(had, released), { account: 'former', since: LINKED_AT }).status).toBe(
     'PAID',
   );
 });
 
-it('a customer that another account gets has what came since, also a refund of an invoice that it did not have', () => {
+it('a customer that another account gets has the later events, also a refund of an invoice that it did not have', () => {
   const refunded = received('r', 2, refund(10), ids('in_1'));
   expect(picture(had, released, refunded)).toMatchObject(nothing);
   expect(picture(had, released, refunded, received('b', 3, invoice(7)))).toMatchObject({
@@ -288,7 +288,7 @@ it('the picture does not depend on order and repetition', () => {
   );
 });
 
-describe('what is remembered of repetitions', () => {
+describe('the memory of repetitions', () => {
   const DAY = 24 * 3_600_000;
   const MIDNIGHT = Math.ceil(LINKED_AT / DAY) * DAY;
   const onDay = (day: number, count: number, from = after()): CustomerState => {
@@ -299,7 +299,7 @@ describe('what is remembered of repetitions', () => {
     return events.reduce(evolve, from);
   };
 
-  it('of a day are 10 000 at most: the next one is not recorded before midnight', () => {
+  it('has 10 000 events of a day at most: the next one is not recorded before midnight', () => {
     const state = onDay(0, 9_999);
     expect(isFullAt(state, MIDNIGHT)).toBe(false);
     const full = evolve(state, received('last', 0, invoice(1), { at: MIDNIGHT }));

@@ -215,7 +215,7 @@ it('applying in the referred account needs the hold: without it the moderation w
   given().when(apply('referred', DENY)).then();
 });
 
-it('applying in the referred account denying cancels the reward', () => {
+it('applying a denial in the referred account cancels the reward', () => {
   const reward = ofReferral(BOB);
   given(referred, reward, held())
     .when(apply('referred', DENY))
@@ -250,7 +250,7 @@ it('applying in the referred account leaves a reward that was cancelled by reque
   given(referred, pinned, held()).when(apply('referred', APPROVE)).then(moderated({}));
 });
 
-it('applying in the referred account a denial that changes nothing is recorded all the same: it has a date', () => {
+it('applying a denial that changes nothing in the referred account is recorded, since it has a date', () => {
   const reward = ofReferral(BOB);
   const denied = [
     reward,
@@ -279,7 +279,7 @@ it("applying in the referred account records the referrer's earned reward, under
 const granted = (value = discount(10), over: Partial<AccountEventOf<'RewardGranted'>> = {}) =>
   ofReferral(BOB, value, { rewardId: 'reward-of-approval', at: NOW, ...over });
 
-it('applying in the referred account approving later grants what the start earned, once', () => {
+it('a later approval in the referred account grants the reward of the start, once', () => {
   const waiting = [...arrived, started({ referredStatus: 'PENDING' })];
   given(waiting, held()).when(apply('referred', APPROVE)).then(moderated({}), granted());
   given(waiting, held(), moderated({}), granted(), held())
@@ -287,7 +287,7 @@ it('applying in the referred account approving later grants what the start earne
     .then(moderated({}));
 });
 
-it('applying in the referred account approving later grants what the conversion earned meanwhile', () => {
+it('a later approval in the referred account grants the reward of a conversion in between', () => {
   const reward = terms(credit(700), { when: 'CONVERTED', validDays: 1, cancellable: false });
   const waiting = [...arrived, started({ referredStatus: 'PENDING', referredReward: null })];
   given(waiting, held()).when(apply('referred', APPROVE)).then(moderated({}));
@@ -338,7 +338,7 @@ const side = (status: 'APPROVED' | 'DENIED', referralId = 'referral', at = NOW):
   status,
 });
 
-it('applying in the referrer’s account denying cancels, approving brings back, each for its referral', () => {
+it('applying in the referrer’s account cancels for a denial and restores for an approval, each for its referral', () => {
   const [a, b] = ['a', 'b'].map((referralId) =>
     ofReferral(ANN, credit(5), {
       rewardId: `reward-${referralId}`,

@@ -59,7 +59,7 @@ const refused = (of: Granted, over: Partial<AccountEventOf<'RewardPushRefused'>>
 const stateOf = (...events: readonly AccountEvent[]) => opened(fold([...LINKED, ...events]));
 const R = granted('r');
 
-it('an outcome of what a deleted account had on its way is learned once, and nothing else is', () => {
+it('an outcome of a payment of a deleted account is recorded once, and no other one', () => {
   const other = granted('other');
   expect([...fold(EVENTS).remains.pushing]).toEqual([
     ['r', { reward: refOf(R), subject: SUBJECT, push: 1, at: 200, amount: 500 }],
@@ -85,19 +85,19 @@ const due = (events: readonly AccountEvent[], retriesParked = false, now = NOW) 
 };
 const of = (...events: readonly AccountEvent[]) => [...LINKED, ...events];
 
-it('due is nothing of an account that is not there, or without a customer', () => {
+it('an absent account, or one without a customer, has no due reward', () => {
   expect(due([])).toEqual([[], null]);
   expect(due([accountOpened(ACME), userIdentified(ACME, 'bob'), R])).toEqual([[], null]);
 });
 
-it('due is what is available, those under way first, then the oldest, then by id', () => {
+it('available rewards are due: those under way first, then the oldest, then by id', () => {
   const [a, b, c] = [granted('c', { at: 90 }), granted('b'), granted('a')];
   expect(due(of(b, c, a))).toEqual([['c', 'a', 'b'], null]);
   expect(due(of(c, b, a))).toEqual([['c', 'a', 'b'], null]);
   expect(due(of(b, c, a, started(b)))).toEqual([['b', 'c', 'a'], null]);
 });
 
-it('due is what comes at its date, and says when the next one comes', () => {
+it('a scheduled reward is due at its date, and the next date is known', () => {
   const [soon, late] = [
     granted('soon', { dateScheduledFor: NOW + 5 }),
     granted('late', { dateScheduledFor: NOW + 9 }),
@@ -107,7 +107,7 @@ it('due is what comes at its date, and says when the next one comes', () => {
   expect(due(of(late, soon), false, NOW + 9)).toEqual([['late', 'soon'], null]);
 });
 
-it('due is nothing that is over: expired by its date, or cancelled', () => {
+it('an expired or cancelled reward is not due', () => {
   const expiring = granted('r', { dateExpires: NOW });
   expect(due(of(expiring))).toEqual([[], null]);
   expect(due(of(expiring), false, NOW - 1)).toEqual([['r'], null]);
@@ -115,7 +115,7 @@ it('due is nothing that is over: expired by its date, or cancelled', () => {
   expect(due(of(R, rewardCancelled(R, 500, 150)))).toEqual([[], null]);
 });
 
-it('due is no discount while one that may be there is not looked at, credit is', () => {
+it('a discount is not due while one that may exist is not looked for; credit is', () => {
   const unsure = granted('r', { value: discount(10) });
   const other = granted('other', { value: discount(5) });
   const events = of(
@@ -132,7 +132,7 @@ it('due is no discount while one that may be there is not looked at, credit is',
 const shown = (...events: readonly AccountEvent[]) =>
   shownPushes(stateOf(...events)).map(({ rewardId, state }) => [rewardId, state]);
 
-it('shown are those that the provider pays, oldest first', () => {
+it('the rewards that the provider pays are shown oldest first', () => {
   expect(
     shown(
       granted('b'),
@@ -147,7 +147,7 @@ it('shown are those that the provider pays, oldest first', () => {
   ]);
 });
 
-it('shown are not what was cancelled or expired unpaid, nor of the forgotten', () => {
+it('rewards that were cancelled or expired unpaid, and those of the forgotten, are not shown', () => {
   const expired: AccountEvent = { type: 'RewardExpired', at: 400, ...refOf(R), amount: 500 };
   expect(shown(R, expired)).toEqual([]);
   expect(shown(R, rewardCancelled(R, 500, 400))).toEqual([]);
@@ -155,7 +155,7 @@ it('shown are not what was cancelled or expired unpaid, nor of the forgotten', (
   expect(shown(userIdentified(ACME, 'eve'), R, erasureRequested([BOB.person]))).toEqual([]);
 });
 
-it('shown have the id of what was paid, or the reason', () => {
+it('a shown reward has the id of its payment, or the reason', () => {
   const [one] = shownPushes(
     stateOf(R, started(R), refused(R, { reference: personal(SUBJECT, 'di_1') })),
   );

@@ -22,7 +22,7 @@ it('each operation of an operator is recorded', () => {
   expect(operations.decide({ ...operation, now: 5 })).toStrictEqual({ events: [recorded] });
 });
 
-it('an alias is entered once, behind those before it', () => {
+it('an alias is entered once, after the earlier ones', () => {
   const entered = (alias: string) => ({ type: 'TenantAliasEntered', at: 5, alias }) as const;
   const enter = (alias: string) => ({ type: 'EnterAlias', alias, now: 5 }) as const;
   const state = ['one', 'two'].map(entered).reduce(register.evolve, register.initialState);

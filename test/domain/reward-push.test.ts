@@ -263,7 +263,7 @@ it('a discount is not added twice to a subscription by another start', () => {
     );
 });
 
-it('a discount is not added twice, whatever often the other subscription refuses', () => {
+it('a discount is not added twice, however often the other subscription refuses', () => {
   const both = [tenOff('sub_1'), tenOff('sub_2')];
   const second = { push: 2, done: ['sub_1'] };
   given(
@@ -284,7 +284,7 @@ it('a discount is not added twice, whatever often the other subscription refuses
     .then(started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:3' })], { ...second, push: 3 }));
 });
 
-it('a discount of whose subscriptions one has it and the other ended, is paid, with the id of that one', () => {
+it('a discount is paid when one subscription has it and the other ended, with the id of the former', () => {
   const both = [tenOff('sub_1'), tenOff('sub_2')];
   const di = personal(SUBJECT, 'di_1');
   given(LINKED, TEN_OFF, started(TEN_OFF, both))

@@ -141,7 +141,7 @@ it('the currency of a unit is open while no reward has one, and stays when that 
     .refused('CURRENCY_DIFFERS', "currency must be EUR, as of the account's other CENTS, not USD");
 });
 
-it('the currency of a unit of two in an older log is the first', () => {
+it('a unit with two currencies in an older log has the first one', () => {
   const dollars = rewardGranted('dollars', BOB, money('USD'));
   given(here, euros, dollars)
     .when(createReward({ value: money(null) }))

@@ -60,7 +60,7 @@ it.each<TenantCommand>([
   { type: 'ResumeTenant', now: NOW },
   { type: 'ChangeTokensNotBefore', tokensNotBefore: 1, now: NOW },
   { type: 'ApplyProgram', program, now: NOW },
-])('must be there for $type', (command) => {
+])('a tenant must exist for $type', (command) => {
   given().when(command).refused('TENANT_NOT_FOUND');
 });
 

@@ -187,7 +187,7 @@ it('an id that is repeated is received once more and triggers nothing, within a 
     );
 });
 
-it('an id that is repeated does not convert, and takes no first time', () => {
+it('a repeated id neither converts nor counts as the first time', () => {
   const converting = aProgram({
     conversion: ON_PURCHASE,
   });

@@ -75,7 +75,7 @@ describe('a page that is slow to open', () => {
     }
   }
 
-  it('gives way to others, and has all its events in order', async () => {
+  it('yields to other work, and has all its events in order', async () => {
     expect(await pausesAt(5)).toBe(3);
   });
 

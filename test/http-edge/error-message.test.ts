@@ -114,7 +114,7 @@ const OTHERS =
 
 test.each(
   API_ERROR_CODES.filter((code) => API_ERRORS[code].status < 500 && !OTHERS.includes(code)),
-)('the message of %s has a value and a way out', (code) => {
+)('the message of %s names a value and a remedy', (code) => {
   const request = requestOf({
     params: Object.fromEntries(MEMBERS),
     raw: { url: `/${VALUE}` },

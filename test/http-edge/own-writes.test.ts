@@ -159,7 +159,7 @@ it('a read whose policies do not react in time is answered with the position tha
   expect(progress.waits.slice(-2)).toEqual(['policies m-2', 'projections m-2']);
 });
 
-describe('read models that stand still', () => {
+describe('stalled read models', () => {
   let before: Position;
   let own: Position;
   beforeEach(async () => {

@@ -199,7 +199,7 @@ describe("the visitor's language", () => {
   });
 });
 
-describe('the page of what there is not', () => {
+describe('the page of an unknown code', () => {
   test('has words in the languages that rewards have, and English for all others', () => {
     const reward = {
       type: 'PCT_DISCOUNT',

@@ -129,7 +129,7 @@ describe('the times of a token', () => {
       ]);
   });
 
-  test('are none before the moment that the tenant names', async () => {
+  test('may not be before the moment that the tenant names', async () => {
     const rules = { notBefore: seconds(-10_000) * 1000 };
     for (const [claims, isGood] of [
       [{ iat: seconds(-10_000) }, true],

@@ -68,7 +68,7 @@ const pathOf = (page: string): string => (page.startsWith('/console') ? page : o
 
 describe('who may see a page', () => {
   test.each(Object.keys(PAGES))(
-    '%s: its roles, nobody else, and nobody without a session',
+    '%s opens for its roles only, and with a session only',
     async (page) => {
       const path = pathOf(page);
       expect(await open(path)).toMatchObject({ status: 303, location: '/console/sign-in' });
@@ -163,7 +163,7 @@ describe('who may see a page', () => {
   });
 
   test('a tenant or mode that is none is a page that says so', async () => {
-    expect((await get('fay', '/console/tenants/nobody/live')).status).toBe(404);
+    expect((await get('fay', '/console/tenants/missing/live')).status).toBe(404);
     expect((await get('fay', `/console/tenants/${tenant.alias}/both`)).status).toBe(404);
   });
 });
@@ -338,20 +338,20 @@ describe('what no browser sends', () => {
   const cutOff = '--b\r\nContent-Disposition: form-data; name="key"; filename="f"\r\n\r\nhalf';
   const multipart = { 'content-type': 'multipart/form-data; boundary=b' };
 
-  test('a form whose file is cut off is refused, and the service goes on', async () => {
+  test('a form whose file is cut off is refused, and the service continues', async () => {
     const init = { method: 'POST', headers: multipart, body: cutOff };
     expect((await open('/console/session', init)).status).toBe(400);
     expect((await get('fay', TENANTS)).status).toBe(200);
   });
 
-  test('a form of somebody who is not signed in is short', async () => {
+  test('a form of a visitor who is not signed in is limited in size', async () => {
     const body = new URLSearchParams({ key: 'k'.repeat(5_000) });
     expect((await open('/console/session', { method: 'POST', body })).status).toBe(413);
   });
 
   test('a NUL in a search or a filter is left out, and in a field refused', async () => {
-    expect((await get('vic', ofTenant('?search=nobody%00'))).text).toContain(
-      'has the id &quot;nobody&quot;',
+    expect((await get('vic', ofTenant('?search=missing%00'))).text).toContain(
+      'has the id &quot;missing&quot;',
     );
     expect((await get('sam', ofTenant('/webhooks?type=%00&endpoint=%00'))).status).toBe(200);
     const mail = await post('sam', ofTenant('/mails'), { mail: 'a\0b' });

@@ -29,7 +29,7 @@ function olderThan({ text }: Page): Promise<Page> {
 }
 
 describe('an account', () => {
-  test('its page shows people, credit and history to staff, and nobody to viewers', async () => {
+  test('its page shows people, credit and history to staff, and no people to viewers', async () => {
     const { accountId, userId, firstName } = await rewarded(900);
     const path = ofTenant(`/accounts/${accountId}`);
     const staff = await get('sam', path);
@@ -88,7 +88,7 @@ describe('an account', () => {
     expect(figures(await get('fay', path), 'available:CENTS')).toEqual(['950']);
     const earlier = await get('fay', `${path}?position=${position}`);
     expect(figures(earlier, 'available:CENTS')).toEqual(['900']);
-    expect((await get('fay', ofTenant('/accounts/nobody'))).status).toBe(404);
+    expect((await get('fay', ofTenant('/accounts/missing'))).status).toBe(404);
   });
 
   test('the history of a long account is read in pages, and its credit up to its newest event', async () => {

@@ -78,7 +78,7 @@ const CASES: readonly Case[] = [
     fields: {
       action: 'settings',
       origins: 'shop',
-      addresses: 'nobody',
+      addresses: 'no address',
       tokensNotBefore: 'soon',
       'limit-code': 'many',
     },
@@ -104,14 +104,14 @@ test.each(CASES)('$what: said at the field, what was typed is kept', async (one)
 });
 
 test('a rebuild in place of an account that there is not begins no run', async () => {
-  const part = { projection: 'rewards', tenant: tenant.alias, mode: 'live', account: 'nobody' };
+  const part = { projection: 'rewards', tenant: tenant.alias, mode: 'live', account: 'missing' };
   const rebuilds = async () =>
     (await get('sam', '/console/runs')).text.split('projection rebuild').length - 1;
   const before = await rebuilds();
   const page = await post('sam', '/console/projections', { action: 'rebuild', ...part });
   expect(page.status).toBe(400);
   expect(marked(page)).toEqual({
-    account: `there is no account nobody in ${tenant.alias} (live)`,
+    account: `there is no account missing in ${tenant.alias} (live)`,
   });
   expect(await rebuilds()).toBe(before);
 });

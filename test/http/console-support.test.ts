@@ -63,12 +63,12 @@ describe('support', () => {
     for (const { location } of back) await ended('sam', location ?? '');
     expect(generation(await get('sam', '/console/projections'))).toBe(before);
     const late = await post('sam', '/console/projections', seen);
-    const told = await ended('sam', late.location ?? '');
-    expect(told.text).toContain('the generations of rewards are others by now');
-    expect(generation(told)).toBe(before);
+    const refused = await ended('sam', late.location ?? '');
+    expect(refused.text).toContain('the generations of rewards are others by now');
+    expect(generation(refused)).toBe(before);
   });
 
-  test('a program is compared with the live one, applied, and not over somebody else', async () => {
+  test('a program is compared with the live one and applied, and refused after another change', async () => {
     const path = ofTenant('/program');
     const page = await get('sam', path);
     const live = documentIn(page);
@@ -109,7 +109,7 @@ describe('support', () => {
     expect((await get('sam', path)).text).not.toContain('Hello, ');
   });
 
-  test('a theme is published, and not over somebody else', async () => {
+  test('a theme is published, and refused after another change', async () => {
     const path = ofTenant('/theme');
     const shown = JSON.parse(documentIn(await get('sam', path))) as { page: object };
     const heading = 'Welcome from {{friend.name}}';
@@ -120,7 +120,7 @@ describe('support', () => {
     expect((await post('sam', path, asked)).text).toContain('meanwhile');
   });
 
-  test('an export is asked for, appears at once, and its file is downloaded, on record', async () => {
+  test('an export is requested, appears immediately, and its file is downloaded, on record', async () => {
     const { accountId } = await rewarded(70);
     const name = personal('export');
     const fields = { action: 'export', kind: 'REWARD_BALANCE', fileFormat: 'CSV', name };
@@ -218,7 +218,7 @@ describe('the settings of a tenant', () => {
     expect(records).not.toContain(key);
   });
 
-  test('switches are saved, and not over somebody else’s change', async () => {
+  test('switches are saved, and refused after another change', async () => {
     const seen = seenIn(await get('sam', path), 'settings');
     const on = { openEndpoints: 'on', minimal: 'on', mail: 'WELCOME' };
     const lists = { addresses: 'ann@shop.example', origins: 'https://shop.example' };

@@ -55,7 +55,7 @@ const subject = (text: string) => ({
 
 const sentTo = (address: string) => server.received.filter(({ to }) => to.includes(address));
 
-test.each(MAIL_TYPES)('%s is a page whose title is the subject', async (type) => {
+test.each(MAIL_TYPES)('the preview of %s is a page whose title is the subject', async (type) => {
   const response = await shown(type);
   const { headers } = response;
   expect([response.status, headers.get('content-type'), headers.get('cache-control')]).toEqual([

@@ -25,12 +25,12 @@ const scrape = async (): Promise<Metrics> => {
   return parseMetrics(await answer.text());
 };
 
-it('names the release and the Node.js that runs it', async () => {
+it('the metrics name the release and the Node.js that runs it', async () => {
   const [build] = (await scrape()).seriesOf('ledger_build_info');
   expect(build).toEqual({ labels: { version: '0.0.0', node: process.version }, value: 1 });
 });
 
-it('shows the connections of each pool, and their share of DATABASE_CONNECTIONS_MAX', async () => {
+it('the metrics show the connections of each pool, and their share of DATABASE_CONNECTIONS_MAX', async () => {
   const metrics = await scrape();
   const max = metrics.seriesOf('ledger_pool_connections_max');
   expect(max.map(({ labels }) => labels['pool']).sort()).toEqual([
@@ -49,7 +49,7 @@ it('shows the connections of each pool, and their share of DATABASE_CONNECTIONS_
     expect(metrics.value('ledger_pool_waiters', labels)).toBeGreaterThanOrEqual(0);
 });
 
-it('shows callers that wait for a connection', async () => {
+it('the metrics show callers that wait for a connection', async () => {
   const { pool } = running.service.core;
   const { max } = pool.options;
   const held = await Promise.all(Array.from({ length: max }, () => pool.connect()));
@@ -66,7 +66,7 @@ it('shows callers that wait for a connection', async () => {
   }
 });
 
-it('names what this process leads', async () => {
+it('the metrics name the followers that this process leads', async () => {
   const leads = async (): Promise<readonly string[]> =>
     (await scrape())
       .seriesOf('ledger_follower_leads')
@@ -76,7 +76,7 @@ it('names what this process leads', async () => {
   expect(await leads()).toEqual(FOLLOWERS);
 });
 
-it('shows reads that wait for read models', async () => {
+it('the metrics show reads that wait for read models', async () => {
   await running.createTenant();
   const { policies, core } = running.service;
   const head = (await core.log.head()) ?? '';
@@ -94,7 +94,7 @@ it('shows reads that wait for read models', async () => {
   expect(metrics.value('ledger_position_waiters', { on: 'policies' })).toBe(2);
 });
 
-it('counts the refusals of decisions, and kept ones again', async () => {
+it('the metrics count the refusals of decisions, and kept ones again', async () => {
   const tenant = await running.createTenant();
   const refused = async () =>
     (await scrape()).value('http_refusals_total', { code: 'USER_EXISTS' });

@@ -285,7 +285,7 @@ test('410 disables the endpoint: it is shown, gets nothing, and a subscription e
   await receiver.requests(path, 3);
 });
 
-test('another name is no relief for a failing endpoint', async () => {
+test('another name does not reset a failing endpoint', async () => {
   const path = aPath();
   const { endpointUrl } = await subscribe(path);
   receiver.behave(path, { kind: 'answer', status: 500 });

@@ -12,11 +12,11 @@ it.each([
   ['ahead of the clock', NOW, [400, 9_000], 1],
   ['ahead of the clock once, before entries of the figures', 500, [400, 600, 650, 450], 2],
   ['both', 500, [600, 450, 700, 9_000], 2],
-])('counts the entries %s', (_, end, times, expected) => {
+])('the count has the entries %s', (_, end, times, expected) => {
   expect(later(end, times)).toBe(expected);
 });
 
-it('counts only the entries of the figures; the others place them in the log', () => {
+it('the count has only the entries of the figures; the others place them in the log', () => {
   const counted = new LaterEntries(500, NOW);
   counted.add({ recordedAt: 600 }, true);
   counted.add({ recordedAt: 700 }, false);

@@ -157,7 +157,7 @@ it('an event moves the credit of the forgotten person alone, and once', () => {
   expect(book.settle(99_000)).toEqual([]);
 });
 
-it('an event moves names the correction of an operator at its rows', () => {
+it('the postings of a correction name its operator', () => {
   const [first] = book.postings.post(entry({ ...now, adjustment: ADJUSTMENT }));
   expect(first?.adjustment).toBe(ADJUSTMENT);
   const fromMany = entry(takenFromMany(50, { adjustment: ADJUSTMENT }));
@@ -165,7 +165,7 @@ it('an event moves names the correction of an operator at its rows', () => {
   expect(book.postings.post(entry(takenFromMany(10)))[0]?.adjustment).toBeUndefined();
 });
 
-it('an event moves names the event behind each row, and when it took effect', () => {
+it('each posting names its event, and when it took effect', () => {
   const [posting] = book.postings.post(entry(now, 7_000));
   expect(posting).toMatchObject({
     rewardId: 'now',
@@ -244,7 +244,7 @@ it('a date that no event records is posted in the order of dates, and of ids at 
   ]);
 });
 
-it('of all rewards units compare without case and are shown as first spelled', () => {
+it('units of all rewards compare without case and are shown as first spelled', () => {
   book.rowsOf(grantOf('w1', { value: credit(10, 'Points') }));
   book.rowsOf(grantOf('w2', { value: credit(5, 'POINTS') }));
   book.rowsOf(grantOf('w3', { value: credit(7) }));
@@ -283,11 +283,8 @@ it.each<[string, readonly AccountEvent[], number]>([
     [grantOf('w', { dateExpires: 5_000 }), erasureRequested([BOB.person])],
     0,
   ],
-])(
-  'of all rewards overdue is a date that has passed without an event: %s',
-  (_name, events, count) => {
-    book.rowsOf(...events);
-    expect(book.postings.overdue(5_001)).toHaveLength(count);
-    expect(book.postings.overdue(5_000)).toEqual([]);
-  },
-);
+])('a date that has passed without an event is overdue: %s', (_name, events, count) => {
+  book.rowsOf(...events);
+  expect(book.postings.overdue(5_001)).toHaveLength(count);
+  expect(book.postings.overdue(5_000)).toEqual([]);
+});

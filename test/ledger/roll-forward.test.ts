@@ -102,11 +102,11 @@ const lateBy = (ms: number): number | undefined => {
   return sumsOf([], within).units[0]?.recordedLate;
 };
 
-it('timeliness a date is late that was recorded more than an hour after it', () => {
+it('a date is late when it was recorded more than an hour after it', () => {
   expect([lateBy(HOUR), lateBy(HOUR + 1)]).toEqual([0, 2]);
 });
 
-it('timeliness what is no date is never late, and neither is what no event has recorded', () => {
+it('a posting without a date is never late, and neither is a date without an event', () => {
   const postings = new AccountPostings();
   const event = grantOf('w1', { dateExpires: 6_000 });
   const within = [...postings.post(entry(event, 9 * HOUR)), ...postings.settle(9 * HOUR)];

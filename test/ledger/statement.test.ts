@@ -118,7 +118,7 @@ it('units are in order, each with its own lines', async () => {
 });
 
 it.each(['points', 'POINTS'])(
-  'units are only the one that is asked for, in any case: %s',
+  'a statement of one unit has that unit only, in any case: %s',
   async (unit) => {
     expect((await wholeOf(entries, { unit })).units.map((shown) => shown.unit)).toEqual(['Points']);
   },

@@ -65,7 +65,7 @@ class TestLocks implements Locks {
   }
 }
 
-it('a leader that stood still while another one led does not move the checkpoint back', async () => {
+it('a leader that hung while another one led does not move the checkpoint back', async () => {
   let stands: () => void = () => undefined;
   const standing = new Promise<void>((resolve) => (stands = resolve));
   let goOn: () => void = () => undefined;

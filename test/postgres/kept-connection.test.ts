@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-it('is released when it is opened again during a stop', async () => {
+it('the kept connection is released when it is opened again during a stop', async () => {
   const pool = openPool({ url: database.url, max: 2, applicationName: 'kept' });
   const prepared: { pid: number; goOn: () => void }[] = [];
   let onPrepare: () => void = () => undefined;
@@ -46,7 +46,7 @@ it('is released when it is opened again during a stop', async () => {
   expect(pool.totalCount).toBe(0);
 }, 10_000);
 
-it('is opened again when the line has fallen silent, without an error from either end', async () => {
+it('the kept connection is opened again when the line is silent, without an error from either end', async () => {
   const { proxy, url } = await startPostgresProxy(database.url);
   const pool = openPool({ url, max: 3, applicationName: 'kept' });
   const pids: number[] = [];

@@ -33,7 +33,7 @@ function awaited(at: () => Readonly<Record<string, Position | undefined>> | unde
   };
 }
 
-it('a start waits for nothing that is there', async () => {
+it('a start does not wait for followers that are there', async () => {
   expect(await awaited(() => ({ users: '9', policies: '12' }))(0)).toBe('reached');
 });
 
@@ -54,7 +54,7 @@ it('a follower beyond the head may move: the one behind it is stalled', async ()
   expect(await look(30_000)).toBe('still');
 });
 
-it('a start waits on for what moves, or of which nothing is known', async () => {
+it('a start keeps waiting for a follower that moves, or whose position is unknown', async () => {
   let position: string | undefined = '1';
   const look = awaited(() => (position === undefined ? undefined : { users: position }));
   expect(await look(0)).toBe('moving');

@@ -120,7 +120,7 @@ test('rows and checkpoint are not written by a writer that lost the race (fencin
   expect(after).toMatchObject({ position: page.last, version: '1' });
 });
 
-test('rows and checkpoint an event that is in the rows already is not applied again, wherever a page begins', async () => {
+test('an event that is in the rows already is not applied again, wherever a page begins', async () => {
   await ensureLiveGenerations(projected.pool, accountProjectors);
   const ann = partyOf(acme, 'ann');
   const granted = rewardGranted('w1', ann, credit(100));
@@ -170,7 +170,7 @@ test('leading is lost with the connection that holds the locks, and taken again'
   expect([await usersCounted(), await usersStored()]).toEqual([5, 5]);
 });
 
-test('leading a refresh of the live generations sees what was committed before it, whatever read is in flight', async () => {
+test('a refresh of the live generations sees the commits before it, whatever read is in flight', async () => {
   await ensureLiveGenerations(projected.pool, accountProjectors);
   const { pool } = projected;
   let answer = () => {};

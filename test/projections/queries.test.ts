@@ -79,7 +79,7 @@ test('the query of accounts returns subscription, currency and code of attributi
   ).toBeUndefined();
 });
 
-test('the queries of users users that are read in one turn are answered each by its own account, id, tenant and mode', async () => {
+test('users that are read in one turn are answered each by its own account, id, tenant and mode', async () => {
   await projected.given(
     acme,
     accountOpened(acme),
@@ -110,7 +110,7 @@ test('the queries of users users that are read in one turn are answered each by 
   ]);
 });
 
-test('the queries of users a user is answered with the profile, codes, the account provider id and who referred it', async () => {
+test('a user is answered with the profile, codes, the account provider id and who referred it', async () => {
   const { person } = partyOf(acme, 'ann');
   await projected.given(
     acme,
@@ -161,7 +161,7 @@ test('the queries of users a user is answered with the profile, codes, the accou
   });
 });
 
-test('the queries of users users are listed newest first, searched in any case and with wildcards meant literally', async () => {
+test('users are listed newest first, searched in any case and with wildcards meant literally', async () => {
   await projected.given(
     acme,
     accountOpened(acme),
@@ -240,7 +240,7 @@ const ids = async (filter: ReferralFilter): Promise<string[]> => {
   return page.items.map((referral) => referral.referralId);
 };
 
-test('the queries of referrals a referral is answered with its statuses, dates, signals and the rewards of both sides', async () => {
+test('a referral is answered with its statuses, dates, signals and the rewards of both sides', async () => {
   const referred = partyOf(a, 'new');
   const referrer = partyOf(shop, 'ann');
   const fraudSignals = { ip: { message: 'same address', score: 50 } };
@@ -279,7 +279,7 @@ test('the queries of referrals a referral is answered with its statuses, dates, 
   expect(await projected.referrals().byId(scope, 'r2')).toBeUndefined();
 });
 
-test('the queries of referrals lists filter by either party, by status and by dates, newest first', async () => {
+test('lists of referrals filter by either party, by status and by dates, newest first', async () => {
   const ann = partyOf(shop, 'ann');
   const bob = partyOf(shop, 'bob');
   const mallAnn = partyOf(mall, 'ann');
@@ -350,7 +350,7 @@ const creditFigures = async (now: number): Promise<Partial<BalanceFacts>> => {
   return Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== 0));
 };
 
-test('the queries of rewards and balances a credit reward is answered with its redemptions in their order', async () => {
+test('a credit reward is answered with its redemptions in their order', async () => {
   const texts = { subject: ann.person, value: { name: 'Thanks', description: null } };
   const reward = rewardGranted('w1', ann, credit(100), { at: 10, dateExpires: 900, texts });
   await given(
@@ -380,7 +380,7 @@ test('the queries of rewards and balances a credit reward is answered with its r
   expect(byIds.get('w2')).toMatchObject({ redeemed_credit: 0, redemptions: [] });
 });
 
-test('the queries of rewards and balances a balance sums over people, compares units without case and shows the first spelling', async () => {
+test('a balance sums over people, compares units without case and shows the first spelling', async () => {
   const first = rewardGranted('w1', bob, credit(100, 'Cents'));
   await given(
     first,
@@ -409,7 +409,7 @@ test('the queries of rewards and balances a balance sums over people, compares u
   ).toEqual([]);
 });
 
-test('the queries of rewards and balances outstanding is the available credit of all accounts, exact, by unit', async () => {
+test('outstanding credit is the available credit of all accounts, exact, by unit', async () => {
   const most = Number.MAX_SAFE_INTEGER;
   const shop = anAccount('shop');
   await given(
@@ -450,7 +450,7 @@ test('the queries of rewards and balances outstanding is the available credit of
   });
 });
 
-test('the queries of rewards and balances credit goes from pending to available to expired at its dates, before the ledger records them', async () => {
+test('credit goes from pending to available to expired at its dates, before the ledger records them', async () => {
   const reward = rewardGranted('w1', ann, credit(100), {
     at: 10,
     dateScheduledFor: 100,

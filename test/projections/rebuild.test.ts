@@ -208,7 +208,7 @@ test('A skipped event stays left out in repairs of any stream, and the next gene
   expect((await state()).slice(1)).toEqual([1, 0]);
 });
 
-test('while others read and write reads never fail, never see a mixture, never miss their own writes; the switch takes less than 50 ms', async () => {
+test('reads during a rebuild never fail, never see a mixture, never miss their own writes; the switch takes less than 50 ms', async () => {
   /** Marks every balance of its generation. */
   const marking = withApply(rewardBalancesProjector, (event, rows) =>
     rewardBalancesProjector.apply(event, {

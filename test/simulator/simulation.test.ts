@@ -34,7 +34,7 @@ it('the same seed is the same course of events', async () => {
   expect((await simulate({ seed: 6, commands: COMMANDS })).digest).not.toBe(first.digest);
 }, 120_000);
 
-it('a round goes through what it is meant to go through', async () => {
+it('a round covers the cases of its scenario', async () => {
   const { accepted, events, faults } = await simulate({
     seed: 2,
     commands: 1_000,

@@ -83,7 +83,7 @@ it.each([
     );
 });
 
-it.each(['http', 'https'])('none of them can be subscribed with %s', async (scheme) => {
+it.each(['http', 'https'])('no forbidden host can be subscribed with %s', async (scheme) => {
   const guard = guardWith();
   const checked = await Promise.all(
     hosts.map(async (host) => [host, (await guard.check(`${scheme}://${host}:8443/hook`)).kind]),
@@ -91,7 +91,7 @@ it.each(['http', 'https'])('none of them can be subscribed with %s', async (sche
   expect(checked).toEqual(hosts.map((host) => [host, 'not-allowed']));
 });
 
-it.each(['http', 'https'])('none of them gets a connection with %s', async (scheme) => {
+it.each(['http', 'https'])('no forbidden host gets a connection with %s', async (scheme) => {
   const attempts = watchConnectionAttempts(receiver);
   const before = receiver.connections;
   try {
@@ -110,7 +110,7 @@ it.each(['http', 'https'])('none of them gets a connection with %s', async (sche
   }
 });
 
-it('takes public addresses in all spellings', async () => {
+it('the guard accepts public addresses in all spellings', async () => {
   const guard = guardWith();
   const checked = await Promise.all(
     PUBLIC_HOSTS.map(async (host) => [host, (await guard.check(`https://${host}/hook`)).kind]),
@@ -119,13 +119,13 @@ it('takes public addresses in all spellings', async () => {
 });
 
 it.each(MALFORMED_URLS.map((url) => [JSON.stringify(url).slice(0, 60), url]))(
-  'refuses %s as no URL of an endpoint',
+  'the guard refuses %s as no URL of an endpoint',
   async (_, url) => {
     expect(await guardWith().check(url)).toMatchObject({ kind: 'malformed' });
   },
 );
 
-it('takes 2000 characters, ports, paths and queries', async () => {
+it('the guard accepts 2000 characters, ports, paths and queries', async () => {
   const start = 'https://public.test:8443/hook?a=1&b=@';
   const url = start + '😀'.repeat(2_000 - start.length);
   expect(await guardWith().check(url)).toEqual({ kind: 'allowed' });
@@ -235,7 +235,7 @@ describe('a kept connection', () => {
   });
 });
 
-it('follows no redirect', async () => {
+it('a webhook follows no redirect', async () => {
   receiver.behave('/from', {
     kind: 'redirect',
     status: 307,

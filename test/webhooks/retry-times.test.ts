@@ -40,7 +40,7 @@ test('a delivery is retried with growing delays, then every ten hours until thre
 test.each([
   ['a fifth sooner', 0, 0.8, 7],
   ['a fifth later', 1, 1.2, 4],
-] as const)('at most %s, by chance', (_, chance, factor, further) => {
+] as const)('a retry comes at most %s, by chance', (_, chance, factor, further) => {
   const expected = [...FIRST, ...Array<number>(further).fill(10 * HOUR)];
   expect(delays(chance)).toEqual(expected.map((ms) => ms * factor));
 });
