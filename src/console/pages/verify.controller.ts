@@ -60,7 +60,7 @@ export class ConsoleVerifyController {
     }
     const run = await this.pages.startedRun(call, verify, { ...scope, digest: outside });
     const [day = ''] = /\d{4}-\d\d-\d\d/.exec(form.fileName('digest')) ?? [];
-    const since = outside && (day || `${outside.events.toLocaleString('en-US')} events`);
+    const since = outside && (dayText(day) ?? `${outside.events.toLocaleString('en-US')} events`);
     return redirected(call, `${call.tenantPath}${PATH}${queryOf({ run, since: since ?? '' })}`);
   }
 
@@ -122,10 +122,12 @@ export class ConsoleVerifyController {
 
   /** When the event there was recorded, epoch milliseconds; null: the log does not have it. */
   private async timeOf({ position, eventId }: ChainBreak): Promise<number | null> {
-    if (position === null || !/^[1-9]\d*$/.test(position)) return null;
-    const before = String(BigInt(position) - 1n);
     const { log } = this.pages.core;
-    const [found] = await log.readAll(before === '0' ? undefined : before, 1);
+    // Positions of the embedded log and of Postgres end with a number that counts the events.
+    const [, head = '', number = ''] = /^(.*?)(\d{1,18})$/.exec(position ?? '') ?? [];
+    const before = `${head}${BigInt(number || 0) - 1n}`;
+    if (number === '' || !log.isPosition(before)) return null;
+    const [found] = await log.readAll(before, 1);
     return found?.id === eventId ? found.recordedAt : null;
   }
 }
@@ -133,6 +135,14 @@ export class ConsoleVerifyController {
 /** `digest-demo-live-2026-11-30.json` */
 const fileName = ({ scope: { tenant, mode } }: TenantCall, kind: string, type: string): string =>
   `${kind}-${tenant}-${mode}-${new Date().toISOString().slice(0, 10)}.${type}`;
+
+/** `28 November 2026`; undefined: no day. */
+function dayText(day: string): string | undefined {
+  const at = Date.parse(day);
+  if (Number.isNaN(at)) return undefined;
+  const parts = { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' } as const;
+  return new Intl.DateTimeFormat('en-GB', parts).format(at);
+}
 
 function jsonOf(text: string): unknown {
   try {

@@ -1,4 +1,5 @@
 import type { Statement, StatementLine } from '../../bookkeeping/statement.js';
+import { namedActorInWords } from '../../operations/accounts/actor-in-words.js';
 import {
   each,
   MOVEMENTS,
@@ -80,7 +81,12 @@ const lineColumns = (unit: string, { amount }: ShownIn): readonly TableColumn<Li
       cell: (line) => (line.recordedAt === undefined ? NONE : timeCell(line.recordedAt, true)),
       isMinor: true,
     },
-    { key: 'actor', label: 'By', cell: ({ actor }) => textCell(actor ?? ''), isMinor: true },
+    {
+      key: 'actor',
+      label: 'By',
+      cell: ({ actor }) => textCell(actor === undefined ? '' : namedActorInWords(actor)),
+      isMinor: true,
+    },
     {
       key: 'reward',
       label: 'Reward',

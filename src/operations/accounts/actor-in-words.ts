@@ -22,6 +22,7 @@ const JOBS = new Map([
 const SYSTEM = new Map([
   ['payment-provider', 'Payment provider'],
   ['command-line', 'Command line'],
+  ['clock', 'Reward rule: dates of rewards'],
 ]);
 
 /** The actor of an event, for people. Of a correction its proposer. */
@@ -29,6 +30,12 @@ export function actorInWords({ event, envelope }: Omit<Decoded, 'recorded'>): st
   const by = 'adjustment' in event ? event.adjustment?.by : undefined;
   const { actor } = envelope;
   return by === undefined || by.subject === actor.id ? actorText(actor) : shownName(by);
+}
+
+/** Of a text that names an actor: `policy:…`, `operator:sam`. */
+export function namedActorInWords(text: string): string {
+  const [, kind, id = ''] = /^([a-z-]+):(.*)$/s.exec(text) ?? [];
+  return kind === undefined ? text : (actorText({ kind: kind as Actor['kind'], id }) ?? text);
 }
 
 function actorText({ kind, id, name }: Actor): string {
