@@ -166,6 +166,10 @@ describe('support', () => {
     expect(sentOne.text).toContain('&quot;type&quot;: &quot;test&quot;');
     expect(sentOne.text).toContain('webhook-signature');
     expect(sentOne.text).not.toContain(secret);
+    const [id = ''] = delivery.split('/').slice(-1);
+    const resent = await get('sam', (await act('resend', { delivery: id })).location ?? '');
+    expect(figures(resent, 'resent')).toEqual(['1']);
+    expect((await act('resend-since', { since: '2999-01-01' })).status).toBe(400);
     expect((await act('types', { types: 'user.created' })).status).toBe(303);
     expect((await tenant.live.get('/subscription')).body).toMatchObject([
       { endpointUrl: endpoint, name: 'shop', eventTypes: ['user.created'] },

@@ -10,7 +10,7 @@ import {
   resend,
   type ShownMail,
 } from '../../operations/mails/mail.operations.js';
-import { NotDone, notDoneAbout, type Outcome } from '../../operations/outcome.js';
+import { NotDone, notDone, notDoneAbout, type Outcome } from '../../operations/outcome.js';
 import { MAIL_TYPES, type MailType } from '../../themes/theme-instance.js';
 import { isLocale } from '../../themes/theme-locale.js';
 import {
@@ -120,6 +120,8 @@ export class ConsoleMailsController {
           delivery: form.text('mail'),
         });
     if (outcome instanceof NotDone) return this.shown(call, outcome);
+    if ('resent' in outcome && outcome.resent === 0)
+      return this.shown(call, notDone('the mail waits already: it is sent once'));
     if (!isTest) return redirected(call, path, 'mailResent');
     const { type, locale } = this.previewed(call);
     return redirected(call, path + queryOf({ mail: type, locale: locale ?? '' }), 'testMailSent');

@@ -29,7 +29,6 @@ const HELPERS = {
   isoOf: (at: unknown): string => isoOf(at),
   /** `2026-11-30 14:05:07`. */
   utcOf: (at: unknown): string => isoOf(at).slice(0, 19).replace('T', ' '),
-  dayOf: (at: unknown): string => (at === '' || at === null ? '' : isoOf(at).slice(0, 10)),
   /** An id, shortened to what stays unambiguous in a list. */
   short: (id: unknown): string => shortId(plain(id)),
   isNegative: (value: unknown): boolean =>
@@ -38,10 +37,6 @@ const HELPERS = {
   eq: (one: unknown, other: unknown): boolean => one === other,
   or: (one: unknown, other: unknown): unknown => one ?? other,
   isGiven: (value: unknown): boolean => value !== undefined && value !== null,
-  encoded: (text: unknown): string => encodeURIComponent(plain(text)),
-  /** Differences name none where a row is of no account, or its name is forgotten. */
-  isAccount: (account: unknown): boolean =>
-    typeof account === 'string' && account !== 'anonymous' && account !== 'unknown',
   json: (value: unknown): string => JSON.stringify(value, undefined, 2),
   compact: (value: unknown): string => JSON.stringify(value),
   join: (values: unknown, separator: string): string =>
