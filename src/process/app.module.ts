@@ -44,6 +44,7 @@ import {
 } from '../console/pages/projections.controller.js';
 import { ConsoleReconcileController } from '../console/pages/reconcile.controller.js';
 import { ConsoleReplayController } from '../console/pages/replay.controller.js';
+import { ConsoleActivityController } from '../console/pages/activity.controller.js';
 import { ConsoleRunsController } from '../console/pages/runs.controller.js';
 import { ConsoleSessionsController } from '../console/pages/sessions.controller.js';
 import { ConsoleStatementController } from '../console/pages/statement.controller.js';
@@ -172,6 +173,7 @@ const OPERATOR_CONTROLLERS = [OperationsController, ImportsController];
 const CONSOLE_CONTROLLERS = [
   ConsoleAssetsController,
   ConsoleSessionsController,
+  ConsoleActivityController,
   ConsoleRunsController,
   ConsoleHomeController,
   ConsoleOverviewController,

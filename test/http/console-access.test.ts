@@ -42,6 +42,7 @@ const PAGES: Readonly<Record<string, readonly Name[]>> = {
   '/console?test=no': ['fay', 'flo', 'sam', 'vic'],
   '/console/projections': ['sam'],
   '/console/runs': ['fay', 'flo', 'sam'],
+  '/console/activity': ['fay', 'flo', 'sam'],
   '': ['fay', 'flo', 'sam', 'vic'],
   '/users': ['fay', 'flo', 'sam'],
   '/accounts': ['fay', 'flo', 'sam', 'vic'],

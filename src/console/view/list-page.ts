@@ -114,7 +114,8 @@ const asSheet = <R, S extends string>(
   { name, columns }: { readonly name: string; readonly columns: readonly TableColumn<R, S>[] },
 ) => ({ name, cellsTotal: 0, ...sheetOf(rows, columns) });
 
-function fieldOf({ options, day, ...field }: FilterField, text: string) {
+/** A filter as a field of its form. */
+export function fieldOf({ options, day, ...field }: FilterField, text: string) {
   if (day === undefined)
     return { ...field, value: text, options: options ?? null, ...(options && { none: 'All' }) };
   const at = momentOf(text, day);

@@ -70,11 +70,18 @@ export const NAVIGATION: readonly {
     'System',
     ['/console/projections', 'Projections', 'projection', 'p', SUPPORT],
     ['/console/runs', 'Runs', 'run', 'j', STAFF],
+    ['/console/activity', 'Activity', 'clock', 'x', STAFF],
   ),
 ];
 
 export const hasRole = ({ roles }: Operator, wanted: readonly OperatorRole[]): boolean =>
   roles.some((role) => wanted.includes(role));
+
+/** Whether an operator may open a page of the sidebar. @param section its path there. */
+export const canOpen = (operator: Operator, section: string): boolean =>
+  NAVIGATION.some(({ entries }) =>
+    entries.some((one) => one.section === section && hasRole(operator, one.roles)),
+  );
 
 /** The path of a tenant's pages. */
 export const tenantPath = ({ tenant, mode }: Scope): string =>

@@ -1,0 +1,211 @@
+import { Readable } from 'node:stream';
+import { Controller, Get } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { csvFile } from '../../exports/files/csv-lines.js';
+import { ACTIVITY_KINDS, type ActivityKind } from '../../operations/activity/activity-kinds.js';
+import {
+  listActivity,
+  type AskedActivity,
+  type ShownActivity,
+} from '../../operations/activity/list-activity.js';
+import { ConsoleCall, FileForRoles, fileSent, pageSent } from '../console-call.js';
+import { stateCell, textCell, timeCell } from '../view/cells.js';
+import { choice, DAYS, daysOf, fieldOf, type FilterField } from '../view/list-page.js';
+import { canOpen, tenantPath } from '../view/navigation.js';
+import { sheetOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { template } from '../view/templates.js';
+import { accountPath } from './customer-columns.js';
+import { queried, queryOf, TenantPages } from './tenant-pages.js';
+
+const PATH = '/console/activity';
+const content = template('list');
+
+const KINDS: Readonly<Record<ActivityKind, string>> = {
+  sessions: 'Sessions',
+  customers: 'Customers',
+  finance: 'Finance',
+  delivery: 'Delivery',
+  program: 'Program and settings',
+  system: 'System',
+  personal: 'Access to personal data',
+};
+const NAMES = ['operator', 'kind', 'tenant', 'from', 'to'] as const;
+const USUAL = 'All but access to personal data';
+
+/** What operators did, for finance and support. */
+@ApiExcludeController()
+@Controller('console/activity')
+export class ConsoleActivityController {
+  constructor(private readonly pages: TenantPages) {}
+
+  @Get()
+  @FileForRoles('finance', 'support')
+  async page(@ConsoleCall() call: ConsoleCall): Promise<string | Readable> {
+    const { core } = this.pages;
+    const texts = queried(call.query, ...NAMES);
+    const asked = queried(call.query, 'page', 'size', 'format');
+    const columns = columnsFor(call);
+    const state = tableState(asked, columns, { sort: 'time', descending: true });
+    const filter: Omit<AskedActivity, 'limit' | 'offset'> = {
+      tenant: texts.tenant || undefined,
+      operator: texts.operator || undefined,
+      kinds: texts.kind === 'all' ? ACTIVITY_KINDS : kindsIn(texts.kind),
+      ...daysOf(texts),
+    };
+    if (asked.format === 'csv') {
+      const sheet = sheetOf(allOf(core, filter), columns);
+      const file = { name: 'activity.csv', type: 'text/csv; charset=utf-8' };
+      const rows = csvFile({ name: 'activity', cellsTotal: 0, ...sheet });
+      return fileSent(call, file, Readable.from(rows));
+    }
+    const { page, size: limit } = state;
+    const found = await listActivity(core, { ...filter, limit, offset: (page - 1) * limit });
+    const { format, ...kept } = { ...texts, ...asked };
+    const pathWith = (members: Readonly<Record<string, string>>) =>
+      PATH + queryOf({ ...kept, ...members });
+    const tenants = (await core.tenantCommands.list()).map(({ alias }) => alias);
+    const isFiltered = NAMES.some((name) => texts[name] !== '');
+    return pageSent(call, { title: 'Activity', section: PATH }, content, {
+      lead: null,
+      table: tableView(found, columns, state, {
+        label: 'Activity',
+        empty: {
+          text: isFiltered
+            ? 'Nothing matches these filters.'
+            : 'What operators do in the console, on the command line and over HTTP appears here.',
+        },
+        pathWith,
+        filePath: pathWith({ format: 'csv', page: '', size: '' }),
+      }),
+      filters: {
+        fields: filtersOf(tenants).map((field) => ({
+          ...fieldOf(field, texts[field.name as (typeof NAMES)[number]]),
+          ...(field.name === 'kind' && { none: USUAL }),
+        })),
+        kept: [],
+        isFiltered,
+        clearPath: PATH,
+      },
+    });
+  }
+}
+
+const filtersOf = (tenants: readonly string[]): readonly FilterField[] => [
+  { name: 'operator', label: 'Operator' },
+  {
+    name: 'kind',
+    label: 'Kind',
+    options: [
+      ...ACTIVITY_KINDS.map((kind) => ({ value: kind, words: KINDS[kind] })),
+      { value: 'all', words: 'All' },
+    ],
+  },
+  { name: 'tenant', label: 'Tenant', options: tenants },
+  ...DAYS,
+];
+
+const kindsIn = (text: string): readonly ActivityKind[] | undefined => {
+  const kind = choice(ACTIVITY_KINDS, text);
+  return kind && [kind];
+};
+
+const PIECE = 1_000;
+
+async function* allOf(
+  core: TenantPages['core'],
+  filter: Omit<AskedActivity, 'limit' | 'offset'>,
+): AsyncGenerator<ShownActivity> {
+  for (let offset = 0; ; offset += PIECE) {
+    const { rows } = await listActivity(core, { ...filter, limit: PIECE, offset });
+    yield* rows;
+    if (rows.length < PIECE) return;
+  }
+}
+
+/** The page of each kind of object, below that of the tenant. */
+const PAGES = {
+  account: ['Account', '/accounts'],
+  referral: ['Referral', '/referrals'],
+  proposal: ['Correction', '/corrections'],
+  delivery: ['Delivery', '/webhooks'],
+  mail: ['Mail', '/mails'],
+  export: ['Export', '/exports'],
+} as const;
+
+function columnsFor({ operator }: ConsoleCall): readonly TableColumn<ShownActivity>[] {
+  const objectCell = ({ object, tenant, mode }: ShownActivity) => {
+    if (object === null) return textCell(null);
+    const [noun, section] = PAGES[object.kind];
+    const path = tenant !== null && mode !== null ? tenantPath({ tenant, mode }) : null;
+    const isOpen = path !== null && canOpen(operator, section);
+    const text = object.kind === 'account' ? object.id : `${noun} ${object.id.slice(0, 8)}`;
+    if (!isOpen) return textCell(text);
+    return textCell(text, {
+      path:
+        object.kind === 'account'
+          ? accountPath(path, object.id)
+          : `${path}${section}${queryOf({ [section === '/webhooks' ? 'delivery' : 'text']: object.id })}`,
+    });
+  };
+  return [
+    { key: 'time', label: 'Time', cell: ({ at }) => timeCell(at), sorts: false },
+    {
+      key: 'operator',
+      label: 'Operator',
+      cell: (row) => textCell(row.operator ?? 'Forgotten'),
+      sorts: false,
+    },
+    {
+      key: 'activity',
+      label: 'Activity',
+      cell: ({ sentence, reason }) => textCell(sentence, { note: reason }),
+      sorts: false,
+    },
+    { key: 'object', label: 'Object', cell: objectCell, sorts: false },
+    ...OTHER_COLUMNS,
+  ];
+}
+
+const OTHER_COLUMNS: readonly TableColumn<ShownActivity>[] = [
+  {
+    key: 'tenant',
+    label: 'Tenant',
+    cell: ({ tenant }) => textCell(tenant),
+    sorts: false,
+    isMinor: true,
+  },
+  {
+    key: 'mode',
+    label: 'Mode',
+    cell: ({ mode }) =>
+      mode === null ? textCell(null) : stateCell(mode === 'live' ? 'Live' : 'Test'),
+    sorts: false,
+    isMinor: true,
+  },
+  {
+    key: 'channel',
+    label: 'Channel',
+    cell: ({ channel }) => textCell(channel),
+    sorts: false,
+    isMinor: true,
+  },
+  {
+    key: 'kind',
+    label: 'Kind',
+    cell: ({ kind }) => textCell(KINDS[kind]),
+    sorts: false,
+    isMinor: true,
+  },
+  {
+    key: 'reason',
+    label: 'Reason',
+    cell: ({ reason }) => textCell(reason),
+    isFileOnly: true,
+  },
+  {
+    key: 'objectId',
+    label: 'Object id',
+    cell: ({ object }) => textCell(object?.id),
+    isFileOnly: true,
+  },
+];
