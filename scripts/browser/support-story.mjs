@@ -33,6 +33,7 @@ export async function repairs(world, drift) {
 async function chosen(page) {
   await page.goto(PAGE);
   await page.getByLabel('Projection', { exact: true }).selectOption('rewards');
+  await page.getByRole('button', { name: 'Swap', exact: true }).waitFor();
 }
 
 async function repairsOneAccount({ cli }, page, { account, differences }) {
@@ -99,8 +100,9 @@ async function swapsAndRollsBack({ cli }, { page, faults, before }) {
     (await cli('projection', 'status')).find(({ name }) => name === 'rewards').generation;
   const confirmed = async (button, name) => {
     await chosen(page);
-    await page.getByLabel('to confirm').fill(name);
     await press(page, button);
+    await page.getByLabel('Type "rewards" to confirm', { exact: true }).fill(name);
+    await press(page, 'Confirm');
   };
   const operated = async (button) => {
     await confirmed(button, 'rewards');
@@ -110,7 +112,7 @@ async function swapsAndRollsBack({ cli }, { page, faults, before }) {
     return generation;
   };
   await confirmed('Swap', 'reward');
-  await page.getByRole('alert').getByText('type its name to confirm').waitFor();
+  await page.getByRole('alert').getByText('Type "rewards" to confirm.').waitFor();
   assert.equal(await live(), before);
   // The browser calls the refused form an error.
   assert.match(faults.splice(0).join(), /^[^,]*400[^,]*$/);
@@ -131,7 +133,10 @@ async function retriesParked({ cli }, page) {
   const before = await parked();
   assert.ok(before > 0, 'an account is parked');
   assert.equal(await figure(page, 'parked:users'), String(before));
-  await press(page, 'Retry parked');
+  await page
+    .getByRole('button', { name: /^Retry users/ })
+    .first()
+    .click();
   await isDone(page);
   assert.equal(await figure(page, 'parked:users'), '0');
   assert.equal(await parked(), 0);

@@ -1,4 +1,4 @@
-import { differencesCsv, differingColumns } from '../../src/console/view/differences.js';
+import { differingColumns } from '../../src/console/view/projections-view.js';
 import { onPage, ROWS_OF_A_PAGE } from '../../src/console/view/paging.js';
 import { inOrder } from '../../src/console/view/sorting.js';
 
@@ -43,7 +43,7 @@ describe('the differences of two generations', () => {
       {
         table: 'rewards',
         kind: 'changed',
-        key: '{"id":"a"}',
+        row: '{"id":"a"}',
         column: 'phase',
         live: '"AVAILABLE"',
         built: '"PENDING"',
@@ -51,20 +51,11 @@ describe('the differences of two generations', () => {
       {
         table: 'rewards',
         kind: 'changed',
-        key: '{"id":"a"}',
+        row: '{"id":"a"}',
         column: 'assigned',
         live: '7',
         built: 'null',
       },
-    ]);
-  });
-
-  test('are a file of the same rows', () => {
-    expect(differencesCsv({ differences }).split('\r\n')).toEqual([
-      'table,kind,row,column,live,new',
-      'rewards,changed,"{""id"":""a""}",phase,"""AVAILABLE""","""PENDING"""',
-      'rewards,changed,"{""id"":""a""}",assigned,7,null',
-      '',
     ]);
   });
 });

@@ -48,14 +48,14 @@ describe('support', () => {
     const diff = await act('diff');
     expect(figures(diff, 'differences')).toEqual(['0']);
     const [, run = ''] = /[?&]run=([0-9a-f-]+)/.exec(compared) ?? [];
-    const csv = await get('sam', `/console/projections?run=${run}&format=csv`);
+    const csv = await get('sam', `/console/projections?run=${run}&table=diff`);
     expect(csv.headers.get('content-type')).toContain('text/csv');
-    expect(csv.text).toBe('table,kind,row,column,live,new\r\n');
-    expect((await get('fay', `/console/projections?run=${run}&format=csv`)).status).toBe(403);
-    await expect(act('swap', 'reward')).rejects.toThrow('type its name to confirm');
+    expect(csv.text).toBe('table,kind,row,column,live,new\n');
+    expect((await get('fay', `/console/projections?run=${run}&table=diff`)).status).toBe(403);
+    await expect(act('swap', 'reward')).rejects.toThrow('to confirm.');
     const swapped = generation(await act('swap', 'rewards'));
     expect(swapped).toBeGreaterThan(before);
-    const page = await get('sam', '/console/projections');
+    const page = await get('sam', '/console/projections?projection=rewards');
     const shown = { projection: 'rewards', confirmed: 'rewards', action: 'rollback' };
     const seen = { ...shown, 'seen:rewards': hiddenIn(page, 'seen:rewards') };
     expect(seen['seen:rewards']).toBe(`${swapped}//${before}`);
@@ -68,22 +68,31 @@ describe('support', () => {
     expect(generation(refused)).toBe(before);
   });
 
-  test('a program is compared with the live one and applied, and refused after another change', async () => {
+  test('a program is compared with the live one, forecast and published, and refused after another change', async () => {
     const path = ofTenant('/program');
     const page = await get('sam', path);
-    const live = documentIn(page);
-    const changed = live.replace('"discountPercent": 10', '"discountPercent": 12');
-    expect(changed).not.toBe(live);
-    const asked = { document: changed, version: '1' };
+    const document = hiddenIn(page, 'document').replaceAll('&quot;', '"').replaceAll('&#x3D;', '=');
+    const fields = {
+      referredReward: 'PCT_DISCOUNT',
+      'referredReward.discountPercent': '12',
+      referrerReward: 'CREDIT',
+      'referrerReward.assignedCredit': '2000',
+      'referrerReward.unit': 'CENTS',
+    };
+    const asked = { document, view: 'form', program: 'default', version: '1', ...fields };
     const compared = await post('sam', path, { ...asked, action: 'check' });
     expect(compared.text).toMatch(
       /− +&quot;discountPercent&quot;: 10[^]*\+ +&quot;discountPercent&quot;: 12/,
     );
+    const { location } = await post('sam', path, { ...asked, action: 'forecast' });
+    const forecast = await ended('sam', location ?? '');
+    expect(figures(forecast, 'forecast.candidate:referrerReward:CENTS')).toHaveLength(1);
+    expect(hiddenIn(forecast, 'compared')).toBe(hiddenIn(compared, 'compared'));
     expect(figures(await get('sam', path), 'version')).toEqual(['1']);
-    expect((await post('sam', path, { ...asked, action: 'apply' })).text).toContain(
-      'Look at the changes first',
+    expect((await post('sam', path, { ...asked, action: 'publish' })).text).toContain(
+      'Read the difference',
     );
-    const seen = { ...asked, compared: hiddenIn(compared, 'compared'), action: 'apply' };
+    const seen = { ...asked, compared: hiddenIn(compared, 'compared'), action: 'publish' };
     expect((await post('sam', path, seen)).status).toBe(303);
     expect(figures(await get('sam', path), 'version')).toEqual(['2']);
     const late = await post('sam', path, seen);
@@ -91,27 +100,52 @@ describe('support', () => {
     expect(late.text).toContain('is at version 2 by now');
   });
 
+  test('the form of a program has the fields of the chosen rewards alone', async () => {
+    const path = ofTenant('/program');
+    const document = '{"id":"default"}';
+    const asked = { document, view: 'form', action: 'check', referredReward: 'CREDIT' };
+    const page = await post('sam', path, { ...asked, referrerReward: 'NONE' });
+    const shown = [...page.text.matchAll(/<(?:input|select) id="(refer[^"]*)"/g)].map(
+      ([, id]) => id,
+    );
+    expect(shown).toEqual([
+      'referredReward',
+      ...['assignedCredit', 'unit', 'when', 'delayDays', 'validDays'].map(
+        (name) => `referredReward.${name}`,
+      ),
+      'referrerReward',
+    ]);
+  });
+
   test('a theme is shown before it is published, in a frame that fetches nothing', async () => {
     const path = ofTenant('/theme');
-    const values = documentIn(await get('sam', path)).replace(
-      /"heading": "[^"]*"(?=[^}]*"siteUrl")/,
-      '"heading": "Hello, {{friend.name}}"',
-    );
-    const preview = await post('sam', `${path}/preview`, { locale: '', values });
+    const typed = {
+      view: 'form',
+      was: '/page',
+      values: documentIn(await post('sam', path, { action: 'json' })),
+      '/page/heading': 'Hello, {{friend.name}}',
+    };
+    const preview = await post('sam', `${path}/preview`, typed);
     expect(preview).toMatchObject({ status: 200 });
     expect(preview.text).toContain('Hello, Bob R');
     const policy = preview.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).toMatch(/frame-ancestors 'self'; sandbox$/);
     expect(preview.headers.get('x-frame-options')).toBeNull();
-    const compared = await post('sam', path, { action: 'check', locale: '', values });
+    const compared = await post('sam', path, { ...typed, action: 'check' });
     expect(compared.text).toMatch(/\+ .*Hello, /);
+    const unknown = { ...typed, '/page/heading': '{{user.nick}}', action: 'check' };
+    expect((await post('sam', path, unknown)).text).toContain('Unknown: user.nick');
+    const mail = await post('sam', `${path}/preview`, { ...typed, part: '/email/WELCOME' });
+    expect(mail.text).toContain('Welcome!');
     expect((await get('sam', path)).text).not.toContain('Hello, ');
   });
 
   test('a theme is published, and refused after another change', async () => {
     const path = ofTenant('/theme');
-    const shown = JSON.parse(documentIn(await get('sam', path))) as { page: object };
+    const shown = JSON.parse(documentIn(await post('sam', path, { action: 'json' }))) as {
+      page: object;
+    };
     const heading = 'Welcome from {{friend.name}}';
     const values = JSON.stringify({ ...shown, page: { ...shown.page, heading } });
     const asked = { action: 'put', locale: '', version: '0', values };

@@ -159,8 +159,9 @@
     if (detail.elt !== document.body) ready(detail.elt);
   });
   document.addEventListener('htmx:beforeSwap', (event) => {
-    // Reading by keyboard and marking a text are not interrupted.
-    const { target } = event.detail;
+    // Reading by keyboard and marking a text are not interrupted by what is fetched anew.
+    const { target, requestConfig } = event.detail;
+    if (!requestConfig.elt.matches('[hx-trigger^=every]')) return;
     if (target.contains(document.activeElement) || !getSelection().isCollapsed)
       event.detail.shouldSwap = false;
   });
@@ -219,97 +220,11 @@
       frame.replaceWith(frame.cloneNode());
       form.requestSubmit(button);
     };
-    form.querySelector('textarea').addEventListener('input', () => {
+    form.addEventListener('input', () => {
       clearTimeout(waiting);
       waiting = setTimeout(preview, 600);
     });
     preview();
-  }
-
-  // A document that has fields beside it is checked while it is typed: each shows what the other says.
-  for (const form of document.querySelectorAll('form[data-check]')) {
-    const text = form.elements[form.dataset.check];
-    // What the fields are put into: a choice that is taken back brings back what it left out.
-    let base = { text: text.value, was: form.elements.was.value };
-    let isTextTyped = false;
-    let isAwaited = false;
-    let waiting = 0;
-    let typed = 0;
-    const isDocument = () => {
-      try {
-        JSON.parse(text.value);
-        return true;
-      } catch {
-        return false;
-      }
-    };
-    const show = (fresh) => {
-      const fills = isDocument();
-      // Who types into the document sees it in the fields, and the other way round.
-      const isByFields = fresh.dataset.by === 'fields';
-      // Somebody is about to type into the document: it is filled once they leave it.
-      isAwaited = isByFields && document.activeElement === text;
-      if (isAwaited) return;
-      const isFilled = (control) => fills && (control === text) === isByFields;
-      for (const field of form.querySelectorAll('.field')) {
-        const control = field.querySelector('input, select, textarea');
-        const other = control && fresh.querySelector('[id="' + CSS.escape(control.id) + '"]');
-        if (!other) continue;
-        field.querySelector('.wrong')?.remove();
-        const wrong = other.closest('.field').querySelector('.wrong');
-        if (wrong) field.append(wrong.cloneNode(true));
-        for (const name of ['aria-invalid', 'aria-describedby'])
-          if (other.hasAttribute(name)) control.setAttribute(name, other.getAttribute(name));
-          else control.removeAttribute(name);
-        if (isFilled(control) && control.value !== other.value) control.value = other.value;
-      }
-      // What the head of the page said is about what was typed before.
-      const head = document.querySelector('main > .problem');
-      const freshHead = fresh.closest('main').querySelector(':scope > .problem');
-      if (head && freshHead) head.replaceWith(freshHead.cloneNode(true));
-      else if (head) head.remove();
-      if (!fills) return;
-      const isOther = form.elements.program.value !== fresh.elements.program.value;
-      // A newer version of the same program is told when it is applied.
-      for (const name of ['was', 'fields', 'compared', ...(isOther ? ['program', 'version'] : [])])
-        form.elements[name].value = fresh.elements[name].value;
-      form.querySelector('#changes').replaceChildren(...fresh.querySelector('#changes').childNodes);
-      if (!isByFields) base = { text: text.value, was: fresh.elements.was.value };
-      isTextTyped = false;
-    };
-    const check = async () => {
-      const asked = typed;
-      const body = new URLSearchParams(new FormData(form));
-      body.set('action', 'check');
-      body.set('live', 'yes');
-      if (!isTextTyped) {
-        body.set(text.name, base.text);
-        body.set('was', base.was);
-      }
-      const answer = await fetch(location.pathname, { method: 'POST', body }).catch(
-        () => undefined,
-      );
-      if (answer === undefined || answer.redirected || !answer.ok) return;
-      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      const fresh = page.querySelector('form[data-check]');
-      // Somebody types on: the next check is about that.
-      if (asked === typed && fresh) show(fresh);
-    };
-    // As a check would: the fields of this moment are put into the same document.
-    form.addEventListener('submit', () => {
-      if (isTextTyped) return;
-      text.value = base.text;
-      form.elements.was.value = base.was;
-    });
-    text.addEventListener('blur', () => {
-      if (isAwaited) void check();
-    });
-    form.addEventListener('input', ({ target }) => {
-      isTextTyped = isTextTyped || target === text;
-      typed += 1;
-      clearTimeout(waiting);
-      waiting = setTimeout(check, 600);
-    });
   }
 
   document.addEventListener('submit', ({ target, submitter }) => {

@@ -1,5 +1,9 @@
-import type { Scope } from '../../domain/scope.js';
+import type { Readable } from 'node:stream';
+import { Get } from '@nestjs/common';
+import { ownMember } from '../../domain/own-member.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
+import { CustomerReads, listAccounts } from '../../operations/customers/lists/customer-lists.js';
+import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import { applyProgram, programIn } from '../../operations/tenants/apply-program.js';
 import {
   FIELDS_BY_LINES,
@@ -7,23 +11,38 @@ import {
   documentWith,
   PROGRAM_FORM,
   textsOf,
-  type ProgramTexts,
 } from '../../operations/tenants/program-form.js';
-import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '../console-call.js';
+import type { ProgramForecast } from '../../operations/tenants/program-forecast.js';
+import { forecast } from '../../operations/tenants/program.operations.js';
+import { tenantNamed } from '../../operations/tenants/tenant-operation.js';
+import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
+import {
+  FileForRoles,
+  FormFor,
+  pageSent,
+  redirected,
+  TenantCall,
+  TenantPage,
+} from '../console-call.js';
 import type { Form } from '../sessions/form.js';
-import { faultAt, faultsOf, type FieldNames, type Faults } from '../view/faults.js';
 import { changedLines } from '../view/changed-lines.js';
-import { fieldGroups, questions } from '../view/program-view.js';
+import { faultAt, faultsOf, type FieldNames, type Faults } from '../view/faults.js';
+import { sheetSent, tablesOf } from '../view/page-tables.js';
+import {
+  fieldGroups,
+  forecastColumns,
+  PROGRAM_COLUMNS,
+  questions,
+  SPANS,
+} from '../view/program-view.js';
+import { shownAmounts } from '../view/shown-amounts.js';
 import { template } from '../view/templates.js';
 import { digestOfText, jsonOf, jsonText } from '../view/typed-document.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
-import { ownMember } from '../../domain/own-member.js';
-import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
 const content = template('program');
 
-/** What a page shows of a program that somebody edits. */
+/** A program that an operator edits. */
 interface Edited {
   /** Empty: the default one. */
   readonly id: string;
@@ -37,49 +56,46 @@ interface Edited {
 /** For support: the programs of a tenant. */
 @TenantPage('program')
 export class ConsoleProgramController {
-  constructor(private readonly pages: TenantPages) {}
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly reads: CustomerReads,
+  ) {}
 
-  @PageFor('support')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    const { program: id, ...choices } = queried(
-      call.query,
-      'program',
-      'friend',
-      'referrer',
-      'when',
-    );
-    const assisted = assistedProgram(id || (await this.defaultIdOf(call.scope)), choices);
+  @Get()
+  @FileForRoles('support')
+  async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const asked = queried(call.query, 'program', 'friend', 'referrer', 'when', 'run');
+    const { program: id, run, ...choices } = asked;
+    const forecasted = run === '' ? undefined : (await this.pages.run(call, run))?.parameters;
+    const candidate: unknown = forecasted && Reflect.get(forecasted, 'program');
+    if (typeof candidate === 'object' && candidate !== null)
+      return this.shown(call, { id, text: jsonText(candidate), compares: true });
+    const { defaultProgramId } = await tenantNamed(this.pages.core, call.scope.tenant);
+    const assisted = assistedProgram(id || (defaultProgramId ?? ''), choices);
     if (assisted === undefined) return this.shown(call, { id, choices });
-    const text = jsonText(assisted);
-    return this.shown(call, { id: assisted.id, text, choices, compares: true });
+    return this.shown(call, { id: assisted.id, text: jsonText(assisted), choices, compares: true });
   }
 
   @FormFor('support')
-  async apply(@TenantCall() call: TenantCall): Promise<string> {
-    const answer = await this.applied(call);
-    // For a script that asks while somebody types: a browser reports other answers as errors.
+  async change(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    const answer = await this.changed(call);
+    // For the part of the page that is fetched while an operator types.
     if (call.form.text('live') !== '') void call.reply.code(200);
     return answer;
   }
 
-  private async applied(call: TenantCall): Promise<string> {
+  private async changed(call: TenantCall): Promise<string | Readable> {
     const { form } = call;
     const text = typedIn(form);
     const program = await outcomeOf(() => programIn(text));
-    const typed = program instanceof NotDone ? idIn(text) : program.id;
-    const edited = { id: typed, text };
     if (program instanceof NotDone)
-      return this.shown(call, { ...edited, faults: faultsOfProgram(program) });
-    const compared = { ...edited, compares: true };
-    if (areBothChanged(form))
-      return this.shown(call, {
-        ...compared,
-        faults: faultAt('document', TEXTS.program.bothChanged),
-      });
-    const applies = form.text('action') === 'apply' && form.text('live') === '';
-    if (!applies) return this.shown(call, compared);
+      return this.shown(call, { id: idIn(text), text, faults: faultsOfProgram(program) });
+    const compared = { id: program.id, text, compares: true };
+    const action = form.text('live') === '' ? form.text('action') : 'check';
+    if (action === 'forecast') return this.forecast(call, program);
+    if (action !== 'publish') return this.shown(call, compared);
     if (form.text('compared') !== digestOfText(text))
-      return this.shown(call, { ...compared, faults: faultAt(null, TEXTS.program.lookFirst) });
+      return this.shown(call, { ...compared, faults: faultAt(null, LOOK_FIRST) });
     const expected = Number(form.text('version'));
     const outcome = await this.pages.recorded(call, 'program apply', async (core, meta) => {
       const result = await applyProgram(core, meta, { program, expected });
@@ -88,93 +104,121 @@ export class ConsoleProgramController {
     });
     if (outcome instanceof NotDone)
       return this.shown(call, { ...compared, faults: faultsOfProgram(outcome) });
-    const path = `${call.tenantPath}/program${queryOf({ program: program.id })}`;
-    return redirected(call, path, 'applied');
+    return redirected(call, pathOf(call, { program: program.id }), 'applied');
   }
 
-  private async defaultIdOf({ tenant }: Scope): Promise<string> {
-    return (await this.pages.core.tenants.find(tenant))?.defaultProgramId ?? '';
+  /** A run that compares the candidate with the live program; of a new one, with the default. */
+  private async forecast(call: TenantCall, program: ProgramDocument): Promise<string> {
+    const { tenant, mode } = call.scope;
+    const { programs, defaultProgramId } = await tenantNamed(this.pages.core, tenant);
+    const live = ownMember(programs, program.id) ? program.id : (defaultProgramId ?? undefined);
+    const since = SPANS.find(({ value }) => value === call.form.text('since'))?.value ?? '90d';
+    const request = { tenant, mode, program, since, live };
+    const run = await this.pages.startedRun(call, forecast, request);
+    return redirected(call, pathOf(call, { program: program.id, run }));
   }
 
-  private async shown(call: TenantCall, edited: Edited): Promise<string> {
+  private async shown(call: TenantCall, edited: Edited): Promise<string | Readable> {
     const { faults, choices = {} } = edited;
-    const tenant = await this.pages.core.tenants.find(call.scope.tenant);
-    const known = tenant === undefined ? [] : programsOf(tenant);
-    const id = edited.id || (tenant?.defaultProgramId ?? '');
+    const { form } = call;
+    const tenant = await tenantNamed(this.pages.core, call.scope.tenant);
+    const known = programsOf(tenant);
+    const id = edited.id || (tenant.defaultProgramId ?? '');
     const version = known.find((program) => program.id === id)?.version ?? 0;
-    const document = tenant && ownMember(tenant.programs, id)?.document;
+    const document = ownMember(tenant.programs, id)?.document;
     const live = document === undefined ? '' : jsonText(document);
     const text = edited.text ?? live;
     const isCompared = edited.compares === true;
-    const by = call.form.text('live') !== '' && countsFields(call.form) ? 'fields' : 'document';
-    const path = `${call.tenantPath}/program`;
-    return pageSent(call, { of: 'program', faults }, content, {
-      programs: known.map((program) => ({
-        id: program.id,
-        version: program.version,
-        isDefault: program.isDefault,
-        path: `${path}${queryOf({ program: program.id })}`,
-      })),
+    const amount = await shownAmounts(this.pages.core.tenants, call.scope);
+    const { run } = queried(call.query, 'run');
+    const tables = tablesOf(`${call.tenantPath}/program`, call.query, { program: id, run });
+    const listed = known.map((program) => ({
+      ...program,
+      name: program.name ?? program.id,
+      path: pathOf(call, { program: program.id }),
+    }));
+    const programs = tables('programs', listed, PROGRAM_COLUMNS, NO_PROGRAM);
+    const { values, refresh, forecasted } = await this.forecasted(call, run);
+    const columns = forecastColumns(amount, call.tenantPath);
+    const rules = forecasted && tables('rules', forecasted.rules, columns.rules, NO_RULE);
+    const accounts =
+      forecasted && tables('accounts', forecasted.accounts, columns.accounts, NO_ACCOUNT);
+    const { table: file } = queried(call.query, 'table');
+    const asked = [programs, rules, accounts].find((one) => one?.name === file);
+    if (asked) return sheetSent(call, asked);
+    const isJson = form.text('action') === 'json' || isJsonTyped(form);
+    return pageSent(call, { of: 'program', faults, ...refresh }, content, {
+      path: `${call.tenantPath}/program`,
+      programs: programs.view,
       id,
       version,
       text,
-      was: digestOfDocument(text),
-      // Fields that somebody types into stay as they are.
-      fieldsWere: digestOfFields(by === 'fields' ? textsIn(call.form) : textsOf(jsonOf(text))),
-      by,
+      isJson,
+      view: isJson ? 'json' : 'form',
       compared: isCompared ? digestOfText(text) : '',
-      isFirst: version <= 1 && edited.choices !== undefined,
+      isFirst: known.every((program) => program.version <= 1) && edited.choices !== undefined,
       questions: questions(choices),
-      groups: fieldGroups(textsOf(jsonOf(text))),
+      groups: fieldGroups(textsOf(jsonOf(text)), amount),
       hasCompared: isCompared,
       changes: isCompared ? changedLines(live, text) : [],
+      spans: SPANS,
+      since: form.text('since') || '90d',
+      ...values,
+      here: pathOf(call, { program: id, run }),
+      forecast: forecasted && {
+        ...forecasted,
+        rules: rules?.view ?? null,
+        accounts: accounts?.view ?? null,
+      },
     });
+  }
+
+  /** The forecast of a run, with a name for each account: names are on record. */
+  private async forecasted(call: TenantCall, run: string) {
+    const { values, refresh, resultOf } = await this.pages.runOfPage(call, run);
+    const result = resultOf<ProgramForecast>('program forecast');
+    if (result === null) return { values, refresh, forecasted: null };
+    await this.pages.recorded(call, 'console forecast', () =>
+      Promise.resolve({ result: null, parameters: { run } }),
+    );
+    const accounts = await Promise.all(
+      result.accounts.map(async (row) => ({ ...row, person: await this.personOf(call, row) })),
+    );
+    return { values, refresh, forecasted: { ...result, accounts } };
+  }
+
+  private async personOf(
+    { ledger }: TenantCall,
+    { account }: { readonly account: string },
+  ): Promise<string | null> {
+    const order = { sort: 'accountId', descending: false } as const;
+    const request = { filters: { text: account }, ...order, limit: 50, offset: 0 };
+    const { rows } = await listAccounts(this.reads, ledger, request);
+    return rows.find(({ accountId }) => accountId === account)?.people.join(', ') || null;
   }
 }
 
-/** The text of the document; with what the fields say, unless the text was changed. */
+const LOOK_FIRST = 'Read the difference to the live version below, then publish again.';
+const NO_PROGRAM = { text: 'Programs appear here when they are published.' };
+const NO_RULE = { text: 'Neither program grants a reward.' };
+const NO_ACCOUNT = { text: 'No account would have another amount.' };
+
+const pathOf = ({ tenantPath }: TenantCall, query: Readonly<Record<string, string>>): string =>
+  `${tenantPath}/program${queryOf(query)}`;
+
+const isJsonTyped = (form: Form): boolean =>
+  form.text('view') === 'json' && form.text('action') !== 'form';
+
+/** The text of the document; that of the form with what its fields say. */
 function typedIn(form: Form): string {
   const text = form.text('document');
   const document = jsonOf(text);
   if (document === undefined) return text;
-  return jsonText(countsFields(form) ? documentWith(document, textsIn(form)) : document);
+  if (form.text('view') !== 'form') return jsonText(document);
+  const names = PROGRAM_FORM.flatMap(({ fields }) => fields).map(({ name }) => name);
+  const texts = Object.fromEntries(names.map((name) => [name, form.text(name)]));
+  return jsonText(documentWith(document, texts));
 }
-
-const countsFields = (form: Form): boolean =>
-  form.text('fields') !== '' && form.text('was') === digestOfDocument(form.text('document'));
-
-/** However it is laid out. */
-function digestOfDocument(text: string): string {
-  const document = jsonOf(text);
-  return digestOfText(document === undefined ? text : jsonText(document));
-}
-
-/** What is in the fields is lost then. */
-function areBothChanged(form: Form): boolean {
-  const fieldsWere = form.text('fields');
-  return (
-    fieldsWere.length === DIGEST_LENGTH &&
-    fieldsWere !== digestOfFields(textsIn(form)) &&
-    form.text('was') !== digestOfDocument(form.text('document'))
-  );
-}
-
-const DIGEST_LENGTH = digestOfText('').length;
-
-/** Browsers send a text of one line without its line ends. */
-const digestOfFields = (texts: ProgramTexts): string =>
-  digestOfText(
-    JSON.stringify(
-      PROGRAM_FORM.flatMap(({ fields }) => fields).map(({ name }) =>
-        (texts[name] ?? '').replace(/[\r\n]/g, '').trim(),
-      ),
-    ),
-  );
-
-const textsIn = (form: Form): ProgramTexts =>
-  Object.fromEntries(
-    PROGRAM_FORM.flatMap(({ fields }) => fields).map(({ name }) => [name, form.text(name)]),
-  );
 
 /** Lines of the schema begin with a path. */
 const BY_LINES: FieldNames = { ...FIELDS_BY_LINES, 'not JSON:': 'document' };
@@ -191,9 +235,8 @@ function faultsOfProgram(outcome: NotDone): Faults {
 
 /** Of a document that its schema refuses. */
 function idIn(text: string): string {
-  const id: unknown = textMember(jsonOf(text), 'id');
+  const document: unknown = jsonOf(text);
+  const id: unknown =
+    typeof document === 'object' && document !== null ? Reflect.get(document, 'id') : undefined;
   return typeof id === 'string' ? id : '';
 }
-
-const textMember = (of: unknown, name: string): unknown =>
-  typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined;

@@ -1,28 +1,32 @@
-import { Controller } from '@nestjs/common';
+import type { Readable } from 'node:stream';
+import { Controller, Get } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { MODES, type Mode } from '../../domain/scope.js';
+import type { Mode } from '../../domain/scope.js';
+import { timeNow } from '../../foundation/world.js';
 import { findAccount } from '../../operations/ledger/ledger-entries.js';
 import {
   onProjections,
   type ProjectionOperator,
 } from '../../operations/projections/projection-operator.js';
 import {
+  parkedStreams,
   showHistory,
-  showParkedStreams,
   showStatus,
   type DiffDocument,
+  type ShownProjection,
 } from '../../operations/projections/projection-commands.js';
 import { showParked } from '../../operations/policies/policy-commands.js';
-import { ApiError, badRequest, unavailable } from '../../http/edge/api-error.js';
+import { badRequest, unavailable } from '../../http/edge/api-error.js';
 import type { Run } from '../../http/operations/operation-runs.js';
 import { OperationsCore } from '../../http/operations/operations-core.js';
 import { OperationCalls } from '../../http/operations/operation-calls.js';
-import { retryReactions } from '../../operations/policies/policy.operations.js';
+import { retryReactions, skipReaction } from '../../operations/policies/policy.operations.js';
 import {
   diff,
   rebuild,
   retry,
   rollBack,
+  skip,
   swap,
 } from '../../operations/projections/projection.operations.js';
 import type { Operation } from '../../operations/registry/operation.js';
@@ -30,6 +34,7 @@ import type { SeenGenerations } from '../../projecting/generations/switch-genera
 import type { Form } from '../sessions/form.js';
 import {
   ConsoleCall,
+  FileForRoles,
   FormFor,
   PageFor,
   pageSent,
@@ -39,22 +44,25 @@ import {
   TenantPage,
 } from '../console-call.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
-import { differencesCsv } from '../view/differences.js';
 import {
-  COLUMNS,
-  content,
-  HELD_BACK_COLUMNS,
+  chosenProjection,
+  DIFF_COLUMNS,
+  differingColumns,
   HISTORY_COLUMNS,
-  historyRow,
   PARKED_COLUMNS,
+  parkedForm,
+  parkedReactionRow,
+  parkedStreamRow,
+  PROJECTION_COLUMNS,
   PROJECTIONS_PATH,
-  shownDiff,
-  withFigureNames,
+  type FollowedProjection,
 } from '../view/projections-view.js';
-import { inOrder } from '../view/sorting.js';
+import { sheetSent, tablesOf } from '../view/page-tables.js';
+import { template } from '../view/templates.js';
 import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
 import { NotDone, type Outcome, outcomeOf, tenantNotFound } from '../../operations/outcome.js';
+
+const content = template('projections');
 
 /** What is kept of a run has 1 MiB. */
 const DIFF_ROWS_MAX = 1_000;
@@ -79,22 +87,33 @@ export class ConsoleTenantProjectionsController {
 @ApiExcludeController()
 @Controller('console/projections')
 export class ConsoleProjectionsController {
+  /** How far each projection was when its page was shown. */
+  private readonly seen = new Map<string, Reached & { readonly perSecond: number | null }>();
+
   constructor(
     private readonly pages: TenantPages,
     private readonly operations: OperationsCore,
     private readonly calls: OperationCalls,
   ) {}
 
-  @PageFor('support')
-  page(@ConsoleCall() call: ConsoleCall): Promise<string> {
-    const { run, format } = queried(call.query, 'run', 'format');
-    return format === 'csv' ? this.csv(call, run) : this.shown(call);
+  @Get()
+  @FileForRoles('support')
+  page(@ConsoleCall() call: ConsoleCall): Promise<string | Readable> {
+    return this.shown(call);
   }
 
   @FormFor('support')
-  async act(@ConsoleCall() call: ConsoleCall): Promise<string> {
+  async act(@ConsoleCall() call: ConsoleCall): Promise<string | Readable> {
     const action = call.form.text('action');
     const asked = given(call, ...ASKED);
+    const chosen = `${PROJECTIONS_PATH}${queryOf({ projection: asked.projection })}`;
+    if (action === 'choose') return redirected(call, chosen);
+    if (action === 'skip' && call.form.text('reaction') !== '') {
+      const request = { id: call.form.text('reaction'), reason: call.form.text('reason') };
+      const outcome = await this.pages.called(call, skipReaction, request);
+      if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
+      return redirected(call, chosen, 'skipped');
+    }
     const faults = faultsOfForm(action, asked) ?? (await this.faultsOfPart(action, asked));
     if (faults !== null) return this.shown(call, faults);
     const run = await this.started(call, action, asked);
@@ -121,6 +140,13 @@ export class ConsoleProjectionsController {
         return start(rollBack, { projection: name, seen: seenIn(form, name) });
       case 'retry':
         return start(retry, { projection: name || undefined });
+      case 'skip':
+        return start(skip, {
+          projection: name,
+          mode: 'live',
+          stream: form.text('stream'),
+          reason: form.text('reason'),
+        });
       case 'retry-reaction':
         return start(retryReactions, { id: form.text('reaction') });
       default:
@@ -143,17 +169,6 @@ export class ConsoleProjectionsController {
     return found instanceof NotDone ? faultsOf(found) : null;
   }
 
-  /** The differences of a run as a file. */
-  private async csv(call: ConsoleCall, id: string): Promise<string> {
-    const diff = (await this.pages.runOfPage(call, id)).resultOf<DiffDocument>('projection diff');
-    if (diff === null)
-      throw new ApiError('NOT_FOUND', { message: TEXTS.projections.comparisonIsGone });
-    void call.reply
-      .header('Content-Type', 'text/csv; charset=utf-8; header=present')
-      .header('Content-Disposition', 'attachment; filename="differences.csv"');
-    return differencesCsv(diff);
-  }
-
   private operate<T>(
     call: ConsoleCall,
     signal: AbortSignal,
@@ -164,57 +179,115 @@ export class ConsoleProjectionsController {
     return outcomeOf(() => onProjections(core, pool, caller, work));
   }
 
-  private async shown(call: ConsoleCall, faults?: Faults): Promise<string> {
-    const { run: id, ...order } = queried(call.query, 'run', 'sort', 'dir', 'page');
+  private async shown(call: ConsoleCall, faults?: Faults): Promise<string | Readable> {
+    const { run: id, table: file } = queried(call.query, 'run', 'table');
     const { projection: chosen, ...part } = given(call, ...ASKED);
     // Before the state of the projections: what a run that is over has done is in it.
     const { values, operation, result, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const never = new AbortController().signal;
     const status = await this.operate(call, never, showStatus);
-    const history = await this.operate(call, never, (projections) =>
-      showHistory(projections, HISTORY_MAX),
-    );
-    const heldBack = await this.operate(call, never, (projections) =>
-      showParkedStreams(projections, PARKED_MAX),
-    );
-    const parked = await showParked(this.pages.core, PARKED_MAX);
-    const listed = status instanceof NotDone ? [] : status;
-    const pathOf = (other: Readonly<Record<string, string>>): string =>
-      queryOf({ run: id, projection: chosen, ...other });
-    const { rows, heads } = inOrder(listed, COLUMNS, order, pathOf);
+    const projections = status instanceof NotDone ? [] : await this.followed(status);
+    const history = await this.operate(call, never, (each) => showHistory(each, HISTORY_MAX));
+    const parked = await this.parked(call, never);
     const diff = resultOf<DiffDocument>('projection diff');
-    const entries = history instanceof NotDone ? [] : history;
-    const sortedHistory = inOrder(entries, HISTORY_COLUMNS, order, pathOf);
+    const tables = tablesOf(PROJECTIONS_PATH, call.query, { run: id, projection: chosen });
+    const shownDiff = diff && tables('diff', differingColumns(diff), DIFF_COLUMNS, NO_DIFFERENCE);
+    const shown = {
+      projections: tables('projections', projections, PROJECTION_COLUMNS, NOTHING),
+      parked: tables('parked', parked, PARKED_COLUMNS, NONE_PARKED),
+      history: tables('history', listOf(history), HISTORY_COLUMNS, NO_HISTORY),
+      diff: shownDiff,
+    };
+    const asked = Object.entries(shown).find(([name]) => name === file)?.[1];
+    if (asked) return sheetSent(call, asked);
+    const openForm = faults === undefined ? '' : call.form.text('action');
+    const one = projections.find(({ name }) => name === chosen);
     return pageSent(
       call,
-      { title: TEXTS.sections.projections, section: PROJECTIONS_PATH, faults, ...refresh },
+      { title: 'Projections', section: PROJECTIONS_PATH, faults, ...refresh },
       content,
       {
         notices: faultsOf(status).problems,
-        projections: rows.map(withFigureNames),
+        table: shown.projections.view,
+        livePath: `${PROJECTIONS_PATH}${queryOf(queried(call.query, 'run', 'projection', ...LIVE))}`,
         chosen,
-        names: rows.map(({ name }) => name),
-        heads,
-        livePath: `${PROJECTIONS_PATH}${queryOf({ sort: order.sort, dir: order.dir })}`,
+        one: one ? chosenProjection(one, openForm) : null,
+        names: projections.map(({ name }) => name),
         part,
-        modes: MODES,
+        modes: MODE_OPTIONS,
         ...values,
-        operation,
-        here: `${PROJECTIONS_PATH}${pathOf({})}`,
-        diff: diff && shownDiff(diff, order, pathOf),
-        csvPath: pathOf({ format: 'csv' }),
+        runTitle: RUN_TITLES[operation] ?? operation,
+        here: `${PROJECTIONS_PATH}${queryOf({ run: id, projection: chosen })}`,
+        diff: diff && {
+          ...diff,
+          rowCount: diff.rows,
+          hasMore: diff.count > diff.differences.length,
+        },
+        diffTable: shownDiff?.view ?? null,
         result,
-        heldBack: inOrder(
-          heldBack instanceof NotDone ? [] : heldBack,
-          HELD_BACK_COLUMNS,
-          order,
-          pathOf,
-        ),
-        parked: inOrder(parked, PARKED_COLUMNS, order, pathOf),
-        history: { ...sortedHistory, rows: sortedHistory.rows.map(historyRow) },
+        parked: shown.parked.view,
+        parkedForms: shown.parked.rows.map((row, index) => parkedForm(row, index, openForm)),
+        history: shown.history.view,
       },
     );
   }
+
+  private async parked(call: ConsoleCall, signal: AbortSignal) {
+    const streams = await this.operate(call, signal, (each) => parkedStreams(each, PARKED_MAX));
+    const reactions = await showParked(this.pages.core, PARKED_MAX);
+    return [...listOf(streams).map(parkedStreamRow), ...reactions.map(parkedReactionRow)];
+  }
+
+  /** With the speed since the page was shown before. */
+  private async followed(status: readonly ShownProjection[]): Promise<FollowedProjection[]> {
+    const now = timeNow();
+    const { log } = this.pages.core;
+    return status.map((one) => {
+      const at = one.position === null ? 0n : log.order(one.position);
+      const before = this.seen.get(one.name);
+      if (before === undefined || now - before.now >= SPEED_OVER_MS)
+        this.seen.set(one.name, { at, now, perSecond: speedOf(before, { at, now }) });
+      return { ...one, perSecond: this.seen.get(one.name)?.perSecond ?? null };
+    });
+  }
+}
+
+const NOTHING = { text: 'Projections appear here when the service follows the log.' };
+const NONE_PARKED = { text: 'Nothing is parked: every event was applied.' };
+const NO_HISTORY = { text: 'Rebuilds, swaps, retries and skips appear here.' };
+const NO_DIFFERENCE = { text: 'Both generations have the same rows.' };
+const LIVE = ['projections.sort', 'projections.dir'] as const;
+const MODE_OPTIONS = [
+  { value: 'live', words: 'Live' },
+  { value: 'test', words: 'Test' },
+];
+const RUN_TITLES: Readonly<Record<string, string>> = {
+  'projection rebuild': 'Rebuild',
+  'projection diff': 'Diff',
+  'projection swap': 'Swap',
+  'projection rollback': 'Roll back',
+  'projection retry-parked': 'Retry parked streams',
+  'projection skip': 'Skip an event',
+  'policy retry': 'Retry a reaction',
+};
+
+const listOf = <R>(outcome: Outcome<readonly R[]>): readonly R[] =>
+  outcome instanceof NotDone ? [] : outcome;
+
+/** A shorter span says nothing about the speed. */
+const SPEED_OVER_MS = 2_000;
+/** After a longer one the speed is measured anew. */
+const SPEED_WITHIN_MS = 60_000;
+
+interface Reached {
+  readonly at: bigint;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+function speedOf(before: Reached | undefined, { at, now }: Reached): number | null {
+  if (before === undefined || now - before.now > SPEED_WITHIN_MS || at < before.at) return null;
+  return Math.round((Number(at - before.at) * 1_000) / (now - before.now));
 }
 
 const modeOf = (typed: string): Mode => (typed === 'test' ? 'test' : 'live');
@@ -226,9 +299,12 @@ function faultsOfForm(
 ): Faults | null {
   const isConfirmed = projection !== '' && confirmed === projection;
   if ((action === 'swap' || action === 'rollback') && !isConfirmed)
-    return faultAt(projection === '' ? 'projection' : 'confirmed', TEXTS.projections.notConfirmed);
+    return projection === ''
+      ? faultAt('projection', 'Choose a projection.')
+      : faultAt(`confirmed-${action}`, `Type "${projection}" to confirm.`);
+  if (action === 'diff' && projection === '') return faultAt('projection', 'Choose a projection.');
   return action === 'rebuild' && tenant === '' && account !== ''
-    ? faultAt('tenant', TEXTS.projections.tenantMissing)
+    ? faultAt('tenant', 'Name the tenant of the account.')
     : null;
 }
 

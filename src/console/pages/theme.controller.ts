@@ -1,33 +1,44 @@
-import { HttpCode, Post } from '@nestjs/common';
+import type { Readable } from 'node:stream';
+import { Get, HttpCode, Post } from '@nestjs/common';
 import {
   HISTORY_MAX,
   putTheme,
   rollBackTheme,
   showTheme,
   showThemeHistory,
+  type ShownThemeVersion,
 } from '../../operations/themes/theme-commands.js';
-import { pageWith } from '../../operations/themes/theme-preview.js';
-import { unknownNames } from '../../themes/unknown-names.js';
+import { themeWith } from '../../operations/themes/theme-preview.js';
+import { isMembers } from '../../themes/merge-members.js';
+import { THEME_VARIABLES } from '../../themes/theme-instance.js';
 import {
+  FileForRoles,
   FormFor,
   ForRoles,
-  PageFor,
   pageSent,
   redirected,
   TenantCall,
   TenantPage,
 } from '../console-call.js';
-import { faultAt, faultsOf, NO_FAULTS, withFaults, type Faults } from '../view/faults.js';
-import { template } from '../view/templates.js';
+import type { Form } from '../sessions/form.js';
+import { countCell, textCell, timeCell } from '../view/cells.js';
 import { changedLines } from '../view/changed-lines.js';
-import { faultsPage, previewSent, sampleSharePage } from '../view/theme-preview.js';
+import { faultAt, faultsIn, faultsOf, NO_FAULTS, withFaults, type Faults } from '../view/faults.js';
+import { sheetSent, tablesOf } from '../view/page-tables.js';
+import type { TableColumn } from '../view/table.js';
+import { template } from '../view/templates.js';
+import {
+  THEME_FIELDS,
+  THEME_PARTS,
+  themeFields,
+  themePart,
+  unknownAtFields,
+  valuesWith,
+} from '../view/theme-form.js';
+import { faultsPage, previewSent, samplePart } from '../view/theme-preview.js';
 import { jsonOf, jsonText } from '../view/typed-document.js';
-import { given, queryOf, TenantPages } from './tenant-pages.js';
-import { TEXTS } from '../texts.js';
+import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
-
-const UNKNOWN_SHOWN = 50;
-const VERSIONS_SHOWN = Math.min(50, HISTORY_MAX);
 
 const content = template('theme');
 
@@ -36,23 +47,24 @@ const content = template('theme');
 export class ConsoleThemeController {
   constructor(private readonly pages: TenantPages) {}
 
-  @PageFor('support')
-  page(@TenantCall() call: TenantCall): Promise<string> {
+  @Get()
+  @FileForRoles('support')
+  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return this.shown(call);
   }
 
   @FormFor('support')
-  async change(@TenantCall() call: TenantCall): Promise<string> {
+  async change(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const { form } = call;
-    const locale = form.text('locale');
-    if (form.text('action') === 'check') {
-      const values = jsonOf(form.text('values'));
-      if (values === undefined) return this.shown(call, faultAt('values', NO_JSON));
-      const asked = { locale: locale || null, values };
-      const faults = faultsOf(await outcomeOf(() => pageWith(this.pages.core, call.scope, asked)));
-      return this.shown(call, faults, true);
+    const [locale, action] = [form.text('locale'), form.text('action')];
+    if (action !== 'put' && action !== 'rollback') {
+      const faults = await this.faultsIn(call);
+      const answer = await this.shown(call, faults, action === 'check');
+      // For the part of the page that is fetched while an operator types.
+      if (form.text('live') !== '') void call.reply.code(200);
+      return answer;
     }
-    const faults = await this.changed(call);
+    const faults = await this.changed(call, locale || null);
     if (faults.problems.length > 0) return this.shown(call, faults);
     return redirected(call, `${call.tenantPath}/theme${queryOf({ locale })}`, 'published');
   }
@@ -62,18 +74,26 @@ export class ConsoleThemeController {
   @HttpCode(200)
   @ForRoles('support')
   async preview(@TenantCall() call: TenantCall): Promise<string> {
-    const { form } = call;
-    const asked = { locale: form.text('locale') || null, values: jsonOf(form.text('values')) };
+    const { form, scope } = call;
+    const asked = { locale: form.text('locale') || null, values: valuesIn(form) };
     if (asked.values === undefined) return previewSent(call, faultsPage([NO_JSON]));
-    const made = await outcomeOf(() => pageWith(this.pages.core, call.scope, asked));
+    const made = await outcomeOf(() => themeWith(this.pages.core, scope, asked));
     if (made instanceof NotDone) return previewSent(call, faultsPage(faultsOf(made).problems));
-    return previewSent(call, sampleSharePage(made));
+    return previewSent(call, samplePart(themePart(form.text('part')), made, scope));
+  }
+
+  /** What is wrong with what was typed. */
+  private async faultsIn({ form, scope }: TenantCall): Promise<Faults> {
+    if (form.all('values').length === 0) return NO_FAULTS;
+    const values = valuesIn(form);
+    if (values === undefined) return faultAt('values', NO_JSON);
+    const asked = { locale: form.text('locale') || null, values };
+    return faultsOfTheme(await outcomeOf(() => themeWith(this.pages.core, scope, asked)));
   }
 
   /** The faults in what was typed; none: it is done. */
-  private async changed(call: TenantCall): Promise<Faults> {
+  private async changed(call: TenantCall, locale: string | null): Promise<Faults> {
     const { form } = call;
-    const locale = form.text('locale') || null;
     const version = Number(form.text('version'));
     if (form.text('action') === 'rollback')
       return faultsOf(
@@ -81,43 +101,101 @@ export class ConsoleThemeController {
           rollBackTheme(core, meta, { locale, version }),
         ),
       );
-    const values = jsonOf(form.text('values'));
+    const values = valuesIn(form);
     if (values === undefined) return faultAt('values', NO_JSON);
-    return faultsOf(
+    return faultsOfTheme(
       await this.pages.recorded(call, 'theme put', (core, meta) =>
         putTheme(core, meta, { locale, values, expected: version }),
       ),
     );
   }
 
-  private async shown(call: TenantCall, refused = NO_FAULTS, isCompared = false): Promise<string> {
+  private async shown(
+    call: TenantCall,
+    refused = NO_FAULTS,
+    isCompared = false,
+  ): Promise<string | Readable> {
     const { core } = this.pages;
-    const asked = given(call, 'locale');
+    const { form, scope } = call;
+    const asked = given(call, 'locale', 'part');
+    const part = themePart(asked.part);
     const locale = asked.locale || null;
-    // The form that rolls back has no values.
-    const typed = call.form.all('values').length === 0 ? undefined : call.form.text('values');
-    const values = await outcomeOf(() => showTheme(core, call.scope, { locale }));
+    const stored = await outcomeOf(() => showTheme(core, scope, { locale }));
     const history = await outcomeOf(() =>
-      showThemeHistory(core, call.scope, { locale, limit: VERSIONS_SHOWN }),
+      showThemeHistory(core, scope, { locale, limit: Math.min(50, HISTORY_MAX) }),
     );
-    const unread = values instanceof NotDone ? values : history;
-    const faults = withFaults(refused, faultsOf(unread, { values: 'locale' }));
+    const unread = stored instanceof NotDone ? stored : history;
     const versions = history instanceof NotDone ? [] : history;
-    const published = jsonText(values instanceof NotDone ? {} : values);
-    const shown = typed === undefined ? values : jsonOf(typed);
-    return pageSent(call, { of: 'theme', faults }, content, {
-      locale: asked.locale,
-      version: versions[0]?.version ?? 0,
-      values: typed ?? published,
-      previewPath: `${call.tenantPath}/theme/preview`,
-      unknown: unknownNames(shown)
-        .slice(0, UNKNOWN_SHOWN)
-        .map(({ path, names }) => ({ path, names: names.join(', ') })),
-      hasCompared: isCompared,
-      changes: isCompared ? changedLines(published, jsonText(jsonOf(typed ?? ''))) : [],
-      history: versions,
-    });
+    const tables = tablesOf(`${call.tenantPath}/theme`, call.query, { locale: asked.locale, part });
+    const listed = tables('versions', versions, VERSION_COLUMNS, NO_VERSION);
+    if (queried(call.query, 'table').table === listed.name) return sheetSent(call, listed);
+    const published = jsonText(stored instanceof NotDone ? {} : stored);
+    // The form that rolls back has no values.
+    const isTyped = form.all('values').length > 0;
+    const typed = isTyped ? valuesIn(form) : undefined;
+    const text = isTyped
+      ? typed === undefined
+        ? form.text('values')
+        : jsonText(typed)
+      : published;
+    const values = jsonOf(text);
+    const isJson =
+      form.text('action') === 'json' ||
+      (form.text('view') === 'json' && form.text('action') !== 'form');
+    const faults = withFaults(refused, faultsOf(unread, { values: 'locale' }));
+    const unknown = unknownAtFields(values);
+    return pageSent(
+      call,
+      { of: 'theme', faults: { ...faults, wrong: { ...unknown, ...faults.wrong } } },
+      content,
+      {
+        path: `${call.tenantPath}/theme`,
+        locale: asked.locale,
+        version: versions[0]?.version ?? 0,
+        values: text,
+        isJson,
+        view: isJson ? 'json' : 'form',
+        part,
+        parts: THEME_PARTS,
+        fields: themeFields(part, values),
+        variables: THEME_VARIABLES.map((name) => `{{${name}}}`),
+        unknown: Object.entries(unknown).map(([path, said]) => ({ path, text: said })),
+        hasCompared: isCompared,
+        changes: isCompared ? changedLines(published, text) : [],
+        history: listed.view,
+        versions: versions.map(({ version }) => String(version)),
+      },
+    );
   }
 }
 
-const NO_JSON = TEXTS.theme.noJson;
+const NO_JSON = 'The variables are not JSON, or nested too deep.';
+const NO_VERSION = {
+  text: 'Versions appear here when they are published. Until then the texts are built in.',
+};
+
+/** The values that were typed; undefined: they are not JSON. */
+function valuesIn(form: Form): unknown {
+  const values = jsonOf(form.text('values'));
+  if (form.text('view') !== 'form' || !isMembers(values)) return values;
+  return valuesWith(themePart(form.text('was')), values, form);
+}
+
+/** At the fields of the form and, for the JSON, in one line. */
+function faultsOfTheme(outcome: unknown): Faults {
+  const { problems, wrong } = faultsOf(outcome);
+  return { problems, wrong: { ...wrong, ...faultsIn(problems, THEME_FIELDS).wrong } };
+}
+
+const VERSION_COLUMNS: readonly TableColumn<ShownThemeVersion>[] = [
+  { key: 'version', label: 'Version', cell: ({ version }) => countCell(version) },
+  { key: 'published', label: 'Published', cell: ({ created }) => timeCell(created) },
+  { key: 'operator', label: 'Operator', cell: ({ by }) => textCell(by) },
+  {
+    key: 'change',
+    label: 'Change',
+    cell: ({ removed, restores }) =>
+      textCell(removed ? 'Removed' : restores ? `Rolled back to version ${restores}` : 'Published'),
+    isMinor: true,
+  },
+];

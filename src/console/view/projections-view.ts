@@ -1,87 +1,232 @@
 import type {
   DiffDocument,
   ShownHistoryEntry,
-  ShownParkedStream,
+  parkedStreams,
   ShownProjection,
 } from '../../operations/projections/projection-commands.js';
 import type { ShownParkedReaction } from '../../operations/policies/policy-commands.js';
-import { DIFFERING_COLUMNS, differingColumns } from './differences.js';
-import { sectionOf, type AskedSection, type PathOf } from './paging.js';
-import type { Column } from './sorting.js';
-import { template } from './templates.js';
-import { TEXTS } from '../texts.js';
+import { accountPath } from '../pages/customer-columns.js';
+import { countCell, idCell, stateCell, textCell, timeCell, amountCell } from './cells.js';
+import { tenantPath } from './navigation.js';
+import type { TableColumn } from './table.js';
+import { numberText } from './templates.js';
 
 export const PROJECTIONS_PATH = '/console/projections';
 
-export const COLUMNS: readonly Column<ShownProjection>[] = [
-  { label: TEXTS.common.projection, key: 'name', value: 'name' },
-  { label: TEXTS.projections.generation, key: 'generation', isNumber: true, value: 'generation' },
-  { label: TEXTS.fields.position, key: 'position', value: 'position' },
-  { label: TEXTS.projections.behindEvents, key: 'events', isNumber: true, value: 'lagEvents' },
-  { label: TEXTS.projections.behindSeconds, key: 'seconds', isNumber: true, value: 'lagSeconds' },
-  { label: TEXTS.projections.parked, key: 'parked', isNumber: true, value: 'parked' },
-  { label: TEXTS.projections.newGeneration, isNumber: true },
-  { label: TEXTS.projections.previous, isNumber: true },
-  { label: TEXTS.projections.behindPlot },
-];
-
-export const PARKED_COLUMNS: readonly Column<ShownParkedReaction>[] = [
-  { label: TEXTS.fields.since, key: 'parked.since', value: 'since' },
-  { label: TEXTS.projections.policy, key: 'parked.policy', value: 'policy' },
-  { label: TEXTS.common.event, key: 'parked.event', value: 'eventId' },
-  { label: TEXTS.fields.position, key: 'parked.position', value: 'position' },
-  { label: TEXTS.fields.reason, key: 'parked.reason', value: 'reason' },
-  { label: TEXTS.common.retry },
-];
-
-export const HELD_BACK_COLUMNS: readonly Column<ShownParkedStream>[] = [
-  { label: TEXTS.fields.since, key: 'held.since', value: 'since' },
-  { label: TEXTS.common.projection, key: 'held.projection', value: 'projection' },
-  { label: TEXTS.fields.account, key: 'held.account', value: 'account' },
-  { label: TEXTS.projections.stream, key: 'held.stream', value: 'stream' },
-  { label: TEXTS.fields.position, key: 'held.position', value: 'position' },
-  { label: TEXTS.common.events, key: 'held.events', isNumber: true, value: 'events' },
-  { label: TEXTS.fields.reason, key: 'held.reason', value: 'reason' },
-  { label: TEXTS.common.retry },
-];
-
-export const HISTORY_COLUMNS: readonly Column<ShownHistoryEntry>[] = [
-  { label: TEXTS.common.begun, key: 'history.begun', value: 'startedAt' },
-  { label: TEXTS.projections.action, key: 'history.action', value: 'action' },
-  { label: TEXTS.common.projection, key: 'history.projection', value: 'projection' },
-  { label: TEXTS.projections.part, key: 'history.part', value: partOf },
-  { label: TEXTS.common.who, key: 'history.who', value: 'actor' },
-  { label: TEXTS.projections.outcome, key: 'history.outcome', value: 'outcome' },
-];
-
-/** What an operation in place was of: `demo live`, and the account as logs name it. */
-function partOf({ tenant, mode, accountRef }: ShownHistoryEntry): string {
-  return tenant === null
-    ? TEXTS.common.all
-    : [tenant, mode, accountRef].filter((name) => name !== null).join(' ');
+/** A projection with how fast it is read, in events a second; null: not known yet. */
+export interface FollowedProjection extends ShownProjection {
+  readonly perSecond: number | null;
 }
 
-export const historyRow = (entry: ShownHistoryEntry) => {
-  const { error } = entry.details;
-  return { ...entry, part: partOf(entry), error: typeof error === 'string' ? error : null };
+/** `lagEvents` is counted up to this. */
+const LAG_MAX = 1_000;
+
+const lagText = ({ lagEvents, lagSeconds }: ShownProjection): string => {
+  if (lagEvents === 0) return 'None';
+  const events = `${numberText(lagEvents)}${lagEvents >= LAG_MAX ? ' or more' : ''}`;
+  return `${events} events, ${numberText(lagSeconds)} s`;
 };
 
-export const content = template('projections');
+export const PROJECTION_COLUMNS: readonly TableColumn<FollowedProjection>[] = [
+  {
+    key: 'name',
+    label: 'Projection',
+    cell: ({ name, lastError }) =>
+      textCell(name, { note: lastError, path: `${PROJECTIONS_PATH}?projection=${name}#operate` }),
+  },
+  {
+    key: 'state',
+    label: 'State',
+    cell: ({ parked, lagEvents }) =>
+      stateCell(parked > 0 ? 'Parked streams' : lagEvents === 0 ? 'Up to date' : 'Catching up'),
+  },
+  {
+    key: 'generation',
+    label: 'Generation',
+    cell: ({ name, generation }) => countCell(generation, `generation:${name}`),
+  },
+  { key: 'position', label: 'Position', cell: (row) => idCell(row.position), isMinor: true },
+  {
+    key: 'lag',
+    label: 'Lag',
+    cell: (row) => amountCell(row.lagEvents, lagText(row), `lag:${row.name}`),
+  },
+  {
+    key: 'speed',
+    label: 'Events a second',
+    cell: ({ perSecond }) => amountCell(perSecond, numberText(perSecond)),
+    isMinor: true,
+  },
+  {
+    key: 'parked',
+    label: 'Parked',
+    cell: ({ name, parked }) => countCell(parked, `parked:${name}`),
+    isMinor: true,
+  },
+  {
+    key: 'skipped',
+    label: 'Skipped',
+    cell: ({ name, skipped }) => countCell(skipped, `skipped:${name}`),
+    isMinor: true,
+  },
+  {
+    key: 'ready',
+    label: 'Built, waits for a swap',
+    cell: ({ ready }) => amountCell(ready, `Generation ${ready}`),
+    isMinor: true,
+  },
+];
 
-export const withFigureNames = (projection: ShownProjection) => ({
-  ...projection,
-  generationName: `generation:${projection.name}`,
-  parkedName: `parked:${projection.name}`,
-  lagName: `lag:${projection.name}`,
+/** A parked stream of a projection, or a parked reaction. */
+export interface ParkedRow {
+  readonly where: string;
+  readonly since: string;
+  readonly account: string | null;
+  readonly path: string | null;
+  readonly type: string | null;
+  readonly reason: string;
+  /** Empty: it is of the other kind. */
+  readonly projection: string;
+  readonly stream: string;
+  readonly reaction: string;
+}
+
+export const parkedStreamRow = (
+  of: Awaited<ReturnType<typeof parkedStreams>>[number],
+): ParkedRow => ({
+  where: of.projection,
+  since: of.since,
+  account: of.account ?? of.stream,
+  path:
+    of.tenant === null || of.mode === null
+      ? null
+      : accountPath(tenantPath({ tenant: of.tenant, mode: of.mode }), of.account),
+  type: of.type,
+  reason: of.reason,
+  projection: of.projection,
+  stream: of.stream,
+  reaction: '',
 });
 
-export const shownDiff = (
-  { rows: rowCount, ...diff }: DiffDocument,
-  section: AskedSection,
-  pathOf: PathOf,
+export const parkedReactionRow = (of: ShownParkedReaction): ParkedRow => ({
+  where: `Reaction: ${of.policy === '*' ? 'all' : of.policy.replaceAll('-', ' ')}`,
+  since: of.since,
+  account: null,
+  path: null,
+  type: of.eventId,
+  reason: of.reason,
+  projection: '',
+  stream: '',
+  reaction: of.id,
+});
+
+export const PARKED_COLUMNS: readonly TableColumn<ParkedRow>[] = [
+  { key: 'where', label: 'Projection', cell: ({ where }) => textCell(where) },
+  { key: 'account', label: 'Account', cell: ({ account, path }) => textCell(account, { path }) },
+  { key: 'type', label: 'Event', cell: ({ type }) => textCell(type), isMinor: true },
+  { key: 'reason', label: 'Reason', cell: ({ reason }) => textCell(reason) },
+  { key: 'since', label: 'Since', cell: ({ since }) => timeCell(since), isMinor: true },
+];
+
+/** What retries and skips a parked row. @param openForm the form that was refused. */
+export const parkedForm = (row: ParkedRow, index: number, openForm: string) => ({
+  title: row.projection ? `${row.projection}: ${row.account}` : row.where,
+  projection: row.projection,
+  stream: row.stream,
+  reaction: row.reaction,
+  retry: row.reaction ? 'retry-reaction' : 'retry',
+  isOpen: openForm === `skip-${index}`,
+});
+
+const ACTIONS: Readonly<Record<string, string>> = {
+  rebuild: 'Rebuild',
+  repair: 'Repair',
+  swap: 'Swap',
+  rollback: 'Roll back',
+  retry: 'Retry',
+  skip: 'Skip',
+};
+const OUTCOMES: Readonly<Record<string, string>> = {
+  done: 'Done',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+};
+
+export const HISTORY_COLUMNS: readonly TableColumn<ShownHistoryEntry>[] = [
+  { key: 'time', label: 'Time', cell: ({ startedAt }) => timeCell(startedAt) },
+  { key: 'action', label: 'Action', cell: ({ action }) => textCell(ACTIONS[action] ?? action) },
+  { key: 'projection', label: 'Projection', cell: ({ projection }) => textCell(projection) },
+  {
+    key: 'of',
+    label: 'Part',
+    cell: ({ tenant, mode, accountRef }) =>
+      textCell([tenant ?? 'All', mode, accountRef].filter((name) => name !== null).join(' ')),
+    isMinor: true,
+  },
+  { key: 'operator', label: 'Operator', cell: ({ actor }) => textCell(actor), isMinor: true },
+  {
+    key: 'outcome',
+    label: 'State',
+    cell: ({ outcome }) => stateCell(outcome === null ? 'Running' : (OUTCOMES[outcome] ?? outcome)),
+  },
+  {
+    key: 'error',
+    label: 'Error',
+    cell: ({ details }) => textCell(typeof details['error'] === 'string' ? details['error'] : ''),
+    isMinor: true,
+  },
+];
+
+/** A column in which a row of two generations differs; values as JSON. */
+type DifferingColumn = ReturnType<typeof differingColumns>[number];
+
+export const DIFF_COLUMNS: readonly TableColumn<DifferingColumn>[] = [
+  { key: 'table', label: 'Table', cell: ({ table }) => textCell(table) },
+  { key: 'kind', label: 'Difference', cell: ({ kind }) => textCell(kind) },
+  { key: 'row', label: 'Row', cell: ({ row }) => textCell(row) },
+  { key: 'column', label: 'Column', cell: ({ column }) => textCell(column) },
+  { key: 'live', label: 'Live', cell: ({ live }) => textCell(live) },
+  { key: 'new', label: 'New', cell: ({ built }) => textCell(built) },
+];
+
+export const differingColumns = ({ differences }: Pick<DiffDocument, 'differences'>) =>
+  differences.flatMap(({ table, kind, key, columns }) =>
+    columns.map(({ column, live, new: built }) => ({
+      table,
+      kind,
+      row: JSON.stringify(key),
+      column,
+      live: JSON.stringify(live),
+      built: JSON.stringify(built),
+    })),
+  );
+
+/** The chosen projection with what can be made live. */
+export const chosenProjection = (
+  { generation, ready, previous }: ShownProjection,
+  openForm: string,
 ) => ({
-  ...diff,
-  rowCount,
-  hasMore: diff.count > diff.differences.length,
-  ...sectionOf(differingColumns(diff), DIFFERING_COLUMNS, section, pathOf),
+  seen: `${generation}/${ready ?? ''}/${previous ?? ''}`,
+  switches: [
+    {
+      action: 'swap',
+      label: 'Swap',
+      tone: 'btn-primary',
+      isOpen: openForm === 'swap',
+      effect:
+        ready === null
+          ? 'There is no new generation yet: rebuild it first.'
+          : `Generation ${ready} becomes live in place of generation ${generation}.`,
+    },
+    {
+      action: 'rollback',
+      label: 'Roll back',
+      tone: 'btn-danger',
+      isOpen: openForm === 'rollback',
+      effect:
+        previous === null
+          ? 'There is no previous generation to go back to.'
+          : `Generation ${previous} becomes live again in place of generation ${generation}.`,
+    },
+  ],
 });

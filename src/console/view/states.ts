@@ -52,6 +52,9 @@ const LOOKS: ReadonlyMap<string, Look> = new Map([
   ['Sent', GOOD],
   ['Not known whether it was sent', WAIT],
   ['Ready', GOOD],
+  ['Up to date', GOOD],
+  ['Catching up', WAIT],
+  ['Parked streams', BAD],
   ['Open', WAIT],
   ['Closed', GOOD],
 ]);

@@ -30,6 +30,19 @@ export const retryReactions = serviceOperation({
     `${retried} tried again: ${done} done, ${parked} still parked`,
 });
 
+export const skipReaction = serviceOperation({
+  name: 'policy skip',
+  summary: 'ends a parked reaction without running it',
+  members: { id, reason: help(text, 'why') },
+  positions: ['id'],
+  roles: ['support'],
+  isRecorded: true,
+  route: post('policies/{id}/skip', 'REACTION_NOT_PARKED'),
+  examples: ['policy skip 17 --reason "sent by hand, ticket 4711"'],
+  run: skipParkedReaction,
+  said: ({ id: skipped, policy, eventId }) => `skipped ${skipped}: ${policy}, event ${eventId}`,
+});
+
 export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'policy parked',
@@ -43,16 +56,5 @@ export const operations: readonly Operation[] = [
     run: ({ core }, { limit: most }) => showParked(core, most),
   }),
   retryReactions,
-  serviceOperation({
-    name: 'policy skip',
-    summary: 'ends a parked reaction without running it',
-    members: { id, reason: help(text, 'why') },
-    positions: ['id'],
-    roles: ['support'],
-    isRecorded: true,
-    route: post('policies/{id}/skip', 'REACTION_NOT_PARKED'),
-    examples: ['policy skip 17 --reason "sent by hand, ticket 4711"'],
-    run: skipParkedReaction,
-    said: ({ id: skipped, policy, eventId }) => `skipped ${skipped}: ${policy}, event ${eventId}`,
-  }),
+  skipReaction,
 ];

@@ -235,6 +235,15 @@ export type ShownParkedStream = Awaited<ReturnType<typeof showParkedStreams>>[nu
  * @param stream undefined: all streams.
  */
 export async function showParkedStreams(
+  operator: { readonly parts: Pick<GenerationParts, 'pool' | 'projectors' | 'log' | 'decode'> },
+  limit: number,
+  stream?: string,
+) {
+  return (await parkedStreams(operator, limit, stream)).map(({ type: _, ...parked }) => parked);
+}
+
+/** The same with the type of the event that parks each. */
+export async function parkedStreams(
   { parts }: { readonly parts: Pick<GenerationParts, 'pool' | 'projectors' | 'log' | 'decode'> },
   limit: number,
   stream?: string,
@@ -250,8 +259,7 @@ export async function showParkedStreams(
     const { tenant = null, mode = null } = scope === undefined ? {} : ofMode(scope);
     shown.push({
       ...one,
-      /** Number of events that wait, with that one. */
-      events: await countWaiting(parts, { ...one, revision, reached }),
+      ...(await waitingOf(parts, { ...one, revision, reached })),
       since: new Date(since).toISOString(),
       /** Null: the name of the stream contains none. */
       tenant,
@@ -263,20 +271,23 @@ export async function showParkedStreams(
   return shown;
 }
 
-/** Events of the stream from that one on, as far as the read model is, of types that it handles. */
-async function countWaiting(
+/** The event that parks the stream, and those after it that the read model would have applied. */
+async function waitingOf(
   { log, projectors }: Pick<GenerationParts, 'log' | 'projectors'>,
   { projection, stream, revision, reached }: Omit<ParkedStream, 'since' | 'reason' | 'position'>,
-): Promise<number> {
+) {
   const handles: ReadonlySet<string> | undefined = projectors.find(
     ({ name }) => name === projection,
   )?.handles;
   let events = 0;
+  let parkedAt: string | null = null;
   for await (const { type, position, revision: at } of log.readStream(stream, { from: revision })) {
     if (log.compare(position, reached ?? undefined) > 0) break;
+    if (at === revision) parkedAt = type;
     if (at === revision || handles?.has(type)) events += 1;
   }
-  return events;
+  /** `events`: how many wait, with that one. */
+  return { type: parkedAt, events };
 }
 
 /** The account of a stream, from its first event: operators repair and support by its id. */

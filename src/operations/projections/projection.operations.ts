@@ -218,6 +218,40 @@ export const retry = serviceOperation({
     }),
 });
 
+export const skip = serviceOperation({
+  name: 'projection skip',
+  summary: 'lets a parked stream continue without the event that cannot be applied',
+  members: {
+    projection,
+    tenant: tenant.optional(),
+    account: account.optional(),
+    mode,
+    stream: help(text.optional(), 'the stream, instead of tenant and account'),
+    reason: help(text, 'why'),
+  },
+  positions: ['projection'],
+  rules: [
+    {
+      schema: {
+        oneOf: [{ required: ['tenant', 'account'] }, { required: ['stream'] }],
+        dependentRequired: { tenant: ['account'], account: ['tenant'] },
+      },
+    },
+  ],
+  ...CHANGE,
+  parameters: ({ projection: name, account: one, reason }) => ({
+    projection: name,
+    account: one,
+    reason,
+  }),
+  route: post('projections/{projection}/skip', 'PROJECTION_UNKNOWN', 'TENANT_NOT_FOUND'),
+  examples: ['projection skip rewards --tenant acme --account 42 --reason "ticket 4711"'],
+  run: (context, { projection: name, ...skipped }) =>
+    onNamedModel(context, name, (operator, projector) =>
+      skipParkedEvent(operator, projector, skipped, reading(context)),
+    ),
+});
+
 export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'projection status',
@@ -256,39 +290,7 @@ export const operations: readonly Operation[] = [
     run: (context, { limit: most }) =>
       onReadModels(context, (operator) => showParkedStreams(operator, most)),
   }),
-  serviceOperation({
-    name: 'projection skip',
-    summary: 'lets a parked stream continue without the event that cannot be applied',
-    members: {
-      projection,
-      tenant: tenant.optional(),
-      account: account.optional(),
-      mode,
-      stream: help(text.optional(), 'the stream, instead of tenant and account'),
-      reason: help(text, 'why'),
-    },
-    positions: ['projection'],
-    rules: [
-      {
-        schema: {
-          oneOf: [{ required: ['tenant', 'account'] }, { required: ['stream'] }],
-          dependentRequired: { tenant: ['account'], account: ['tenant'] },
-        },
-      },
-    ],
-    ...CHANGE,
-    parameters: ({ projection: name, account: one, reason }) => ({
-      projection: name,
-      account: one,
-      reason,
-    }),
-    route: post('projections/{projection}/skip', 'PROJECTION_UNKNOWN', 'TENANT_NOT_FOUND'),
-    examples: ['projection skip rewards --tenant acme --account 42 --reason "ticket 4711"'],
-    run: (context, { projection: name, ...skipped }) =>
-      onNamedModel(context, name, (operator, projector) =>
-        skipParkedEvent(operator, projector, skipped, reading(context)),
-      ),
-  }),
+  skip,
   serviceOperation({
     name: 'projection history',
     summary: 'the operations on projections, newest first',

@@ -36,8 +36,8 @@ const HANDLING = [
   ['deny', 'deny'],
 ] as const;
 const DECISION = [
-  ['', 'at once (default)'],
-  ['APPROVED', 'at once'],
+  ['', 'automatically (default)'],
+  ['APPROVED', 'automatically'],
   ['PENDING', 'a person decides'],
 ] as const;
 
@@ -110,6 +110,23 @@ export const PROGRAM_FORM: readonly FieldGroup[] = [
     ],
   },
 ];
+
+/** The groups with the fields that apply to what is chosen. */
+export const fieldsFor = (texts: ProgramTexts): readonly FieldGroup[] =>
+  PROGRAM_FORM.map(({ title, fields }) => ({
+    title,
+    fields: fields.filter(({ name }) => applies(name, texts)),
+  }));
+
+function applies(name: string, texts: ProgramTexts): boolean {
+  if (name === 'conversion.key') return texts['conversion.on'] === 'EVENT';
+  const [side = '', member] = name.split('.');
+  if (member === undefined || !SIDES.some((one) => one === side)) return true;
+  const type = texts[side] ?? '';
+  if (type === '' || type === NO_REWARD) return false;
+  if (TERMS.some((term) => term === member)) return true;
+  return type !== 'FUELTANK' && ownMember(VALUE_MEMBERS, type)?.includes(member) === true;
+}
 
 const FIELDS = PROGRAM_FORM.flatMap(({ fields }) => fields);
 

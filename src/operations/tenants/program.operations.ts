@@ -27,7 +27,8 @@ const programFile = z.unknown().meta({
 });
 const since = text.meta({ pattern: `^(?:0|[0-9]{1,9}[smhd]|${ISO_TIME})$` });
 
-const forecast = ledgerOperation({
+/** Also started by the console. */
+export const forecast = ledgerOperation({
   name: 'program forecast',
   summary: 'the rewards that another program would have granted, next to those of the live one',
   members: {
@@ -45,6 +46,8 @@ const forecast = ledgerOperation({
   },
   roles: ['finance', 'support'],
   isLong: true,
+  // With the program: a run that failed is started again.
+  parameters: ({ program, since, live }) => ({ program, since, live }),
   route: post('programs/{tenant}/forecast', 'TENANT_NOT_FOUND'),
   examples: [
     'program forecast acme --file program.json',

@@ -5,9 +5,9 @@ import { previewMail } from '../../mails/content/mail-preview.js';
 import { errorCode } from '../../foundation/error-code.js';
 import { isMembers } from '../../themes/merge-members.js';
 import { resolveTheme } from '../../themes/resolve-theme.js';
-import type { MailType, PageTheme } from '../../themes/theme-instance.js';
+import type { MailType } from '../../themes/theme-instance.js';
 import { DEFAULT_LANGUAGE, fallbacksOf } from '../../themes/theme-locale.js';
-import { Themes } from '../../themes/themes.js';
+import { Themes, type LocalizedTheme } from '../../themes/themes.js';
 import { unknownNamesOfMail } from '../../themes/unknown-names.js';
 import type { ScopedContext } from '../registry/operation.js';
 import { ThemeNotDone, checkLocale, type NamedTheme } from './theme-commands.js';
@@ -34,14 +34,14 @@ export async function previewTheme(
 }
 
 /**
- * The page behind a share link as these values of a locale would make it; nothing is stored.
+ * The theme as these values of a locale would make it; nothing is stored.
  * @throws {NotDone} with a line for each fault.
  */
-export async function pageWith(
+export async function themeWith(
   core: Pick<Core, 'themeChanges' | 'themeRows'>,
   scope: Scope,
   { locale, values }: { readonly locale: string | null; readonly values: unknown },
-): Promise<{ readonly theme: PageTheme; readonly locale: string }> {
+): Promise<LocalizedTheme> {
   checkLocale(locale);
   const refused = await core.themeChanges.refusalOf(values);
   if (refused !== undefined || !isMembers(values))
@@ -50,5 +50,5 @@ export async function pageWith(
   const stored = await core.themeRows.ownValues(scope, fallbacks);
   const own = new Map([...stored, [locale, values] as const]);
   const theme = resolveTheme(...fallbacks.map((one) => own.get(one) ?? {}));
-  return { theme: theme.page, locale: locale ?? DEFAULT_LANGUAGE };
+  return { theme, locale: locale ?? DEFAULT_LANGUAGE };
 }
