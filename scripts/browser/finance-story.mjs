@@ -88,8 +88,8 @@ async function corrects(world, page) {
   const before = await statement(world, page, 'account-1');
   const balanceOf = ({ units }) => units.find(({ unit }) => unit === 'CENTS').closing;
   await page.goto(`${DEMO}/corrections?account=account-1`);
-  await page.getByLabel('User').selectOption('user-1');
-  await page.getByLabel('Unit').selectOption('CENTS');
+  await page.getByLabel('User', { exact: true }).selectOption('user-1');
+  await page.getByLabel('Unit', { exact: true }).selectOption('CENTS');
   await fillIn(page, { Amount: '4.50', Reason: 'promised by mail' });
   await press(page, 'Propose');
   await page.getByText('= 450 CENTS').waitFor();
