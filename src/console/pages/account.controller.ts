@@ -166,6 +166,10 @@ export class ConsoleAccountController {
       statementPath: hasRole(call.operator, ['finance', 'viewer'])
         ? `${call.tenantPath}/statement${queryOf({ account: found.account })}`
         : null,
+      mailsPath:
+        isSupport && isNow
+          ? `${call.tenantPath}/mails${queryOf({ account: found.account })}`
+          : null,
       correctPath:
         isFinance && isNow
           ? `${call.tenantPath}/corrections${queryOf({ account: found.account })}`

@@ -61,7 +61,7 @@ interface Preview {
 const DECISIONS = { approve, reject, withdraw } as const;
 const DONE = { approve: 'approved', reject: 'rejected', withdraw: 'withdrawn' } as const;
 
-/** Corrections that one operator proposes and another one approves; grants above support's limit. */
+/** Corrections that one operator proposes and another approves; grants above support's limit. */
 @TenantPage('corrections')
 export class ConsoleCorrectionsController {
   constructor(private readonly pages: TenantPages) {}

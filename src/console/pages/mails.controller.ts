@@ -157,11 +157,16 @@ export class ConsoleMailsController {
       filters: [
         { name: 'state', label: 'State', options: STATES },
         { name: 'type', label: 'Type', options: TYPES },
+        { name: 'account', label: 'Account' },
         ...DAYS,
       ],
       filtersOf: (texts) => ({
         ...given('state', choice(MAIL_STATES, texts['state'])),
         ...given('type', choice(MAIL_TYPES, texts['type'])),
+        ...given(
+          'account',
+          texts['account'] && core.names.accountRef(call.ledger, texts['account']),
+        ),
         ...given('since', dateOf(momentOf(texts['from'] ?? '', 'start'))),
         ...given('until', dateOf(momentOf(texts['to'] ?? '', 'end'))),
       }),

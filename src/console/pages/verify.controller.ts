@@ -23,7 +23,7 @@ import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 const content = template('verify');
 const PATH = '/verify';
 
-/** For finance: proof that the ledger was not tampered with, and what it takes to check it again. */
+/** For finance: proof that the ledger is unchanged, and the files to check it again. */
 @TenantPage('verify')
 export class ConsoleVerifyController {
   constructor(

@@ -28,6 +28,8 @@ export interface KnownMail {
 export interface MailFilter {
   readonly state?: MailState | undefined;
   readonly type?: string | undefined;
+  /** Of the recipient: its keyed hash. */
+  readonly account?: string | undefined;
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
 }
@@ -82,13 +84,14 @@ export async function countMails(
   return row?.count ?? 0;
 }
 
-function matching({ tenant, mode }: Scope, { state, type, since, until }: MailFilter) {
+function matching({ tenant, mode }: Scope, { state, type, account, since, until }: MailFilter) {
   const states = state === 'PENDING' ? ['PENDING', 'SENDING'] : state && [state];
   return sql`
     from ledger.mail_deliveries
     where tenant = ${tenant} and mode = ${mode}
       and (${states ?? null}::text[] is null or state = any(${states ?? null}::text[]))
       and (${type ?? null}::text is null or type = ${type ?? null}::text)
+      and (${account ?? null}::text is null or account = ${account ?? null}::text)
       and (${since ?? null}::timestamptz is null or created >= ${since ?? null}::timestamptz)
       and (${until ?? null}::timestamptz is null or created <= ${until ?? null}::timestamptz)`;
 }
