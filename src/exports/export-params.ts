@@ -14,17 +14,17 @@ const TIMES = [
 ] as const;
 const PROGRAM = 'programId';
 const DATES = 'dates';
-const KEYS: readonly string[] = [...TIMES, PROGRAM, DATES];
+export const PARAMS: readonly string[] = [...TIMES, PROGRAM, DATES];
 const TEXT_LENGTH_MAX = 255;
 const CONTROL = /\p{Cc}|\p{Surrogate}/u;
 
 /** As many as `problemsOfParams` returns at most. */
-export const PARAM_PROBLEMS_MAX = KEYS.length + 1;
+export const PARAM_PROBLEMS_MAX = PARAMS.length + 1;
 
 /** Why params are none: one line for each member, and one for all that are unknown. */
 export function problemsOfParams(params: Readonly<Record<string, unknown>>): readonly string[] {
   const problems = Object.entries(params).flatMap(([key, value]) => {
-    if (!KEYS.includes(key)) return [`params must hold ${KEYS.join(', ')} only`];
+    if (!PARAMS.includes(key)) return [`params must hold ${PARAMS.join(', ')} only`];
     if (key === PROGRAM)
       return isProgramId(value)
         ? []

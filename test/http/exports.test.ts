@@ -159,7 +159,7 @@ describe('an export', () => {
       createdSince: 'x',
       updatedBefore: 1.5,
       programId: true,
-      since: 1,
+      since: null,
       dates: 'DAYS',
     };
     const body = { type: 'USERS', format: 'PDF', name: 'a\nb', params };

@@ -10,6 +10,7 @@ import {
 import { EXPORT_DATES } from '../../exports/export-order.js';
 import {
   PARAM_PROBLEMS_MAX,
+  PARAMS,
   problemsOfParams,
   type ExportParams,
 } from '../../exports/export-params.js';
@@ -27,11 +28,13 @@ const LINE = {
   described: { pattern: `[^${CONTROLS}]{0,${EXPORT_TEXT_LENGTH_MAX}}` },
 };
 
-/** Members that are null or empty count as missing. */
+/** Known members that are null or empty count as missing. */
 const given = (params: unknown): unknown =>
   isPlainObject(params)
     ? Object.fromEntries(
-        Object.entries(params).filter(([, value]) => value !== null && value !== ''),
+        Object.entries(params).filter(
+          ([name, value]) => !PARAMS.includes(name) || (value !== null && value !== ''),
+        ),
       )
     : params === null
       ? undefined
