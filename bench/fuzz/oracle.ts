@@ -46,7 +46,9 @@ export class Oracle {
     if (!isKept || isLimited || (this.hasFaults && second.status === 503)) return [];
     return first.status === second.status && first.text === second.text
       ? []
-      : [`repeated with its key: ${second.status} ${second.text}`];
+      : [
+          `repeated with its key: ${second.status} ${second.text}, but first ${first.status} ${first.text}`,
+        ];
   }
 
   private failures({ status }: FuzzAnswer): readonly string[] {

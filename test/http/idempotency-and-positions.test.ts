@@ -216,6 +216,11 @@ describe('an effect whose answer was lost', () => {
     accountId,
     events: [{ key: 'visit', fields: {} }],
   });
+  const referredBy = (code: string): Write => ({
+    method: 'PUT',
+    to: `/open/account${path(personal('acc'))}/user${path(personal('user'))}`,
+    body: { referredBy: { code } },
+  });
 
   test.each<[string, (owner: Person) => Write, Json]>([
     [
@@ -242,6 +247,14 @@ describe('an effect whose answer was lost', () => {
       }),
       { id: expect.any(String), referral: null },
     ],
+    [
+      'a user who is referred',
+      ({ code }) => referredBy(code),
+      {
+        referredBy: { code: null, isConverted: false, newlyReferred: true },
+        referredByCodes: [],
+      },
+    ],
   ])(
     'of %s is the answer, without the person who is forgotten by now',
     async (_what, writeTo, shown) => {
@@ -262,6 +275,21 @@ describe('an effect whose answer was lost', () => {
       expect(Object.keys(fromLog.body).sort()).toEqual(Object.keys(first.body).sort());
     },
   );
+
+  test('of a user is the answer, the referrer having been forgotten before it', async () => {
+    const owner = await person();
+    const write = referredBy(owner.code);
+    await send(api, write);
+    await api.call('DELETE', `/open${owner.at}`);
+    const key = personal('key');
+    const update = { ...write, body: { locale: 'de_DE' } };
+    const first = await send(api, update, { key });
+    expect(first.body).toMatchObject({ referredBy: { code: null } });
+    const kept = await send(api, update, { key });
+    await sql.query('delete from ledger.idempotency_keys');
+    const fromLog = await send(there, update, { key });
+    expect([whole(kept), whole(fromLog)]).toStrictEqual([whole(first), whole(first)]);
+  });
 });
 
 describe('a key', () => {

@@ -1,6 +1,7 @@
 import type { PersonId } from '../../domain/account/account.events.js';
 import type { Named } from '../../idempotency/idempotency-key.js';
 import { PERSONAL_MEMBERS_OF_REWARD } from '../../presenting/reward.response.js';
+import type { UserResponse } from '../../presenting/user.response.js';
 import type { Written } from './command-gateway.js';
 
 /**
@@ -49,9 +50,21 @@ export function personalFieldsOfUser(
     { subject: state.account, members: OF_ACCOUNT },
     ...(person === undefined ? [] : [{ subject: person, members: others, empty: EMPTY }]),
     ...(state.attribution
-      ? [{ subject: state.attribution.codeSubject, members: OF_REFERRER, empty: EMPTY }]
+      ? [
+          {
+            subject: state.attribution.codeSubject,
+            members: OF_REFERRER,
+            empty: { ...EMPTY, referredBy: withoutCode(user) },
+          },
+        ]
       : []),
   ];
+}
+
+/** The referral stays when the referrer is forgotten. Undefined: the answer names none. */
+function withoutCode(user: unknown): object | undefined {
+  const { referredBy } = Object(user) as Partial<Pick<UserResponse, 'referredBy'>>;
+  return referredBy ? { ...referredBy, code: null } : undefined;
 }
 
 /** A reward's user and texts; its value identifies no one. */
