@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { planMail } from '../../src/mails/deliveries/mail-rows.js';
 import { eventually } from '../support/embedded.js';
 import { basic } from '../support/api-client.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -181,6 +183,31 @@ describe('support', () => {
     const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
     expect(records).toContain('"operation":"export run"');
     expect(records).toContain('"operation":"export download"');
+  });
+
+  test('a mail is sent again once, however often its form comes', async () => {
+    const { pool } = running.service.service.core;
+    const id = randomUUID();
+    const event = { stream: 's', revision: 0n, eventId: randomUUID() };
+    const of = {
+      tenant: tenant.alias,
+      mode: 'live',
+      account: 'a',
+      person: randomUUID(),
+      about: null,
+    } as const;
+    const mail = { ...of, id, type: 'WELCOME', event, created: Date.now() } as const;
+    await planMail(pool, mail, Date.now() + 3_600_000);
+    const sent = "update ledger.mail_deliveries set state = 'DELIVERED' where id = $1";
+    await pool.query(sent, [id]);
+    const key = hiddenIn(await get('sam', ofTenant('/mails')), 'key');
+    const again = () => post('sam', ofTenant('/mails'), { action: 'resend', mail: id, key });
+    const first = await again();
+    await pool.query(sent, [id]);
+    const second = await again();
+    expect([second.status, second.location]).toEqual([303, first.location]);
+    const read = 'select state from ledger.mail_deliveries where id = $1';
+    expect((await pool.query(read, [id])).rows).toEqual([{ state: 'DELIVERED' }]);
   });
 
   test('an endpoint is added, tested, given a new secret and removed', async () => {

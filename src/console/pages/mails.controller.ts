@@ -4,12 +4,8 @@ import { isMailAddress } from '../../foundation/mail-address.js';
 import { newId } from '../../foundation/world.js';
 import { MAIL_STATES, type MailSort, type MailState } from '../../mails/deliveries/shown-mails.js';
 import { MailPreviews } from '../../mails/mail-previews.js';
-import {
-  mailPage,
-  mailRows,
-  resend,
-  type ShownMail,
-} from '../../operations/mails/mail.operations.js';
+import { sendMailAgain } from '../../operations/customers/actions/send-mail-again.js';
+import { mailPage, mailRows, type ShownMail } from '../../operations/mails/mail.operations.js';
 import { NotDone, notDone, notDoneAbout, type Outcome } from '../../operations/outcome.js';
 import { MAIL_TYPES, type MailType } from '../../themes/theme-instance.js';
 import { isLocale } from '../../themes/theme-locale.js';
@@ -77,7 +73,14 @@ const COLUMNS: readonly TableColumn<ShownMail>[] = [
       buttonCell(
         state === 'PENDING'
           ? undefined
-          : { action: 'resend', label: 'Send again', about: id, name: 'mail', value: id },
+          : {
+              action: 'resend',
+              label: 'Send again',
+              about: id,
+              name: 'mail',
+              value: id,
+              key: newId(),
+            },
       ),
     sorts: false,
     isPageOnly: true,
@@ -115,10 +118,12 @@ export class ConsoleMailsController {
     const path = `${call.tenantPath}/mails`;
     const outcome = isTest
       ? await this.sentTest(call)
-      : await this.pages.called<{ readonly resent: number }>(call, resend, {
-          ...scope,
-          delivery: form.text('mail'),
-        });
+      : await this.pages.called<{ readonly resent: number }>(
+          call,
+          sendMailAgain,
+          { ...scope, delivery: form.text('mail') },
+          form.text('key') || undefined,
+        );
     if (outcome instanceof NotDone) return this.shown(call, outcome);
     if ('resent' in outcome && outcome.resent === 0)
       return this.shown(call, notDone('the mail waits already: it is sent once'));

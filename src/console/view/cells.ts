@@ -23,7 +23,7 @@ export type Cell =
     }
   | { readonly kind: 'state'; readonly state: StateView; readonly note: string | null }
   | { readonly kind: 'id'; readonly id: string | null; readonly path: string | null }
-  | { readonly kind: 'button'; readonly button: RowButton | null };
+  | { readonly kind: 'button'; readonly button: Required<RowButton> | null };
 
 /** A form of one row. */
 export interface RowButton {
@@ -35,6 +35,8 @@ export interface RowButton {
   /** The hidden field that names the row. */
   readonly name: string;
   readonly value: string;
+  /** With it the form acts once, however often it is sent. */
+  readonly key?: string;
 }
 
 export const textCell = (
@@ -83,7 +85,7 @@ export const idCell = (id: string | null | undefined, path: string | null = null
 /** @param button undefined: the row has none. */
 export const buttonCell = (button: RowButton | undefined): Cell => ({
   kind: 'button',
-  button: button ?? null,
+  button: button === undefined ? null : { key: '', ...button },
 });
 
 /** The same in a file: full ids, integers, ISO 8601. */
