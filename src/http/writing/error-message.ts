@@ -170,8 +170,11 @@ function valueOf(places: readonly unknown[], path: readonly string[]): string | 
   const [value] = places
     .map((place) => path.filter((name) => name !== '').reduce(memberOf, place))
     .filter((found) => found !== undefined && found !== null && found !== '');
-  return value === undefined || typeof value === 'object' ? undefined : String(value);
+  return isPlain(value) ? String(value) : undefined;
 }
+
+const isPlain = (value: unknown): value is string | number | boolean =>
+  ['string', 'number', 'boolean'].includes(typeof value);
 
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name)
