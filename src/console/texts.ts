@@ -3,10 +3,6 @@
  * values are functions, called with the expression that fills the value in. Some hold HTML.
  */
 export const TEXTS = {
-  /** Names of pages: in the navigation, and as headings. */
-  sections: {
-    projections: 'Projections',
-  },
   /** Labels of fields that several pages have, by the member of a request that each fills. */
   fields: {
     account: 'Account',
@@ -37,17 +33,6 @@ export const TEXTS = {
   signIn: {
     title: 'Sign in',
     unknownKey: 'This key is not known.',
-  },
-  common: {
-    events: 'Events',
-    begun: 'Begun',
-    who: 'Who',
-    kind: 'Kind',
-    all: 'all',
-    live: 'Live',
-    event: 'Event',
-    projection: 'Projection',
-    retry: 'Retry',
   },
   refused: {
     ofOthers: 'It is not one of this tenant, or is gone',

@@ -56,11 +56,11 @@ const CASES: readonly Case[] = [
     keeps: 'value="&quot;&gt;&lt;img src&#x3D;x onerror&#x3D;alert(1)&gt;"',
   },
   {
-    what: 'a month that is none',
+    what: 'a month that is not typed again',
     who: 'fay',
     path: '/periods',
-    fields: { action: 'close', period: '2026-13', comment: 'looked at' },
-    at: { period: 'Month takes a month such as 2026-10' },
+    fields: { action: 'close', period: '2026-10', comment: 'looked at', confirm: '2026-09' },
+    at: { confirm: 'Type 2026-10 to confirm that this month is closed.' },
     keeps: 'value="looked at"',
   },
   {
@@ -69,7 +69,7 @@ const CASES: readonly Case[] = [
     path: '/reconcile',
     fields: { month: '' },
     files: { balances: 'acme,CENTS,1' },
-    at: { balances: 'the balance file must begin with the line account,unit,balance' },
+    at: { balances: 'file must begin with the line account,unit,balance' },
   },
   {
     what: 'settings that are wrong in four places',
@@ -116,17 +116,18 @@ test('a rebuild in place of an account that there is not begins no run', async (
   expect(await rebuilds()).toBe(before);
 });
 
-test('a month is not reopened without a reason, which is said in its row', async () => {
+test('a month is not reopened without a reason, which is said at its field', async () => {
   const path = ofTenant('/periods');
-  const closing = { action: 'close', period: '2026-01', comment: 'looked at' };
+  const period = '2026-01';
+  const closing = { action: 'close', period, comment: 'looked at', confirm: period };
   expect((await post('fay', path, closing)).status).toBe(303);
   const page = await post('fay', path, {
     action: 'reopen',
-    period: '2026-01',
+    period,
     comment: 'x'.repeat(1_001),
   });
   expect(page.status).toBe(400);
-  expect(marked(page)).toEqual({ 'comment-2026-01': 'the comment takes 1 to 1000 characters' });
+  expect(marked(page)).toEqual({ reason: 'The reason takes 1 to 1,000 characters.' });
   expect(page.text).toContain('x'.repeat(1_001));
 });
 
