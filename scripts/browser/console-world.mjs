@@ -66,7 +66,13 @@ export async function openWorld({ planted = true } = {}) {
     const cli = async (...args) =>
       JSON.parse(await ran([join(root, 'dist/bin/cli.js'), ...args, '--json'], env));
     const database = () => postgresPids(dataDir);
-    return { browser, url: service.url, secrets, cli, database, end };
+    /** A file for a command. @returns its path. */
+    const fileOf = (name, text) => {
+      const path = join(dataDir, name);
+      writeFileSync(path, text);
+      return path;
+    };
+    return { browser, url: service.url, secrets, cli, fileOf, database, end };
   } catch (error) {
     await end();
     throw error;
@@ -155,7 +161,8 @@ export async function signedIn({ browser, url, secrets }, name, options = {}) {
   await page.goto('/console/sign-in');
   await page.getByLabel('Key').fill(secrets[name]);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL('**/console');
+  // With one tenant to its overview, otherwise to the list.
+  await page.waitForURL(({ pathname }) => !/sign-in|session/.test(pathname));
   return { context, page, faults };
 }
 
@@ -174,6 +181,22 @@ export const isDone = (page) =>
   page.locator('[data-figure="progress"][data-value="done"]').waitFor();
 
 export const press = (page, name) => page.getByRole('button', { name, exact: true }).click();
+
+/** Opens a page by its name in the sidebar. */
+export async function opened(page, name) {
+  const sidebar = page.getByRole('navigation', { name: 'Pages' });
+  await sidebar.getByRole('link', { name, exact: true }).click();
+  await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+}
+
+/** The file that a link saves. */
+export async function savedText(page, link) {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: link, exact: true }).first().click(),
+  ]);
+  return readFileSync(await download.path(), 'utf8');
+}
 
 export async function fillIn(page, fields) {
   for (const [label, text] of Object.entries(fields))

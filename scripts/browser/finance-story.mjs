@@ -1,6 +1,19 @@
-// Finance: statement, drift found by a replay, a correction by two people, books, a closed month, the chain.
+// Finance: drift found by a replay; then the end of a month, from its statement to its digest.
 import assert from 'node:assert/strict';
-import { DEMO, figure, figures, fillIn, isDone, press, signedIn } from './console-world.mjs';
+import {
+  DEMO,
+  figure,
+  figures,
+  fillIn,
+  isDone,
+  opened,
+  press,
+  savedText,
+  signedIn,
+} from './console-world.mjs';
+
+const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value));
+const numbers = (values) => values.map((value) => String(value));
 
 /** @returns {Promise<object>} what the replay found, for support. */
 export async function findsDrift(world) {
@@ -9,7 +22,7 @@ export async function findsDrift(world) {
   const [cents] = (await world.cli('ledger', 'reconcile', 'demo')).units;
   assert.equal(await figure(page, `outstanding:${cents.unit}`), String(cents.closing));
 
-  await page.goto(`${DEMO}/replay`);
+  await opened(page, 'Replay');
   await press(page, 'Start replay');
   await isDone(page);
   const replay = await world.cli('ledger', 'replay', 'demo');
@@ -23,17 +36,17 @@ export async function findsDrift(world) {
   assert.ok(drifted, 'a reward has another redeemed credit');
   for (const event of drifted.eventIds) await page.getByText(event).first().waitFor();
 
-  await statement(world, page, drifted.account);
+  await page.getByRole('link', { name: drifted.account, exact: true }).first().click();
+  await page.getByRole('link', { name: 'Statement', exact: true }).last().click();
+  await statementIsThatOf(world, page, drifted.account);
   assert.deepEqual(faults, []);
   await context.close();
   return { account: drifted.account, differences: replay.differences.length };
 }
 
-const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value));
-
 /** The page has the figures of the command, line by line. */
-async function statement({ cli }, page, account) {
-  await page.goto(`${DEMO}/statement?account=${account}`);
+async function statementIsThatOf({ cli }, page, account) {
+  await page.goto(`${DEMO}/statement?account=${account}&size=100`);
   const document = await cli('ledger', 'statement', 'demo', account);
   assert.equal(await figure(page, 'digest'), document.digest);
   assert.equal(await figure(page, 'position'), document.position);
@@ -43,21 +56,34 @@ async function statement({ cli }, page, account) {
   }
   const lines = document.units.flatMap((unit) => unit.lines);
   assert.ok(lines.length > 1, 'the account has movements');
-  const ofLines = (member) => lines.map((line) => String(line[member]));
+  const ofLines = (member) => numbers(lines.map((line) => line[member]));
   assert.deepEqual(await figures(page, 'line.amount'), ofLines('amount'));
   assert.deepEqual(await figures(page, 'line.balance'), ofLines('balance'));
   return document;
 }
 
-/** From a wrong balance in the books to the signed end of the month. */
+/** The end of a month, from the sign-in that leads to the page that was wanted. */
 export async function closesTheMonth(world) {
   const { page, faults, context } = await signedIn(world, 'fay');
-  await corrects(world, page);
-  await reconciles(world, page);
-
   const month = lastMonth();
-  await page.goto(`${DEMO}/periods`);
-  await fillIn(page, { Comment: 'compared with the books', [`Type "${month}" to confirm`]: month });
+  await page.goto(DEMO);
+  await readsTheMonth(world, page, month);
+  await reconciles(world, page);
+  await corrects(world, page);
+
+  await opened(page, 'Periods');
+  await page.getByRole('heading', { name: `Close ${month}` }).waitFor();
+  const totals = await world.cli('ledger', 'reconcile', 'demo', '--period', month);
+  for (const { unit, opening, issued, closing } of totals.units)
+    for (const [name, value] of Object.entries({ opening, issued, closing }))
+      assert.equal(await figure(page, `${name}:${unit}`), String(value));
+  await fillIn(page, { Comment: 'compared with the books', [`Type "${month}" to confirm`]: '1' });
+  await press(page, 'Close month');
+  const confirm = page.getByLabel(`Type "${month}" to confirm`);
+  assert.equal(await confirm.getAttribute('aria-invalid'), 'true');
+  // The browser reports the status of the refused form.
+  faults.splice(0, 1);
+  await confirm.fill(month);
   await press(page, 'Close month');
   await page.getByRole('button', { name: `Reopen ${month}` }).waitFor();
   await assert.rejects(
@@ -66,13 +92,7 @@ export async function closesTheMonth(world) {
   );
 
   await verifies(world, page);
-  await page.locator('summary', { hasText: 'fay' }).click();
-  await press(page, 'Sign out');
-  await page.getByLabel('Key').waitFor();
-  await page.goto(`${DEMO}/verify`);
-  await page.getByLabel('Key').fill(world.secrets.fay);
-  await press(page, 'Sign in');
-  await page.waitForURL(`**${DEMO}/verify`);
+  await signsInAgain(world, page);
   assert.deepEqual(faults, []);
   await context.close();
 }
@@ -83,67 +103,128 @@ const lastMonth = () => {
   return new Date(first - 1).toISOString().slice(0, 7);
 };
 
-/** Fay proposes, flo approves; another one waited since yesterday. */
+/** The statement of the tenant for a month: a line a day, and a file. */
+async function readsTheMonth({ cli }, page, month) {
+  await opened(page, 'Statement');
+  await page.getByLabel('Month', { exact: true }).fill(month);
+  await press(page, 'Show statement');
+  const document = await cli('ledger', 'statement', 'demo', '--month', month);
+  await page.getByText(document.digest).waitFor();
+  const lines = document.units.flatMap((unit) => unit.lines);
+  for (const { unit, opening, closing } of document.units) {
+    assert.equal(await figure(page, `opening:${unit}`), String(opening));
+    assert.equal(await figure(page, `closing:${unit}`), String(closing));
+  }
+  for (const member of ['issued', 'redeemed', 'balance'])
+    assert.deepEqual(
+      await figures(page, `line.${member}`),
+      numbers(lines.map((line) => line[member])),
+    );
+  const file = await savedText(page, 'Download CSV');
+  assert.ok(lines.every(({ day }) => file.includes(day)));
+}
+
+/** Two balances of the file of balances are changed; the page and the command find both. */
+async function reconciles({ cli, fileOf }, page) {
+  await opened(page, 'Balances');
+  const [head, ...rows] = (await savedText(page, 'Download CSV')).trim().split(/\r?\n/);
+  const changed = rows.slice(0, 2).map((row) => {
+    const [account, unit, balance] = row.split(',');
+    return { account, unit, balance: Number(balance), own: Number(balance) - 5 };
+  });
+  const books = [
+    head,
+    ...changed.map(({ account, unit, own }) => `${account},${unit},${own}`),
+    ...rows.slice(2),
+  ].join('\n');
+  await opened(page, 'Reconcile');
+  const file = { name: 'books.csv', mimeType: 'text/csv', buffer: Buffer.from(books) };
+  await page.getByLabel('Balance file').setInputFiles(file);
+  await press(page, 'Reconcile');
+  await isDone(page);
+  await page.getByText(`2 of ${rows.length.toLocaleString('en-US')} balances differ`).waitFor();
+  const found = await cli('ledger', 'reconcile', 'demo', '--against', fileOf('books.csv', books));
+  assert.equal(await figure(page, 'ok'), String(found.ok));
+  assert.equal(await figure(page, 'compared'), String(rows.length));
+  for (const { unit, closing } of found.units)
+    assert.equal(await figure(page, `closing:${unit}`), String(closing));
+  const differing = found.differences.map(({ account, unit, ledger, against }) =>
+    [account, unit, ledger, against].join(),
+  );
+  assert.deepEqual(
+    differing,
+    changed.map(({ account, unit, balance, own }) => [account, unit, balance, own].join()),
+  );
+  for (const { account, balance, own } of changed) {
+    const row = page.getByRole('row').filter({ has: page.getByText(account, { exact: true }) });
+    const value = (name) => row.locator(`[data-figure="${name}"]`).getAttribute('data-value');
+    assert.equal(await value('difference.ledger'), String(balance));
+    assert.equal(await value('difference.file'), String(own));
+  }
+}
+
+/** Fay proposes, flo rejects the one that waited since yesterday and approves the other. */
 async function corrects(world, page) {
-  const before = await statement(world, page, 'account-1');
+  const before = await statementIsThatOf(world, page, 'account-1');
   const balanceOf = ({ units }) => units.find(({ unit }) => unit === 'CENTS').closing;
-  await page.goto(`${DEMO}/corrections?account=account-1`);
+  await page.goto(`${DEMO}/accounts/account-1`);
+  await page.getByRole('link', { name: 'Correct this balance' }).click();
   await page.getByLabel('User', { exact: true }).selectOption('user-1');
   await page.getByLabel('Unit', { exact: true }).selectOption('CENTS');
   await fillIn(page, { Amount: '4.50', Reason: 'promised by mail' });
   await press(page, 'Propose');
   await page.getByText('= 450 CENTS').waitFor();
   await press(page, 'Propose');
+  await page.getByText('The correction is proposed.').waitFor();
   const waiting = await world.cli('ledger', 'proposals', 'demo', '--state', 'waiting');
   assert.equal(waiting.length, 2);
-  assert.equal(await page.getByText('Another operator approves it.').count(), 2);
+  assert.equal(await page.getByRole('button', { name: 'Withdraw' }).count(), 2);
   assert.equal(await page.getByText('Approve', { exact: true }).count(), 0);
+
   const other = await signedIn(world, 'flo');
-  for (const left of [1, 0]) {
-    await other.page.goto(`${DEMO}/corrections`);
-    await other.page.getByText('Approve', { exact: true }).first().click();
-    await other.page.getByRole('button', { name: 'Confirm' }).locator('visible=true').click();
-    if (left === 0) await other.page.getByText('No correction waits').waitFor();
-    else await other.page.getByText('approved and booked').waitFor();
-  }
+  await other.page.goto(`${DEMO}/corrections`);
+  const item = (reason) => other.page.getByRole('listitem').filter({ hasText: reason });
+  const older = item('promised on the phone');
+  await older.getByText('Reject', { exact: true }).click();
+  await older.getByLabel('Reason', { exact: true }).fill('the shop has paid it');
+  await older.getByRole('button', { name: 'Confirm' }).click();
+  await other.page.getByText('The correction is rejected.').waitFor();
+  const newer = item('promised by mail');
+  await newer.getByText('Approve', { exact: true }).click();
+  await newer.getByRole('button', { name: 'Confirm' }).click();
+  await other.page.getByText('approved and booked').waitFor();
+  await other.page.getByText('No correction waits').waitFor();
   assert.deepEqual(other.faults, []);
   await other.context.close();
-  const after = await statement(world, page, 'account-1');
-  const sum = waiting.reduce((total, { amount }) => total + amount, 0);
-  assert.equal(balanceOf(after) - balanceOf(before), sum);
-}
 
-async function reconciles({ cli }, page) {
-  const { units } = await cli('ledger', 'statement', 'demo', 'account-1');
-  const own = units.find(({ unit }) => unit === 'CENTS').closing;
-  const rows = `account,unit,balance\naccount-1,CENTS,${own - 5}\n`;
-  const file = { name: 'books.csv', mimeType: 'text/csv', buffer: Buffer.from(rows) };
-  await page.goto(`${DEMO}/reconcile`);
-  await page.getByLabel('Balance file').setInputFiles(file);
-  await press(page, 'Reconcile');
-  await isDone(page);
-  assert.equal(await figure(page, 'ok'), 'false');
-  const row = page.locator('tr', { hasText: 'account-1' }).first();
-  const value = (name) => row.locator(`[data-figure="${name}"]`).getAttribute('data-value');
-  assert.equal(await value('difference.ledger'), String(own));
-  assert.equal(await value('difference.file'), String(own - 5));
-  const all = await cli('ledger', 'reconcile', 'demo');
-  for (const { unit, closing } of all.units)
-    assert.equal(await figure(page, `closing:${unit}`), String(closing));
+  const after = await statementIsThatOf(world, page, 'account-1');
+  assert.equal(balanceOf(after) - balanceOf(before), 450);
+  await page.getByText('promised by mail; proposed by fay, approved by flo').waitFor();
 }
 
 async function verifies({ cli }, page) {
-  await page.goto(`${DEMO}/verify`);
-  const link = page.getByRole('link', { name: 'Download digest' });
-  const answer = await page.request.get(await link.getAttribute('href'));
-  await page.goto(`${DEMO}/verify`);
-  const digest = { name: 'digest.json', mimeType: 'application/json', buffer: await answer.body() };
-  await page.getByLabel('Digest file').setInputFiles(digest);
+  await opened(page, 'Verify');
+  const digest = await savedText(page, 'Download digest');
+  const name = `digest-demo-live-${new Date().toISOString().slice(0, 10)}.json`;
+  const file = { name, mimeType: 'application/json', buffer: Buffer.from(digest) };
+  await page.getByLabel('Digest file').setInputFiles(file);
   await press(page, 'Verify');
   await isDone(page);
   assert.equal(await figure(page, 'ok'), 'true');
+  await page.getByText('unchanged since your digest of').waitFor();
   const verified = await cli('ledger', 'verify', 'demo');
   assert.equal(verified.ok, true);
   // Each of the two is itself recorded in the chain that the next one reads.
   assert.ok(verified.events >= Number(await figure(page, 'events')));
+}
+
+/** After signing out a page leads to the sign-in, and the sign-in to the page. */
+async function signsInAgain({ secrets }, page) {
+  await page.getByRole('banner').getByText('fay', { exact: true }).click();
+  await press(page, 'Sign out');
+  await page.getByLabel('Key').waitFor();
+  await page.goto(`${DEMO}/statement?account=account-1`);
+  await page.getByLabel('Key').fill(secrets.fay);
+  await press(page, 'Sign in');
+  await page.waitForURL(`**${DEMO}/statement?account=account-1`);
 }

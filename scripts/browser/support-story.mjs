@@ -1,143 +1,160 @@
-// Support: one account repaired, a read model rebuilt under load, compared, swapped, rolled back, and a parked event retried.
+// Support: a customer found and helped, a referral decided, a webhook that fails, an export.
 import assert from 'node:assert/strict';
-import { clientOf, DEMO, figure, isDone, press, signedIn } from './console-world.mjs';
+import { DEMO, figure, fillIn, opened, press, savedText, signedIn } from './console-world.mjs';
 
-const PAGE = '/console/projections';
-const AT_ONCE = 4;
-/** Reports what the script of a page changes in the progress of a run. */
-const WATCHING = `new MutationObserver((changes) => {
-  for (const { target } of changes)
-    if (target.dataset?.figure === 'progress') showsProgress(target.dataset.value);
-}).observe(document, { subtree: true, attributes: true, attributeFilter: ['data-value'] });`;
+const UNIT = 'CENTS';
 
-/** @param drift what finance found. */
-export async function repairs(world, drift) {
-  const { context, page, faults } = await signedIn(world, 'sam');
-  await page.goto(`${DEMO}?search=${drift.account}`);
-  // A search that finds one account leads to it.
-  await page.waitForURL(`**/accounts/${drift.account}`);
-  await page.getByText('redeemed').first().waitFor();
-
-  await repairsOneAccount(world, page, drift);
-  const before = Number(await figure(page, 'generation:rewards'));
-  await rebuildsUnderLoad(world, page);
-  await compares(world, page);
-  await swapsAndRollsBack(world, { page, faults, before });
-  await retriesParked(world, page);
-  const { differences } = await world.cli('ledger', 'replay', 'demo');
-  assert.deepEqual(differences, []);
+/** From the question of a customer to a file with rewards. */
+export async function helps(world) {
+  const { page, faults, context } = await signedIn(world, 'sam');
+  await page.goto(DEMO);
+  await findsByHalfAName(page);
+  await saysWhyNot(page);
+  await grants(world, { page, faults });
+  await blocks(page);
+  await findsFailingWebhook(page);
+  await exportsRewards(world, page);
   assert.deepEqual(faults, []);
   await context.close();
 }
 
-async function chosen(page) {
-  await page.goto(PAGE);
-  await page.getByLabel('Projection', { exact: true }).selectOption('rewards');
-  await page.getByRole('button', { name: 'Swap', exact: true }).waitFor();
-}
-
-async function repairsOneAccount({ cli }, page, { account, differences }) {
-  const ofAccount = async () =>
-    (await cli('ledger', 'replay', 'demo', '--account', account)).differences.filter(
-      ({ readModel }) => readModel === 'rewards',
-    );
-  const wrong = (await ofAccount()).length;
-  assert.ok(wrong > 0, 'the account has drifted');
-  await chosen(page);
-  await page.getByLabel('Tenant', { exact: true }).fill('demo');
-  await page.getByLabel('Account', { exact: true }).fill(account);
-  await press(page, 'Rebuild');
-  await isDone(page);
-  assert.deepEqual(await ofAccount(), []);
-  const left = (await cli('ledger', 'replay', 'demo')).differences.length;
-  assert.equal(left, differences - wrong);
-}
-
-/** Clients grant rewards meanwhile, and the page shows how far the rebuild is without being loaded again. */
-async function rebuildsUnderLoad(world, page) {
-  const call = clientOf(world);
-  let granted = 0;
-  let isLoaded = true;
-  const seen = [];
-  const clients = Array.from({ length: AT_ONCE }, async (_, client) => {
-    while (isLoaded) {
-      const path = `/rewards/account/account-${client + 10}/user/user-${client + 10}`;
-      await call(path, { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 });
-      granted += 1;
-    }
-  });
-  try {
-    await page.exposeFunction('showsProgress', (value) => seen.push(value));
-    await page.addInitScript(WATCHING);
-    await chosen(page);
-    await press(page, 'Rebuild');
-    await isDone(page);
-  } finally {
-    isLoaded = false;
-    await Promise.all(clients);
-  }
-  assert.ok(granted > 0, 'clients wrote meanwhile');
-  assert.ok(seen.length > 0, 'progress was shown without loading the page again');
-}
-
-async function compares({ cli }, page) {
-  await chosen(page);
-  await press(page, 'Diff');
-  await isDone(page);
-  const diff = await cli('projection', 'diff', 'rewards');
-  assert.ok(diff.count > 0, 'the new generation differs');
-  assert.equal(await figure(page, 'differences'), String(diff.count));
-  const [{ columns }] = diff.differences;
-  const [{ column, live, new: built }] = columns;
-  const row = page.locator('main tbody tr', { hasText: column }).first();
-  const text = await row.innerText();
-  for (const value of [column, String(live), String(built)])
-    assert.ok(text.includes(value), `${value} is in the table: ${text}`);
-}
-
-async function swapsAndRollsBack({ cli }, { page, faults, before }) {
-  const live = async () =>
-    (await cli('projection', 'status')).find(({ name }) => name === 'rewards').generation;
-  const confirmed = async (button, name) => {
-    await chosen(page);
-    await press(page, button);
-    await page.getByLabel('Type "rewards" to confirm', { exact: true }).fill(name);
-    await press(page, 'Confirm');
-  };
-  const operated = async (button) => {
-    await confirmed(button, 'rewards');
-    await isDone(page);
-    const generation = Number(await figure(page, 'generation:rewards'));
-    assert.equal(await live(), generation);
-    return generation;
-  };
-  await confirmed('Swap', 'reward');
-  await page.getByRole('alert').getByText('Type "rewards" to confirm.').waitFor();
-  assert.equal(await live(), before);
-  // The browser calls the refused form an error.
-  assert.match(faults.splice(0).join(), /^[^,]*400[^,]*$/);
-  const swapped = await operated('Swap');
-  assert.notEqual(swapped, before);
-  assert.equal(await operated('Roll back'), before);
-  // What was rolled back is not swapped in again: another generation is built.
-  await chosen(page);
-  await press(page, 'Rebuild');
-  await isDone(page);
-  assert.notEqual(await operated('Swap'), before);
-}
-
-async function retriesParked({ cli }, page) {
-  const parked = async () =>
-    (await cli('projection', 'status')).find(({ name }) => name === 'users').parked;
-  await page.goto(PAGE);
-  const before = await parked();
-  assert.ok(before > 0, 'an account is parked');
-  assert.equal(await figure(page, 'parked:users'), String(before));
-  await page
-    .getByRole('button', { name: /^Retry users/ })
+/** Parts of both names, the last one first. */
+async function findsByHalfAName(page) {
+  await opened(page, 'Users');
+  await page.getByLabel('State', { exact: true }).selectOption('Active');
+  await press(page, 'Filter');
+  const name = await page
+    .getByRole('table')
+    .getByRole('link', { name: /^[A-Z]\w+ [A-Z]\w+$/ })
     .first()
-    .click();
-  await isDone(page);
-  assert.equal(await figure(page, 'parked:users'), '0');
-  assert.equal(await parked(), 0);
+    .innerText();
+  const [first, last] = name.split(' ');
+  const search = page.getByRole('searchbox', { name: 'Search' });
+  await search.fill(`${last.slice(1, 4)} ${first.slice(0, 2)}`);
+  await search.press('Enter');
+  await page.getByRole('main').getByRole('link', { name, exact: true }).first().click();
+  await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+}
+
+/** A denied referral is why its account has less credit; Undo approves it, and the reason is gone. */
+async function saysWhyNot(page) {
+  await opened(page, 'Moderation');
+  const waiting = Number(await figure(page, 'referrals.pending'));
+  const row = page
+    .getByRole('row')
+    .filter({ has: page.getByRole('checkbox', { name: /^Select the/ }) });
+  const account = await row.first().getByRole('link').first().getAttribute('href');
+  await row.first().getByRole('checkbox').check();
+  await page.getByLabel('Reason', { exact: true }).fill('one person with two addresses');
+  await page.getByText('Deny', { exact: true }).click();
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByRole('status').getByText('denied').waitFor();
+  assert.equal(Number(await figure(page, 'referrals.pending')), waiting - 1);
+
+  await page.goto(account);
+  await page.getByRole('heading', { name: 'Why a reward was not granted' }).waitFor();
+  await page.getByText('moderation denied the referral').first().waitFor();
+  await page.getByText('one person with two addresses').first().waitFor();
+
+  await opened(page, 'Moderation');
+  const decided = page.getByRole('row').filter({ hasText: 'one person with two addresses' });
+  await decided.getByRole('cell', { name: 'sam', exact: true }).waitFor();
+  await decided.getByRole('link', { name: 'Undo' }).click();
+  await page.getByLabel('Reason', { exact: true }).first().fill('it is a sister');
+  await press(page, 'Undo');
+  await page.getByRole('status').getByText('undone').waitFor();
+  await page.goto(account);
+  assert.equal(await page.getByText('moderation denied the referral').count(), 0);
+}
+
+/** Within the limit a grant is booked once; above it finance has to approve, and support withdraws. */
+async function grants({ cli }, { page, faults }) {
+  const account = 'account-2';
+  const path = `${DEMO}/accounts/${account}`;
+  await page.goto(path);
+  const available = async () => Number(await figure(page, 'available:CENTS'));
+  const before = await available();
+  const granted = async (amount) => {
+    await page.getByRole('link', { name: 'Grant reward' }).click();
+    await fillIn(page, { Amount: amount, Name: 'Sorry', Reason: 'the parcel was late' });
+    await press(page, 'Grant reward');
+  };
+  await granted('1,250.00');
+  assert.equal(await page.getByLabel('Amount').getAttribute('aria-invalid'), 'true');
+  // The browser reports the status of the refused form.
+  assert.equal(faults.splice(0).length, 1);
+  assert.equal(await page.getByLabel('Reason').inputValue(), 'the parcel was late');
+  await page.getByLabel('Amount').fill('12.50');
+  await press(page, 'Grant reward');
+  await page.getByRole('status').getByText('The reward is granted').waitFor();
+  assert.equal(await available(), before + 1_250);
+  const { units } = await cli('ledger', 'statement', 'demo', account);
+  assert.equal(units.find(({ unit }) => unit === 'CENTS').closing, before + 1_250);
+  await page.getByText('the parcel was late').first().waitFor();
+
+  await granted('100.01');
+  await page.getByRole('status').getByText('waits for the approval of finance').waitFor();
+  assert.equal(await available(), before + 1_250);
+  await opened(page, 'Corrections');
+  const own = page.getByRole('listitem').filter({ hasText: 'the parcel was late' });
+  await own.getByRole('button', { name: 'Withdraw' }).click();
+  await page.getByRole('status').getByText('withdrawn').waitFor();
+}
+
+async function blocks(page) {
+  await page.goto(`${DEMO}/accounts/account-3`);
+  for (const [action, state] of [
+    ['Block', 'Blocked'],
+    ['Unblock', 'Active'],
+  ]) {
+    await page.getByRole('link', { name: action, exact: true }).click();
+    await press(page, action);
+    await page.getByRole('status').waitFor();
+    const people = page.getByRole('region', { name: 'People' });
+    await people.getByRole('cell', { name: state, exact: true }).first().waitFor();
+  }
+}
+
+/** A test says why an endpoint fails; its delivery shows the attempt, and is sent again. */
+async function findsFailingWebhook(page) {
+  await opened(page, 'Webhooks');
+  const endpoint = 'https://billing.invalid/referrals';
+  await page.getByRole('row').filter({ hasText: 'Billing' }).getByText('Failing').waitFor();
+  await page.getByRole('button', { name: `Test ${endpoint}` }).click();
+  const said = page.getByRole('status').filter({ hasText: 'did not answer the test' });
+  const reason = await said.getByRole('strong').innerText();
+  await said.getByRole('link', { name: 'Payload and headers' }).click();
+  const attempts = page.getByRole('region', { name: 'Attempts' });
+  await attempts.getByRole('cell', { name: `No answer: ${reason}` }).waitFor();
+  await page.getByRole('heading', { name: 'Payload' }).waitFor();
+  await page.getByText('webhook-signature').waitFor();
+  await press(page, 'Resend');
+  await page.getByRole('status').getByText('Resending 1 delivery.').waitFor();
+}
+
+/** The rewards of last month as a file, with as many rows as the page and the command say. */
+async function exportsRewards({ cli }, page) {
+  await opened(page, 'Exports');
+  await page.getByLabel('Kind', { exact: true }).selectOption({ label: 'Rewards' });
+  await page.getByLabel('Program', { exact: true }).waitFor();
+  const [from, to] = lastMonth();
+  await fillIn(page, { Name: 'rewards of last month', From: from, To: to });
+  await press(page, 'Export');
+  const row = page.getByRole('row').filter({ hasText: 'rewards of last month' });
+  await row.getByText('Ready').waitFor();
+  const [newest] = await cli('export', 'list', 'demo');
+  const rows = Number(await figure(page, 'rows'));
+  assert.equal(rows, newest.stats.rows);
+  const [, ...lines] = (await savedText(page, 'Download')).trim().split('\n');
+  assert.equal(lines.length, rows);
+  assert.ok(rows > 0 && lines.every((line) => line.includes(from.slice(0, 7))));
+}
+
+/** Its first and last day, in UTC. */
+function lastMonth() {
+  const today = new Date();
+  const [year, month] = [today.getUTCFullYear(), today.getUTCMonth()];
+  return [Date.UTC(year, month - 1, 1), Date.UTC(year, month, 0)].map((at) =>
+    new Date(at).toISOString().slice(0, 10),
+  );
 }

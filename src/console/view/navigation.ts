@@ -58,7 +58,7 @@ export const NAVIGATION: readonly {
     ['/mails', 'Mails', 'mail', 'i', SUPPORT],
     ['/payments', 'Payments', 'card', 'z', STAFF],
     ['/exports', 'Exports', 'export', 'e', STAFF],
-    ['/imports', 'Imports', 'import', 'b', STAFF],
+    ['/imports', 'Imports', 'import', 'n', STAFF],
   ),
   group(
     'Program',

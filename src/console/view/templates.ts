@@ -118,11 +118,9 @@ export function amountText(value: unknown, unit: unknown, money: Money | undefin
   return [numberText(value), typeof unit === 'string' ? unit : ''].join(' ').trim();
 }
 
-const SHORT_CHARACTERS = 12;
-
-/** What an id begins with; ids of a list that begin alike differ by their first characters. */
+/** Both ends of an id: ids of rewards of one account begin alike. */
 export const shortId = (id: string): string =>
-  id.length <= SHORT_CHARACTERS + 4 ? id : `${id.slice(0, SHORT_CHARACTERS)}…`;
+  id.length <= 16 ? id : `${id.slice(0, 6)}…${id.slice(-6)}`;
 
 function isoOf(at: unknown): string {
   if (typeof at === 'number') return new Date(at).toISOString();
