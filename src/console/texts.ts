@@ -43,8 +43,9 @@ export const TEXTS = {
   done: {
     denied: 'The referrals are denied.',
     approvedReferrals: 'The referrals are approved.',
-    undone: 'The decision is undone.',
-    blocked: 'The user is blocked: rewards of open referrals wait for moderation.',
+    undone:
+      'The decision is reversed: what was denied is approved with its rewards, and what was approved is denied.',
+    blocked: 'The user is blocked.',
     unblocked: 'The user is active again.',
     rewardCancelled: 'The reward is cancelled.',
     granted: 'The reward is granted.',

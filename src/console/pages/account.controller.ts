@@ -3,6 +3,7 @@ import { accountHistory, type AccountHistory } from '../../operations/accounts/a
 import { referralsMade } from '../../operations/accounts/account-referrals.js';
 import { EVENT_KINDS } from '../../operations/accounts/event-in-words.js';
 import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
+import { listProposals } from '../../operations/ledger/ledger-proposals.js';
 import { laterText } from '../../operations/ledger/later-entries.js';
 import { NotDone } from '../../operations/outcome.js';
 import { ApiError } from '../../http/edge/api-error.js';
@@ -18,7 +19,7 @@ import {
 import { faultsOf, type Faults } from '../view/faults.js';
 import { choice, momentOf } from '../view/list-page.js';
 import { hasRole } from '../view/navigation.js';
-import { shownAmounts } from '../view/shown-amounts.js';
+import { shownAmounts, type ShownAmount } from '../view/shown-amounts.js';
 import { amountText, template } from '../view/templates.js';
 import { AccountActions } from './account-actions.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -118,6 +119,20 @@ export class ConsoleAccountController {
     });
   }
 
+  /** Corrections and grants of the account that wait for approval. */
+  private async waiting(call: TenantCall, found: AccountHistory, amounts: ShownAmount) {
+    const { core } = this.pages;
+    const account = core.names.accountRef(call.ledger, found.account);
+    const asked = { state: 'waiting', account, limit: 20, now: Date.now() } as const;
+    return (await listProposals(core, call.ledger, asked)).map((one) => ({
+      text: amounts(one.amount, one.unit, found.currency),
+      reason: one.reason ?? 'no reason',
+      by: one.proposedBy,
+      at: one.proposedAt,
+      path: `${call.tenantPath}/corrections`,
+    }));
+  }
+
   private async valuesOf(
     call: TenantCall,
     found: AccountHistory,
@@ -150,6 +165,7 @@ export class ConsoleAccountController {
       position: found.position,
       eventCount: found.eventCount,
       units: unitViews(found, amounts),
+      waiting: isSupport || isFinance ? await this.waiting(call, found, amounts) : [],
       people: peopleTable(found, shown),
       rewards: rewardsTable(found, shown),
       why: [...found.why, ...made.why].sort((a, b) => (a.at < b.at ? 1 : -1)),

@@ -35,8 +35,8 @@ import {
   questions,
   SPANS,
 } from '../view/program-view.js';
-import { shownAmounts } from '../view/shown-amounts.js';
-import { template } from '../view/templates.js';
+import type { ShownAmount } from '../view/shown-amounts.js';
+import { amountText, template } from '../view/templates.js';
 import { digestOfText, jsonOf, jsonText } from '../view/typed-document.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
@@ -129,7 +129,8 @@ export class ConsoleProgramController {
     const live = document === undefined ? '' : jsonText(document);
     const text = edited.text ?? live;
     const isCompared = edited.compares === true;
-    const amount = await shownAmounts(this.pages.core.tenants, call.scope);
+    const money = await this.pages.moneyOfAll(call.ledger);
+    const amount: ShownAmount = (value, unit) => amountText(value, unit, money);
     const { run } = queried(call.query, 'run');
     const tables = tablesOf(`${call.tenantPath}/program`, call.query, { program: id, run });
     const listed = known.map((program) => ({

@@ -69,6 +69,8 @@ export function headerView({ people, isOpen, state, eventCount }: AccountHistory
 export const unitViews = ({ units, currency }: AccountHistory, amounts: ShownAmount) =>
   units.map((unit) => ({
     unit: unit.unit,
+    /** Named where its amounts are no money. */
+    suffix: amounts(0, unit.unit, currency).endsWith(unit.unit) ? `, ${unit.unit}` : '',
     figures: FIGURES.map((name) => {
       const value = unit[name];
       const shown = TAKEN.has(name) ? -value : value;
@@ -173,7 +175,8 @@ export function rewardsTable(
     { key: 'id', label: 'Id', cell: (row) => idCell(row.rewardId), isMinor: true },
     ...(isSupport ? [cancelColumn(path)] : []),
   ];
-  return wholeTable(rewards, columns, {
+  const newestFirst = [...rewards].sort((a, b) => (a.givenAt < b.givenAt ? 1 : -1));
+  return wholeTable(newestFirst, columns, {
     label: 'Rewards',
     empty: 'This account has no rewards. A program or an operator of support grants them.',
   });

@@ -42,7 +42,7 @@ export function overviewFigures(
       {
         ...figure(negative(redeemed), {
           name: `redeemed:${unit}`,
-          label: `Redeemed, ${unit}`,
+          label: labelOf('Redeemed', unit, money),
           unit,
           path: '/statement',
         }),
@@ -51,7 +51,7 @@ export function overviewFigures(
       },
       figure(outstanding, {
         name: `outstanding:${unit}`,
-        label: `Outstanding credit, ${unit}`,
+        label: labelOf('Outstanding credit', unit, money),
         unit,
         path: '/balances',
       }),
@@ -65,6 +65,10 @@ function changeText(change: bigint, unit: string | undefined, money: Money): str
   const text = unit === undefined ? numberText(size) : amountText(size, unit, money);
   return (change < 0n ? '−' : '+') + text;
 }
+
+/** The unit is named where its amounts are no money. */
+const labelOf = (label: string, unit: string, money: Money): string =>
+  money(unit) === undefined ? `${label}, ${unit}` : label;
 
 /** Lines by day: conversions and rewards, then the credit of each unit. */
 export function overviewCharts(

@@ -4,6 +4,7 @@ import { accountPath } from '../pages/customer-columns.js';
 import { amountCell, countCell, textCell } from './cells.js';
 import type { ShownAmount } from './shown-amounts.js';
 import type { TableColumn } from './table.js';
+import { numberText } from './templates.js';
 
 /** The fields of the form for a program: those of the rewards that are chosen. */
 export const fieldGroups = (texts: ProgramTexts, amount: ShownAmount) =>
@@ -80,8 +81,11 @@ const ofUnit = (unit: string | null): string => unit ?? 'codes';
 
 /** @param amount as the tenant shows sums over accounts. */
 export const forecastColumns = (amount: ShownAmount, path: string) => {
+  // The number of rewards, in a column of its own, says more than a sum of percents.
+  const shown = (value: bigint, unit: string | null) =>
+    unit === '%' ? `${numberText(value)} percentage points` : amount(value, ofUnit(unit), null);
   const sum = (value: Sum, unit: string | null, figure: string | null = null) =>
-    amountCell(BigInt(value), amount(BigInt(value), ofUnit(unit), null), figure);
+    amountCell(BigInt(value), shown(BigInt(value), unit), figure);
   const rules: readonly TableColumn<RuleRow>[] = [
     { key: 'rule', label: 'Rule', cell: ({ rule }) => textCell(RULES[rule] ?? `Event: ${rule}`) },
     { key: 'unit', label: 'Unit', cell: ({ unit }) => textCell(ofUnit(unit)), isMinor: true },

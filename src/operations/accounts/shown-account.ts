@@ -99,7 +99,7 @@ export class ShownAccount {
           ...shown,
           source: reward.source,
           referralId: reward.referralId,
-          isCancellable: reward.cancellable && reward.dateCancelled === null,
+          isCancellable: reward.cancellable && ['Available', 'Pending'].includes(shown.state),
           givenAt: iso(reward.dateGiven),
           availableAt: isoOrNull(reward.dateScheduledFor),
           expiresAt: isoOrNull(reward.dateExpires),

@@ -85,8 +85,13 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** An unknown operation is named as it is recorded. */
-export const activityInWords = (operation: string): string =>
-  SENTENCES.get(operation) ?? `Ran ${operation}`;
+export const activityInWords = (
+  operation: string,
+  { proposal }: Readonly<Record<string, unknown>> = {},
+): string =>
+  operation === 'reward grant' && proposal !== undefined
+    ? 'Proposed a grant above the limit'
+    : (SENTENCES.get(operation) ?? `Ran ${operation}`);
 
 const CHANNELS = { console: 'Console', cli: 'Command line', http: 'HTTP' } as const;
 export const channelInWords = (channel: keyof typeof CHANNELS): string => CHANNELS[channel];

@@ -94,7 +94,7 @@ function shown(row: ActivityRow, accounts: ReadonlyMap<string, string>): ShownAc
     operator: row.name,
     channel: channelInWords(row.channel),
     kind,
-    sentence: activityInWords(operation),
+    sentence: activityInWords(operation, row.parameters),
     reason: row.reason,
     object: objectOf(row, accounts),
     tenant: isSession ? null : row.tenant,

@@ -32,7 +32,10 @@ const unit = help(text.optional(), 'this unit only');
 const period = given(month, { help: 'the month, in UTC', placeholder: 'YYYY-MM' });
 
 /** The days of a month, up to today. */
-export function daysOfMonth(name: string, now: number): { readonly from: string; readonly to: string } {
+export function daysOfMonth(
+  name: string,
+  now: number,
+): { readonly from: string; readonly to: string } {
   const span = spanOf(name, now);
   const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
   return { from: dayOf(span.from), to: dayOf(Math.min(span.to, now)) };
