@@ -9,7 +9,7 @@ import { listProposals } from './ledger-proposals.js';
 
 /** A step of a month end, and the operation that does it. */
 const STEPS = {
-  statement: ['ledger statement', 'ledger tenant-statement'],
+  statement: ['ledger tenant-statement'],
   reconcile: ['ledger reconcile'],
   replay: ['ledger replay'],
   digest: ['ledger digest'],
@@ -27,7 +27,7 @@ interface StepDone {
 const SEARCHED_MAX = 2_000;
 const PROPOSALS_MAX = 200;
 
-/** The newest operation of each step since the month ended, and the corrections that wait. */
+/** The newest operation of each step on the month since it ended, and the corrections that wait. */
 export async function monthEnd(core: Core, scope: Scope, period: string) {
   const { to } = parsePeriod(period);
   const asked = { tenant: scope.tenant, by: undefined, since: to, limit: SEARCHED_MAX };
@@ -35,9 +35,15 @@ export async function monthEnd(core: Core, scope: Scope, period: string) {
     activity.list(asked),
   );
   const ofMode = found.filter(({ mode }) => modeOf(mode) === modeOf(scope.mode));
+  // A replay and a digest are of the whole ledger.
+  const isOf = ({ period: of, from }: Readonly<Record<string, string>>): boolean =>
+    (of ?? from ?? '').startsWith(period);
   const stepOf = (step: Step): StepDone | null => {
     const names: readonly string[] = STEPS[step];
-    const row = ofMode.find(({ operation }) => names.includes(operation));
+    const isWhole = step === 'replay' || step === 'digest';
+    const row = ofMode.find(
+      ({ operation, parameters }) => names.includes(operation) && (isWhole || isOf(parameters)),
+    );
     return row === undefined ? null : { by: row.name, at: row.at };
   };
   const selection = { state: 'waiting', limit: PROPOSALS_MAX, now: Date.now() } as const;
