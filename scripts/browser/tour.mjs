@@ -5,22 +5,16 @@ import { fileURLToPath } from 'node:url';
 import { DEMO, isDone, openWorld, press, signedIn } from './console-world.mjs';
 
 const folder = fileURLToPath(new URL('../../docs/images', import.meta.url));
-const WINDOW = { colorScheme: 'light', viewport: { width: 1100, height: 680 } };
+const WINDOW = { colorScheme: 'light', viewport: { width: 1440, height: 900 } };
 
 /** Each picture is what an operator sees after a step. */
 const PICTURES = {
   fay: {
-    overview: async (page) => {
-      await page.goto(DEMO);
-      await from(page, 'Figures');
-    },
-    account: async (page) => {
-      await page.goto(`${DEMO}/accounts/account-1`);
-      await from(page, 'Credit');
-    },
+    overview: (page) => page.goto(DEMO),
+    account: (page) => page.goto(`${DEMO}/accounts/account-1`),
     history: async (page) => {
       await page.goto(`${DEMO}/accounts/account-1`);
-      await from(page, 'History');
+      await shows(page.getByRole('heading', { name: 'Timeline' }));
     },
     drift: async (page) => {
       await page.goto(`${DEMO}/replay`);
@@ -28,23 +22,30 @@ const PICTURES = {
       await isDone(page);
       await page.goto(`${page.url()}&sort=model&dir=asc`);
     },
+    month: (page) => page.goto(`${DEMO}/periods`),
   },
   flo: { correction: (page) => page.goto(`${DEMO}/corrections`) },
   sam: {
     moderation: (page) => page.goto(`${DEMO}/moderation`),
+    webhooks: (page) => page.goto(`${DEMO}/webhooks`),
+    program: async (page) => {
+      await page.goto(`${DEMO}/program`);
+      await shows(page.getByRole('heading', { name: 'Program default' }));
+    },
     rebuild: async (page) => {
       await chosen(page);
       await press(page, 'Rebuild');
       await page.locator('[data-figure="progress"][data-value*=" of "]').waitFor();
-      await from(page, 'projection rebuild');
+      await shows(page.getByRole('progressbar'), 'center');
     },
     differences: async (page) => {
       await isDone(page);
       await chosen(page);
       await press(page, 'Diff');
       await isDone(page);
-      await from(page, 'projection diff');
+      await shows(page.locator('[data-figure="differences"]'));
     },
+    activity: (page) => page.goto('/console/activity'),
   },
 };
 
@@ -67,13 +68,12 @@ export async function takePictures() {
   }
 }
 
-/** The heading is at the top of the picture. */
-const from = (page, heading) =>
-  page
-    .getByRole('heading', { name: heading, exact: true })
-    .evaluate((found) => found.scrollIntoView());
+/** Below the bar at the top of the page. */
+const shows = (part, block = 'start') =>
+  part.evaluate((one, at) => one.scrollIntoView({ behavior: 'instant', block: at }), block);
 
 async function chosen(page) {
   await page.goto('/console/projections');
   await page.getByLabel('Projection', { exact: true }).selectOption('rewards');
+  await page.getByRole('button', { name: 'Swap', exact: true }).waitFor();
 }
