@@ -62,7 +62,7 @@ async function saysWhyNot(page) {
   await decided.getByRole('link', { name: 'Undo' }).click();
   await page.getByLabel('Reason', { exact: true }).first().fill('it is a sister');
   await press(page, 'Undo');
-  await page.getByRole('status').getByText('undone').waitFor();
+  await page.getByRole('status').getByText('reversed').waitFor();
   await page.goto(account);
   assert.equal(await page.getByText('moderation denied the referral').count(), 0);
 }
