@@ -32,8 +32,7 @@ const restrictedImports = {
     },
     {
       name: '@nestjs/schedule',
-      message:
-        'A timer in a process loses what it holds. Use a job (docs/adr/0120).',
+      message: 'A timer in a process loses what it holds. Use a job (docs/adr/0120).',
     },
     { name: 'typeorm', message: 'SQL goes through Kysely or pg.' },
     {
