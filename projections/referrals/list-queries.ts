@@ -81,12 +81,12 @@ export interface ReferralListRow {
   readonly started: number;
   readonly converted: number | null;
   readonly ended: number | null;
-  /** By criterion. */
   /** The last decision on either side; the start: none. */
   readonly moderated: number;
   /** The reward of each side for the referral; null: none, or its owner is forgotten. */
   readonly referredRewardId: string | null;
   readonly referrerRewardId: string | null;
+  /** By criterion. */
   readonly fraudSignals: Readonly<Record<string, FraudSignal>>;
 }
 

@@ -47,11 +47,10 @@ declare module 'fastify' {
   }
 }
 
-/** The account that the address of a page names, in its path or its query. */
-function accountIn({ params, query }: FastifyRequest): string | undefined {
-  const { account: ofPath } = params as { readonly account?: string };
+/** The account that the query of a page names; the page of an account reads its amounts itself. */
+function accountIn({ query }: FastifyRequest): string | undefined {
   const { account } = query as { readonly account?: unknown };
-  return ofPath ?? (typeof account === 'string' && account !== '' ? account : undefined);
+  return typeof account === 'string' && account !== '' ? account : undefined;
 }
 
 /** Who may enter the console: sessions, and forms that only its own pages can send. */
