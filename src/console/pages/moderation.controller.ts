@@ -16,7 +16,7 @@ import type { Form } from '../sessions/form.js';
 import { idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import type { DoneKey } from '../view/layout.js';
-import { tableState, tableView, type TableColumn } from '../view/table.js';
+import { tableState, tableView, wholeTable, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { accountPath } from './customer-columns.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -134,19 +134,9 @@ export class ConsoleModerationController {
     };
     const path = `${call.tenantPath}/moderation`;
     const columns = decidedColumns(path, nameOf);
-    const state = { sort: '', descending: false, page: 1, size: page.limit };
-    return {
-      total,
-      table: {
-        ...tableView({ rows: decisions, total }, columns, state, {
-          label: 'Decided',
-          empty: { text: 'Decisions of the last 90 days appear here, each with its operator.' },
-          pathWith: () => path,
-          filePath: null,
-        }),
-        foot: null,
-      },
-    };
+    const label = 'Decided';
+    const empty = 'Decisions of the last 90 days appear here, each with its operator.';
+    return { total, table: wholeTable(decisions, columns, { label, empty }) };
   }
 }
 
@@ -205,7 +195,7 @@ function decidedColumns(
   path: string,
   nameOf: (person: string) => string,
 ): readonly TableColumn<ShownDecision>[] {
-  const columns: readonly TableColumn<ShownDecision>[] = [
+  return [
     {
       key: 'referred',
       label: 'Referred',
@@ -246,7 +236,6 @@ function decidedColumns(
         textCell('Undo', { path: `${path}${queryOf({ undo: referral.referralId })}#undo` }),
     },
   ];
-  return columns.map((column) => ({ ...column, sorts: false }));
 }
 
 /** The sides that the page showed; undefined: the form was not that of the page. */

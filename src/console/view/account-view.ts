@@ -10,7 +10,7 @@ import type { TenantCall } from '../console-call.js';
 import { amountCell, idCell, stateCell, textCell, timeCell } from './cells.js';
 import type { ShownAmount } from './shown-amounts.js';
 import { stateView } from './states.js';
-import { tableView, type TableColumn } from './table.js';
+import { wholeTable, type TableColumn } from './table.js';
 
 /** How the tables of an account are shown. */
 interface Shown {
@@ -33,23 +33,6 @@ const LABELS: Readonly<Record<(typeof FIGURES)[number], string>> = {
   redeemed: 'Redeemed',
   expired: 'Expired',
   cancelled: 'Cancelled',
-};
-
-const ONE_PAGE = { sort: '', descending: false, page: 1, size: 1_000 };
-const noPaths = { pathWith: () => '', filePath: null };
-
-const wholeTable = <R>(
-  rows: readonly R[],
-  columns: readonly TableColumn<R>[],
-  { label, empty }: { readonly label: string; readonly empty: string },
-) => {
-  const fixed = columns.map((column) => ({ ...column, sorts: false }));
-  const view = tableView({ rows, total: rows.length }, fixed, ONE_PAGE, {
-    label,
-    empty: { text: empty },
-    ...noPaths,
-  });
-  return { ...view, foot: null };
 };
 
 /** Name, state and codes of an account. */

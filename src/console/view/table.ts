@@ -117,6 +117,23 @@ export function tableView<R, S extends string>(
   };
 }
 
+/** All of few rows, in their order: without a pager and a file. */
+export function wholeTable<R>(
+  rows: readonly R[],
+  columns: readonly TableColumn<R>[],
+  { label, empty }: { readonly label: string; readonly empty: string },
+) {
+  const fixed = columns.map((column) => ({ ...column, sorts: false }));
+  const state = { sort: '', descending: false, page: 1, size: rows.length };
+  const view = tableView({ rows, total: rows.length }, fixed, state, {
+    label,
+    empty: { text: empty },
+    pathWith: () => '',
+    filePath: null,
+  });
+  return { ...view, foot: null };
+}
+
 const classOf = <R, S extends string>(isNumber: boolean, { isMinor = false }: TableColumn<R, S>) =>
   [isNumber ? 'number' : '', isMinor ? 'minor' : ''].join(' ').trim();
 
