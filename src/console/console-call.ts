@@ -10,12 +10,15 @@ import {
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { Operator, OperatorRole } from '../config/operators.js';
 import type { Scope, ScopeOfMode } from '../domain/scope.js';
 import type { Money } from '../operations/registry/operation.js';
 import { Access } from '../http/edge/access.js';
 import { departureOf } from '../http/credentials/call.js';
 import type { Staff } from '../operations/audit.js';
+import { csvFile } from '../exports/files/csv-lines.js';
+import type { SheetRows } from '../exports/files/sheet-rows.js';
 import { attachmentNamed } from '../http/exports/file-name.js';
 import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
@@ -158,6 +161,18 @@ export function fileSent<B>(
   });
   return content;
 }
+
+/** Prepares the answer with the CSV of a table. @param name of the file, without its ending. */
+export const csvSent = (
+  call: Pick<ConsoleCall, 'reply'>,
+  name: string,
+  sheet: Pick<SheetRows, 'headers' | 'rows'>,
+): Readable =>
+  fileSent(
+    call,
+    { name: `${name}.csv`, type: 'text/csv; charset=utf-8' },
+    Readable.from(csvFile(sheet)),
+  );
 
 /** Of a page of the sidebar: with its title. `of: 'corrections'`. */
 type PageFrame = Omit<Frame, 'session' | 'scope' | 'title'> &

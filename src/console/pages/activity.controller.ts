@@ -1,14 +1,13 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Controller, Get } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { csvFile } from '../../exports/files/csv-lines.js';
 import { ACTIVITY_KINDS, type ActivityKind } from '../../operations/activity/activity-kinds.js';
 import {
   listActivity,
   type AskedActivity,
   type ShownActivity,
 } from '../../operations/activity/list-activity.js';
-import { ConsoleCall, FileForRoles, fileSent, pageSent } from '../console-call.js';
+import { ConsoleCall, csvSent, FileForRoles, pageSent } from '../console-call.js';
 import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { choice, DAYS, daysOf, fieldOf, type FilterField } from '../view/list-page.js';
 import { canOpen, tenantPath } from '../view/navigation.js';
@@ -53,10 +52,7 @@ export class ConsoleActivityController {
       ...daysOf(texts),
     };
     if (asked.format === 'csv') {
-      const sheet = sheetOf(allOf(core, filter), columns);
-      const file = { name: 'activity.csv', type: 'text/csv; charset=utf-8' };
-      const rows = csvFile({ name: 'activity', cellsTotal: 0, ...sheet });
-      return fileSent(call, file, Readable.from(rows));
+      return csvSent(call, 'activity', sheetOf(allOf(core, filter), columns));
     }
     const { page, size: limit } = state;
     const found = await listActivity(core, { ...filter, limit, offset: (page - 1) * limit });

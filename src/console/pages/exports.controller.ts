@@ -1,8 +1,7 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Get } from '@nestjs/common';
 import { EXPORT_FORMATS } from '../../domain/export/export.decider.js';
 import type { Scope } from '../../domain/scope.js';
-import { csvFile } from '../../exports/files/csv-lines.js';
 import type { ShownExport } from '../../exports/shown-export.js';
 import {
   listExports,
@@ -12,8 +11,8 @@ import {
 import { cancel } from '../../operations/exports/export.operations.js';
 import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations/outcome.js';
 import {
+  csvSent,
   FileForRoles,
-  fileSent,
   FormFor,
   pageSent,
   redirected,
@@ -104,9 +103,7 @@ export class ConsoleExportsController {
     const state = tableState(asked, columns, { sort: 'requested', descending: true });
     if (asked.format === 'csv') {
       const { rows } = partOf(listed, columns, { ...state, page: 1, size: SHOWN_MAX });
-      const sheet = { name: 'exports', cellsTotal: 0, ...sheetOf(rows, columns) };
-      const file = { name: 'exports.csv', type: 'text/csv; charset=utf-8' };
-      return fileSent(call, file, Readable.from(csvFile(sheet)));
+      return csvSent(call, 'exports', sheetOf(rows, columns));
     }
     const { format, ...kept } = asked;
     const pathWith = (members: Readonly<Record<string, string>>) =>

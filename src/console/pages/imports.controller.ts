@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { Get, HttpCode, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { csvFile } from '../../exports/files/csv-lines.js';
 import { newId } from '../../foundation/world.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import { Access } from '../../http/edge/access.js';
@@ -20,8 +19,8 @@ import {
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { RecordedRun } from '../../runs/recorded-runs.js';
 import {
+  csvSent,
   FileForRoles,
-  fileSent,
   FormFor,
   ForRoles,
   pageSent,
@@ -246,9 +245,7 @@ export class ConsoleImportsController {
     const state = tableState(asked, columns, { sort: 'started', descending: true });
     if (asked.format === 'csv') {
       const { rows } = partOf(runs, columns, { ...state, page: 1, size: runs.length });
-      const sheet = { name: 'imports', cellsTotal: 0, ...sheetOf(rows, columns) };
-      const file = { name: 'imports.csv', type: 'text/csv; charset=utf-8' };
-      return fileSent(call, file, Readable.from(csvFile(sheet)));
+      return csvSent(call, 'imports', sheetOf(rows, columns));
     }
     const { format, ...kept } = asked;
     const pathWith = (members: Readonly<Record<string, string>>) =>

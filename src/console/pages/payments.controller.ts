@@ -1,6 +1,5 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Get } from '@nestjs/common';
-import { csvFile } from '../../exports/files/csv-lines.js';
 import { timeNow } from '../../foundation/world.js';
 import { timeOf } from '../../operations/ledger/ledger-selection.js';
 import { operations } from '../../operations/payments/payment.operations.js';
@@ -17,8 +16,8 @@ import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { Synced } from '../../payments/incoming/payment-sync.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import {
+  csvSent,
   FileForRoles,
-  fileSent,
   FormFor,
   pageSent,
   redirected,
@@ -61,9 +60,7 @@ export class ConsolePaymentsController {
     if (format !== 'csv') return this.shown(call);
     const { resultOf } = await this.pages.runOfPage(call, run);
     const differences = resultOf<PaymentReconciliation>('payment reconcile')?.differences ?? [];
-    const sheet = { name: 'differences', cellsTotal: 0, ...sheetOf(differences, columnsOf(call)) };
-    const file = { name: 'differences.csv', type: 'text/csv; charset=utf-8' };
-    return fileSent(call, file, Readable.from(csvFile(sheet)));
+    return csvSent(call, 'differences', sheetOf(differences, columnsOf(call)));
   }
 
   @FormFor('finance', 'support')

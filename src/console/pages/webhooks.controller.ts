@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { Get, Param } from '@nestjs/common';
-import { csvFile } from '../../exports/files/csv-lines.js';
 import type { Core } from '../../stores/core.js';
 import type { StaffMeta } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
@@ -24,8 +23,8 @@ import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import {
+  csvSent,
   FileForRoles,
-  fileSent,
   FormFor,
   ForRoles,
   pageSent,
@@ -37,10 +36,10 @@ import { faultsOf, NO_FAULTS } from '../view/faults.js';
 import { choice, dateOf, DAYS, given, listShown, momentOf } from '../view/list-page.js';
 import type { DoneKey } from '../view/layout.js';
 import { stateView } from '../view/states.js';
+import { sheetOf } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { notOfThisTenant, ofThisTenant, queried, queryOf, TenantPages } from './tenant-pages.js';
 import {
-  endpointSheet,
   endpointsView,
   fieldsOf,
   testedView,
@@ -48,6 +47,7 @@ import {
   type TypedEndpoint,
 } from '../view/webhooks-view.js';
 import {
+  endpointColumns,
   DELIVERY_CHOICES,
   deliveryColumns,
   deliveryWords,
@@ -175,8 +175,7 @@ export class ConsoleWebhooksController {
     const keyOf = (url: string): string => core.webhooks.idOf(scope, url);
     const asked = queried(call.query, 'endpoints', 'by', 'dir', 'tested');
     if (asked.endpoints === 'csv') {
-      const file = { name: 'endpoints.csv', type: 'text/csv; charset=utf-8' };
-      return fileSent(call, file, Readable.from(csvFile(endpointSheet(endpoints))));
+      return csvSent(call, 'endpoints', sheetOf(endpoints, endpointColumns));
     }
     const deliveries = await this.deliveries(call, path, endpoints);
     if (deliveries instanceof Readable) return deliveries;

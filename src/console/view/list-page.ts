@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { csvFile } from '../../exports/files/csv-lines.js';
 import type { ListFileRequest, ListRequest } from '../../projecting/following/row-lists.js';
-import { fileSent, pageSent, type TenantCall } from '../console-call.js';
+import { csvSent, pageSent, type TenantCall } from '../console-call.js';
 import { queried, queryOf, type TenantPages } from '../pages/tenant-pages.js';
 import type { FieldOption } from './field.js';
 import { pageName } from './navigation.js';
@@ -78,9 +78,8 @@ export async function listShown<R, F, S extends string>(
   if (list.isPersonal !== false)
     await onRecord(pages, call, { name: isFile ? `${list.name} file` : list.name, texts });
   if (isFile) {
-    const file = { name: `${list.name}.csv`, type: 'text/csv; charset=utf-8' };
     const rows = list.all({ filters, sort, descending });
-    return fileSent(call, file, Readable.from(csvFile(asSheet(rows, list))));
+    return csvSent(call, list.name, sheetOf(rows, list.columns));
   }
   const request = { filters, sort, descending, limit, offset: (page - 1) * limit };
   const path = call.tenantPath + list.section;
@@ -108,11 +107,6 @@ export async function listShown<R, F, S extends string>(
     },
   };
 }
-
-const asSheet = <R, S extends string>(
-  rows: AsyncIterable<R>,
-  { name, columns }: { readonly name: string; readonly columns: readonly TableColumn<R, S>[] },
-) => ({ name, cellsTotal: 0, ...sheetOf(rows, columns) });
 
 /** A filter as a field of its form. */
 export function fieldOf({ options, day, ...field }: FilterField, text: string) {
@@ -175,7 +169,6 @@ export async function fileText<R, S extends string>(
   columns: readonly TableColumn<R, S>[],
 ): Promise<string> {
   const pieces: Buffer[] = [];
-  const sheet = { name: '', cellsTotal: 0, ...sheetOf(rows, columns) };
-  for await (const piece of csvFile(sheet)) pieces.push(piece);
+  for await (const piece of csvFile(sheetOf(rows, columns))) pieces.push(piece);
   return Buffer.concat(pieces).toString();
 }

@@ -1,6 +1,5 @@
-import { Readable } from 'node:stream';
-import { csvFile } from '../../exports/files/csv-lines.js';
-import { fileSent, type ConsoleCall } from '../console-call.js';
+import type { Readable } from 'node:stream';
+import { csvSent, type ConsoleCall } from '../console-call.js';
 import { queried, queryOf } from '../pages/tenant-pages.js';
 import {
   partOf,
@@ -44,10 +43,7 @@ export const tablesOf =
   };
 
 /** Prepares the answer with the file of a table. @returns its body. */
-export function sheetSent(
+export const sheetSent = (
   call: Pick<ConsoleCall, 'reply'>,
   { name, sheet }: { readonly name: string; readonly sheet: () => ReturnType<typeof sheetOf> },
-): Readable {
-  const file = { name: `${name}.csv`, type: 'text/csv; charset=utf-8' };
-  return fileSent(call, file, Readable.from(csvFile({ name, cellsTotal: 0, ...sheet() })));
-}
+): Readable => csvSent(call, name, sheet());

@@ -5,7 +5,7 @@ import { queryOf } from '../pages/tenant-pages.js';
 import type { Form } from '../sessions/form.js';
 import type { FieldNames } from './faults.js';
 import { stateView } from './states.js';
-import { partOf, sheetOf, tableState, tableView } from './table.js';
+import { partOf, tableState, tableView } from './table.js';
 
 /** As typed into the form that adds an endpoint, or into one of an endpoint. */
 export type TypedEndpoint = ReturnType<typeof typedEndpoint>;
@@ -41,12 +41,6 @@ const boxesOf = (prefix: string, ticked: readonly string[]) =>
 
 const ALL = { page: 1, size: 10_000 } as const;
 const BY_URL = { sort: 'endpoint', descending: false } as const;
-
-export const endpointSheet = (endpoints: readonly EndpointToChange[]) => ({
-  name: 'endpoints',
-  cellsTotal: 0,
-  ...sheetOf(endpoints, endpointColumns),
-});
 
 interface EndpointsAsked {
   /** Of the page. */

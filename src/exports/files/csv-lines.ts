@@ -45,7 +45,10 @@ export const oneLine = (text: string): string => text.replace(/\r\n|\r|\n/g, ' '
 const BATCH_CELLS = 10_000;
 
 /** A file with a header. */
-export async function* csvFile({ headers, rows }: SheetRows): AsyncGenerator<Buffer> {
+export async function* csvFile({
+  headers,
+  rows,
+}: Pick<SheetRows, 'headers' | 'rows'>): AsyncGenerator<Buffer> {
   let batch: (readonly Cell[])[] = [headers];
   for await (const row of rows) {
     batch.push(row);
