@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Position } from '../event-log/event-log.js';
+import { batched } from '../foundation/batched.js';
 import {
   compiledOnce,
   epochMs,
@@ -56,6 +57,51 @@ const LIVE = compiledOnce(
   'projection_checkpoints.live',
   (given: Given<ReturnType<typeof namedTablesOf>>) => GENERATIONS.where(isFollowedWith(given)),
 );
+
+/** A checkpoint of a generation in whose rows nothing changes. */
+export interface CheckpointMove {
+  readonly projection: string;
+  readonly generation: number;
+  readonly position: Position;
+  /** Null: the stored one stays. */
+  readonly witness: string | null;
+  readonly expectedVersion: string;
+}
+
+/**
+ * Moves checkpoints. Most events change the rows of one or two projections, so the others share a
+ * statement. False: the checkpoint has another version. The rows are locked in one order, since a
+ * process that no longer leads may write as well.
+ */
+export const checkpointMoves = (pool: Pool): ((move: CheckpointMove) => Promise<boolean>) =>
+  batched(async (moves) => {
+    const { rows } = await pool.query<{ projection: string }>({
+      name: 'projection_checkpoints.move',
+      text: `
+        with wanted as (
+          select w.* from unnest($1::text[], $2::integer[], $3::text[], $4::text[], $5::bigint[])
+            as w (projection, generation, position, witness, version)
+          join ledger.projection_checkpoints c using (projection, generation)
+          order by projection, generation for update of c
+        ), moved as (
+          update ledger.projection_checkpoints c
+          set position = w.position, witness = coalesce(w.witness, c.witness), version = c.version + 1, updated_at = now(), last_error = null
+          from wanted w
+          where (c.projection, c.generation, c.version) = (w.projection, w.generation, w.version)
+          returning c.projection
+        )
+        select projection, set_config('synchronous_commit', 'off', true) from moved`,
+      values: [
+        moves.map(({ projection }) => projection),
+        moves.map(({ generation }) => generation),
+        moves.map(({ position }) => position),
+        moves.map(({ witness }) => witness),
+        moves.map(({ expectedVersion }) => expectedVersion),
+      ],
+    });
+    const moved = new Set(rows.map(({ projection }) => projection));
+    return moves.map(({ projection }) => moved.has(projection));
+  });
 
 /** Streams `s` that are parked for a generation `g` with its checkpoint `c`. */
 const PARKED = tables

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { EventLog } from '../../event-log/event-log.js';
 import { AdvisoryLocks, type Locks } from '../../postgres/leadership.js';
 import { boundTo } from '../../postgres/statements.js';
-import { liveCheckpoints, recordLastError } from '../checkpoints.js';
+import { checkpointMoves, liveCheckpoints, recordLastError } from '../checkpoints.js';
 import { GenerationStore } from '../generations/generation-store.js';
 import { ensureOwnGenerations, leaderLocksOf } from '../generations/generations.js';
 import type { Projector } from '../projector.js';
@@ -22,12 +22,13 @@ export function postgresProjectionStores(pool: Pool, projectors: readonly Projec
     await ensureGenerations();
     return leaderLocksOf(projectors);
   };
+  const moveCheckpoint = checkpointMoves(pool);
   return {
     locks: new AdvisoryLocks(pool, { lockNames }) as Locks,
     /** Makes the generations that this release follows, where they are missing. */
     ensureGenerations,
     rowsOf: (projector: Projector, generation: number): GenerationRows =>
-      new GenerationStore(pool, projector, generation),
+      new GenerationStore(pool, projector, generation, moveCheckpoint),
     ...boundTo(pool, {
       /** Of the generations that this release follows. */
       checkpoints: liveCheckpoints,

@@ -3,7 +3,7 @@ import type { Position } from '../../event-log/event-log.js';
 import { witnessText } from '../../event-log/witness.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import type { TableChanges } from '../batch-rows.js';
-import { parkedStreams } from '../checkpoints.js';
+import { checkpointMoves, parkedStreams } from '../checkpoints.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Forgotten, Lookup, Projector, ReadModelTable, Row } from '../projector.js';
 
@@ -65,6 +65,7 @@ export class GenerationStore {
     private readonly pool: Pool,
     private readonly projector: Projector,
     private readonly generation: number,
+    private readonly moveCheckpoint = checkpointMoves(pool),
   ) {
     this.schema = schemaOf(projector.name, generation);
     this.tables = projector.tables;
@@ -170,6 +171,11 @@ export class GenerationStore {
     erasure,
   }: BatchToWrite): Promise<boolean> {
     const witness = eventId === undefined ? null : witnessText({ position, eventId });
+    if (changes.length === 0 && parked.length === 0 && !erasure) {
+      const { generation } = this;
+      const projection = this.projector.name;
+      return this.moveCheckpoint({ projection, generation, position, witness, expectedVersion });
+    }
     const values: unknown[] = [
       position,
       this.projector.name,
