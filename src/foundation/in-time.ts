@@ -1,4 +1,3 @@
-import { pause } from './pause.js';
 import { after } from './world.js';
 
 /** The work did not finish in time. */
@@ -8,11 +7,14 @@ export class NoAnswerInTime extends Error {
 
 /** Waits for the work, at most that long. @throws what the work throws in time. */
 export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  const patience = new AbortController();
+  let cancel: () => void = () => undefined;
+  const over = new Promise<void>((resolve) => {
+    cancel = after(ms, resolve);
+  });
   try {
-    await Promise.race([work, pause(ms, patience.signal)]);
+    await Promise.race([work, over]);
   } finally {
-    patience.abort();
+    cancel();
   }
 }
 

@@ -24,7 +24,8 @@ export function codesInCookies(
   cookies: string | undefined,
   { alias, defaultProgramId, now }: CookieContext,
 ): readonly string[] {
-  const ofTenant = member(member(contentOf(cookies ?? ''), DOMAIN), `${alias}_CODE`);
+  if (!cookies) return [];
+  const ofTenant = member(member(contentOf(cookies), DOMAIN), `${alias}_CODE`);
   const codes = member(ofTenant, 'codes');
   if (typeof codes !== 'object' || codes === null) return [];
   const expiries = member(ofTenant, 'codesExp');
