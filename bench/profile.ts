@@ -135,7 +135,7 @@ async function measure(route: string): Promise<ReadonlyMap<string, number>> {
         size: (await stat(join(dir, name))).size,
       })),
     );
-    const [{ path }] = files.sort((a, b) => b.size - a.size);
+    const [{ path } = { path: '' }] = files.sort((a, b) => b.size - a.size);
     return await partsOf(profileSchema.parse(JSON.parse(await readFile(path, 'utf8'))));
   } finally {
     await rm(dir, { recursive: true });
