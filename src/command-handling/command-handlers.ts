@@ -274,7 +274,7 @@ export const recordEndOfProposal =
   };
 
 export const recordProviderEvent =
-  ({ streams, names }: HandlerParts) =>
+  ({ streams, names, tenants }: HandlerParts) =>
   async (envelope: ProviderEventEnvelope): Promise<RecordedEvent> => {
     const { meta, customer, eventId } = envelope;
     const { ids, subscription, left, ...event } = envelope.event;
@@ -287,6 +287,8 @@ export const recordProviderEvent =
     };
     const eventRef = names.providerEventRef(meta.scope, eventId);
     let isFull = false;
+    const real = timeNow();
+    const aheadMs = (await tenants.now(meta.scope, real)) - real;
     const stream =
       customer === null
         ? names.providerEventStream(meta.scope, eventId)
@@ -298,6 +300,7 @@ export const recordProviderEvent =
       return decideCustomer(state, {
         ...event,
         at,
+        ...(aheadMs > 0 && { aheadMs }),
         eventRef,
         // Of what has no effect the hash of its id is enough.
         ...(event.fact.kind === 'IGNORED'

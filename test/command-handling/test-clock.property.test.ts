@@ -1,8 +1,12 @@
 // Over 5 s: each history is carried out twice, with its reactions and jobs.
 import fc from 'fast-check';
-import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
+import {
+  AccountCommandEnvelope,
+  ProviderEventEnvelope,
+} from '../../src/command-handling/commands.js';
 import type { AccountCommand } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { ProviderFact } from '../../src/domain/customer/customer.state.js';
 import { programOf } from '../../src/operations/tenants/apply-program.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
 import { POLICIES } from '../../src/policies/policies.js';
@@ -29,6 +33,7 @@ const PROGRAM = programOf({
   id: 'default',
   referredReward: credit(500, { delayDays: 3, validDays: 10 }),
   referrerReward: credit(900, { validDays: 20 }),
+  refundDays: 10,
   fraud: { rate: 'pending' },
   rateLimit: { referrals: 1, minutes: 60 },
   eventRewards: [
@@ -39,7 +44,10 @@ const PROGRAM = programOf({
 
 type Step =
   | { readonly kind: 'wait'; readonly hours: number }
-  | { readonly kind: 'join' | 'pay' | 'buy' | 'redeem'; readonly account: string }
+  | {
+      readonly kind: 'join' | 'pay' | 'buy' | 'redeem' | 'invoice' | 'refund';
+      readonly account: string;
+    }
   | { readonly kind: 'refer'; readonly account: string; readonly by: string };
 
 const account = fc.constantFrom(...ACCOUNTS);
@@ -48,7 +56,10 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('wait'), hours: fc.nat(24 * 20) }) },
     {
       weight: 6,
-      arbitrary: fc.record({ kind: fc.constantFrom('join', 'pay', 'buy', 'redeem'), account }),
+      arbitrary: fc.record({
+        kind: fc.constantFrom('join', 'pay', 'buy', 'redeem', 'invoice', 'refund'),
+        account,
+      }),
     },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('refer'), account, by: account }) },
   ),
@@ -90,6 +101,8 @@ class Ledger {
     this.ids = 0;
     this.real += 1_000;
     for (const command of commandsOf(step)) await this.send(step.account, command);
+    const fact = FACTS.get(step.kind);
+    if (fact !== undefined) await this.tell(step.account, fact);
     await this.react();
     await this.runDue();
   }
@@ -147,6 +160,21 @@ class Ledger {
     await this.process.commands.execute(new AccountCommandEnvelope(meta, ref, command));
   }
 
+  /** The payment provider's clock is the real one. */
+  private async tell(id: string, fact: ProviderFact): Promise<void> {
+    await this.process.commands.execute(
+      new ProviderEventEnvelope({ ...aRequest(), scope: SCOPE }, `cus_${id}`, `evt_${this.step}`, {
+        provider: 'stripe',
+        eventType: 'any',
+        created: this.real,
+        ids: { event: `evt_${this.step}`, invoice: `in_${id}`, payments: [] },
+        subscription: null,
+        left: [],
+        fact,
+      }),
+    );
+  }
+
   private readonly dates = new LedgerDates({
     tenants: { readAnew: (alias) => this.process.tenants.readAnew(alias) },
     move: async (_, offsetMs) => {
@@ -192,6 +220,11 @@ class Ledger {
   }
 }
 
+const FACTS = new Map<Step['kind'], ProviderFact>([
+  ['invoice', { kind: 'INVOICE_PAID', amountPaid: 900, currency: 'USD', interval: null }],
+  ['refund', { kind: 'REFUNDED', amount: 900, amountRefunded: 900, currency: 'USD' }],
+]);
+
 const uuidOf = (number: number): string =>
   `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
@@ -209,7 +242,7 @@ function commandsOf(step: Exclude<Step, { kind: 'wait' }>): readonly AccountComm
     changes: {},
     referralCode: `CODE${of}`,
     referralCodes: {},
-    paymentProviderId: undefined,
+    paymentProviderId: `cus_${of}`,
     codes: [],
   };
   const bought = { id: undefined, key: 'buy', fields: {}, dateTriggered: undefined };
@@ -229,6 +262,9 @@ function commandsOf(step: Exclude<Step, { kind: 'wait' }>): readonly AccountComm
           idempotencyKey: undefined,
         },
       ];
+    case 'invoice':
+    case 'refund':
+      return [];
     case 'redeem':
       return [{ type: 'RedeemAccountCredit', amount: 3, unit: 'CENTS' }];
   }
@@ -251,7 +287,7 @@ async function playedOut(
 }
 
 test('a clock that is moved by some time has the effects of that time', async () => {
-  let [granted, expired, limited] = [0, 0, 0];
+  let [granted, expired, limited, refunded] = [0, 0, 0, 0];
   await fc.assert(
     fc.asyncProperty(steps, async (history) => {
       const moved = await playedOut(history, (ledger, hours) => ledger.advance(hours));
@@ -261,12 +297,13 @@ test('a clock that is moved by some time has the effects of that time', async ()
         granted += Number(type === 'RewardGranted');
         expired += Number(type === 'RewardExpired');
         limited += Number(type === 'RewardWithheld');
+        refunded += Number(type === 'ReferralRefunded');
       }
     }),
     { numRuns: runs(40) },
   );
   // The histories reach what they are about.
-  expect(Object.entries({ granted, expired, limited }).filter(([, count]) => count === 0)).toEqual(
-    [],
-  );
+  expect(
+    Object.entries({ granted, expired, limited, refunded }).filter(([, count]) => count === 0),
+  ).toEqual([]);
 }, 180_000);

@@ -51,6 +51,29 @@ test('a tenant has no test clock until it is moved, and live mode never has one'
     (await api.get('/users')).headers.get('test-clock');
   expect(fromDays(30, await header(tenant.test))).toBeLessThan(MINUTE_MS);
   expect(await header(tenant.live)).toBeNull();
+  const ofOperator = async (mode: string): Promise<string | null> => {
+    const path = `/ledger/${tenant.alias}/balances?mode=${mode}`;
+    return (await running.service.operator(key).call('GET', path)).headers.get('test-clock');
+  };
+  expect(fromDays(30, await ofOperator('test'))).toBeLessThan(MINUTE_MS);
+  expect(await ofOperator('live')).toBeNull();
+});
+
+test('webhooks of exports and themes are created by the test clock of their event', async () => {
+  const hooks = receiver.url('/exported');
+  await tenant.test.post('/subscription', { endpointUrl: hooks, name: 'exported' });
+  await clock('--advance', '10d');
+  await tenant.test.post('/export', { type: 'USER' });
+  await receiver.requests('/exported', 2);
+  await clock('--advance', '10d');
+  const theme = { jsOptions: {}, widget: {}, email: {} };
+  await tenant.test.put('/theme/variables/instance', theme);
+  const sent = await receiver.requests('/exported', 3);
+  const days = sent.map(({ body }) => {
+    const { created } = JSON.parse(String(body)) as { created: number };
+    return Math.round((created - Date.now()) / DAY_MS);
+  });
+  expect(days).toEqual([10, 10, 20]);
 });
 
 test('a test clock moves forward only, by one change, and in test mode', async () => {

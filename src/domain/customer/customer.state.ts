@@ -68,6 +68,8 @@ export interface ProviderEventReceived {
   readonly eventRef: string;
   /** The provider's time: orders the events of a customer. */
   readonly created: number;
+  /** How far the tenant's test clock was ahead; absent: not at all. */
+  readonly aheadMs?: number;
   readonly ids: Personal<ProviderIds>;
   /** Null: of a release that recorded none. */
   readonly refs: ProviderRefs | null;
@@ -87,6 +89,7 @@ export interface CustomerReleased {
 
 export type CustomerEvent = ProviderEventReceived | CustomerReleased;
 
+/** Times are those of the tenant's clock. */
 export type KnownFact = Pick<
   ProviderEventReceived,
   'at' | 'eventRef' | 'created' | 'fact' | 'refs'
@@ -120,12 +123,13 @@ export const isSeen = ({ seen }: CustomerState, eventRef: string): boolean =>
 
 export function evolve(state: CustomerState, event: CustomerEvent): CustomerState {
   if (event.type === 'CustomerReleased') return released(state, event);
-  const { at, eventRef, created, fact, refs, ids } = event;
+  const { at, eventRef, created, fact, refs, ids, aheadMs: ahead = 0 } = event;
+  const times = { at: at + ahead, created: created + ahead };
   if (isSeen(state, eventRef)) return state;
   const known =
     fact.kind === 'IGNORED'
       ? undefined
-      : ofFormerAccount(state, { at, eventRef, created, fact, refs, ids: ids.value });
+      : ofFormerAccount(state, { ...times, eventRef, fact, refs, ids: ids.value });
   return {
     seen: withSeen(state.seen, dayOf(at), eventRef),
     facts: known === undefined ? state.facts : state.facts.push(known),

@@ -86,7 +86,11 @@ export class Admission {
   }
 }
 
-function showTestClock({ tenant, mode }: Caller, reply: FastifyReply): void {
+/** Of an answer to GET. */
+export function showTestClock(
+  { tenant, mode }: Pick<Caller, 'tenant' | 'mode'>,
+  reply: FastifyReply,
+): void {
   if (mode === 'live' || tenant.testOffsetMs === null) return;
   void reply.header('Test-Clock', new Date(nowIn(tenant, mode)).toISOString());
 }

@@ -1,3 +1,4 @@
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { Staff } from '../../operations/audit.js';
 import { outcomeOf, type Outcome } from '../../operations/outcome.js';
 import {
@@ -30,6 +31,10 @@ export class OperationCalls {
     readonly runs: OperationRuns,
     readonly payments: PaymentWorld,
   ) {}
+
+  tenant(alias: string): Promise<OpenTenant | undefined> {
+    return this.operations.core.tenants.find(alias);
+  }
 
   run(operation: Operation, request: object, caller: OperationCaller): Promise<Outcome<unknown>> {
     return operation.run(this.contextOf(caller, ATTENDED), request);

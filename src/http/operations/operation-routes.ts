@@ -17,12 +17,14 @@ import * as z from 'zod';
 import {
   brokenRule,
   membersIn,
+  scopeIn,
   type Operation,
   type OperationRoute,
 } from '../../operations/registry/operation.js';
 import { OperatorCall } from '../credentials/call.js';
 import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
+import { showTestClock } from '../limits/admission.js';
 import { Fails, KEY_HEADER } from '../shapes/openapi.js';
 import { ApiQueries, ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { OperationCalls } from './operation-calls.js';
@@ -146,6 +148,9 @@ async function answer(
     key: operation.isKeyed ? idempotencyKeyOf(key) : undefined,
     onReplayed: () => void reply.header('Idempotency-Replayed', 'true'),
   };
+  const scope = operation.route?.method === 'GET' ? scopeIn(request) : undefined;
+  const tenant = scope && (await calls.tenant(scope.tenant));
+  if (tenant) showTestClock({ tenant, mode: scope.mode }, reply);
   if (!operation.isLong) return done(await calls.run(operation, request, caller));
   return answerWithRun(calls.runs, reply, await calls.start(operation, request, caller));
 }

@@ -25,7 +25,7 @@ import type { SubjectKeys } from '../../privacy/subject-keys.js';
 import { AccountHistories } from './account-histories.js';
 import type { AccountHistory } from './account-history.js';
 import type { Announced } from './announced.js';
-import { DefaultPrograms } from './default-programs.js';
+import { PastTenants } from './past-tenants.js';
 import { namelessCodec } from './nameless-codec.js';
 import { OpenedEvents, type RecordedAppend } from './opened-events.js';
 import {
@@ -80,6 +80,13 @@ interface Told {
   readonly history: AccountHistory;
 }
 
+/** Of events that keep the real clock, also in test mode. */
+const OF_REAL_TIME: ReadonlySet<string> = new Set<Announcement['announced']['type']>([
+  'export.created',
+  'export.completed',
+  'theme.publish.finished',
+]);
+
 const FORGOTTEN = { kind: 'forgotten' } as const;
 const NOTHING = { kind: 'nothing' } as const;
 const made = (data: WebhookData, ...people: readonly SubjectId[]): PayloadData => ({
@@ -96,14 +103,14 @@ const made = (data: WebhookData, ...people: readonly SubjectId[]): PayloadData =
 export class Payloads {
   private readonly histories: AccountHistories;
   private readonly opened: OpenedEvents;
-  private readonly defaultPrograms: DefaultPrograms;
+  private readonly tenants: PastTenants;
 
   constructor(private readonly parts: PayloadParts) {
     const { log, codec, keys, names } = parts;
     const nameless = namelessCodec(keys);
     this.histories = new AccountHistories({ log, codec, nameless, names });
     this.opened = new OpenedEvents(log, codec);
-    this.defaultPrograms = new DefaultPrograms(log, nameless, names);
+    this.tenants = new PastTenants(log, nameless, names);
   }
 
   /**
@@ -114,7 +121,10 @@ export class Payloads {
     const payload = await this.made(of);
     if (payload.kind !== 'made' || of.mode === 'live') return payload;
     const recorded = await eventAt(this.parts.log, of);
-    return recorded === undefined ? NOTHING : { ...payload, created: countsFrom(recorded) };
+    if (recorded === undefined) return NOTHING;
+    if (!OF_REAL_TIME.has(of.announced.type)) return { ...payload, created: countsFrom(recorded) };
+    const { aheadMs } = await this.tenants.at(of.tenant, recorded.position);
+    return { ...payload, created: recorded.recordedAt + aheadMs };
   }
 
   private async made({ tenant, mode, stream, ...of }: Announcement): Promise<PayloadData> {
@@ -192,7 +202,7 @@ export class Payloads {
       state.status === 'open' ? userFacts(state, accountRefOf(stream) ?? '', person) : undefined;
     if (!facts) return FORGOTTEN;
     const links = new ShareLinks(this.parts.publicUrl(), scope);
-    const defaultProgramId = await this.defaultPrograms.at(scope.tenant, append.position);
+    const { defaultProgramId } = await this.tenants.at(scope.tenant, append.position);
     return made(
       userCreatedData(facts, { links, defaultProgramId }),
       person,

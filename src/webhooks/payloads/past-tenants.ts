@@ -11,16 +11,38 @@ import type { TenantEvent } from '../../domain/tenant/tenant.decider.js';
 
 const TENANTS_MAX = 1_000;
 
+/** What payloads need of a tenant, at a position of the log. */
+interface PastTenant {
+  /** Empty text: it had none. */
+  readonly defaultProgramId: string;
+  /** How far its test clock was ahead. */
+  readonly aheadMs: number;
+}
+
 interface KnownTenant {
   readonly end: StreamEnd | undefined;
   /** Oldest first. */
-  readonly changes: readonly { readonly position: Position; readonly programId: string }[];
+  readonly changes: readonly (PastTenant & { readonly position: Position })[];
 }
 
 const NOTHING: KnownTenant = { end: undefined, changes: [] };
+const UNCHANGED: PastTenant = { defaultProgramId: '', aheadMs: 0 };
 
-/** Which program was the default one of a tenant, at any position of the log. */
-export class DefaultPrograms {
+const CHANGING: ReadonlySet<string> = new Set<TenantEvent['type']>([
+  'ProgramApplied',
+  'TestClockMoved',
+  'TestDataRemoved',
+]);
+
+function changedBy(tenant: PastTenant, event: TenantEvent | undefined): PastTenant {
+  if (event?.type === 'ProgramApplied' && event.isDefault)
+    return { ...tenant, defaultProgramId: event.document.id };
+  if (event?.type === 'TestClockMoved') return { ...tenant, aheadMs: event.offsetMs };
+  return event?.type === 'TestDataRemoved' ? { ...tenant, aheadMs: 0 } : tenant;
+}
+
+/** Tenants at any position of the log. */
+export class PastTenants {
   readonly #kept = new LRUCache<string, KnownTenant>({ max: TENANTS_MAX });
 
   constructor(
@@ -29,11 +51,12 @@ export class DefaultPrograms {
     private readonly names: KeyedNames,
   ) {}
 
-  /** Empty text: the tenant had none. @throws {EventLogUnavailable} {UnreadableEvent} */
-  async at(alias: string, position: Position): Promise<string> {
+  /** @throws {EventLogUnavailable} {UnreadableEvent} */
+  async at(alias: string, position: Position): Promise<PastTenant> {
     const { changes } = await this.upToDate(alias);
-    const at = changes.findLast((change) => this.log.compare(change.position, position) <= 0);
-    return at?.programId ?? '';
+    const isPast = (change: (typeof changes)[number]): boolean =>
+      this.log.compare(change.position, position) <= 0;
+    return changes.findLast(isPast) ?? UNCHANGED;
   }
 
   private async upToDate(alias: string): Promise<KnownTenant> {
@@ -58,13 +81,11 @@ export class DefaultPrograms {
     const stream = this.names.tenantStream(alias);
     for await (const recorded of this.log.readStream(stream, { end })) {
       end = { revision: recorded.revision, eventId: recorded.id, epoch };
-      if (recorded.type !== 'ProgramApplied') continue;
+      if (!CHANGING.has(recorded.type)) continue;
       const [decoded] = await this.nameless.decodeAll([recorded]);
-      const event = decoded?.event as TenantEvent | undefined;
-      if (event?.type !== 'ProgramApplied' || !event.isDefault) continue;
-      const programId = event.document.id;
-      if (changes.at(-1)?.programId !== programId)
-        changes.push({ position: recorded.position, programId });
+      const before = changes.at(-1) ?? UNCHANGED;
+      const after = changedBy(before, decoded?.event as TenantEvent | undefined);
+      if (after !== before) changes.push({ ...after, position: recorded.position });
     }
     if (this.log.epoch !== epoch) throw new LogWentBack();
     return { end, changes };
