@@ -49,6 +49,7 @@ const rssMb = (): number => Math.round(process.memoryUsage().rss / 1024 / 1024);
 const contextOf = (core: Core, onProgress: ScopedContext['onProgress']): ScopedContext =>
   ({
     core,
+    operationsPool: () => core.pool,
     scope: SCOPE,
     by: { name: 'bench', channel: 'cli' },
     signal: new AbortController().signal,

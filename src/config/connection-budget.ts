@@ -16,7 +16,7 @@ export interface ConnectionBudget {
   readonly logReaders: number;
   /**
    * Operations on read models over HTTP, all together (one connection holds the lock, one a
-   * snapshot, one does the work), and the snapshots of exports.
+   * snapshot, one does the work), the snapshots of exports, and the temporary tables of imports.
    */
   readonly operations: number;
 }
@@ -25,7 +25,7 @@ type Shares = Omit<ConnectionBudget, 'requests'>;
 
 /** With fewer, a part would wait for another one until it times out. */
 const LEAST: Shares = { background: 9, jobs: 4, logReaders: 1, operations: 3 };
-const USUAL: Shares = { background: 9, jobs: 4, logReaders: 3, operations: 5 };
+const USUAL: Shares = { background: 9, jobs: 4, logReaders: 3, operations: 7 };
 const USUAL_FROM = 31;
 const REQUESTS_MIN = 3;
 

@@ -27,6 +27,7 @@ import { ExportDownloads } from '../exports/export-downloads.js';
 import { Exports } from '../exports/exports.js';
 import { ExportChunks } from '../exports/storage/export-chunks.js';
 import { isUnavailable } from '../postgres/database.js';
+import type { Connection } from '../postgres/statements.js';
 import { announceErasure, announceTenant } from '../postgres/announcements.js';
 import { replayErasures, SubjectKeysAfterReplay } from './erasure-replay.js';
 import { TestAddresses } from '../mails/settings/test-addresses.js';
@@ -226,8 +227,8 @@ function wire({ pool, log, names, keyring, actor, logger, config }: Foundations)
     moderations,
     erasures,
     /** Commands that are decided like others, and change nothing. */
-    openDryRun: () =>
-      openDryRun({ pool, log, names, sealer: keyring.sealer('key-wrapping'), commandsOf }),
+    openDryRun: (db: Connection) =>
+      openDryRun({ pool, db, log, names, sealer: keyring.sealer('key-wrapping'), commandsOf }),
     /** Evicts the data of people whose keys were destroyed; undefined: of all people. */
     forget,
     keyring,

@@ -20,14 +20,10 @@ import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
 import { WrappedKeys } from '../privacy/subject-keys.js';
 
-/** Commands that change nothing, and the end of their temporary tables. */
-export interface DryRun {
-  readonly commands: Commands;
-  readonly close: () => void;
-}
-
 export interface DryRunParts {
   readonly pool: pg.Pool;
+  /** For the temporary tables of one dry run. */
+  readonly db: Connection;
   readonly log: DecidedLog;
   readonly names: KeyedNames;
   /** Of the keys of people. */
@@ -42,16 +38,15 @@ const REMEMBERED_BYTES = 64 * 1024 * 1024;
  * like any others, against the ledger and what the dry run has "recorded" before. What it keeps is
  * in temporary tables of one connection: memory does not grow with it, and nothing is left of it.
  */
-export async function openDryRun(parts: DryRunParts): Promise<DryRun> {
-  const { pool, names, sealer } = parts;
-  const client = await pool.connect();
-  try {
-    await makeTables(client);
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
-  const db = inTurn(client);
+export async function openDryRun(parts: DryRunParts): Promise<Commands> {
+  const { pool, db, names, sealer } = parts;
+  await run(
+    db,
+    sql`create temporary table dry_run_events (
+          stream text, revision bigint, id text, type text, data text, metadata text,
+          primary key (stream, revision))`,
+  );
+  await run(db, sql`create temporary table dry_run_keys (subject text primary key, wrapped bytea)`);
   const log = new DryRunLog(parts.log, db);
   const keys = new WrappedKeys(new DryRunKeyRows(new PostgresKeyRows(pool), db), sealer);
   const codec = new EventCodec(keys);
@@ -66,32 +61,7 @@ export async function openDryRun(parts: DryRunParts): Promise<DryRun> {
     announceErasure: nothing,
     announceTenant: nothing,
   });
-  return { commands: parts.commandsOf(handling), close: () => client.release(true) };
-}
-
-async function makeTables(client: pg.PoolClient): Promise<void> {
-  await run(
-    client,
-    sql`create temporary table dry_run_events (
-          stream text, revision bigint, id text, type text, data text, metadata text,
-          primary key (stream, revision))`,
-  );
-  await run(
-    client,
-    sql`create temporary table dry_run_keys (subject text primary key, wrapped bytea)`,
-  );
-}
-
-/** The connection, with one statement at a time: commands of several rows share it. */
-function inTurn(client: pg.PoolClient): Connection {
-  let last: Promise<unknown> = Promise.resolve();
-  return {
-    query: (...statement) => {
-      const answer = last.then(() => client.query<never>(...statement));
-      last = answer.catch(() => undefined);
-      return answer;
-    },
-  };
+  return parts.commandsOf(handling);
 }
 
 interface KeptEvent extends NewEvent {

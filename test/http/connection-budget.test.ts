@@ -25,11 +25,11 @@ it('the shares add up to the maximum', () => {
     expect(shares.reduce((all, share) => all + share, 3)).toBe(max);
   }
   expect(connectionBudget({ databaseConnectionsMax: 40 })).toEqual({
-    requests: 16,
+    requests: 14,
     background: 9,
     jobs: 4,
     logReaders: 3,
-    operations: 5,
+    operations: 7,
   });
 });
 

@@ -246,26 +246,29 @@ describe('an operation that takes longer than an answer may', () => {
     await runs.close();
   });
 
-  test('waits while two others read whole ledgers, unless it is about one account', async () => {
-    const runs = runsOf();
-    const asked = { operation: 'ledger replay', by: personal('o') };
-    const [first, , third, fourth] = [
-      await runs.start(asked, untilStopped),
-      await runs.start(asked, untilStopped),
-      await runs.start(asked, untilStopped),
-      await runs.start(asked, untilStopped),
-    ];
-    const ofAccount = { ...asked, parameters: { account: personal('acc') } };
-    const small = await runs.start(ofAccount, () => Promise.resolve({ differences: [] }));
-    expect(await small?.result).toEqual({ differences: [] });
-    const waiting = { phase: 'waiting for its turn', done: 0, total: null };
-    expect([third?.shown().progress, fourth?.shown().progress]).toEqual([waiting, waiting]);
-    fourth?.cancel();
-    await expect(fourth?.result).rejects.toThrow('stopped');
-    first?.cancel();
-    await eventually(() => third?.shown().progress === null);
-    await runs.close();
-  });
+  test.each(['ledger replay', 'import users'])(
+    'waits while two others of its kind (%s) work, unless it is about one account',
+    async (operation) => {
+      const runs = runsOf();
+      const asked = { operation, by: personal('o') };
+      const [first, , third, fourth] = [
+        await runs.start(asked, untilStopped),
+        await runs.start(asked, untilStopped),
+        await runs.start(asked, untilStopped),
+        await runs.start(asked, untilStopped),
+      ];
+      const ofAccount = { ...asked, parameters: { account: personal('acc') } };
+      const small = await runs.start(ofAccount, () => Promise.resolve({ differences: [] }));
+      expect(await small?.result).toEqual({ differences: [] });
+      const waiting = { phase: 'waiting for its turn', done: 0, total: null };
+      expect([third?.shown().progress, fourth?.shown().progress]).toEqual([waiting, waiting]);
+      fourth?.cancel();
+      expect(await fourth?.result).toMatchObject({ code: 'CANCELLED' });
+      first?.cancel();
+      await eventually(() => third?.shown().progress === null);
+      await runs.close();
+    },
+  );
 });
 
 describe('the file of operators', () => {

@@ -1,6 +1,8 @@
 import type { Core } from '../../src/stores/core.js';
 import type { Scope } from '../../src/domain/scope.js';
 import type { ImportKind, ImportRow, RowOutcome } from '../../src/imports/rows/import-rows.js';
+import { GivenCodes } from '../../src/imports/rows/given-codes.js';
+import { ScratchConnection } from '../../src/postgres/scratch-connection.js';
 import { openRowImport } from '../../src/imports/rows/open-row-import.js';
 import { query, type Json } from '../support/api-client.js';
 import { everythingProjected } from '../support/everything-projected.js';
@@ -27,13 +29,18 @@ async function imported(
   rows: readonly ImportRow[],
   dryRun = false,
 ): Promise<readonly RowOutcome[]> {
-  const opened = await openRowImport(core, { ...scope, kind, dryRun, actor: ACTOR });
+  const [db, codes] = [new ScratchConnection(core.pool), new GivenCodes()];
+  for (const row of rows) if ('referralCode' in row) codes.add(String(row.referralCode));
+  const importRow = await openRowImport(
+    core,
+    { ...scope, kind, dryRun, actor: ACTOR },
+    { db, codes },
+  );
   const outcomes: RowOutcome[] = [];
   try {
-    for (const row of rows) await opened.noteCode?.(row as never);
-    for (const row of rows) outcomes.push(await opened.importRow(row));
+    for (const row of rows) outcomes.push(await importRow(row));
   } finally {
-    await opened.close();
+    db.close();
   }
   if (!dryRun) await everythingProjected(core);
   return outcomes;

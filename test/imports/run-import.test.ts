@@ -3,33 +3,27 @@ import type {
   ControlFigures,
   ImportKind,
   ImportRow,
+  ImportsRow,
   RewardRow,
-  RowImport,
   RowOutcome,
 } from '../../src/imports/rows/import-rows.js';
 import { runImport, type ImportWork } from '../../src/imports/runs/run-import.js';
 
 interface Done {
   readonly kind?: ImportKind;
-  readonly importRow?: RowImport['importRow'];
-  readonly noteCode?: NonNullable<RowImport['noteCode']>;
+  readonly importRow?: ImportsRow;
   readonly work?: Partial<ImportWork>;
 }
 
-async function ran(content: string, { kind = 'users', importRow, noteCode, work }: Done = {}) {
+async function ran(content: string, { kind = 'users', importRow, work }: Done = {}) {
   const rejected: string[] = [];
   const ids: string[] = [];
   const bytes = async function* () {
     yield await Promise.resolve(Buffer.from(content));
   };
-  const ledger: RowImport = {
-    importRow: importRow ?? (() => Promise.resolve({ kind: 'imported' })),
-    ...(noteCode && { noteCode }),
-    close: () => Promise.resolve(),
-  };
   const ended = await runImport({
     file: await openImportFile(kind, new Map(), bytes),
-    open: () => Promise.resolve(ledger),
+    open: () => Promise.resolve(importRow ?? (() => Promise.resolve({ kind: 'imported' }))),
     numberOf: () => Promise.resolve(1),
     areFirst: (values) => {
       const all = values.map((one) => JSON.stringify(one));
@@ -89,15 +83,13 @@ test('rejected rows are written in the order of the file, whichever is decided f
 });
 
 test('codes of all rows are noted before the first row is imported', async () => {
-  const calls: string[] = [];
-  await ran('id,accountId,referralCode\nu,a,X\nv,b,Y\n', {
-    noteCode: ({ referralCode }) => Promise.resolve(void calls.push(`note ${referralCode}`)),
-    importRow: ({ id }) => {
-      calls.push(`import ${id}`);
-      return Promise.resolve({ kind: 'imported' });
-    },
-  });
-  expect(calls).toEqual(['note X', 'note Y', 'import u', 'import v']);
+  const noted: boolean[] = [];
+  const open: ImportWork['open'] = (codes) => {
+    noted.push(...['x', 'Y', 'Z'].map((code) => codes.has(code)));
+    return Promise.resolve(() => Promise.resolve({ kind: 'imported' }));
+  };
+  await ran('id,accountId,referralCode\nu,a,X\nv,b,Y\n', { work: { open } });
+  expect(noted).toEqual([true, true, false]);
 });
 
 test('a fault at the end of the file is found before the ledger is opened', async () => {

@@ -5,7 +5,7 @@ import { GivingWay } from '../../foundation/giving-way.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { newId, timeNow } from '../../foundation/world.js';
-import { endOf, type Outcome } from '../../operations/outcome.js';
+import { endOf, NotDone, type Outcome } from '../../operations/outcome.js';
 import {
   type NewRun,
   type RecordedRun,
@@ -73,14 +73,16 @@ export interface Run {
 
 type Work = (context: RunContext) => Promise<Outcome<unknown>>;
 
-/** Those that read a whole ledger, for minutes: few of them work at once. */
-const TAKE_TURNS: ReadonlySet<string> = new Set([
-  'ledger digest',
-  'ledger reconcile',
-  'ledger replay',
-  'ledger verify',
+/** Few of each kind work at once: they take minutes, and connections of the operations' pool. */
+const KINDS: ReadonlyMap<string, 'reading' | 'import'> = new Map([
+  // They read a whole ledger.
+  ...['digest', 'reconcile', 'replay', 'verify'].map(
+    (one) => [`ledger ${one}`, 'reading'] as const,
+  ),
+  ...['users', 'referrals', 'rewards'].map((one) => [`import ${one}`, 'import'] as const),
 ]);
-const AT_WORK_MAX = 2;
+/** `RecordedRuns` bounds those that wait. */
+const AT_ONCE = { atWorkMax: 2, waitingMax: Infinity };
 const REPORT_MS = 1_000;
 const RECORD_AGAIN = { first: 500, max: 10_000 };
 const WAITING: RunProgress = { phase: 'waiting for its turn', done: 0, total: null };
@@ -153,8 +155,7 @@ class OwnRun implements Run {
 export class OperationRuns {
   /** Until their end is recorded. */
   private readonly own = new Map<string, OwnRun>();
-  /** `RecordedRuns` bounds those that wait. */
-  private readonly bulkhead = new Bulkhead({ atWorkMax: AT_WORK_MAX, waitingMax: Infinity });
+  private readonly bulkheads = { reading: new Bulkhead(AT_ONCE), import: new Bulkhead(AT_ONCE) };
   private readonly closing = new AbortController();
   private reporting: Promise<void> | undefined;
   /** Whether requests are at work: runs give way to them. */
@@ -232,10 +233,11 @@ export class OperationRuns {
       onProgress: (phase, done, total) => (run.progress = { phase, done, total: total ?? null }),
       giveWay: () => way.rest(),
     };
-    if (!TAKE_TURNS.has(operation) || 'account' in parameters) return work(context);
+    const kind = KINDS.get(operation);
+    if (kind === undefined || 'account' in parameters) return work(context);
     run.progress = WAITING;
-    const place = await this.bulkhead.enter(by, run.signal);
-    if (place === undefined) throw new Error('stopped');
+    const place = await this.bulkheads[kind].enter(by, run.signal);
+    if (place === undefined) return new NotDone('CANCELLED', ['stopped before its turn']);
     run.progress = null;
     try {
       return await work(context);

@@ -105,13 +105,5 @@ export type RowOutcome =
   /** `CODE: sentence`, or `ROW_DIFFERS: <column>: "<imported>", now "<row>"`. */
   | { readonly kind: 'rejected'; readonly reason: string };
 
-export interface RowImport {
-  /**
-   * First pass over a file of users: the code that a row gives, reserved before any code is
-   * generated.
-   */
-  noteCode?(row: UserRow): Promise<void>;
-  /** Rows of one account one after the other; rows of different accounts may be concurrent. */
-  importRow(row: ImportRow): Promise<RowOutcome>;
-  close(): Promise<void>;
-}
+/** Rows of one account one after the other; rows of different accounts may be concurrent. */
+export type ImportsRow = (row: ImportRow) => Promise<RowOutcome>;

@@ -7,14 +7,15 @@ import type { ImportedEntry } from '../../domain/account/account.state.js';
 import type { Refusal } from '../../domain/refusal.js';
 import { metaOf, type Actor } from '../../event-log/envelope.js';
 import type { Core } from '../../stores/core.js';
-import { GivenCodes } from './given-codes.js';
+import type { Connection } from '../../postgres/statements.js';
+import type { GivenCodes } from './given-codes.js';
 import type {
   ControlFigures,
   ImportRow,
   ImportRun,
   ReferralRow,
   RewardRow,
-  RowImport,
+  ImportsRow,
   RowOutcome,
   UserRow,
 } from './import-rows.js';
@@ -23,28 +24,21 @@ import { RowFault } from './row-fields.js';
 
 /**
  * Opens the importing of one run. A dry run sends the same commands to a copy of the ledger that
- * ends with it.
+ * ends with its connection.
+ * @param codes that the rows of the file give: they are generated for no other user.
  */
 export async function openRowImport(
   core: Pick<Core, 'commands' | 'names' | 'openDryRun'>,
   run: ImportRun & { readonly actor: Actor },
-): Promise<RowImport> {
-  const dryRun = run.dryRun ? await core.openDryRun() : undefined;
-  const commands = dryRun?.commands ?? core.commands;
-  const codes = new GivenCodes();
-  return {
-    noteCode: ({ referralCode }) => {
-      if (referralCode !== undefined) codes.add(referralCode);
-      return Promise.resolve();
-    },
-    importRow: (row) => importRow(core, { commands, codes, run }, row),
-    close: () => Promise.resolve(dryRun?.close()),
-  };
+  { db, codes }: { readonly db: Connection; readonly codes: Importing['codes'] },
+): Promise<ImportsRow> {
+  const commands = run.dryRun ? await core.openDryRun(db) : core.commands;
+  return (row) => importRow(core, { commands, codes, run }, row);
 }
 
 interface Importing {
   readonly commands: Commands;
-  readonly codes: GivenCodes;
+  readonly codes: Pick<GivenCodes, 'has'>;
   readonly run: ImportRun & { readonly actor: Actor };
 }
 

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Pool, PoolClient } from 'pg';
 import { canonicalJson } from '../../foundation/canonical-json.js';
-import { fetchRow } from '../../postgres/statements.js';
+import { fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
 
 /**
  * Numbers equal rows of a file in their order. In a temporary table: a map would grow with the
  * file.
  */
 export class EqualRows {
-  private client: PoolClient | undefined;
+  private table: Promise<unknown> | undefined;
 
-  constructor(private readonly pool: Pool) {}
+  constructor(private readonly db: Connection) {}
 
   /** From 1. */
   async numberOf(values: object): Promise<number> {
@@ -28,31 +27,23 @@ export class EqualRows {
   async areFirst(values: readonly object[]): Promise<readonly boolean[]> {
     if (values.length === 0) return [];
     const digests = values.map((one) => digestOf(one).toString('hex'));
-    const { rows } = await (
-      await this.opened()
-    ).query<{ row: string }>(
-      `insert into equal_import_rows select decode(unnest($1::text[]), 'hex'), 1
-       on conflict (row) do nothing returning encode(row, 'hex') as row`,
-      [digests],
+    const rows = await fetchRows(
+      await this.opened(),
+      sql<{ row: string }>`
+        insert into equal_import_rows select decode(unnest(${digests}::text[]), 'hex'), 1
+        on conflict (row) do nothing returning encode(row, 'hex') as row`,
     );
     const added = new Set(rows.map(({ row }) => row));
     return digests.map((digest) => added.delete(digest));
   }
 
-  private async opened(): Promise<PoolClient> {
-    if (this.client === undefined) {
-      this.client = await this.pool.connect();
-      await this.client.query(
-        'create temporary table equal_import_rows (row bytea primary key, number integer not null)',
-      );
-    }
-    return this.client;
-  }
-
-  /** Ends the connection, and its table with it. */
-  close(): void {
-    this.client?.release(true);
-    this.client = undefined;
+  private async opened(): Promise<Connection> {
+    this.table ??= run(
+      this.db,
+      sql`create temporary table equal_import_rows (row bytea primary key, number integer not null)`,
+    );
+    await this.table;
+    return this.db;
   }
 }
 

@@ -6,10 +6,10 @@ import type {
   ImportKind,
   ImportRow,
   RewardRow,
-  RowImport,
+  ImportsRow,
   RowOutcome,
-  UserRow,
 } from '../rows/import-rows.js';
+import { GivenCodes } from '../rows/given-codes.js';
 import { valuesOfReward } from '../rows/row-commands.js';
 import { Control, type UnitControl } from './control.js';
 
@@ -28,8 +28,8 @@ export type TakeLine = (line: string) => Promise<void>;
 
 export interface ImportWork {
   readonly file: ImportFile;
-  /** Opens the ledger, after the whole file was read once. */
-  readonly open: () => Promise<RowImport>;
+  /** Opens the ledger, after the whole file was read once. @param codes that its rows give. */
+  readonly open: (codes: GivenCodes) => Promise<ImportsRow>;
   /** Numbers the rewards without an id. */
   readonly numberOf: (values: object) => Promise<number>;
   /** Of each, whether it is the first of the run that is equal. */
@@ -63,36 +63,31 @@ const REPORT_ROWS = 100;
  * @throws {FileFault} before anything is written.
  */
 export async function runImport(work: ImportWork): Promise<EndedImport> {
-  const { file, signal, onProgress } = work;
-  const total = await checkWhole(work);
+  const { signal, onProgress } = work;
+  const codes = new GivenCodes();
+  const total = await checkWhole(work, codes);
   const tally = new Tally(work);
   if (signal.aborted) return { answer: await tally.answer(), isStopped: true };
   work.checked();
-  const ledger = await work.open();
-  try {
-    if (ledger.noteCode !== undefined && file.columns.has('referralCode'))
-      await eachRow(work, async (row) => ledger.noteCode?.(row as UserRow));
-    await eachRow(
-      work,
-      (row) => ledger.importRow(row),
-      async (read, row, outcome) => {
-        await tally.take(read, row, outcome);
-        if (tally.rows % REPORT_ROWS === 0) onProgress('importing', tally.rows, total);
-      },
-    );
-  } finally {
-    await ledger.close();
-  }
+  await eachRow(work, await work.open(codes), async (read, row, outcome) => {
+    await tally.take(read, row, outcome);
+    if (tally.rows % REPORT_ROWS === 0) onProgress('importing', tally.rows, total);
+  });
   onProgress('importing', tally.rows, total);
   return { answer: await tally.answer(), isStopped: signal.aborted && tally.rows < total };
 }
 
 /** Reads the file once: a fault in it is found before anything is written. @returns its rows. */
-async function checkWhole({ file, onProgress, giveWay, signal }: ImportWork): Promise<number> {
+async function checkWhole(
+  { file, onProgress, giveWay, signal }: ImportWork,
+  codes: GivenCodes,
+): Promise<number> {
   let rows = 0;
-  for await (const _ of file.rows()) {
+  for await (const { read } of file.rows()) {
     if (signal.aborted) break;
     rows += 1;
+    const code = 'values' in read ? read.values['referralCode'] : undefined;
+    if (typeof code === 'string') codes.add(code);
     if (rows % REPORT_ROWS !== 0) continue;
     onProgress('checking', rows);
     await giveWay();
@@ -100,31 +95,29 @@ async function checkWhole({ file, onProgress, giveWay, signal }: ImportWork): Pr
   return rows;
 }
 
-interface OpenRow<T> {
+interface OpenRow {
   readonly read: ReadRow;
   /** Undefined: the row cannot be read. */
   readonly row: ImportRow | undefined;
-  readonly outcome: Promise<T | undefined>;
+  readonly outcome: Promise<RowOutcome | undefined>;
 }
-
-type Settle<T> = (
-  read: ReadRow,
-  row: ImportRow | undefined,
-  outcome: T | undefined,
-) => Promise<void>;
 
 /**
  * Works on the rows of the file, several concurrently, until the signal ends it.
  * @param settle takes each outcome, in the order of the rows.
  */
-async function eachRow<T>(
+async function eachRow(
   { file, giveWay, signal, numberOf }: ImportWork,
-  work: (row: ImportRow) => Promise<T>,
-  settle: Settle<T> = () => Promise.resolve(),
+  work: ImportsRow,
+  settle: (
+    read: ReadRow,
+    row: ImportRow | undefined,
+    outcome: RowOutcome | undefined,
+  ) => Promise<void>,
 ): Promise<void> {
   const { kind } = file.columns;
   const turns = new Turns();
-  const open: OpenRow<T>[] = [];
+  const open: OpenRow[] = [];
   const settleFirst = async (): Promise<void> => {
     const [first] = open;
     if (first === undefined) return;

@@ -7,6 +7,7 @@ import type { ImportKind } from '../../imports/rows/import-rows.js';
 import { openRowImport } from '../../imports/rows/open-row-import.js';
 import { EqualRows } from '../../imports/runs/equal-rows.js';
 import { runImport, type EndedImport, type ImportAnswer } from '../../imports/runs/run-import.js';
+import { ScratchConnection } from '../../postgres/scratch-connection.js';
 import { RunFiles, type RunFileKind } from '../../runs/run-files.js';
 import { withThousands } from '../../foundation/thousands.js';
 import { actorOf, recordDone } from '../audit.js';
@@ -35,7 +36,7 @@ export async function importFile(
   kind: ImportKind,
   request: ImportRequest,
 ): Promise<ImportAnswer> {
-  const { core, scope, signal, onProgress, giveWay, note, by } = context;
+  const { core, operationsPool, scope, signal, onProgress, giveWay, note, by } = context;
   const { dryRun, map, upload } = request;
   const files = new RunFiles(core.pool, core.answerSealer);
   const bytes =
@@ -45,7 +46,8 @@ export async function importFile(
   const file = await readable(() =>
     openImportFile(kind, new Map(Object.entries(map ?? {})), bytes),
   );
-  const equalRows = new EqualRows(core.pool);
+  const db = new ScratchConnection(operationsPool());
+  const equalRows = new EqualRows(db);
   const results = await Results.open(request, (of, lines) =>
     upload === undefined ? undefined : files.store({ run: upload, kind: of }, scope, lines),
   );
@@ -64,8 +66,10 @@ export async function importFile(
         numberOf: (values) => equalRows.numberOf(values),
         areFirst: (values) => equalRows.areFirst(values),
         checked: () => noteColumns(file, note),
-        open: () =>
-          openRowImport(core, { ...scope, kind, dryRun, actor: actorOf(core, scope, by) }),
+        open: (codes) => {
+          const run = { ...scope, kind, dryRun, actor: actorOf(core, scope, by) };
+          return openRowImport(core, run, { db, codes });
+        },
       }),
     );
     await results.keep();
@@ -73,7 +77,7 @@ export async function importFile(
     if (ended.isStopped) throw stopped(ended.answer);
     return ended.answer;
   } finally {
-    equalRows.close();
+    db.close();
     await results.discard();
   }
 }
