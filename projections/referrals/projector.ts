@@ -95,6 +95,13 @@ export const referralsProjector = defineProjector({
         });
       },
     },
+    ImportedRewardLinked: {
+      keys: ({ event: { referralId, side } }) => [referralRewards.key(referralId, side)],
+      apply({ event: { at, referralId, side, rewardId }, tenant, mode }, rows) {
+        const of = { referral_id: referralId, side, tenant, mode };
+        referralRewards.put(rows, { ...of, reward_id: rewardId, date_granted: at });
+      },
+    },
   },
 
   forgetting: {

@@ -91,6 +91,12 @@ export const rewardsProjector = defineProjector({
         change(rows, rewardId, () => ({ date_cancelled: null, date_changed: at }));
       },
     },
+    ImportedRewardLinked: {
+      keys: rewardRow,
+      apply({ event: { at, rewardId, referralId } }, rows) {
+        change(rows, rewardId, () => ({ referral_id: referralId, date_changed: at }));
+      },
+    },
     RewardPushStarted: {
       keys: rewardRow,
       apply({ event: { at, rewardId } }, rows) {

@@ -61,7 +61,7 @@ export function openCommandHandling(parts: CommandHandlingParts): CommandHandlin
     subjects,
     tankCodes,
     earlierEvents: new EarlierEvents(log, codec, names),
-    importedRows: new ImportedRows(streams, names),
+    importedRows: new ImportedRows(streams, names, clock),
     clock,
     now: (scope: Scope) => tenants.now(scope, clock()),
   };

@@ -94,6 +94,8 @@ export interface NeededRelease {
 export interface NeededImportedRow {
   readonly kind: 'imported-row';
   readonly ref: string;
+  /** As for a reservation. */
+  readonly lapses: number;
 }
 
 /** It must be known which side of which referral a reward of another row belongs to. */
@@ -180,9 +182,14 @@ export interface PlacedRow {
   readonly entry: ImportedEntry | null;
   /** Of a reward: the sides that recorded referrals name it for. */
   readonly sides: readonly RecordedSide[];
+  /** The account's lapses at the time of the need. */
+  readonly lapses: number;
 }
 
-export type PlacedReward = Pick<PlacedRow, 'account'> & Pick<ImportedEntry, 'persons'>;
+export interface PlacedReward extends Pick<PlacedRow, 'account'>, Pick<ImportedEntry, 'persons'> {
+  /** Null: it is that of no referral yet. */
+  readonly referralId: string | null;
+}
 
 export interface RecordedSide {
   readonly referralId: string;

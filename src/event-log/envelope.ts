@@ -103,15 +103,20 @@ export function toMetadata(
 
 /**
  * The moment from which an event counts in figures of a time: the later of its recording and its
- * effect, which a test clock moves. Read from the beginning of the metadata, as `toMetadata` writes
- * it: figures of an account read this of all its events.
+ * effect, which a test clock moves. An import takes effect at its own time, not at the date of the
+ * row. Read from the stored text, as `toMetadata` writes it: figures of an account read this of all
+ * its events.
  */
 export function countsFrom({
   recordedAt,
   metadata,
-}: Pick<RecordedEvent, 'recordedAt' | 'metadata'>) {
+  data,
+}: Pick<RecordedEvent, 'recordedAt' | 'metadata' | 'data'>): number {
   const [, effectiveAt] = /^\{"v":\d+,"at":(\d+)/.exec(metadata) ?? [];
-  return Math.max(recordedAt, Number(effectiveAt ?? 0));
+  const { imported } = data.includes('"imported":{')
+    ? (JSON.parse(data) as { readonly imported?: { readonly at?: number } })
+    : {};
+  return Math.max(recordedAt, Number(effectiveAt ?? 0), imported?.at ?? 0);
 }
 
 export function fromMetadata(stored: StoredMetadata): Envelope {

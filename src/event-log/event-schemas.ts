@@ -44,6 +44,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   RewardCancelled: 1,
   RewardRestored: 1,
   RewardKept: 1,
+  ImportedRewardLinked: 1,
   RewardPushStarted: 1,
   RewardPushed: 1,
   RewardPushRefused: 1,

@@ -330,6 +330,20 @@ describe('a referral', () => {
     }),
   );
 
+  test.each<[string, object, Partial<ImportReferral>]>([
+    ['another user', { persons: ['eve'] }, {}],
+    ['another referral', { referralId: 'other' }, {}],
+    ['a side that is pending', {}, { referredStatus: 'PENDING' }],
+  ])('that names an imported reward of %s is refused', (_whose, over, row) => {
+    const rewards = { referred: { ref: 'r', rewardId: 'w' }, referrer: undefined };
+    const placed = { account: SUBJECT, persons: [BOB.person], referralId: null };
+    const names = (placedReward: typeof placed) =>
+      asked(HERE, referral({ rewards, ...row })).with(annFound(), {
+        namedRewards: { r: placedReward },
+      });
+    expect(names({ ...placed, ...over }).decision).toMatchObject({ refused: 'ROW_INVALID' });
+  });
+
   const PAID_IN: AccountEvent = {
     ...(subscriptionChanged({ status: 'PAID' }) as AccountEventOf<'SubscriptionChanged'>),
     imported: true,
@@ -460,7 +474,7 @@ const sided = (...overs: readonly object[]): Partial<Provided> => {
   const side = { referralId: 'referral', side: 'referred', status: 'APPROVED' } as const;
   const of = { ...side, account: SUBJECT, person: BOB.person };
   const sides = overs.map((over) => ({ ...of, ...over }));
-  return { importedRows: { row: { account: SUBJECT, entry: null, sides } } };
+  return { importedRows: { row: { account: SUBJECT, entry: null, sides, lapses: 0 } } };
 };
 
 describe('a reward', () => {
@@ -487,6 +501,26 @@ describe('a reward', () => {
   test('belongs to the side that names it', () => {
     const [granted] = rewards({ hasId: true }).with(sided({})).events();
     expect(granted).toMatchObject({ referralId: 'referral', imported: { side: 'referred' } });
+  });
+
+  test('that came in before its referral gets it, once, and is cancelled with its side', () => {
+    const here = [...HERE, ...rewards().events()];
+    const link = (referralId: string, events = here, person = BOB.person) =>
+      asked(events, {
+        type: 'LinkImportedReward',
+        rewardId: 'within import/row',
+        referralId,
+        side: 'referred',
+        person,
+      });
+    const linked = { rewardId: 'within import/row', referralId: 'r1', side: 'referred' } as const;
+    link('r1').then({ type: 'ImportedRewardLinked', at: NOW, ...linked });
+    const events = [...here, ...link('r1').events()];
+    const { rewards: all, rewardsByReferral } = opened(fold(events));
+    expect(all.first()).toMatchObject({ referralId: 'r1' });
+    expect(rewardsByReferral.get('r1')?.toArray()).toEqual(['within import/row']);
+    for (const other of [link('r2', events), link('r1', here, 'eve'), link('r1', HERE)])
+      other.then();
   });
 
   test('takes its tank code out of the pools', () => {
@@ -550,7 +584,7 @@ describe('a reward', () => {
       credit: null,
     };
     rewards({ hasId: true })
-      .with({ importedRows: { row: { account: 'another', entry, sides: [] } } })
+      .with({ importedRows: { row: { account: 'another', entry, sides: [], lapses: 0 } } })
       .refused('ROW_DIFFERS', 'accountId: "other", now "acme"');
   });
 });

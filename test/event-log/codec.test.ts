@@ -4,7 +4,7 @@ import type { DomainEvent } from '../../src/domain/events.js';
 import { personal, type Personal } from '../../src/domain/personal.js';
 import { sealValues, subjectsIn } from '../../src/privacy/sealed-values.js';
 import { EventCodec } from '../../src/event-log/codec.js';
-import { shownActor, type Envelope } from '../../src/event-log/envelope.js';
+import { countsFrom, shownActor, type Envelope } from '../../src/event-log/envelope.js';
 import type { NewEvent, RecordedEvent } from '../../src/event-log/event-log.js';
 import {
   CURRENT_VERSIONS,
@@ -48,6 +48,16 @@ async function encode(
   );
   return encoded.map(recorded);
 }
+
+test('an imported event counts from the time of its import, whatever the date of its row', async () => {
+  const imported = { ref: 'row', row: personal('ann', {}), at: 5_000 };
+  const [event] = await encode(new InMemorySubjectKeys(), {
+    ...EVENT_EXAMPLES.UserIdentified,
+    at: 2_000,
+    imported,
+  });
+  expect(event && countsFrom(event)).toBe(5_000);
+});
 
 describe('a page that is slow to open', () => {
   /** How often others had their turn while six events were opened that take so long each. */

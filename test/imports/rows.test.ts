@@ -164,6 +164,26 @@ test('rows that come again change nothing, and say which', async () => {
   expect(await running.service.eventsOf(tenant)).toBeGreaterThan(before);
 });
 
+test('rewards that come before their referrals belong to them, also where a crash left them without', async () => {
+  await imported('users', USERS);
+  await imported('rewards', REWARDS);
+  const [first] = REFERRALS;
+  const rows = [{ ...first, referredReward: 'w3' }] as readonly ImportRow[];
+  const { execute } = core.commands;
+  const crash = jest.spyOn(core.commands, 'execute').mockImplementation((command) => {
+    const { command: of } = command as { readonly command?: { readonly type: string } };
+    if (of?.type === 'LinkImportedReward') throw new Error('crashed');
+    return execute.call(core.commands, command);
+  });
+  await expect(imported('referrals', rows)).rejects.toThrow('crashed');
+  crash.mockRestore();
+  expect(kinds(await imported('referrals', rows))).toEqual(['unchanged']);
+  const { body } = await tenant.live.get<{ referrals: Json[] }>('/referrals');
+  expect(body.referrals).toMatchObject([
+    { referrerReward: { assignedCredit: 1_000 }, referredReward: { discountPercent: 20 } },
+  ]);
+});
+
 test('a value that is unique in a tenant rejects the row of another account', async () => {
   const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', fuelTankCode: 'T1', amount: 5 };
   const users: readonly ImportRow[] = [
@@ -178,12 +198,16 @@ test('a value that is unique in a tenant rejects the row of another account', as
     'PAYMENT_PROVIDER_ID_USED: Another account has this paymentProviderId',
     'imported',
   ]);
+  const manual = { ...tank, fuelTankCode: 'T9' };
+  expect((await tenant.live.post('/rewards/account/a/user/ann', manual)).status).toBe(201);
   const rewards: readonly ImportRow[] = [
+    { ...manual, accountId: 'b', userId: 'bob', id: 't9' },
     { ...tank, accountId: 'a', userId: 'ann', id: 't1' },
     { ...tank, accountId: 'b', userId: 'bob', id: 't2' },
     { ...tank, accountId: 'a', userId: 'ann', id: 't1' },
   ];
   expect(kinds(await imported('rewards', rewards))).toEqual([
+    'BAD_REQUEST: The tank code is that of another reward',
     'imported',
     'BAD_REQUEST: The tank code is that of another reward',
     'unchanged',

@@ -100,6 +100,19 @@ describeProjector(referralsProjector, (given) => {
       referral_counts: counts({ 'APPROVED APPROVED': 1 }, ...everybody),
     }));
 
+  test('an imported reward that came before the referral is that of its side', () =>
+    given(ACME, started, {
+      type: 'ImportedRewardLinked',
+      at: 2_100,
+      rewardId: 'w1',
+      referralId: 'r1',
+      side: 'referred',
+    }).then({
+      referrals: [referral()],
+      referral_rewards: [rewarded('referred', 'w1')],
+      referral_counts: counts({ 'APPROVED APPROVED': 1 }, ...everybody),
+    }));
+
   test('a referral starts once', () =>
     given(
       ACME,

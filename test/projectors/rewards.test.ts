@@ -237,6 +237,13 @@ describeProjector(rewardsProjector, (given) => {
     });
   });
 
+  test('an imported reward that came before its referral gets it', () => {
+    const linked = { rewardId: 'w1', referralId: 'r1', side: 'referred' } as const;
+    return given(ACME, ofAnn('w1'), { type: 'ImportedRewardLinked', at: 60, ...linked }).then({
+      rewards: [reward('w1', { referral_id: 'r1', date_changed: 60 })],
+    });
+  });
+
   test('a forgotten person has neither rewards nor redemptions; those of others stay', () => {
     const granted = ofAnn('w1');
     const bobs = rewardGranted('w2', BOB, credit(100), { at: 10 });

@@ -12,6 +12,7 @@ import {
 } from '../../domain/imported-row/imported-row.decider.js';
 import type {
   NeededImportedReferrer,
+  NeededImportedRow,
   PlacedReward,
   PlacedRow,
   RecordedSide,
@@ -19,10 +20,10 @@ import type {
 import { personal } from '../../domain/personal.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
-import { timeNow } from '../../foundation/world.js';
 import { accountOfId, idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
+import { lapse } from './lapse.js';
 
 /** Age from which a row that its account never recorded may be placed in another one. */
 const UNRECORDED_MS = 120_000;
@@ -32,38 +33,51 @@ export class ImportedRows {
   constructor(
     private readonly streams: Pick<Streams, 'accounts' | 'importedRows'>,
     private readonly names: KeyedNames,
+    private readonly clock: () => number,
   ) {}
 
   /** Places the row in the account, unless another one has it. */
-  async place(meta: CommandMeta, account: AccountRef, ref: string): Promise<PlacedRow> {
+  async place(
+    meta: CommandMeta,
+    account: AccountRef,
+    { ref, lapses }: NeededImportedRow,
+  ): Promise<PlacedRow> {
     const { scope } = meta;
-    let entry: ImportedEntry | null = null;
     const { placed, namings } = await this.handle(meta, ref, async (state) => {
-      const now = timeNow();
+      const now = this.clock();
       const another = state.placed?.account === account ? null : state.placed;
-      entry = another && (await this.entryOf(scope, another.account, ref));
-      const isAbandoned = entry === null && (another?.since ?? now) < now - UNRECORDED_MS;
+      const isOld = another !== null && another.since < now - UNRECORDED_MS;
+      const isAbandoned = isOld && (await this.lapse(meta, another.account, ref));
       return place(state, account, { isAbandoned, now });
     });
+    const isAnother = placed !== null && placed.account !== account;
     const sides = await Promise.all(namings.map((naming) => this.sideOf(scope, ref, naming)));
     return {
       account: placed?.account ?? account,
-      entry,
+      entry: isAnother ? await this.entryOf(scope, placed.account, ref) : null,
+      lapses,
       sides: sides.filter((side) => side !== undefined),
     };
   }
 
   async giveUp(meta: CommandMeta, account: AccountRef, ref: string): Promise<void> {
-    await this.handle(meta, ref, (state) => giveUp(state, account, timeNow()));
+    await this.handle(meta, ref, (state) => giveUp(state, account, this.clock()));
   }
 
   /** Notes the side; answers with the reward if it was imported before. */
   async name(meta: CommandMeta, ref: string, naming: Naming): Promise<PlacedReward | null> {
     const { placed } = await this.handle(meta, ref, (state) =>
-      nameReward(state, naming, timeNow()),
+      nameReward(state, naming, this.clock()),
     );
-    const entry = placed && (await this.entryOf(meta.scope, placed.account, ref));
-    return placed && entry && { account: placed.account, persons: entry.persons };
+    if (placed === null) return null;
+    const { account } = placed;
+    const { state } = await this.streams.accounts.load(
+      this.names.accountStream(meta.scope, account),
+    );
+    const entry = state.remains.imported.get(ref);
+    if (entry === undefined) return null;
+    const reward = state.status === 'open' ? state.rewards.get(entry.ledgerId ?? '') : undefined;
+    return { account, persons: entry.persons, referralId: reward?.referralId ?? null };
   }
 
   /** Null: no such user. */
@@ -80,6 +94,13 @@ export class ImportedRows {
       formerReferrals: [...state.remains.formerReferrals.keys()],
       primaryCodes: Object.fromEntries(state.users.get(person)?.primaryCodes ?? []),
     };
+  }
+
+  /** A command that stalls after it placed the row must place it again. */
+  private lapse(meta: CommandMeta, account: AccountRef, ref: string): Promise<boolean> {
+    const stream = this.names.accountStream(meta.scope, account);
+    const what = { kind: 'imported-row', ref } as const;
+    return lapse(this.streams, stream, meta, { what, clock: this.clock });
   }
 
   private async entryOf(

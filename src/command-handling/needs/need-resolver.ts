@@ -189,10 +189,10 @@ export class NeedResolver {
     );
   }
 
-  private async placeRow({ ref }: NeededImportedRow): Promise<void> {
-    const place = await this.sources.importedRows.place(this.meta, this.account, ref);
-    if (place.account === this.account) this.placed.add(ref);
-    this.provide('importedRows', ref, place);
+  private async placeRow(need: NeededImportedRow): Promise<void> {
+    const place = await this.sources.importedRows.place(this.meta, this.account, need);
+    if (place.account === this.account) this.placed.add(need.ref);
+    this.provide('importedRows', need.ref, place);
   }
 
   private async giveUpUnused(events: readonly AccountEvent[]): Promise<void> {

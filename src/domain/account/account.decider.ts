@@ -15,7 +15,12 @@ import {
   type ForgetUser,
 } from './erasure/erasure.js';
 import { importReferral, type ImportReferral } from './imports/import-referral.js';
-import { importReward, type ImportReward } from './imports/import-reward.js';
+import {
+  importReward,
+  linkImportedReward,
+  type ImportReward,
+  type LinkImportedReward,
+} from './imports/import-reward.js';
 import { importUser, type ImportUser } from './imports/import-user.js';
 import { blockUser, type BlockUser } from './moderation/blocking.js';
 import {
@@ -58,6 +63,7 @@ import {
 import {
   cancelReward,
   createReward,
+  neededCode,
   settleReward,
   type CancelReward,
   type CreateReward,
@@ -100,7 +106,8 @@ export type AccountCommand =
   | ListRedeemedRewards
   | ImportUser
   | ImportReferral
-  | ImportReward;
+  | ImportReward
+  | LinkImportedReward;
 
 /** `doNotTrack`: the person is never registered again. */
 interface Forgetting {
@@ -195,6 +202,8 @@ export function decide(
       return importReferral(state, command, given);
     case 'ImportReward':
       return importReward(state, command, given);
+    case 'LinkImportedReward':
+      return linkImportedReward(state, command, given);
     case 'UnsubscribeFromMails':
       return unsubscribeFromMails(state, { ...command, now });
   }
@@ -305,14 +314,13 @@ function customerOf(state: AccountState, given: Circumstances): SubjectId | null
 function decideReward(
   state: AccountState,
   command: Of<'CreateReward'>,
-  { now, tenant, commandId, ids }: Circumstances,
+  { now, tenant, provided, commandId, ids }: Circumstances,
 ): Decision<AccountEvent> {
+  const rewardId = ids.within(`${commandId}/reward`);
   const program = programOf(tenant, tenant.defaultProgramId);
   const redeemsAutomatically = program?.automaticRedemption.includes(command.value.type) ?? false;
-  return createReward(state, {
-    ...command,
-    rewardId: ids.within(`${commandId}/reward`),
-    redeemsAutomatically,
-    now,
-  });
+  const created = createReward(state, { ...command, rewardId, redeemsAutomatically, now });
+  return 'events' in created
+    ? (neededCode(state, command.value, rewardId, provided) ?? created)
+    : created;
 }

@@ -517,6 +517,11 @@ export type AccountEvent =
   | Fact<'RewardRestored', RewardRef & { amount: number }>
   /** The event that earned it was refunded, and the reward stays. */
   | Fact<'RewardKept', RewardRef & { reason: KeptReason }>
+  /** The referral whose row names the imported reward came in after it. */
+  | Fact<
+      'ImportedRewardLinked',
+      { rewardId: string; referralId: string; side: 'referred' | 'referrer' }
+    >
   /**
    * The payment provider is about to be called for this reward, or was. `push` counts the starts
    * from 1: a further one replaces the one before.

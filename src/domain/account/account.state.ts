@@ -191,6 +191,11 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
       );
     case 'RewardGranted':
       return grant(state, event);
+    case 'ImportedRewardLinked':
+      return {
+        ...withReward(state, event, (reward) => ({ ...reward, referralId: event.referralId })),
+        rewardsByReferral: withRewardOf(state, event.referralId, event.rewardId),
+      };
     case 'RewardWithheld':
       return { ...state, withheld: state.withheld.add(withheldKey(event)) };
     case 'RewardBecameAvailable':
@@ -381,18 +386,20 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
     toPush: event.payTo === undefined ? state.toPush : state.toPush.add(rewardId),
     spendable: spendableWith(state, reward, event.imported?.at ?? event.at),
     rewardsByReferral:
-      referralId === null
-        ? state.rewardsByReferral
-        : state.rewardsByReferral.set(
-            referralId,
-            (state.rewardsByReferral.get(referralId) ?? List<string>()).push(rewardId),
-          ),
+      referralId === null ? state.rewardsByReferral : withRewardOf(state, referralId, rewardId),
     assignedEver:
       value.type === 'CREDIT' ? countAssigned(state.assignedEver, value) : state.assignedEver,
     currencies: withCurrency(state.currencies, value),
     grantedByRule: countGranted(state.grantedByRule, event),
   };
 }
+
+const withRewardOf = (
+  { rewardsByReferral: rewards }: OpenAccount,
+  referralId: string,
+  rewardId: string,
+): OpenAccount['rewardsByReferral'] =>
+  rewards.set(referralId, (rewards.get(referralId) ?? List<string>()).push(rewardId));
 
 function withCurrency(currencies: Map<string, string>, value: RewardValue): Map<string, string> {
   if (value.type !== 'CREDIT' || value.currency === null) return currencies;

@@ -21,6 +21,7 @@ export interface Naming {
 }
 
 export interface ImportedRowState {
+  /** Since 0: the account gave it up, unless another command of that account records it. */
   readonly placed: { readonly account: AccountRef; readonly since: number } | null;
   readonly namings: readonly Naming[];
 }
@@ -32,7 +33,9 @@ export function evolve(state: ImportedRowState, event: ImportedRowEvent): Import
     case 'ImportedRowPlaced':
       return { ...state, placed: { account: event.account, since: event.at } };
     case 'ImportedRowGivenUp':
-      return state.placed?.account === event.account ? { ...state, placed: null } : state;
+      return state.placed?.account === event.account
+        ? { ...state, placed: { ...state.placed, since: 0 } }
+        : state;
     case 'ImportedRewardNamed': {
       const { referralId, side } = event;
       return { ...state, namings: [...state.namings, { referralId, side }] };

@@ -2,4 +2,4 @@
 export type ReservationKind = 'referral-code' | 'payment-provider-id';
 
 /** Reserved before an account records it; lapses when it never does. */
-export type LapsingKind = ReservationKind | 'tank-code';
+export type LapsingKind = ReservationKind | 'tank-code' | 'imported-row';

@@ -3,7 +3,8 @@ import {
   type AccountOutcome,
   type Commands,
 } from '../../command-handling/commands.js';
-import type { ImportedEntry } from '../../domain/account/account.state.js';
+import type { AccountState, ImportedEntry } from '../../domain/account/account.state.js';
+import { SIDES } from '../../domain/account/imports/import-referral.js';
 import type { Refusal } from '../../domain/refusal.js';
 import { metaOf, type Actor } from '../../event-log/envelope.js';
 import type { Core } from '../../stores/core.js';
@@ -66,7 +67,27 @@ async function importRow(
   const outcome = await commands.execute(
     new AccountCommandEnvelope(meta, account, command, (code) => codes.has(code)),
   );
+  if (run.kind === 'referrals' && outcome.kind === 'accepted')
+    await linkRewards(commands, run, outcome.state);
   return outcomeOf(outcome, command.ref);
+}
+
+/** Those that came in before their referral; also of a row that a crash left without them. */
+async function linkRewards(
+  commands: Commands,
+  { tenant, mode, actor }: Importing['run'],
+  state: AccountState,
+): Promise<void> {
+  const referral = state.status === 'open' ? state.referral : null;
+  for (const side of SIDES) {
+    const rewardId = referral?.named?.[side];
+    if (!referral || !rewardId) continue;
+    const { account, person } = referral[side];
+    const { referralId } = referral;
+    const meta = metaOf({ tenant, mode }, actor, 'import');
+    const command = { type: 'LinkImportedReward', rewardId, person, referralId, side } as const;
+    await commands.execute(new AccountCommandEnvelope(meta, account, command));
+  }
 }
 
 function outcomeOf(outcome: AccountOutcome, ref: string): RowOutcome {

@@ -107,6 +107,7 @@ const RESERVED = {
   'referral-code': 'referral code',
   'payment-provider-id': 'link to the payment provider',
   'tank-code': 'code from the pool',
+  'imported-row': 'row of an import',
 } as const;
 
 const REFUNDED = 'The first invoice was refunded: rewards that are not redeemed end';
@@ -238,6 +239,7 @@ const WORDS: Words = {
     ({ person, reason }, { nameOf }) =>
       `A reward of ${nameOf(person)} stays after a refund: it is ${reason === 'REDEEMED' ? 'redeemed' : 'not cancellable'}`,
   ],
+  ImportedRewardLinked: ['rewards', () => 'An imported reward belongs to a referral now'],
   RewardPushStarted: [
     'payment',
     (event, known) => `${rewardOf(event, known)} sent to the payment provider`,

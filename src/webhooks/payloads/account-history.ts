@@ -22,9 +22,7 @@ import { unitOfCredit } from './unit-of-credit.js';
 /** A reward that was granted for a referral. */
 export interface ReferralReward {
   readonly rewardId: string;
-  readonly person: PersonId;
   readonly side: ReturnType<typeof rewardedSide>;
-  readonly revision: bigint;
   readonly position: Position;
 }
 
@@ -258,6 +256,9 @@ export class AccountHistory {
       case 'RewardGranted':
         this.noteGranted(event, revision, position);
         return;
+      case 'ImportedRewardLinked':
+        push(this.#rewardsOfReferrals, event.referralId, { ...event, position });
+        return;
       case 'RedeemedRewardsListed':
         for (const person of event.persons) {
           const key = `${event.redemptionId} ${person}`;
@@ -277,7 +278,7 @@ export class AccountHistory {
     const side = rewardedSide(event);
     if (!this.#firstRewards.has(person)) this.#firstRewards.set(person, revision);
     if (referralId !== null)
-      push(this.#rewardsOfReferrals, referralId, { rewardId, person, side, revision, position });
+      push(this.#rewardsOfReferrals, referralId, { rewardId, side, position });
     if (value.type !== 'CREDIT') return;
     const key = unitKey(value.unit);
     if (!this.#units.has(key)) this.#units.set(key, value.unit);

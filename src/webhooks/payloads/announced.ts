@@ -101,6 +101,7 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'RefundableEarningNoted':
     case 'EarningRefunded':
     case 'RewardKept':
+    case 'ImportedRewardLinked':
     case 'RewardWithheld':
     case 'ErasureRequested':
     case 'ErasureCompleted':

@@ -51,7 +51,7 @@ export interface ImportReferral extends ImportedRow {
 }
 
 type Side = 'referred' | 'referrer';
-const SIDES: readonly Side[] = ['referred', 'referrer'];
+export const SIDES: readonly Side[] = ['referred', 'referrer'];
 
 export function importReferral(
   state: AccountState,
@@ -61,7 +61,7 @@ export function importReferral(
   const whole = { ...command, row: { ...command.row, ...command.referrerRow } };
   const repeated =
     answerToRepeated(state.remains.imported.get(command.ref), whole) ??
-    (command.hasId ? refusalOfPlace(whole, given) : undefined);
+    (command.hasId ? refusalOfPlace(state, whole, given) : undefined);
   if (repeated) return repeated;
   const person = state.status === 'open' ? state.personsByUserId.get(command.userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
@@ -146,11 +146,13 @@ function refusalOfCode(
 
 /** Each named reward is noted as the side's; one that came in already must be that person's. */
 function refusalOfRewards(
-  { ref, rewards, referrer }: ImportReferral,
+  command: ImportReferral,
   person: PersonId,
   { party }: ImportedReferrer,
   { provided, ids, account }: Circumstances,
 ): Refused | InNeed | undefined {
+  const { rewards, referrer } = command;
+  const referralId = ids.within(importedIdOf(command.ref));
   const owners = {
     referred: { account, person },
     referrer: { account: party.account, person: party.person },
@@ -160,13 +162,17 @@ function refusalOfRewards(
     const named = rewards[side];
     if (named === undefined || (side === 'referrer' && referrer === undefined)) continue;
     const placed = ownMember(provided.namedRewards, named.ref);
-    const naming = { ref: named.ref, referralId: ids.within(importedIdOf(ref)), side };
-    if (placed === undefined) needs.push({ kind: 'reward-naming', ...naming });
-    else if (
-      placed !== null &&
-      (placed.account !== owners[side].account || !placed.persons.includes(owners[side].person))
-    )
-      return refused('ROW_INVALID', `The reward of the ${side} side is that of another user`);
+    if (placed === undefined)
+      needs.push({ kind: 'reward-naming', ref: named.ref, referralId, side });
+    if (!placed) continue;
+    const against = (why: string): Refused =>
+      refused('ROW_INVALID', `The reward of the ${side} side is ${why}`);
+    const { account: of, person: owner } = owners[side];
+    if (placed.account !== of || !placed.persons.includes(owner))
+      return against('that of another user');
+    if ((placed.referralId ?? referralId) !== referralId)
+      return against('that of another referral');
+    if (command[`${side}Status`] === 'PENDING') return against('imported, and the side is PENDING');
   }
   return needs.length > 0 ? { needs } : undefined;
 }

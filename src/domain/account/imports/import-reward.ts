@@ -1,16 +1,21 @@
 import { ownMember } from '../../own-member.js';
 import { personal } from '../../personal.js';
 import type { RewardValue } from '../../program.js';
-import type { Decision } from '../../decision.js';
+import { only, type Decision } from '../../decision.js';
 import type { InNeed, RecordedSide } from '../../need.js';
 import { refused, type Refused } from '../../refusal.js';
 import { programOf } from '../../tenant/program-document.js';
 import type { AccountEvent, OfRewardImport, PersonId, RewardSource } from '../account.events.js';
-import type { AccountState, OpenAccount, RewardPhase } from '../account.state.js';
+import {
+  presentReward,
+  type AccountState,
+  type OpenAccount,
+  type RewardPhase,
+} from '../account.state.js';
 import { Draft } from '../draft.js';
 import { moment } from '../refusal-details.js';
 import type { Circumstances } from '../requests/circumstances.js';
-import { give, refusalOfValue } from '../rewards/rewards.js';
+import { give, neededCode, refusalOfValue, reservedCode } from '../rewards/rewards.js';
 import {
   answerToRepeated,
   importedIdOf,
@@ -49,7 +54,7 @@ export function importReward(
   const { ref, hasId, userId, programId, value } = command;
   const answered =
     answerToRepeated(state.remains.imported.get(ref), command) ??
-    (hasId ? refusalOfPlace(command, given) : undefined);
+    (hasId ? refusalOfPlace(state, command, given) : undefined);
   if (answered) return answered;
   const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
@@ -103,6 +108,31 @@ export function importReward(
   return draft.decision();
 }
 
+/** A reward that came in before the referral whose row names it. */
+export interface LinkImportedReward {
+  readonly type: 'LinkImportedReward';
+  readonly rewardId: string;
+  readonly person: PersonId;
+  readonly referralId: string;
+  readonly side: 'referred' | 'referrer';
+}
+
+/** No events: the reward has not come in, or has its referral. */
+export function linkImportedReward(
+  state: AccountState,
+  { rewardId, person, referralId, side }: LinkImportedReward,
+  { now: at }: Pick<Circumstances, 'now'>,
+): Decision<AccountEvent> {
+  const reward = state.status === 'open' ? presentReward(state, rewardId) : undefined;
+  return only(reward?.person === person && reward.referralId === null, {
+    type: 'ImportedRewardLinked',
+    at,
+    rewardId,
+    referralId,
+    side,
+  });
+}
+
 function phaseOf({ dateScheduledFor, dateExpires }: ImportReward, now: number): RewardPhase {
   if (dateExpires !== null && dateExpires <= now) return 'EXPIRED';
   return dateScheduledFor !== null && dateScheduledFor > now ? 'PENDING' : 'AVAILABLE';
@@ -144,22 +174,18 @@ function refusalOfSides(
     : undefined;
 }
 
-/** The code is taken out of the pools first; one that a reward has rejects the row. */
+/** A code that another reward has rejects the row. */
 function refusalOfTankCode(
-  { remains: { lapses } }: OpenAccount,
+  state: OpenAccount,
   { value }: ImportReward,
   rewardId: string,
   { provided }: Circumstances,
 ): Refused | InNeed | undefined {
-  if (value.type !== 'FUELTANK') return undefined;
-  const { fuelTankCode: given, ...promised } = value;
-  const reserved = ownMember(provided.tankCodes, rewardId);
-  if (reserved?.code === null)
+  const reserved = reservedCode(state, rewardId, provided);
+  if (value.type !== 'FUELTANK' || !reserved) return neededCode(state, value, rewardId, provided);
+  if (reserved.code === null)
     return refused('ROW_INVALID', 'The tank code is that of another reward');
-  if (reserved?.lapses === lapses)
-    return reserved.code === given
-      ? undefined
-      : refused('ROW_INVALID', 'Another import reserved another tank code: import it again later');
-  const none = { programId: '', programVersion: 0, rule: '' };
-  return { needs: [{ kind: 'tank-code', rewardId, ...none, value: promised, lapses, given }] };
+  return reserved.code === value.fuelTankCode
+    ? undefined
+    : refused('ROW_INVALID', 'Another import reserved another tank code: import it again later');
 }

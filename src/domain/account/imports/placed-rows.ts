@@ -3,13 +3,14 @@ import type { InNeed, Need } from '../../need.js';
 import { ownMember } from '../../own-member.js';
 import { refused, type Refused } from '../../refusal.js';
 import type { AccountEvent } from '../account.events.js';
+import type { AccountState } from '../account.state.js';
 import type { Circumstances } from '../requests/circumstances.js';
 import { answerToRepeated, type ImportedRow } from './imported-rows.js';
 
-/** What a row needs whatever its account says: it is fetched before the first decision. */
+/** What a row needs, if nothing of its account has lapsed: it is fetched before the first decision. */
 export const needsOfRow = (command: object): readonly Need[] =>
   'hasId' in command && command.hasId === true && 'ref' in command
-    ? [{ kind: 'imported-row', ref: String(command.ref) }]
+    ? [{ kind: 'imported-row', ref: String(command.ref), lapses: 0 }]
     : [];
 
 /**
@@ -17,11 +18,14 @@ export const needsOfRow = (command: object): readonly Need[] =>
  * imported. Undefined: it is placed in this account.
  */
 export function refusalOfPlace(
+  { remains: { lapses } }: AccountState,
   command: ImportedRow,
   { provided, account }: Circumstances,
 ): Accepted<AccountEvent> | Refused | InNeed | undefined {
   const place = ownMember(provided.importedRows, command.ref);
-  if (place === undefined) return { needs: [{ kind: 'imported-row', ref: command.ref }] };
+  // Placed before the newest lapse, the row may be that of another account by now.
+  if (place?.lapses !== lapses)
+    return { needs: [{ kind: 'imported-row', ref: command.ref, lapses }] };
   if (place.account === account) return undefined;
   return (
     answerToRepeated(place.entry ?? undefined, command) ??

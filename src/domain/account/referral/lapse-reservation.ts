@@ -21,7 +21,8 @@ export type Reserved =
       /** Null when it belongs to the account as a whole. */
       readonly person: PersonId | null;
     }
-  | { readonly kind: 'tank-code'; readonly code: string; readonly rewardId: string };
+  | { readonly kind: 'tank-code'; readonly code: string; readonly rewardId: string }
+  | { readonly kind: 'imported-row'; readonly ref: string };
 
 /** No events: the account has recorded it, so it cannot be taken over. */
 export function lapseReservation(
@@ -35,7 +36,7 @@ export function lapseReservation(
         type: 'ReservationLapsed',
         at: now,
         kind: what.kind,
-        holder: what.kind === 'tank-code' ? null : what.person,
+        holder: 'person' in what ? what.person : null,
       },
     ],
   };
@@ -43,6 +44,7 @@ export function lapseReservation(
 
 export function hasRecorded(state: AccountState, what: Reserved): boolean {
   if (what.kind === 'tank-code') return tankCodeOf(state, what.rewardId) === what.code;
+  if (what.kind === 'imported-row') return state.remains.imported.has(what.ref);
   const { kind, key, person } = what;
   // A forgotten person keeps the code for good: it is never assigned again.
   if (person !== null && state.remains.forgotten.has(person)) return true;

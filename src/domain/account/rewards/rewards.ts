@@ -2,6 +2,7 @@ import { personal, type Personal } from '../../personal.js';
 import type { GrantTerms, PromisedValue, RewardValue } from '../../program.js';
 import type { Decision } from '../../decision.js';
 import type { Ask } from '../../fact.js';
+import type { InNeed, Provided, ProvidedTankCode } from '../../need.js';
 import { refused, type Refused } from '../../refusal.js';
 import type {
   AccountEvent,
@@ -164,15 +165,36 @@ function valueOf(
 ): RewardValue | 'none left' | undefined {
   if (value.type !== 'FUELTANK') return value;
   const { rewardId, programId, programVersion, rule } = due;
-  const { tankCodes } = draft.provided;
   const { lapses } = draft.state.remains;
-  const provided = ownMember(tankCodes, rewardId);
-  // A code reserved before the newest lapse may belong to another reward by now.
-  if (!provided || (provided.code !== null && provided.lapses !== lapses)) {
+  const provided = reservedCode(draft.state, rewardId, draft.provided);
+  if (!provided) {
     draft.need({ kind: 'tank-code', rewardId, programId, programVersion, rule, value, lapses });
     return undefined;
   }
   return provided.code === null ? 'none left' : { ...value, fuelTankCode: provided.code };
+}
+
+/** A code reserved before the newest lapse may belong to another reward by now. */
+export function reservedCode(
+  { remains: { lapses } }: AccountState,
+  rewardId: string,
+  { tankCodes }: Provided,
+): ProvidedTankCode | undefined {
+  const found = ownMember(tankCodes, rewardId);
+  return found?.code === null || found?.lapses === lapses ? found : undefined;
+}
+
+/** Of a reward that brings its tank code: it is taken out of the pools first. */
+export function neededCode(
+  state: AccountState,
+  value: RewardValue,
+  rewardId: string,
+  provided: Provided,
+): InNeed | undefined {
+  if (value.type !== 'FUELTANK' || reservedCode(state, rewardId, provided)) return undefined;
+  const { fuelTankCode: given, ...promised } = value;
+  const of = { rewardId, programId: '', programVersion: 0, rule: '', value: promised };
+  return { needs: [{ kind: 'tank-code', ...of, lapses: state.remains.lapses, given }] };
 }
 
 export function withhold(
