@@ -291,5 +291,6 @@ function preferring(random: SeededRandom): WishWeights {
   const weights: Record<string, number> = {};
   for (const [kind, weight] of Object.entries(WISH_WEIGHTS))
     weights[kind] = weight * random.oneOf([0, 1, 1, 6]);
-  return { ...WISH_WEIGHTS, ...weights, user: WISH_WEIGHTS.user };
+  const importReward = random.oneOf([0, 0, 20]);
+  return { ...WISH_WEIGHTS, ...weights, user: WISH_WEIGHTS.user, importReward };
 }

@@ -183,7 +183,7 @@ class Trace {
       from: event.dateScheduledFor,
       until: event.dateExpires,
       referralId,
-      redeemed: 0,
+      redeemed: event.imported?.redeemed ?? 0,
       isCancelled: false,
       isAvailable: false,
       isExpired: false,
@@ -253,7 +253,12 @@ export function brokenBetweenAccounts(
   const broken: string[] = [];
   const owners = new Map<string, string>();
   const payers = new Map<string, string>();
+  const rows = new Set<string>();
   for (const { account, state } of accounts.values()) {
+    for (const ref of state.remains.imported.keys()) {
+      if (rows.has(ref)) broken.push(`${account}: the row ${ref} is that of another account`);
+      rows.add(ref);
+    }
     if (state.status !== 'open') continue;
     for (const { person, codes } of state.users.values())
       for (const code of codes.keys()) {

@@ -16,6 +16,8 @@ const ACTIONS = ['APPROVED', 'DENIED', 'REFERRED_DENIED', 'REFERRER_DENIED'] as 
 /** Codes that several people want. */
 const WANTED_CODES = ['GOLD', 'gold', 'SILVER'] as const;
 const EVENT_IDS = ['event-01', 'event-02', 'event-03'] as const;
+/** Rows with an id that several accounts import. */
+const ROWS = ['row-1', 'row-2', 'row-3', 'row-4', 'row-5', 'row-6'] as const;
 const BATCHES = ['batch-01', 'batch-02'] as const;
 const NEWEST_REWARDS = 20;
 const NEWEST_CODES = 10;
@@ -55,6 +57,8 @@ export const WISH_WEIGHTS = {
   forgetAccount: 1,
   adjust: 3,
   events: 6,
+  /** Recorded rounds draw as they did before it. */
+  importReward: 0,
 } as const;
 export type WishWeights = Readonly<Record<keyof typeof WISH_WEIGHTS, number>>;
 
@@ -173,6 +177,26 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountCommand>>
     })),
     idempotencyKey: random.onceIn(3) ? random.oneOf(BATCHES) : undefined,
   }),
+  importReward: ({ random, userId }) => {
+    const redeemed = random.below(7);
+    return {
+      type: 'ImportReward',
+      ref: random.oneOf(ROWS),
+      hasId: true,
+      row: { userId, redeemed },
+      userId,
+      value: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5, currency: null },
+      name: null,
+      source: 'MANUAL',
+      programId: null,
+      redeemed,
+      cancellable: true,
+      dateGiven: null,
+      dateScheduledFor: null,
+      dateExpires: null,
+      dateCancelled: null,
+    };
+  },
 };
 
 /** Purchases and returns of few orders meet. */
