@@ -40,7 +40,7 @@ async function stalled(ledger: SharedLedger, meanwhile: () => Promise<unknown>) 
 test.each([
   ['has stalled for minutes', 3, false],
   ['stalls while another row gives the place up', 0, true],
-])('a row whose run %s is not recorded beside the row of another account', async (...of) => {
+])('a row whose run %s is not recorded next to the row of another account', async (...of) => {
   const [, minutes, isGivenUp] = of;
   const ledger = await SharedLedger.open();
   const later = await ledger.process({ clock: () => START + minutes * 60_000 });
