@@ -31,6 +31,9 @@ export interface RewardFilters {
   /** When the reward was given: both ends included, epoch milliseconds. */
   readonly from?: number;
   readonly to?: number;
+  /** When it was cancelled: both ends included. */
+  readonly cancelledFrom?: number;
+  readonly cancelledTo?: number;
   readonly program?: string;
   /** In any case. */
   readonly unit?: string;
@@ -53,6 +56,7 @@ export const REWARD_SORTS = [
   'state',
   'given',
   'expires',
+  'cancelled',
   'program',
   'source',
   'referralId',
@@ -77,6 +81,7 @@ export interface RewardListRow extends ShownRewardUse {
   readonly percent: number | null;
   readonly given: number;
   readonly expires: number | null;
+  readonly cancelled: number | null;
   /** Null: granted by hand. */
   readonly program: string | null;
   readonly source: RewardSource;
@@ -85,7 +90,7 @@ export interface RewardListRow extends ShownRewardUse {
 
 type StoredRow = Omit<RewardListRow, keyof ShownRewardUse> & { readonly dated: DatedReward };
 
-type Values = Pick<RewardFilters, 'state' | 'from' | 'to' | 'program'> &
+type Values = Omit<RewardFilters, 'unit' | 'text'> &
   WordPatterns & {
     readonly unitKey: string | undefined;
     readonly now: number;
@@ -121,6 +126,7 @@ const REWARDS: RowListing<Values, RewardSort> = {
     sql`not ${gone.is(sql.ref('r.person'))}`,
     given.state && sql`shown.state = ${given.state}`,
     ...within('r.date_given', given),
+    ...within('r.date_cancelled', { from: given.cancelledFrom, to: given.cancelledTo }),
     given.program && sql`r.program_id = ${given.program}`,
     given.unitKey && sql`lower(r.unit) = ${given.unitKey}`,
     hasWords(
@@ -155,6 +161,7 @@ const REWARDS: RowListing<Values, RewardSort> = {
     state: { by: sql.ref('shown.state'), isJoined: true },
     given: { by: sql.ref('r.date_given') },
     expires: { by: sql.ref('r.date_expires'), isNullable: true },
+    cancelled: { by: sql.ref('r.date_cancelled'), isNullable: true },
     program: { by: sql.ref('r.program_id'), isNullable: true },
     source: { by: sql.ref('r.source') },
     referralId: { by: sql.ref('r.referral_id'), isNullable: true },
@@ -165,7 +172,7 @@ const REWARDS: RowListing<Values, RewardSort> = {
     'userId', r.user_id, 'accountId', r.account_id, 'type', r.type, 'name', r.name,
     'granted', coalesce(r.assigned_credit, r.amount), 'unit', r.unit, 'currency', ${CURRENCY},
     'percent', r.discount_percent, 'given', r.date_given, 'expires', r.date_expires,
-    'program', r.program_id, 'source', r.source, 'referralId', r.referral_id,
+    'cancelled', r.date_cancelled, 'program', r.program_id, 'source', r.source, 'referralId', r.referral_id,
     'dated', json_build_object('granted', r.assigned_credit, 'redeemed', r.redeemed_credit,
       'redeemsAutomatically', r.redeems_automatically, 'dateScheduledFor', r.date_scheduled_for,
       'dateExpires', r.date_expires, 'dateCancelled', r.date_cancelled))`,

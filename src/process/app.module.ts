@@ -10,6 +10,7 @@ import { ExportQueries } from '../../projections/exports/queries.js';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { ReferralListQueries } from '../../projections/referrals/list-queries.js';
 import { ReferralQueries } from '../../projections/referrals/queries.js';
+import { BalanceListQueries } from '../../projections/reward-balances/list-queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardListQueries } from '../../projections/rewards/list-queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
@@ -255,6 +256,7 @@ function customersOf(parts: ModuleParts, balances: RewardBalanceQueries): Custom
     accounts: new AccountListQueries(reads('accounts')),
     referrals: new ReferralListQueries(reads('referrals')),
     rewards: new RewardListQueries(reads('rewards')),
+    balances: new BalanceListQueries(reads('reward-balances')),
   };
   return new CustomerReads(lists, balances, core.tenants, operationsPool);
 }

@@ -5,15 +5,19 @@ import { USER_SORTS, USER_STATES } from '../../projections/users/list-queries.js
 import { SHOWN_REWARD_STATES } from '../../src/domain/account/rewards/shown-state.js';
 import {
   listAccounts,
+  listBalances,
   listReferrals,
   listRewards,
   listUsers,
   rowsOfAccounts,
+  rowsOfBalances,
   rowsOfReferrals,
   rowsOfRewards,
   rowsOfUsers,
+  sumsOfBalances,
   type CustomerReads,
 } from '../../src/operations/customers/lists/customer-lists.js';
+import type { BalanceSort } from '../../projections/reward-balances/list-queries.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import { COUNTED_MAX } from '../../src/projecting/following/row-lists.js';
 import { accountOf, FORGOTTEN_USER, givenTenant, NOW, SCOPE } from './support/listed-tenant.js';
@@ -268,6 +272,9 @@ test('rewards are found by date, program, unit, and words of ids and names', asy
   expect((await rewards({ from, to })).rows).toEqual(
     all.filter(({ given }) => given >= from && given <= to),
   );
+  const cancelled = (await rewards({ cancelledFrom: 0, cancelledTo: NOW })).rows;
+  expect(cancelled.length).toBeGreaterThan(0);
+  expect(cancelled).toEqual(all.filter((row) => row.cancelled !== null));
   const byProgram = await rewards({ program: 'partners' });
   expect(byProgram.rows.map(({ program }) => program)).toEqual(['partners']);
   expect((await rewards({ unit: 'points' })).rows).toEqual(
@@ -296,4 +303,42 @@ test('a total beyond what is counted is an estimate, and says so', async () => {
   expect(page.isAbout).toBe(true);
   expect(page.rows).toMatchObject([{ accountId: `bulk${ROWS}` }]);
   expect(page.total / ROWS).toBeCloseTo(1, 1);
+});
+
+// At the later time dates have passed that no event records.
+test.each([NOW, NOW + 20_000])('balances at %d are those of the API', async (now) => {
+  const later = projected.customers(() => now);
+  const expected: object[] = [];
+  for (const { accountId } of (await accounts({})).rows) {
+    const { accountRef } = accountOf(accountId);
+    const found = await projected.balances().list(SCOPE, { accountRef, type: 'CREDIT', now });
+    expected.push(
+      ...found.map(
+        ({ unit, totalAvailableCredit: available, totalPendingCredit: pending }): object =>
+          expect.objectContaining({ account: accountId, unit, available, pending }) as object,
+      ),
+    );
+  }
+  expect(expected.length).toBeGreaterThan(5);
+  const page = (sort: BalanceSort, filters = {}) =>
+    listBalances(later, SCOPE, { filters, sort, ...ALL });
+  for (const sort of ['opened', 'name', 'account', 'unit', 'balance', 'pending'] as const) {
+    const { rows, total } = await page(sort);
+    expect(rows).toHaveLength(total);
+    expect(rows).toEqual(expect.arrayContaining(expected));
+    expect(total).toBe(expected.length);
+    const filed = [];
+    const request = { filters: {}, sort, descending: true };
+    for await (const row of rowsOfBalances(later, SCOPE, request)) filed.push(row);
+    expect(filed).toEqual(rows);
+  }
+  const { rows } = await page('balance');
+  const available = rows.map((row) => row.available);
+  expect(available).toEqual([...available].sort((a, b) => b - a));
+  const points = await page('opened', { unit: 'points', text: 'frank' });
+  expect(points).toMatchObject({ total: 1, rows: [{ account: 'account-3', unit: 'POINTS' }] });
+  const sums = await sumsOfBalances(later, SCOPE);
+  const sumOf = (of: readonly { available: number | bigint; pending: number | bigint }[]) =>
+    of.reduce((sum, one) => sum + BigInt(one.available) + BigInt(one.pending), 0n);
+  expect(sumOf(sums)).toBe(sumOf(rows));
 });

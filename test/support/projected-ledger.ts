@@ -6,6 +6,7 @@ import { DailyFigureQueries } from '../../projections/daily-figures/queries.js';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { ReferralListQueries } from '../../projections/referrals/list-queries.js';
 import { ReferralQueries } from '../../projections/referrals/queries.js';
+import { BalanceListQueries } from '../../projections/reward-balances/list-queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardListQueries } from '../../projections/rewards/list-queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
@@ -99,6 +100,7 @@ export class ProjectedLedger {
       accounts: new AccountListQueries(this.reads('accounts')),
       referrals: new ReferralListQueries(this.reads('referrals')),
       rewards: new RewardListQueries(this.reads('rewards')),
+      balances: new BalanceListQueries(this.reads('reward-balances')),
     };
     const tenants = { find: async () => undefined, now: async () => now() };
     return new CustomerReads(lists, this.balances(), tenants, this.pool);

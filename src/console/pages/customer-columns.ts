@@ -172,6 +172,12 @@ export const rewardColumns = ({
   { key: 'state', label: 'State', cell: ({ state }) => stateCell(state) },
   { key: 'given', label: 'Granted on', cell: ({ given }) => timeCell(given), isMinor: true },
   { key: 'expires', label: 'Expires', cell: ({ expires }) => timeCell(expires), isMinor: true },
+  {
+    key: 'cancelled',
+    label: 'Cancelled on',
+    cell: (row) => timeCell(row.cancelled),
+    isMinor: true,
+  },
   { key: 'currency', label: 'Currency', cell: (row) => textCell(row.currency), isFileOnly: true },
   {
     key: 'percent',

@@ -35,6 +35,15 @@ const stateField = (options: readonly string[], label = 'State'): FilterField =>
   options,
 });
 
+const CANCELLED_ON = [{ value: 'cancelled', words: 'Cancelled on' }];
+
+/** Days are those of the grant, or of the cancellation. */
+function rewardDays(texts: Readonly<Record<string, string>>) {
+  const days = daysOf(texts);
+  if (texts['days'] !== 'cancelled') return days;
+  return { cancelledFrom: days.from ?? 0, ...given('cancelledTo', days.to) };
+}
+
 /** The lists of customers: users, accounts, referrals, rewards. */
 @TenantPage()
 export class ConsoleCustomersController {
@@ -133,6 +142,7 @@ export class ConsoleCustomersController {
         stateField(SHOWN_REWARD_STATES),
         ...(program ? [program] : []),
         { name: 'unit', label: 'Unit' },
+        { name: 'days', label: 'Days of', options: CANCELLED_ON, none: 'Granted on' },
         ...DAYS,
       ],
       filtersOf: (texts) => ({
@@ -140,7 +150,7 @@ export class ConsoleCustomersController {
         ...given('state', choice(SHOWN_REWARD_STATES, texts['state'])),
         ...given('program', texts['program']),
         ...given('unit', texts['unit']),
-        ...daysOf(texts),
+        ...rewardDays(texts),
       }),
       page: (request) => listRewards(reads, call.ledger, request),
       all: (request) => rowsOfRewards(reads, call.ledger, request),

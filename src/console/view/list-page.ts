@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { DownloadPlaces } from '../../http/exports/download-places.js';
 import { csvFile } from '../../exports/files/csv-lines.js';
 import type { ListFileRequest, ListRequest } from '../../projecting/following/row-lists.js';
 import { csvSent, pageSent, type TenantCall } from '../console-call.js';
@@ -7,15 +8,20 @@ import type { FieldOption } from './field.js';
 import { pageName } from './navigation.js';
 import { sheetOf, tableState, tableView, type EmptyTable, type TableColumn } from './table.js';
 import { template } from './templates.js';
+import { utcField } from './utc-fields.js';
 
 /** A filter of a list: a choice, a day, or a text. */
 export interface FilterField {
   readonly name: string;
   readonly label: string;
   readonly options?: readonly FieldOption[];
+  /** In place of "All". */
+  readonly none?: string;
   readonly placeholder?: string;
   /** A day of the viewer's zone, which the address holds as a moment. */
   readonly day?: 'start' | 'end';
+  /** A date and time of UTC. */
+  readonly isMoment?: true;
 }
 
 /** The days of a list. */
@@ -28,8 +34,10 @@ export const DAYS: readonly FilterField[] = [
 export interface ListDefinition<R, F, S extends string> {
   /** In the sidebar: `/users`. */
   readonly section: string;
-  /** In the file's name. */
+  /** In the audit event, and of the file. */
   readonly name: string;
+  /** Of the file, where it says more. */
+  readonly fileName?: string;
   readonly lead?: string;
   /** False: it names no person, and leaves no audit event. */
   readonly isPersonal?: false;
@@ -43,11 +51,17 @@ export interface ListDefinition<R, F, S extends string> {
     readonly total: number;
     readonly isAbout?: boolean;
   }>;
-  readonly all: (request: ListFileRequest<F, S>) => AsyncIterable<R>;
+  readonly all: (request: ListFileRequest<F, S>) => AsyncIterable<R> | Iterable<R>;
   readonly empty: EmptyTable;
 }
 
 const content = template('list');
+
+/** Each holds a connection of the operations, of which there are five, until it is read. */
+export const LIST_FILES = new DownloadPlaces(
+  { all: 2, perHolder: Infinity },
+  'Two files are being downloaded at the moment. This page tries again by itself.',
+);
 const OF_TABLE = ['sort', 'dir', 'page', 'size'] as const;
 
 /** Prepares the answer with a list, or with its file. @returns its body. */
@@ -78,8 +92,10 @@ export async function listShown<R, F, S extends string>(
   if (list.isPersonal !== false)
     await onRecord(pages, call, { name: isFile ? `${list.name} file` : list.name, texts });
   if (isFile) {
-    const rows = list.all({ filters, sort, descending });
-    return csvSent(call, list.name, sheetOf(rows, list.columns));
+    return LIST_FILES.enter('', () => {
+      const rows = list.all({ filters, sort, descending });
+      return csvSent(call, list.fileName ?? list.name, sheetOf(rows, list.columns));
+    });
   }
   const request = { filters, sort, descending, limit, offset: (page - 1) * limit };
   const path = call.tenantPath + list.section;
@@ -109,9 +125,10 @@ export async function listShown<R, F, S extends string>(
 }
 
 /** A filter as a field of its form. */
-export function fieldOf({ options, day, ...field }: FilterField, text: string) {
+export function fieldOf({ options, day, isMoment, ...field }: FilterField, text: string) {
+  if (isMoment) return { ...field, ...utcField(text) };
   if (day === undefined)
-    return { ...field, value: text, options: options ?? null, ...(options && { none: 'All' }) };
+    return { ...field, value: text, options: options ?? null, none: field.none ?? 'All' };
   const at = momentOf(text, day);
   const iso = at === undefined ? '' : new Date(at).toISOString();
   return { ...field, type: 'date', day, moment: iso, value: iso.slice(0, 10) };

@@ -30,7 +30,7 @@ export async function shownAmounts(
 interface Amount {
   readonly unit: string;
   readonly currency: string | null;
-  readonly value: number;
+  readonly value: number | bigint;
 }
 
 /**

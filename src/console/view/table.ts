@@ -103,11 +103,15 @@ export function tableView<R, S extends string>(
     label: options.label,
     empty: { path: null, link: null, ...options.empty },
     tick: tick?.name ?? null,
-    heads: shown.map((column) => ({
-      label: column.label,
-      className: classOf(first !== undefined && column.cell(first).kind === 'amount', column),
-      ...headOf(column, state, options.pathWith),
-    })),
+    heads: shown.map((column) => {
+      const isAmount = first !== undefined && column.cell(first).kind === 'amount';
+      const className = classOf(isAmount, column);
+      return {
+        label: column.label,
+        className,
+        ...headOf(column, isAmount, state, options.pathWith),
+      };
+    }),
     rows: [
       ...(options.opening ?? []).map((row) => rowOf(row, true)),
       ...rows.map((row) => rowOf(row, false)),
@@ -137,13 +141,15 @@ export function wholeTable<R>(
 const classOf = <R, S extends string>(isNumber: boolean, { isMinor = false }: TableColumn<R, S>) =>
   [isNumber ? 'number' : '', isMinor ? 'minor' : ''].join(' ').trim();
 
+/** The first order of amounts is the largest first. */
 function headOf<R, S extends string>(
   { key, sorts = true }: TableColumn<R, S>,
+  isAmount: boolean,
   { sort, descending }: TableState<S>,
   pathWith: PathWith,
 ) {
   const isSorted = key === sort;
-  const dir = isSorted && !descending ? 'desc' : 'asc';
+  const dir = (isSorted ? !descending : isAmount) ? 'desc' : 'asc';
   return {
     path: sorts ? pathWith({ sort: key, dir, page: '' }) : null,
     sorted: isSorted ? (descending ? 'descending' : 'ascending') : null,

@@ -168,8 +168,11 @@ export const badRequest = (...validationErrors: readonly string[]): ApiError =>
   new ApiError('BAD_REQUEST', { validationErrors });
 
 /** 503 UNAVAILABLE with Retry-After. */
-export const unavailable = (retryAfterSeconds = 1): ApiError =>
-  new ApiError('UNAVAILABLE', { headers: { 'Retry-After': String(retryAfterSeconds) } });
+export const unavailable = (retryAfterSeconds = 1, message?: string): ApiError =>
+  new ApiError('UNAVAILABLE', {
+    ...(message !== undefined && { message }),
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  });
 
 /** 401 UNAUTHORIZED with its challenge. */
 export const unauthorized = (rsCode: string | null): ApiError => {

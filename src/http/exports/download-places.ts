@@ -19,7 +19,11 @@ export class DownloadPlaces {
   private readonly held = new Map<string, number>();
   private count = 0;
 
-  constructor(private readonly limits: DownloadLimits = DOWNLOAD_LIMITS) {}
+  /** @param taken why there is no place. */
+  constructor(
+    private readonly limits: DownloadLimits = DOWNLOAD_LIMITS,
+    private readonly taken?: string,
+  ) {}
 
   /**
    * Begins a download, which holds its place until it is closed.
@@ -29,7 +33,7 @@ export class DownloadPlaces {
     const { all, perHolder } = this.limits;
     if ((this.held.get(holder) ?? 0) >= perHolder)
       throw rateLimited(`at most ${perHolder} downloads at the same time`, RETRY_AFTER_SECONDS);
-    if (this.count >= all) throw unavailable(RETRY_AFTER_SECONDS);
+    if (this.count >= all) throw unavailable(RETRY_AFTER_SECONDS, this.taken);
     const content = open();
     this.note(holder, 1);
     content.once('close', () => this.note(holder, -1));

@@ -64,12 +64,14 @@ export interface RowListing<V extends Values, S extends string> {
   readonly name: string;
   /** The read models of `joined` and `where`. */
   readonly joins: readonly string[];
-  /** Its table and alias. */
-  readonly from: (context: ListContext<V>) => RawBuilder<unknown>;
+  /** Its table and alias. @param sort of a page; undefined: rows are found by their key. */
+  readonly from: (context: ListContext<V>, sort?: S) => RawBuilder<unknown>;
   /** Columns of the tenant and mode. */
   readonly scope: readonly [tenant: string, mode: string];
   /** The column that identifies a row, and breaks ties. */
   readonly key: string;
+  /** By which a row is found that has no stored key: a condition on `page.key`. */
+  readonly foundBy?: RawBuilder<unknown>;
   /** Whether ties of a descending order ascend: as in the index of the newest rows. */
   readonly tiesAscend: boolean;
   /** Left joins, of at most one row each. */
@@ -85,6 +87,8 @@ export interface RowListing<V extends Values, S extends string> {
   readonly newest: S;
   /** SQL of a row in JSON. */
   readonly row: (context: ListContext<V>) => RawBuilder<unknown>;
+  /** Counts by fewer tables, one more than the limit at most. Undefined: as they are listed. */
+  readonly counted?: (context: ListContext<V>) => RawBuilder<unknown> | undefined;
   /** A stored number of all rows. Absent: they are counted. */
   readonly counter?: (context: ListContext<V>) => RawBuilder<unknown>;
 }
@@ -116,7 +120,7 @@ export class RowList<V extends Values, S extends string, R> {
       values: { ...asked.values, ...scope, limit, offset },
       build: (_rm, given, gone, tableOf) => {
         const context = { given, gone, tableOf } as unknown as ListContext<V>;
-        const { counter, from, joined, key, row } = this.listing;
+        const { counter, foundBy, from, joined, key, row } = this.listing;
         const total = counter && !isFiltered ? counter(context) : this.counted(context, asked);
         const keys = sql`select ${sql.ref(key)} ${this.matching(context, asked)}
           order by ${this.order(asked)} limit ${given.limit} offset ${given.offset}`;
@@ -124,7 +128,8 @@ export class RowList<V extends Values, S extends string, R> {
           select json_build_object('total', (${total}), 'rows', (
             select coalesce(json_agg(${row(context)} order by page.n), '[]')
             from unnest(array(${keys})) with ordinality as page (key, n)
-            join ${from(context)} on ${sql.ref(key)} = page.key ${joined(context)}
+            join ${from(context)} on ${sql.ref(key)} = page.key
+              ${foundBy ? sql`and ${foundBy}` : sql``} ${joined(context)}
           )) as json`;
       },
     });
@@ -179,11 +184,13 @@ export class RowList<V extends Values, S extends string, R> {
       sql<boolean>`${sql.ref(scope[1])} = ${given.mode}`,
       ...where(context),
     ]);
-    return sql`from ${from(context)} ${isJoined ? joined(context) : sql``}
+    return sql`from ${from(context, sort)} ${isJoined ? joined(context) : sql``}
       where ${sql.join(conditions, sql` and `)}`;
   }
 
   private counted(context: ListContext<V>, asked: Asked<V, S>): RawBuilder<unknown> {
+    const counted = this.listing.counted?.(context);
+    if (counted !== undefined) return counted;
     const matching = this.matching(context, { ...asked, sort: this.listing.newest });
     return sql`select count(*) from (select ${matching} limit ${COUNTED_MAX + 1}) counted`;
   }

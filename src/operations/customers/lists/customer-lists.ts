@@ -11,6 +11,13 @@ import type {
   ReferralListRow,
   ReferralSort,
 } from '../../../../projections/referrals/list-queries.js';
+import type {
+  BalanceFilters,
+  BalanceListQueries,
+  BalanceListRow,
+  BalanceSort,
+  BalanceSum,
+} from '../../../../projections/reward-balances/list-queries.js';
 import type { RewardBalanceQueries } from '../../../../projections/reward-balances/queries.js';
 import type {
   RewardFilters,
@@ -34,7 +41,7 @@ import type { TenantDirectory } from '../../../tenants/tenant-directory.js';
 
 export type { ListAnswer, ListRequest } from '../../../projecting/following/row-lists.js';
 
-/** The four lists of customers: users, accounts, referrals, rewards. */
+/** The lists of customers: users, accounts, referrals, rewards, balances. */
 
 /** The read models of the lists, as an injectable class. */
 export class CustomerReads {
@@ -44,6 +51,7 @@ export class CustomerReads {
       readonly accounts: AccountListQueries;
       readonly referrals: ReferralListQueries;
       readonly rewards: RewardListQueries;
+      readonly balances: BalanceListQueries;
     },
     readonly balances: RewardBalanceQueries,
     readonly tenants: Pick<TenantDirectory, 'find' | 'now'>,
@@ -136,6 +144,34 @@ export async function* rowsOfRewards(
 ): AsyncGenerator<RewardListRow> {
   const now = await tenants.now(scope);
   for await (const rows of lists.rewards.pieces(scope, request, { pool, now })) yield* rows;
+}
+
+/** A page of the balances of now: the figures of `ledger balances`. */
+export async function listBalances(
+  { lists, tenants }: CustomerReads,
+  scope: Scope,
+  request: ListRequest<BalanceFilters, BalanceSort>,
+): Promise<ListAnswer<BalanceListRow>> {
+  return lists.balances.page(scope, request, await tenants.now(scope));
+}
+
+/** All balances of now under the filters, in their order: for a file. */
+export async function* rowsOfBalances(
+  { lists, tenants, pool }: CustomerReads,
+  scope: Scope,
+  request: ListFileRequest<BalanceFilters, BalanceSort>,
+): AsyncGenerator<BalanceListRow> {
+  const now = await tenants.now(scope);
+  for await (const rows of lists.balances.pieces(scope, request, { pool, now })) yield* rows;
+}
+
+/** The sums of the balances of now, by unit and currency. */
+export async function sumsOfBalances(
+  { lists, tenants }: CustomerReads,
+  scope: Scope,
+  filters: BalanceFilters = {},
+): Promise<readonly BalanceSum[]> {
+  return lists.balances.sums(scope, filters, await tenants.now(scope));
 }
 
 const defaultProgramOf = async (
