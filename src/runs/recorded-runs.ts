@@ -205,6 +205,25 @@ export class RecordedRuns {
     return Promise.all(rows.map((row) => this.opened({ ...row, result: null })));
   }
 
+  /** The ids of an operator's runs that found differences, as long as their results are kept. */
+  async differing(by: string): Promise<ReadonlySet<string>> {
+    const rows = await fetchRows(
+      this.pool,
+      tables
+        .selectFrom('ledger.operation_runs')
+        .select(['id', 'result'])
+        .where('operator', '=', by)
+        .where('operation', 'not like', 'import %')
+        .where('result', 'is not', null),
+    );
+    const found = await Promise.all(
+      rows.map(async ({ id, result }) =>
+        hasDifferences(await this.read(id, 'result', result)) ? [id] : [],
+      ),
+    );
+    return new Set(found.flat());
+  }
+
   /** Imports of the tenant and mode, the newest first. */
   async imports(scope: Scope): Promise<readonly RecordedRun[]> {
     const { tenant, mode } = ofMode(scope);
@@ -330,10 +349,17 @@ const isOpen = (table: string): RawBuilder<boolean> =>
 
 const contextOf = (id: string, part: string): string => `operation-run/${id}/${part}`;
 
+/** Whether a comparison found something: `count` is that of two generations. */
+export function hasDifferences(document: unknown): boolean {
+  const { ok, differences, count } = Object(document) as Readonly<Record<string, unknown>>;
+  const isAny = Array.isArray(differences) && differences.length > 0;
+  return ok === false || isAny || (Array.isArray(differences) && Number(count) > 0);
+}
+
 /** Whether a document may hold ids of people: one with differences, or about one account. */
 export function mayNamePeople(document: unknown): boolean {
   if (typeof document !== 'object' || document === null) return false;
   const { differences, account } = document as { differences?: unknown; account?: unknown };
-  const hasDifferences = Array.isArray(differences) && differences.length > 0;
-  return hasDifferences || (account !== undefined && account !== null);
+  const hasAny = Array.isArray(differences) && differences.length > 0;
+  return hasAny || (account !== undefined && account !== null);
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { csvLines } from '../../src/exports/files/csv-lines.js';
 import {
   amountCell,
@@ -6,8 +8,9 @@ import {
   textCell,
   timeCell,
 } from '../../src/console/view/cells.js';
-import { momentOf } from '../../src/console/view/list-page.js';
+import { LIST_FILES, momentOf } from '../../src/console/view/list-page.js';
 import { partOf, tableState, tableView, type TableColumn } from '../../src/console/view/table.js';
+import { valueInWords } from '../../src/console/view/differences.js';
 import { differingColumns } from '../../src/console/view/projections-view.js';
 
 interface Row {
@@ -71,6 +74,11 @@ test('the head of the sorted column turns its order around', () => {
   ]);
 });
 
+test('the first order of an amount is the largest first', () => {
+  const [, amount] = viewOf(rowsOf(1), {}).heads;
+  expect(amount?.path).toBe('?sort=amount&dir=desc&page=');
+});
+
 test('a file has exact integers, ISO 8601, states in words, and texts that run nothing', () => {
   const cells = [amountCell(-(2n ** 60n), '−$1'), timeCell(0), stateCell('Paid'), textCell('=1+1')];
   expect(csvLines([cells.map(fileCell)])).toBe(
@@ -85,6 +93,15 @@ test('a day in an address begins and ends in UTC; a moment is what it is', () =>
   expect(momentOf('soon', 'start')).toBeUndefined();
 });
 
+test('at most two files of lists are downloaded at the same time', () => {
+  const open = () => LIST_FILES.enter('', () => new PassThrough());
+  const files = [open(), open()];
+  expect(open).toThrow('Two files are being downloaded');
+  const closed = files.map((file) => once(file, 'close'));
+  for (const file of files) file.destroy();
+  return Promise.all(closed).then(() => expect(open().destroy().destroyed).toBe(true));
+});
+
 test('differences of two generations are a row for each column', () => {
   const row = { table: 'rewards', tenant: 't', mode: 'live', account: null, key: { id: 'a' } };
   const columns = [
@@ -93,7 +110,19 @@ test('differences of two generations are a row for each column', () => {
   ];
   const differences = [{ ...row, kind: 'changed' as const, columns }];
   expect(differingColumns({ differences }).map(({ column, live }) => [column, live])).toEqual([
-    ['phase', '"AVAILABLE"'],
-    ['assigned', '7'],
+    ['phase', 'AVAILABLE'],
+    ['assigned', 7],
   ]);
+});
+
+test.each([
+  ['assigned_credit', 1_250, '$12.50'],
+  ['counted', 1_250, '1,250'],
+  ['date_given', 0, '1970-01-01 00:00:00 UTC'],
+  ['referred_status', 'APPROVED', 'Approved'],
+  ['cancelled', false, 'No'],
+  ['referral_code', null, 'None'],
+  ['subscription', { status: 'PAID', counted: 1 }, 'Status: Paid, Counted: 1'],
+])('a difference in %s reads %p as %s', (column, value, words) => {
+  expect(valueInWords(column, value, (amount) => `$${amount / 100}0`)).toBe(words);
 });

@@ -53,11 +53,12 @@ import {
   parkedForm,
   parkedReactionRow,
   parkedStreamRow,
-  PROJECTION_COLUMNS,
+  projectionColumns,
   PROJECTIONS_PATH,
   type FollowedProjection,
 } from '../view/projections-view.js';
 import { sheetSent, tablesOf } from '../view/page-tables.js';
+import type { PathWith } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 import { NotDone, type Outcome, outcomeOf, tenantNotFound } from '../../operations/outcome.js';
@@ -79,7 +80,8 @@ export class ConsoleTenantProjectionsController {
   @PageFor('support')
   page(@TenantCall() call: TenantCall): string {
     const { tenant, mode } = call.scope;
-    return redirected(call, `${PROJECTIONS_PATH}${queryOf({ tenant, mode })}`);
+    const within = `${tenant}/${mode}`;
+    return redirected(call, `${PROJECTIONS_PATH}${queryOf({ tenant, mode, within })}`);
   }
 }
 
@@ -106,7 +108,8 @@ export class ConsoleProjectionsController {
   async act(@ConsoleCall() call: ConsoleCall): Promise<string | Readable> {
     const action = call.form.text('action');
     const asked = given(call, ...ASKED);
-    const chosen = `${PROJECTIONS_PATH}${queryOf({ projection: asked.projection })}`;
+    const pathWith = pathIn(call);
+    const chosen = pathWith({ projection: asked.projection });
     if (action === 'choose') return redirected(call, chosen);
     if (action === 'skip' && call.form.text('reaction') !== '') {
       const request = { id: call.form.text('reaction'), reason: call.form.text('reason') };
@@ -119,7 +122,7 @@ export class ConsoleProjectionsController {
     const run = await this.started(call, action, asked);
     if (run === undefined) throw unavailable();
     const { projection } = asked;
-    return redirected(call, `${PROJECTIONS_PATH}${queryOf({ run: run.id, projection })}`);
+    return redirected(call, pathWith({ run: run.id, projection }));
   }
 
   private started(call: ConsoleCall, action: string, asked: Asked): Promise<Run | undefined> {
@@ -190,10 +193,12 @@ export class ConsoleProjectionsController {
     const history = await this.operate(call, never, (each) => showHistory(each, HISTORY_MAX));
     const parked = await this.parked(call, never);
     const diff = resultOf<DiffDocument>('projection diff');
-    const tables = tablesOf(PROJECTIONS_PATH, call.query, { run: id, projection: chosen });
+    const pathWith = pathIn(call);
+    const kept = { run: id, projection: chosen, within: call.within };
+    const tables = tablesOf(PROJECTIONS_PATH, call.query, kept);
     const shownDiff = diff && tables('diff', differingColumns(diff), DIFF_COLUMNS, NO_DIFFERENCE);
     const shown = {
-      projections: tables('projections', projections, PROJECTION_COLUMNS, NOTHING),
+      projections: tables('projections', projections, projectionColumns(pathWith), NOTHING),
       parked: tables('parked', parked, PARKED_COLUMNS, NONE_PARKED),
       history: tables('history', listOf(history), HISTORY_COLUMNS, NO_HISTORY),
       diff: shownDiff,
@@ -209,7 +214,8 @@ export class ConsoleProjectionsController {
       {
         notices: faultsOf(status).problems,
         table: shown.projections.view,
-        livePath: `${PROJECTIONS_PATH}${queryOf(queried(call.query, 'run', 'projection', ...LIVE))}`,
+        livePath: pathWith(queried(call.query, 'run', 'projection', ...LIVE)),
+        path: pathWith({}),
         chosen,
         one: one ? chosenProjection(one, openForm) : null,
         names: projections.map(({ name }) => name),
@@ -217,7 +223,7 @@ export class ConsoleProjectionsController {
         modes: MODE_OPTIONS,
         ...values,
         runTitle: RUN_TITLES[operation] ?? operation,
-        here: `${PROJECTIONS_PATH}${queryOf({ run: id, projection: chosen })}`,
+        here: pathWith({ run: id, projection: chosen }),
         diff: diff && {
           ...diff,
           rowCount: diff.rows,
@@ -251,6 +257,11 @@ export class ConsoleProjectionsController {
     });
   }
 }
+
+const pathIn =
+  ({ within }: ConsoleCall): PathWith =>
+  (members) =>
+    PROJECTIONS_PATH + queryOf({ ...members, within });
 
 const NOTHING = { text: 'Projections appear here when the service follows the log.' };
 const NONE_PARKED = { text: 'Nothing is parked: every event was applied.' };

@@ -3,6 +3,7 @@ import { selectReplayed } from '../../operations/ledger/ledger-replay.js';
 import type { Replay } from '../../operations/ledger/replay/replay-run.js';
 import { replay } from '../../operations/ledger/ledger-check.operations.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
+import type { Money } from '../../operations/registry/operation.js';
 import { csvLines, oneLine } from '../../exports/files/csv-lines.js';
 import {
   fileSent,
@@ -13,11 +14,11 @@ import {
   TenantCall,
   TenantPage,
 } from '../console-call.js';
-import { textCell, type Cell } from '../view/cells.js';
-import { shownValue } from '../view/differences.js';
+import { idCell, textCell, type Cell } from '../view/cells.js';
+import { nameInWords, partsOfField, shownValue, valueInWords } from '../view/differences.js';
 import { faultsOf, type Faults } from '../view/faults.js';
 import { partOf, tableState, tableView, type TableColumn } from '../view/table.js';
-import { numberText, template } from '../view/templates.js';
+import { amountText, template } from '../view/templates.js';
 import { utcField } from '../view/utc-fields.js';
 import { accountPath } from './customer-columns.js';
 import { filledIn, given, queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -36,33 +37,64 @@ interface KeptReplay extends Replay {
 const NO_ACCOUNTS: ReadonlySet<string> = new Set(['anonymous', 'unknown', 'all']);
 
 /** A value of a row, a number or another one. */
-function valueCell(value: unknown, figure: string): Cell {
+function valueCell(value: unknown, text: string, figure: string): Cell {
   const shown = shownValue(value);
   const [exact, isNegative] = [shown as number, typeof shown === 'number' && shown < 0];
-  return { kind: 'amount', value: exact, text: numberText(shown), figure, isNegative };
+  return { kind: 'amount', value: exact, text, figure, isNegative };
 }
 
-const columnsOf = (tenantPath: string): readonly TableColumn<Difference>[] => [
-  {
-    key: 'account',
-    label: 'Account',
-    cell: ({ account }) =>
-      textCell(account, {
-        path: NO_ACCOUNTS.has(account) ? null : accountPath(tenantPath, account),
-      }),
-  },
-  { key: 'model', label: 'Read model', cell: (row) => textCell(row.readModel), isMinor: true },
-  { key: 'field', label: 'Field', cell: ({ field }) => textCell(field) },
-  { key: 'ledger', label: 'Ledger', cell: (row) => valueCell(row.ledger, 'difference.ledger') },
-  { key: 'live', label: 'Live', cell: ({ live }) => valueCell(live, 'difference.live') },
-  {
-    key: 'events',
-    label: 'Events',
-    sorts: false,
-    cell: ({ eventIds }) => textCell(eventIds.join(' ')),
-    isMinor: true,
-  },
-];
+const columnsOf = (
+  tenantPath: string,
+  money: Money | undefined,
+): readonly TableColumn<Difference>[] => {
+  const cellOf = (side: 'ledger' | 'live') => (difference: Difference) => {
+    const { key, column } = partsOfField(difference.field);
+    const unit = /(?:^|\/)([^/]+)$/.exec(key)?.[1];
+    const amount = (value: number): string =>
+      amountText(value, difference.readModel === 'reward-balances' ? unit : null, money);
+    const text = valueInWords(column, difference[side], amount);
+    return valueCell(
+      difference[side],
+      column === '' ? nameInWords(text) : text,
+      `difference.${side}`,
+    );
+  };
+  return [
+    {
+      key: 'account',
+      label: 'Account',
+      cell: ({ account }) =>
+        textCell(account, {
+          path: NO_ACCOUNTS.has(account) ? null : accountPath(tenantPath, account),
+        }),
+    },
+    {
+      key: 'field',
+      label: 'Field',
+      cell: ({ readModel, field }) => {
+        const { column } = partsOfField(field);
+        return textCell(column === '' ? 'Row' : nameInWords(column), {
+          note: nameInWords(readModel),
+        });
+      },
+    },
+    { key: 'ledger', label: 'Ledger', cell: cellOf('ledger') },
+    { key: 'live', label: 'Shown', cell: cellOf('live') },
+    {
+      key: 'row',
+      label: 'Row',
+      cell: ({ field }) => idCell(partsOfField(field).key || null),
+      isMinor: true,
+    },
+    {
+      key: 'events',
+      label: 'Last event',
+      sorts: false,
+      cell: ({ eventIds }) => idCell(eventIds.at(-1)),
+      isMinor: true,
+    },
+  ];
+};
 
 /** For finance: the log folded anew, compared with the live read models. */
 @TenantPage('replay')
@@ -110,7 +142,8 @@ export class ConsoleReplayController {
     const path = `${call.tenantPath}/replay`;
     const pathWith = (members: Readonly<Record<string, string>>): string =>
       path + queryOf({ run: id, ...asked, ...state, ...members });
-    const columns = columnsOf(call.tenantPath);
+    const money = await this.pages.moneyOfAll(call.ledger);
+    const columns = columnsOf(call.tenantPath, money);
     const order = tableState(state, columns, { sort: '', descending: false });
     const frame = { of: 'replay', headNote: 'Times are in UTC.', faults, ...refresh };
     return pageSent(call, frame, content, {

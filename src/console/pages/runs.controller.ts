@@ -3,7 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { MODES } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ApiError } from '../../http/edge/api-error.js';
-import type { ShownRun } from '../../http/operations/operation-runs.js';
+import { hasDifferences, type ShownRun } from '../../http/operations/operation-runs.js';
 import { operationNamed } from '../../operations/registry/registry.js';
 import { ownPage } from '../sessions/wanted-page.js';
 import { ConsoleCall, ForRoles, PageFor, pageSent, redirected } from '../console-call.js';
@@ -16,6 +16,7 @@ import {
   runTitle,
   runView,
   stateOf,
+  type FoundBy,
 } from '../view/run-view.js';
 import { stateView } from '../view/states.js';
 import { partOf, tableState, tableView, type TableColumn } from '../view/table.js';
@@ -33,7 +34,7 @@ const content = template('run');
 const aboutOf = ({ tenant, mode }: ShownRun): string =>
   tenant === null ? 'All tenants' : `${tenant}, ${mode}`;
 
-const COLUMNS: readonly TableColumn<ShownRun>[] = [
+const COLUMNS: readonly TableColumn<ShownRun & FoundBy>[] = [
   {
     key: 'operation',
     label: 'Run',
@@ -69,7 +70,7 @@ export class ConsoleRunsController {
         path: '/console',
         link: 'Open a tenant',
       },
-      pathWith: (members) => PATH + queryOf({ ...asked, ...members }),
+      pathWith: (members) => PATH + queryOf({ within: call.within, ...asked, ...members }),
       filePath: null,
     });
     return pageSent(call, { title: 'Runs', section: PATH }, listed, { table });
@@ -84,7 +85,7 @@ export class ConsoleRunsController {
     const frame = { title: runTitle(run.operation), section: PATH, ...refreshOf(run) };
     return pageSent(call, frame, content, {
       about: aboutOf(run),
-      state: stateView(stateOf(run)),
+      state: stateView(stateOf({ ...run, hasDifferences: hasDifferences(run.result) })),
       startedAt: run.startedAt,
       finishedAt: run.finishedAt,
       isDone,

@@ -6,9 +6,10 @@ import type {
 } from '../../operations/projections/projection-commands.js';
 import type { ShownParkedReaction } from '../../operations/policies/policy-commands.js';
 import { accountPath } from '../pages/customer-columns.js';
+import { nameInWords, valueInWords } from './differences.js';
 import { countCell, idCell, stateCell, textCell, timeCell, amountCell } from './cells.js';
 import { tenantPath } from './navigation.js';
-import type { TableColumn } from './table.js';
+import type { PathWith, TableColumn } from './table.js';
 import { numberText } from './templates.js';
 
 export const PROJECTIONS_PATH = '/console/projections';
@@ -27,12 +28,15 @@ const lagText = ({ lagEvents, lagSeconds }: ShownProjection): string => {
   return `${events} events, ${numberText(lagSeconds)} s`;
 };
 
-export const PROJECTION_COLUMNS: readonly TableColumn<FollowedProjection>[] = [
+/** @param pathWith the page with these members in its address. */
+export const projectionColumns = (
+  pathWith: PathWith,
+): readonly TableColumn<FollowedProjection>[] => [
   {
     key: 'name',
     label: 'Projection',
     cell: ({ name, lastError }) =>
-      textCell(name, { note: lastError, path: `${PROJECTIONS_PATH}?projection=${name}#operate` }),
+      textCell(name, { note: lastError, path: `${pathWith({ projection: name })}#operate` }),
   },
   {
     key: 'state',
@@ -177,28 +181,39 @@ export const HISTORY_COLUMNS: readonly TableColumn<ShownHistoryEntry>[] = [
   },
 ];
 
-/** A column in which a row of two generations differs; values as JSON. */
+/** A column in which a row of two generations differs. */
 type DifferingColumn = ReturnType<typeof differingColumns>[number];
 
+const KINDS: Readonly<Record<string, string>> = {
+  changed: 'Changed',
+  missing: 'In the live one only',
+  new: 'In the new one only',
+};
+
+const valueCell = (column: string, value: unknown) =>
+  typeof value === 'number'
+    ? amountCell(value, valueInWords(column, value))
+    : textCell(valueInWords(column, value));
+
 export const DIFF_COLUMNS: readonly TableColumn<DifferingColumn>[] = [
-  { key: 'table', label: 'Table', cell: ({ table }) => textCell(table) },
-  { key: 'kind', label: 'Difference', cell: ({ kind }) => textCell(kind) },
-  { key: 'row', label: 'Row', cell: ({ row }) => textCell(row) },
-  { key: 'column', label: 'Column', cell: ({ column }) => textCell(column) },
-  { key: 'live', label: 'Live', cell: ({ live }) => textCell(live) },
-  { key: 'new', label: 'New', cell: ({ built }) => textCell(built) },
+  {
+    key: 'column',
+    label: 'Field',
+    cell: ({ table, column }) => textCell(nameInWords(column), { note: nameInWords(table) }),
+  },
+  { key: 'kind', label: 'Difference', cell: ({ kind }) => textCell(KINDS[kind]) },
+  { key: 'live', label: 'Live', cell: ({ column, live }) => valueCell(column, live) },
+  { key: 'new', label: 'New', cell: ({ column, built }) => valueCell(column, built) },
+  { key: 'tenant', label: 'Tenant', cell: ({ tenant }) => textCell(tenant), isMinor: true },
+  { key: 'row', label: 'Row', cell: ({ row }) => idCell(row), isMinor: true },
 ];
 
 export const differingColumns = ({ differences }: Pick<DiffDocument, 'differences'>) =>
-  differences.flatMap(({ table, kind, key, columns }) =>
-    columns.map(({ column, live, new: built }) => ({
-      table,
-      kind,
-      row: JSON.stringify(key),
-      column,
-      live: JSON.stringify(live),
-      built: JSON.stringify(built),
-    })),
+  differences.flatMap(({ table, tenant, kind, key, columns }) =>
+    columns.map(({ column, live, new: built }) => {
+      const row = Object.values(key).map(String).join(' ');
+      return { table, tenant, kind, row, column, live, built };
+    }),
   );
 
 /** The chosen projection with what can be made live. */

@@ -29,9 +29,17 @@ const STATES: Readonly<Record<ShownRun['state'], string>> = {
   failed: 'Failed',
 };
 
+/** What a comparison found. */
+export interface FoundBy {
+  readonly hasDifferences?: boolean;
+}
+
 /** The state of a run in the words of pages. */
-export const stateOf = ({ state, error }: Pick<ShownRun, 'state' | 'error'>): string =>
-  state === 'failed' && error?.startsWith('stopped') ? 'Cancelled' : STATES[state];
+export function stateOf(run: Pick<ShownRun, 'state' | 'error'> & FoundBy): string {
+  const { state, error, hasDifferences = false } = run;
+  if (state === 'done' && hasDifferences) return 'Differences found';
+  return state === 'failed' && error?.startsWith('stopped') ? 'Cancelled' : STATES[state];
+}
 
 /** A run keeps its arguments, but not the files that it was given. */
 export const isRepeatable = ({

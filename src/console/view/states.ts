@@ -47,6 +47,7 @@ const LOOKS: ReadonlyMap<string, Look> = new Map([
   ['Running', WAIT],
   ['Done', GOOD],
   ['Failed', BAD],
+  ['Differences found', { tone: 'wait', icon: 'bad' }],
   ['Delivered', GOOD],
   ['Retrying', WAIT],
   ['Sent', GOOD],

@@ -37,6 +37,7 @@ export interface ShownRun {
   readonly error: string | null;
 }
 
+export { hasDifferences } from '../../runs/recorded-runs.js';
 export type { RunProgress } from '../../runs/recorded-runs.js';
 
 export interface RunContext {
@@ -197,6 +198,11 @@ export class OperationRuns {
   /** Those of an operator, the newest first, without results. @throws DatabaseUnavailable */
   async list(by: string): Promise<readonly ShownRun[]> {
     return (await this.recorded.list(by)).map((run) => shownRun(run));
+  }
+
+  /** The ids of those of an operator that found differences. @throws DatabaseUnavailable */
+  differing(by: string): Promise<ReadonlySet<string>> {
+    return this.recorded.differing(by);
   }
 
   /** Those of everybody that are not over, the newest first. @throws DatabaseUnavailable */
