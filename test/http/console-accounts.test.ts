@@ -55,7 +55,12 @@ describe('an account', () => {
     const refused = await post('sam', path, { ...grant, amount: '1,250.00', reason: 'sorry' });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('1250.00 or 1.25');
-    const typed = { ...grant, amount: '12,50', reason: 'sorry for the wait' };
+    const entries = { ...grant, amount: '12,50', reason: 'sorry for the wait' };
+    const preview = await post('sam', path, entries);
+    expect(preview.text).toContain('$12.50 &#x3D; 1,250 CENTS');
+    expect(figures(await get('sam', path), 'available:CENTS')).toEqual(['900']);
+    const shown = hiddenIn(preview, 'shown').replaceAll('&quot;', '"');
+    const typed = { ...entries, shown };
     for (let sent = 0; sent < 2; sent++)
       expect(await post('sam', path, typed)).toMatchObject({ status: 303 });
     const granted = await get('sam', path);

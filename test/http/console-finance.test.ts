@@ -42,6 +42,8 @@ describe('finance', () => {
       { ...recorded, actor: 'operator:fay', channel: 'console' },
     ];
     await eventually(async () => (await listed()).length === 3);
+    const activity = await get('fay', `/console/activity?within=${alias}/live`);
+    expect(activity.text).toContain(`href="/console/tenants/${alias}/live/balances"`);
     expect(await listed('--since', since)).toMatchObject(newestFirst);
     expect(await listed('--limit', '1')).toMatchObject(newestFirst.slice(0, 1));
   });
@@ -248,7 +250,10 @@ describe('finance', () => {
       digest: '0'.repeat(64),
     });
     const failed = await post('fay', ofTenant('/verify'), { action: 'verify' }, { digest: forged });
-    expect(figures(await ended('fay', failed.location ?? ''), 'ok')).toEqual(['false']);
+    const forgery = await ended('fay', failed.location ?? '');
+    expect(figures(forgery, 'ok')).toEqual(['false']);
+    expect(forgery.text).toContain('The file is not as this installation signed it.');
+    expect(forgery.text).not.toContain('Intact');
     const others = { mode: 'test', tenant: 'other', log: 'elsewhere' };
     for (const [member, value] of Object.entries(others)) {
       const other = JSON.stringify({ ...(JSON.parse(digest) as object), [member]: value });
@@ -273,7 +278,7 @@ describe('finance', () => {
     const earlier = await get('fay', `${pages}/balances?asOf=2020-01-31T12:00`);
     expect(figures(earlier, 'balance:POINTS')).toEqual([]);
     const balances = (await get('fay', `${pages}/balances?format=csv`)).text;
-    expect(balances).toBe(`account,unit,balance\r\n${accountId},POINTS,700\r\n`);
+    expect(balances).toBe(`account,unit,balance\n${accountId},POINTS,700\n`);
     const books = balances.replace('700', '650');
     for (const [file, differing] of [
       [balances, 'All 1 balances agree'],
@@ -284,5 +289,6 @@ describe('finance', () => {
       expect(figures(result, 'compared')).toEqual(['1']);
       expect(result.text.replace(/\s+/g, ' ')).toContain(differing);
     }
+    expect((await get('fay', '/console/runs')).text).toContain('Differences found');
   });
 });

@@ -52,7 +52,7 @@ describe('support', () => {
     const [, run = ''] = /[?&]run=([0-9a-f-]+)/.exec(compared) ?? [];
     const csv = await get('sam', `/console/projections?run=${run}&table=diff`);
     expect(csv.headers.get('content-type')).toContain('text/csv');
-    expect(csv.text).toBe('table,kind,row,column,live,new\n');
+    expect(csv.text).toBe('column,kind,live,new,tenant,row\n');
     expect((await get('fay', `/console/projections?run=${run}&table=diff`)).status).toBe(403);
     await expect(act('swap', 'reward')).rejects.toThrow('to confirm.');
     const swapped = generation(await act('swap', 'rewards'));
@@ -78,7 +78,7 @@ describe('support', () => {
       referredReward: 'PCT_DISCOUNT',
       'referredReward.discountPercent': '12',
       referrerReward: 'CREDIT',
-      'referrerReward.assignedCredit': '2000',
+      'referrerReward.assignedCredit': '20.00',
       'referrerReward.unit': 'CENTS',
     };
     const asked = { document, view: 'form', program: 'default', version: '1', ...fields };
@@ -86,6 +86,7 @@ describe('support', () => {
     expect(compared.text).toMatch(
       /− +&quot;discountPercent&quot;: 10[^]*\+ +&quot;discountPercent&quot;: 12/,
     );
+    expect(compared.text).toContain('$20.00 &#x3D; 2,000 CENTS');
     const { location } = await post('sam', path, { ...asked, action: 'forecast' });
     const forecast = await ended('sam', location ?? '');
     expect(figures(forecast, 'forecast.candidate:referrerReward:CENTS')).toHaveLength(1);
@@ -159,6 +160,14 @@ describe('support', () => {
   test('an export is requested, appears immediately, and its file is downloaded, on record', async () => {
     const { accountId } = await rewarded(70);
     const name = personal('export');
+    const rewards = { action: 'export', kind: 'REWARD', createdSince: '2026-10-01' };
+    const ofMonth = await post('sam', ofTenant('/exports'), {
+      ...rewards,
+      createdBefore: '2026-10-31',
+    });
+    expect((await get('sam', ofMonth.location ?? '')).text).toContain(
+      'from 2026-10-01 to 2026-10-31',
+    );
     const fields = { action: 'export', kind: 'REWARD_BALANCE', fileFormat: 'CSV', name };
     const asked = await post('sam', ofTenant('/exports'), fields);
     expect(asked).toMatchObject({ status: 303 });
@@ -228,8 +237,12 @@ describe('support', () => {
     expect(sentOne.text).toContain('webhook-signature');
     expect(sentOne.text).not.toContain(secret);
     const [id = ''] = delivery.split('/').slice(-1);
-    const resent = await get('sam', (await act('resend', { delivery: id })).location ?? '');
-    expect(figures(resent, 'resent')).toEqual(['1']);
+    const again = { delivery: id, key: `${id}-key` };
+    const { location } = await act('resend', again);
+    expect(figures(await get('sam', location ?? ''), 'resent')).toEqual(['1']);
+    expect((await act('resend', again)).location).toBe(location);
+    const other = await act('resend-since', { since: '2020-01-01', key: again.key });
+    expect(other.text).toContain('the idempotency key was used for another request');
     expect((await act('resend-since', { since: '2999-01-01' })).status).toBe(400);
     expect((await act('types', { types: 'user.created' })).status).toBe(303);
     expect((await tenant.live.get('/subscription')).body).toMatchObject([

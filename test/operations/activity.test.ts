@@ -47,6 +47,20 @@ test('every recorded operation has a sentence', async () => {
   expect(unnamed).toEqual([]);
 });
 
+test.each([
+  ['ledger close', { period: '2026-10' }, 'Closed a month: October 2026'],
+  ['ledger propose', { amount: '-300', unit: 'POINTS' }, 'Proposed a correction: -300 POINTS'],
+  [
+    'ledger tenant-statement',
+    { from: '2026-10-01', to: '2026-10-31' },
+    "Read the tenant's statement: 2026-10-01 to 2026-10-31",
+  ],
+  ['ledger acknowledge-loss', { from: 'unknown', to: 'x' }, 'Acknowledged a loss of the log'],
+  ['console users file', {}, 'Listed users as a file'],
+])('the sentence of %s names the month and the amount', (operation, named, sentence) => {
+  expect(activityInWords(operation, named)).toBe(sentence);
+});
+
 const running = useSharedService();
 
 test('activity has operator, channel, sentence, object and reason, without looks at people', async () => {
@@ -62,7 +76,7 @@ test('activity has operator, channel, sentence, object and reason, without looks
     parameters: {},
     result: '',
   });
-  await calledBy(running.service, 'sue', blockUser, user);
+  await calledBy(running.service, 'sue', blockUser, { ...user, reason: 'spam' });
   const percent = { type: 'PCT_DISCOUNT', percent: 5, reason: 'late parcel' };
   await calledBy(running.service, 'tom', grantReward, { ...user, ...percent });
   await everythingProjected(core);
@@ -79,8 +93,8 @@ test('activity has operator, channel, sentence, object and reason, without looks
   expect(await listActivity(core, asked)).toMatchObject({
     total: 2,
     rows: [
-      { ...common, operator: 'tom', sentence: 'Granted a reward', reason: 'late parcel' },
-      { ...common, operator: 'sue', sentence: 'Blocked a user', reason: null },
+      { ...common, operator: 'tom', sentence: 'Granted a reward: 5%', reason: 'late parcel' },
+      { ...common, operator: 'sue', sentence: 'Blocked a user', reason: 'spam' },
     ],
   });
   const second = await listActivity(core, { ...asked, limit: 1, offset: 1 });

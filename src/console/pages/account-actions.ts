@@ -5,19 +5,40 @@ import { blockUser, unblockUser } from '../../operations/customers/actions/block
 import { cancelReward } from '../../operations/customers/actions/cancel-reward.js';
 import { editableUser, editUser } from '../../operations/customers/actions/edit-user.js';
 import { beforeForgetting, forgetUser } from '../../operations/customers/actions/forget-user.js';
-import { grantReward } from '../../operations/customers/actions/grant-reward.js';
+import {
+  grantReward,
+  needsApproval,
+  type AskedGrant,
+} from '../../operations/customers/actions/grant-reward.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { Operation } from '../../operations/registry/operation.js';
 import type { OwnWrites } from '../../http/writing/own-writes.js';
-import type { TenantCall } from '../console-call.js';
+import { staffOf, type TenantCall } from '../console-call.js';
 import { faultAt, faultsIn, faultsOf, type Faults } from '../view/faults.js';
 import type { DoneKey } from '../view/layout.js';
 import { momentOf } from '../view/list-page.js';
+import { shownAmounts } from '../view/shown-amounts.js';
+import { amountText } from '../view/templates.js';
 import { typedAmount } from '../view/typed-amount.js';
 import { queried, type TenantPages } from './tenant-pages.js';
 
-/** What a form of support did, or why it was refused. */
-export type ActionResult = { readonly done: DoneKey } | { readonly faults: Faults };
+/** What a form of support did, why it was refused, or what its confirmation will book. */
+export interface ActionResult {
+  readonly done?: DoneKey;
+  readonly faults?: Faults;
+  readonly preview?: GrantPreview;
+}
+
+/** What a grant will book, for its confirmation. */
+export interface GrantPreview {
+  readonly booked: string;
+  readonly user: string;
+  readonly account: string;
+  /** A moment; null: it does not expire. */
+  readonly expires: string | null;
+  /** It is above the limit of the operator: finance approves it. */
+  readonly isProposed: boolean;
+}
 
 /** The account of the page, as its forms need it. */
 interface OfPage {
@@ -40,6 +61,15 @@ const GRANT_TYPES = [
   { value: 'CREDIT', words: 'Credit' },
   { value: 'PCT_DISCOUNT', words: 'Percent discount' },
 ] as const;
+
+const GRANT_FIELDS = [
+  ...(['user', 'type', 'unit', 'amount'] as const),
+  ...(['percent', 'name', 'expires', 'reason'] as const),
+];
+
+/** The entries of a grant, which its confirmation sends again. */
+const shownOf = ({ form }: Pick<TenantCall, 'form'>): string =>
+  JSON.stringify(GRANT_FIELDS.map((name) => form.text(name)));
 
 const FIELDS = ['firstName', 'lastName', 'email', 'locale', 'countryCode'] as const;
 
@@ -66,6 +96,10 @@ export class AccountActions {
       const names = checked.error.issues.map(({ path }) => String(path[0]));
       const fields = Object.fromEntries(names.map((name) => [`${name}:`, name]));
       return { faults: faultsIn(lines, fields) };
+    }
+    if (action === 'grant' && call.form.text('shown') !== shownOf(call)) {
+      const preview = await outcomeOf(() => this.preview(call, checked.data));
+      return preview instanceof NotDone ? { faults: faultsOf(preview) } : { preview };
     }
     const outcome = await this.pages.called<{ position: string | null; proposal?: string }>(
       call,
@@ -101,7 +135,8 @@ export class AccountActions {
         customFields: pairsIn(form.text('customFields')),
         version: form.text('version'),
       };
-    return action === 'grant' ? this.grant(call, of) : of;
+    if (action === 'grant') return this.grant(call, of);
+    return { ...of, reason: form.text('reason') || undefined };
   }
 
   private async grant(call: TenantCall, of: { readonly account: string; readonly user: string }) {
@@ -122,8 +157,33 @@ export class AccountActions {
     return { ...shared, type: 'CREDIT', unit, amount: typed.amount };
   }
 
+  /** @param request of the operation, checked. */
+  private async preview(
+    call: TenantCall,
+    request: Readonly<Record<string, unknown>>,
+  ): Promise<GrantPreview> {
+    const { core } = this.pages;
+    const { account, user, unit, amount, percent, expires } = request as AskedGrant;
+    const shared = {
+      user,
+      account,
+      expires: isoOf(expires) || null,
+    };
+    if (unit === undefined || amount === undefined)
+      return { ...shared, booked: `A discount of ${percent}%`, isProposed: false };
+    const [, currency = ''] = call.form.text('unit').split(' ');
+    const text = await shownAmounts(core.tenants, call.scope);
+    const [money, exact] = [
+      text(amount, unit, currency || null),
+      amountText(amount, unit, undefined),
+    ];
+    const asked = { account, unit, amount };
+    const isProposed = await needsApproval(core, call.ledger, staffOf(call), asked);
+    return { ...shared, booked: money === exact ? exact : `${money} = ${exact}`, isProposed };
+  }
+
   /** The form that the address of the page asks for, with what was typed; null: none. */
-  async shown(call: TenantCall, account: string, page: OfPage) {
+  async shown(call: TenantCall, account: string, page: OfPage, preview?: GrantPreview) {
     if (!page.isSupport) return null;
     const { form } = call;
     const asked = queried(call.query, 'action', 'user', 'reward');
@@ -137,8 +197,10 @@ export class AccountActions {
       is: Object.fromEntries([...DONE.keys()].map((one) => [one, one === kind])),
       user,
       typed: { ...typed, reward: form.text('reward') || asked.reward },
+      expires: isoOf(momentOf(form.text('expires'), 'end')),
       // A refused form is another one when it is sent again.
-      key: randomUUID(),
+      key: (preview && form.text('key')) || randomUUID(),
+      preview: preview ? { ...preview, shown: shownOf(call) } : null,
       users: page.userIds,
       types: GRANT_TYPES,
       units: await this.unitsOf(call, page),
@@ -188,6 +250,9 @@ export class AccountActions {
     return { lost: found.lost.length, staying: found.staying.length };
   }
 }
+
+const isoOf = (at: number | undefined): string =>
+  at === undefined ? '' : new Date(at).toISOString();
 
 const isFaults = (asked: object): asked is Faults => 'problems' in asked;
 

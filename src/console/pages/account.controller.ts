@@ -16,12 +16,12 @@ import {
   rewardsTable,
   unitViews,
 } from '../view/account-view.js';
-import { faultsOf, type Faults } from '../view/faults.js';
+import { faultsOf } from '../view/faults.js';
 import { choice, momentOf } from '../view/list-page.js';
 import { hasRole } from '../view/navigation.js';
 import { shownAmounts, type ShownAmount } from '../view/shown-amounts.js';
 import { amountText, template } from '../view/templates.js';
-import { AccountActions } from './account-actions.js';
+import { AccountActions, type ActionResult } from './account-actions.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('account');
@@ -51,13 +51,14 @@ export class ConsoleAccountController {
   @HttpCode(200)
   @ForRoles('support')
   async act(@TenantCall() call: TenantCall, @Param('account') accountId: string): Promise<string> {
-    const done = await this.actions.act(call, accountId);
-    if ('faults' in done) return this.shown(call, accountId, done.faults);
+    const result = await this.actions.act(call, accountId);
+    if (result.done === undefined) return this.shown(call, accountId, result);
     const path = `${call.tenantPath}/accounts/${encodeURIComponent(accountId)}`;
-    return redirected(call, path, done.done);
+    return redirected(call, path, result.done);
   }
 
-  private async shown(call: TenantCall, accountId: string, faults?: Faults): Promise<string> {
+  /** @param sent what came of a form. */
+  private async shown(call: TenantCall, accountId: string, sent?: ActionResult): Promise<string> {
     const { core } = this.pages;
     await this.ownWrites.visible({
       scope: call.ledger,
@@ -108,14 +109,14 @@ export class ConsoleAccountController {
       title: values?.name ?? `Account ${shownId}`,
       headNote: `Account ${shownId}`,
       section: '/accounts',
-      faults: faults ?? faultsOf(found),
+      faults: sent?.faults ?? faultsOf(found),
     };
     return pageSent(call, frame, content, {
       path,
       moment: moment === undefined ? asOf : new Date(moment).toISOString(),
       later: found instanceof NotDone ? undefined : laterText(found.later, 'moment'),
       account: values,
-      action: values && (await this.actions.shown(call, accountId, values)),
+      action: values && (await this.actions.shown(call, accountId, values, sent?.preview)),
     });
   }
 

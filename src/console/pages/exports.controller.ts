@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Get } from '@nestjs/common';
 import { EXPORT_FORMATS } from '../../domain/export/export.decider.js';
@@ -73,14 +74,16 @@ export class ConsoleExportsController {
       requester: call.operator.name,
       params: filled.length === 0 ? null : params,
     };
-    return this.pages.recorded(call, 'export run', (core, meta) =>
-      requestExport(core, meta, { exportType, format, texts }),
+    const asked = { exportType, format, texts };
+    return this.pages.once(call, { operation: 'export run', asked }, (core, meta) =>
+      requestExport(core, meta, asked),
     );
   }
 
   private cancel(call: TenantCall) {
     const id = call.form.text('export');
-    return this.pages.called<ShownExport>(call, cancel, { ...call.scope, exportId: id });
+    const key = call.form.text('key') || undefined;
+    return this.pages.called<ShownExport>(call, cancel, { ...call.scope, exportId: id }, key);
   }
 
   /** @param asked the export that was just asked for, which the read model may lack. */
@@ -99,7 +102,8 @@ export class ConsoleExportsController {
     const asked = queried(call.query, 'asked', 'sort', 'dir', 'page', 'size', 'format');
     const found = await this.found(call.ledger, asked.asked);
     const listed = found instanceof NotDone ? [] : found;
-    const columns = exportColumns(path);
+    const key = randomUUID();
+    const columns = exportColumns(path, key);
     const state = tableState(asked, columns, { sort: 'requested', descending: true });
     if (asked.format === 'csv') {
       const { rows } = partOf(listed, columns, { ...state, page: 1, size: SHOWN_MAX });
@@ -118,6 +122,7 @@ export class ConsoleExportsController {
     const faults = withFaults(refused ?? faultsOf(undefined), faultsOf(found));
     const frame = { of: 'exports', headNote: 'UTC days', faults };
     return pageSent(call, frame, content, {
+      key,
       form: exportForm(typedIn(call), programs),
       table,
       isRunning: listed.some(({ status }) => status === 'PENDING'),

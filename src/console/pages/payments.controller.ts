@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Get } from '@nestjs/common';
 import { timeNow } from '../../foundation/world.js';
@@ -96,8 +97,10 @@ export class ConsolePaymentsController {
   /** @throws {ApiError} FORBIDDEN for finance. */
   private async retried(call: TenantCall, path: string): Promise<string> {
     if (!hasRole(call.operator, ['support'])) throw new ApiError('FORBIDDEN');
-    const outcome = await this.pages.recorded(call, 'payment retry', (core) =>
-      retryPush(core, call.ledger, call.form.text('reward')),
+    const reward = call.form.text('reward');
+    const once = { operation: 'payment retry', asked: { reward } };
+    const outcome = await this.pages.once(call, once, (core) =>
+      retryPush(core, call.ledger, reward),
     );
     if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
     return redirected(call, path, 'pushRetried');
@@ -136,6 +139,7 @@ interface Push {
 }
 
 function pushTable(call: TenantCall, parked: readonly Push[]) {
+  const key = randomUUID();
   const columns: readonly TableColumn<Push>[] = [
     { key: 'reward', label: 'Reward', cell: ({ rewardId }) => idCell(rewardId) },
     { key: 'reason', label: 'Reason', cell: ({ reason }) => textCell(reason) },
@@ -145,7 +149,14 @@ function pushTable(call: TenantCall, parked: readonly Push[]) {
       cell: ({ rewardId: value }) =>
         buttonCell(
           hasRole(call.operator, ['support'])
-            ? { action: 'retry', label: 'Retry', about: value, name: 'reward', value }
+            ? {
+                action: 'retry',
+                label: 'Retry',
+                about: value,
+                name: 'reward',
+                value,
+                key: `${key}-${value}`,
+              }
             : undefined,
         ),
       sorts: false,

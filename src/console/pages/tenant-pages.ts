@@ -13,8 +13,9 @@ import type { ShownRun } from '../../http/operations/operation-runs.js';
 import { shownMoney } from '../../operations/ledger/shown-money.js';
 import type { Money, Operation, PaymentWorld } from '../../operations/registry/operation.js';
 import { staffOf, type ConsoleCall, type TenantCall } from '../console-call.js';
-import { progressText, runView } from '../view/run-view.js';
+import { progressText, runView, type FoundBy } from '../view/run-view.js';
 import { TEXTS } from '../texts.js';
+import { onceIfKeyed } from '../../operations/operator-keys.js';
 import { NotDone, type Outcome, outcomeOf } from '../../operations/outcome.js';
 
 const REFRESH_SECONDS = 2;
@@ -130,6 +131,28 @@ export class TenantPages {
   }
 
   /**
+   * As `recorded`, once for each key of its form: sent again, the form shows the same result.
+   * @param asked the request, which the key must always come with.
+   */
+  once<T>(
+    call: Pick<TenantCall, 'operator' | 'ledger' | 'form'>,
+    { operation, asked }: { readonly operation: string; readonly asked: object },
+    work: (core: Core, meta: StaffMeta) => Promise<Done<T>>,
+  ): Promise<Outcome<T>> {
+    const { answers } = this.operations;
+    const key = call.form.text('key');
+    return this.recorded(call, operation, async (core, meta) => {
+      const keyed = key === '' ? undefined : { key, answers };
+      const request = { meta, operation, asked, keyed };
+      const { done, replayed } = await onceIfKeyed(core.names, request, async (keyedMeta) => ({
+        done: await work(core, keyedMeta),
+        replayed: false,
+      }));
+      return replayed ? { ...done, parameters: { ...done.parameters, repeated: true } } : done;
+    });
+  }
+
+  /**
    * Runs an operation of the registry with a checked request; a refused one is a value.
    * @throws {ApiError} FORBIDDEN for an id that the tenant does not have.
    */
@@ -189,8 +212,10 @@ export class TenantPages {
   }
 
   /** Runs of this operator, the newest first. */
-  runsOf({ operator }: OperatorCall): Promise<readonly ShownRun[]> {
-    return this.calls.runs.list(operator.name);
+  async runsOf({ operator: { name } }: OperatorCall): Promise<readonly (ShownRun & FoundBy)[]> {
+    const { runs } = this.calls;
+    const [listed, differing] = await Promise.all([runs.list(name), runs.differing(name)]);
+    return listed.map((run) => ({ ...run, hasDifferences: differing.has(run.id) }));
   }
 
   /**

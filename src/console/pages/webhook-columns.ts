@@ -36,6 +36,10 @@ const FAILURE_WORDS: Readonly<Record<PostFailure, string>> = {
 export const failureWords = (reason: string | null): string | null =>
   new Map<string, string>(Object.entries(FAILURE_WORDS)).get(reason ?? '') ?? reason;
 
+/** `answered 500`, or why there was no answer. */
+const failureText = (failure: string | null): string | null =>
+  failure !== null && /^\d+$/.test(failure) ? `answered ${failure}` : failureWords(failure);
+
 const ENDPOINT_WORDS = { ACTIVE: 'Active', FAILING: 'Failing', DISABLED: 'Disabled' } as const;
 export const endpointWords = (state: string): string =>
   ENDPOINT_WORDS[state as keyof typeof ENDPOINT_WORDS];
@@ -56,6 +60,12 @@ export const endpointColumns: readonly TableColumn<EndpointToChange>[] = [
   { key: 'waiting', label: 'Retrying', cell: ({ waiting }) => countCell(waiting), isMinor: true },
   { key: 'failed', label: 'Failed', cell: ({ dead }) => countCell(dead) },
   {
+    key: 'lastFailure',
+    label: 'Last failure',
+    cell: ({ lastFailure }) => textCell(failureText(lastFailure)),
+    isMinor: true,
+  },
+  {
     key: 'lastSuccess',
     label: 'Last success',
     cell: ({ lastSuccess }) => timeCell(lastSuccess),
@@ -63,9 +73,16 @@ export const endpointColumns: readonly TableColumn<EndpointToChange>[] = [
   },
 ];
 
-/** @param path of the webhooks. */
+/** None for a delivery whose endpoint is removed. */
+const resendCell = ({ id, endpointUrl }: ShownDelivery, key: string) => {
+  const button = { action: 'resend', label: 'Resend', about: id, name: 'delivery', value: id };
+  return buttonCell(endpointUrl === null ? undefined : { ...button, key: `${key}-${id}` });
+};
+
+/** @param path of the webhooks. @param key of the page's forms. */
 export const deliveryColumns = (
   path: string,
+  key: string,
 ): readonly TableColumn<ShownDelivery, DeliverySort>[] => {
   const columns: readonly TableColumn<ShownDelivery>[] = [
     {
@@ -106,12 +123,7 @@ export const deliveryColumns = (
     {
       key: 'resend',
       label: '',
-      cell: ({ id, endpointUrl }) =>
-        buttonCell(
-          endpointUrl === null
-            ? undefined
-            : { action: 'resend', label: 'Resend', about: id, name: 'delivery', value: id },
-        ),
+      cell: (row) => resendCell(row, key),
       sorts: false,
       isPageOnly: true,
     },

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { Get, Param } from '@nestjs/common';
 import type { Core } from '../../stores/core.js';
@@ -155,7 +156,10 @@ export class ConsoleWebhooksController {
         return recorded('enable', (core, meta) => enableEndpoint(core, meta, endpoint));
       default: {
         const which = delivery === '' ? { endpoint, since } : { delivery };
-        const outcome = await recorded('resend', (core) => resendDeliveries(core, scope, which));
+        const once = { operation: 'webhook resend', asked: which };
+        const outcome = await this.pages.once(call, once, (core) =>
+          resendDeliveries(core, scope, which),
+        );
         const isNone = !(outcome instanceof NotDone) && outcome.resent === 0;
         return isNone ? notDoneAbout('since', nothingResent(delivery === '')) : outcome;
       }
@@ -177,7 +181,8 @@ export class ConsoleWebhooksController {
     if (asked.endpoints === 'csv') {
       return csvSent(call, 'endpoints', sheetOf(endpoints, endpointColumns));
     }
-    const deliveries = await this.deliveries(call, path, endpoints);
+    const formKey = randomUUID();
+    const deliveries = await this.deliveries(call, { path, key: formKey }, endpoints);
     if (deliveries instanceof Readable) return deliveries;
     const { tested: id } = asked;
     const tested =
@@ -187,6 +192,7 @@ export class ConsoleWebhooksController {
     return pageSent(call, { of: 'webhooks', faults }, content, {
       ...endpointsView(endpoints, { path, by: asked.by, dir: asked.dir, keyOf, typed }),
       deliveries,
+      formKey,
       issued: issued ?? null,
       tested: tested === null || tested instanceof NotDone ? null : testedView(tested, path),
       alias: scope.tenant,
@@ -195,7 +201,7 @@ export class ConsoleWebhooksController {
 
   private deliveries(
     call: TenantCall,
-    path: string,
+    { path, key }: { readonly path: string; readonly key: string },
     endpoints: readonly { readonly endpointUrl: string }[],
   ) {
     const { core } = this.pages;
@@ -203,7 +209,7 @@ export class ConsoleWebhooksController {
       section: '/webhooks',
       name: 'deliveries',
       isPersonal: false,
-      columns: deliveryColumns(path),
+      columns: deliveryColumns(path, key),
       newest: { sort: 'created', descending: true },
       filters: [
         ...(endpoints.length > 0

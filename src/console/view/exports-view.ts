@@ -66,8 +66,8 @@ export function exportForm(typed: TypedExport, programs: readonly string[]) {
   };
 }
 
-/** @param path of the exports. */
-export const exportColumns = (path: string): readonly TableColumn<ShownExport>[] => [
+/** @param path of the exports. @param key of the page's forms. */
+export const exportColumns = (path: string, key: string): readonly TableColumn<ShownExport>[] => [
   {
     key: 'name',
     label: 'Export',
@@ -76,6 +76,7 @@ export const exportColumns = (path: string): readonly TableColumn<ShownExport>[]
         note: name === null ? format : `${TYPE_WORDS[type]}, ${format}`,
       }),
   },
+  { key: 'period', label: 'Period', cell: ({ params }) => textCell(periodText(params)) },
   { key: 'state', label: 'State', cell: ({ status }) => stateCell(STATE_WORDS[status]) },
   { key: 'rows', label: 'Rows', cell: rowsCell },
   { key: 'by', label: 'By', cell: ({ requester }) => textCell(requester), isMinor: true },
@@ -106,6 +107,7 @@ export const exportColumns = (path: string): readonly TableColumn<ShownExport>[]
                   about: one.name ?? one.id,
                   name: 'export',
                   value: one.id,
+                  key: `${key}-${one.id}`,
                 }
               : undefined,
           ),
@@ -113,6 +115,26 @@ export const exportColumns = (path: string): readonly TableColumn<ShownExport>[]
     isPageOnly: true,
   },
 ];
+
+/** `2026-10-01 to 2026-10-31`; null: everything. */
+function periodText(params: ShownExport['params']): string | null {
+  const dayOf = (name: ExportFilter): string => {
+    const at = Date.parse(String(params[name] ?? ''));
+    // The form stores the end of a last day as the beginning of the next one.
+    const isEnd = name.endsWith('Before') && at % 86_400_000 === 0;
+    return Number.isNaN(at) ? '' : new Date(isEnd ? at - 1 : at).toISOString().slice(0, 10);
+  };
+  const span = (from: ExportFilter, to: ExportFilter, words: string): string => {
+    const [first, last] = [dayOf(from), dayOf(to)];
+    if (first === '' && last === '') return '';
+    return `${words}${[first && `from ${first}`, last && `to ${last}`].filter(Boolean).join(' ')}`;
+  };
+  const spans = [
+    span('createdSince', 'createdBefore', ''),
+    span('updatedSince', 'updatedBefore', 'changed '),
+  ];
+  return spans.filter(Boolean).join(', ') || null;
+}
 
 function rowsCell({ stats }: ShownExport) {
   const { rows, rowsDone, rowsTotal, reason } = stats ?? {};

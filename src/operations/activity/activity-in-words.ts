@@ -1,3 +1,4 @@
+import { plainAmount, type AmountText } from '../accounts/words-of-rewards.js';
 import { SESSION_OPERATIONS } from './activity-kinds.js';
 
 /** What an operator did, as people read it, by the recorded name of the operation. */
@@ -11,6 +12,9 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['console accounts', 'Listed accounts'],
   ['console referrals', 'Listed referrals'],
   ['console rewards', 'Listed rewards'],
+  ['console balances', 'Listed balances'],
+  ['console delivery', 'Opened a webhook delivery'],
+  ['console forecast', 'Read the accounts of a forecast'],
   ['user block', 'Blocked a user'],
   ['user unblock', 'Unblocked a user'],
   ['user edit', 'Edited a user'],
@@ -37,6 +41,9 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['ledger close', 'Closed a month'],
   ['ledger reopen', 'Reopened a month'],
   ['webhook add', 'Added a webhook endpoint'],
+  ['webhook subscribe', 'Added a webhook endpoint'],
+  ['webhook change-types', 'Changed the event types of an endpoint'],
+  ['webhook unsubscribe', 'Removed a webhook endpoint'],
   ['webhook remove', 'Removed a webhook endpoint'],
   ['webhook enable', 'Enabled a webhook endpoint'],
   ['webhook test', 'Tested a webhook endpoint'],
@@ -48,6 +55,7 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['mail resend', 'Sent a mail again'],
   ['payment connect', 'Connected a payment provider'],
   ['payment disconnect', 'Disconnected a payment provider'],
+  ['payment retry', 'Retried a payment'],
   ['payment sync', 'Synchronised with the payment provider'],
   ['payment reconcile', 'Reconciled with the payment provider'],
   ['export run', 'Requested an export'],
@@ -84,14 +92,47 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['operator remove', 'Removed an operator'],
 ]);
 
-/** An unknown operation is named as it is recorded. */
-export const activityInWords = (
+/** What of an operation's parameters its sentence names. */
+type Named = Readonly<Record<string, string>>;
+
+/**
+ * An unknown operation is named as it is recorded.
+ * @param amountText writes an amount of a unit for people.
+ */
+export function activityInWords(
   operation: string,
-  { proposal }: Readonly<Record<string, unknown>> = {},
-): string =>
-  operation === 'reward grant' && proposal !== undefined
+  named: Named = {},
+  amountText: AmountText = plainAmount,
+): string {
+  const [, of = '', file = ''] = /^(.*?)( file)?$/.exec(operation) ?? [];
+  const isProposed = operation === 'reward grant' && named['proposal'] !== undefined;
+  const sentence = isProposed
     ? 'Proposed a grant above the limit'
-    : (SENTENCES.get(operation) ?? `Ran ${operation}`);
+    : (SENTENCES.get(of) ?? `Ran ${of}`);
+  const details = detailsOf(named, amountText);
+  return `${sentence}${file && ' as a file'}${details && `: ${details}`}`;
+}
+
+/** `$12.50`, `October 2026`, `2026-10-01 to 2026-10-31`; empty: none. */
+function detailsOf(
+  { amount, unit, percent, period, from, to }: Named,
+  amountText: AmountText,
+): string {
+  const isAmount = amount !== undefined && unit !== undefined;
+  return [
+    isAmount ? amountText(Number(amount), unit) : '',
+    percent === undefined ? '' : `${percent}%`,
+    period === undefined ? '' : monthText(period),
+    [from, to].every((day) => DAY.test(day ?? '')) ? `${from} to ${to}` : '',
+  ]
+    .filter((one) => one !== '')
+    .join(', ');
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+const monthText = (period: string): string =>
+  /^\d{4}-(?:0[1-9]|1[0-2])$/.test(period) ? MONTH.format(Date.parse(period)) : period;
 
 const CHANNELS = { console: 'Console', cli: 'Command line', http: 'HTTP' } as const;
 export const channelInWords = (channel: keyof typeof CHANNELS): string => CHANNELS[channel];

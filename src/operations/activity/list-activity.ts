@@ -1,8 +1,11 @@
 import { AccountQueries } from '../../../projections/accounts/queries.js';
 import { ActivityQueries } from '../../../projections/activity/queries.js';
 import type { ActivityRow } from '../../../projections/activity/table.js';
+import { moneyText } from '../../domain/money.js';
 import { modeOf, type Mode } from '../../domain/scope.js';
+import { formatOf, type UnitFormat } from '../../domain/tenant/unit-settings.js';
 import type { Core } from '../../stores/core.js';
+import { plainAmount, type AmountText } from '../accounts/words-of-rewards.js';
 import { personNamed } from '../audit.js';
 import { readFrom } from '../rebuilt-read-models.js';
 import { activityInWords, channelInWords } from './activity-in-words.js';
@@ -46,7 +49,7 @@ export interface ShownActivity {
 
 /** The recorded operations and sessions, newest first; a large total is about right. */
 export async function listActivity(
-  core: Pick<Core, 'pool'>,
+  core: Pick<Core, 'pool' | 'tenants'>,
   { tenant, operator, kinds = USUAL_KINDS, from, to, limit, offset }: AskedActivity,
 ): Promise<{ readonly total: number; readonly rows: readonly ShownActivity[] }> {
   const by = operator === undefined ? undefined : personNamed(operator);
@@ -58,14 +61,22 @@ export async function listActivity(
     (queries) => queries.page(filter, { limit, offset }),
   );
   const accounts = await accountsOf(core, items);
-  return { total, rows: items.map((row) => shown(row, accounts)) };
+  const formats = new Map<string, readonly UnitFormat[]>();
+  for (const alias of new Set(items.map((row) => row.tenant)))
+    formats.set(alias, (await core.tenants.find(alias))?.units.formats ?? []);
+  return { total, rows: items.map((row) => shown(row, accounts, formats.get(row.tenant) ?? [])) };
 }
 
-/** The clients' ids of the accounts that rows name, by the keyed hash. */
+interface NamedAccount {
+  readonly accountId: string;
+  readonly currency: string;
+}
+
+/** The accounts that rows name, by the keyed hash. */
 async function accountsOf(
   core: Pick<Core, 'pool'>,
   rows: readonly ActivityRow[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, NamedAccount>> {
   const named = new Map(
     rows.flatMap(({ tenant, mode, parameters: { account } }) =>
       account === undefined ? [] : [[account, { tenant, mode }] as const],
@@ -79,13 +90,22 @@ async function accountsOf(
   );
   return new Map(
     found.flatMap(([ref, account]) =>
-      account?.accountId ? [[ref, account.accountId] as const] : [],
+      account?.accountId ? [[ref, { ...account, accountId: account.accountId }] as const] : [],
     ),
   );
 }
 
-function shown(row: ActivityRow, accounts: ReadonlyMap<string, string>): ShownActivity {
-  const { operation } = row;
+function shown(
+  row: ActivityRow,
+  accounts: ReadonlyMap<string, NamedAccount>,
+  formats: readonly UnitFormat[],
+): ShownActivity {
+  const { operation, parameters } = row;
+  const currency = accounts.get(parameters['account'] ?? '')?.currency ?? null;
+  const amountText: AmountText = (amount, unit) => {
+    const format = unit === null ? undefined : formatOf(formats, unit, currency);
+    return format === undefined ? plainAmount(amount, unit) : moneyText(format)(amount);
+  };
   const kind = kindOf(operation);
   const isSession = kind === 'sessions';
   return {
@@ -94,7 +114,7 @@ function shown(row: ActivityRow, accounts: ReadonlyMap<string, string>): ShownAc
     operator: row.name,
     channel: channelInWords(row.channel),
     kind,
-    sentence: activityInWords(operation, row.parameters),
+    sentence: activityInWords(operation, parameters, amountText),
     reason: row.reason,
     object: objectOf(row, accounts),
     tenant: isSession ? null : row.tenant,
@@ -104,10 +124,10 @@ function shown(row: ActivityRow, accounts: ReadonlyMap<string, string>): ShownAc
 
 function objectOf(
   { operation, parameters }: Pick<ActivityRow, 'operation' | 'parameters'>,
-  accounts: ReadonlyMap<string, string>,
+  accounts: ReadonlyMap<string, NamedAccount>,
 ): ActivityObject | null {
   const { account = '', referral, proposal, id } = parameters;
-  const accountId = accounts.get(account);
+  const accountId = accounts.get(account)?.accountId;
   if (accountId !== undefined) return { kind: 'account', id: accountId };
   if (referral !== undefined) return { kind: 'referral', id: referral };
   if (proposal !== undefined) return { kind: 'proposal', id: proposal };

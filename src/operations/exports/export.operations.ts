@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import { shownExport, type ShownExport } from '../../exports/shown-export.js';
 import { timeNow } from '../../foundation/world.js';
+import { onceIfKeyed } from '../operator-keys.js';
 import { notDone } from '../outcome.js';
 import { fullId } from '../registry/full-id.js';
 import { given, help, json, limit, text, textUpTo } from '../registry/members.js';
@@ -30,17 +31,20 @@ export const cancel = recordedOperation({
   route: remove('exports/{tenant}/{exportId}', 'EXPORT_NOT_FOUND'),
   examples: ['export cancel acme 3f0c9a52-6d0e-5c1b-9d2a-0b7f4f1f6a11'],
   record: async (context, { exportId }) => {
-    const { core, scope, meta } = context;
+    const { core, scope, meta, keyed } = context;
+    const once = { meta, operation: 'export cancel', asked: { exportId }, keyed };
     const found = await fullId(context, exportId, async (prefix) => {
       const all = await listExports(core, scope, 10_000);
       return all.map((one) => one.id).filter((one) => one.startsWith(prefix));
     });
-    const outcome = await core.exports.cancel(meta, found);
-    if ('refused' in outcome)
-      throw outcome.refused === 'EXPORT_IS_OVER'
-        ? notDone('the export is over: there is nothing to cancel')
-        : EXPORT_NOT_FOUND;
-    const result = shownExport(outcome.state, undefined, timeNow());
+    const { done: result } = await onceIfKeyed(core.names, once, async (keyedMeta) => {
+      const outcome = await core.exports.cancel(keyedMeta, found);
+      if ('refused' in outcome)
+        throw outcome.refused === 'EXPORT_IS_OVER'
+          ? notDone('the export is over: there is nothing to cancel')
+          : EXPORT_NOT_FOUND;
+      return { done: shownExport(outcome.state, undefined, timeNow()), replayed: false };
+    });
     return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
   },
   said: ({ id, status }) => `${id} ${status}`,

@@ -45,9 +45,14 @@ interface DeliverySelection {
 
 /** The endpoints of a tenant and mode, in the order of their subscription. */
 export const showEndpoints = async (core: WebhookCore, scope: Scope) =>
-  (await endpointsToChange(core, scope)).map(({ newestSecretId: _, ...shown }) => shown);
+  (await endpointsToChange(core, scope)).map(
+    ({ newestSecretId: _, lastFailure: __, ...shown }) => shown,
+  );
 
-/** As `showEndpoints`, each with the name of its newest secret, which its rotation expects. */
+/**
+ * As `showEndpoints`, each with its last failure, and with the name of its newest secret, which its
+ * rotation expects.
+ */
 export async function endpointsToChange(core: WebhookCore, scope: Scope) {
   const figures = await endpointFigures(core.pool, scope);
   return (await core.webhooks.list(scope)).map((one) => {
@@ -63,6 +68,7 @@ export async function endpointsToChange(core: WebhookCore, scope: Scope) {
       waiting: known?.waiting ?? 0,
       dead: known?.dead ?? 0,
       lastSuccess: known?.lastSuccess?.toISOString() ?? null,
+      lastFailure: known?.lastFailure ?? null,
       newestSecretId,
     };
   });

@@ -49,6 +49,8 @@ export interface EndpointFigures {
   readonly lastSuccess: Date | null;
   readonly waiting: number;
   readonly dead: number;
+  /** Why the newest attempt of what waits or failed has no 2xx: a reason, or a status. */
+  readonly lastFailure: string | null;
 }
 
 const COLUMNS = [
@@ -161,7 +163,14 @@ export function endpointFigures(pool: Pool, scope: Scope): Promise<EndpointFigur
     sql<EndpointFigures>`
       select e.endpoint_id as "endpointId", e.failures, e.last_success as "lastSuccess",
         count(d.id) filter (where d.state = 'PENDING')::integer as waiting,
-        count(d.id) filter (where d.state = 'DEAD')::integer as dead
+        count(d.id) filter (where d.state = 'DEAD')::integer as dead,
+        (select coalesce(a.reason, a.status::text) from (
+            select f.id from ledger.webhook_deliveries f
+            where f.tenant = e.tenant and f.mode = e.mode and f.endpoint_id = e.endpoint_id
+              and f.state in ('PENDING', 'DEAD') and f.attempts > 0
+            order by f.created desc limit 20) newest
+          join ledger.webhook_attempts a on a.delivery_id = newest.id
+          order by a.at desc limit 1) as "lastFailure"
       from ledger.webhook_endpoints e
       left join ledger.webhook_deliveries d on d.tenant = e.tenant and d.mode = e.mode
         and d.endpoint_id = e.endpoint_id and d.state in ('PENDING', 'DEAD')

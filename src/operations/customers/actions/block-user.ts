@@ -1,3 +1,4 @@
+import { reason } from '../../registry/members.js';
 import { recordedOperation } from '../../registry/operation.js';
 import { actOnAccount, OF_USER, SUPPORT } from './account-action.js';
 
@@ -5,12 +6,17 @@ const setBlocked = (operation: 'user block' | 'user unblock', summary: string) =
   recordedOperation({
     name: operation,
     summary,
-    members: OF_USER,
+    members: { ...OF_USER, reason: reason.optional() },
     ...SUPPORT,
-    record: (context, { account, user }) => {
+    record: (context, { account, user, reason: why }) => {
       const type = operation === 'user block' ? 'BlockUser' : 'UnblockUser';
       const command = { type, userId: user } as const;
-      return actOnAccount(context, { operation, asked: { account, user }, command });
+      return actOnAccount(context, {
+        operation,
+        asked: { account, user, why },
+        command,
+        reason: why,
+      });
     },
   });
 

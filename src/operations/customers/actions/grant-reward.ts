@@ -2,7 +2,9 @@ import * as z from 'zod';
 import type { PersonId } from '../../../domain/account/account.events.js';
 import type { RewardValue } from '../../../domain/program.js';
 import { isUnit, trimmedUnit } from '../../../domain/units.js';
-import type { StaffMeta } from '../../audit.js';
+import type { Scope } from '../../../domain/scope.js';
+import type { Core } from '../../../stores/core.js';
+import { operatorMeta, type Staff, type StaffMeta } from '../../audit.js';
 import type { Done } from '../../audited.js';
 import { inTurn } from '../../../postgres/locks.js';
 import { checkUnit } from '../../ledger/known-unit.js';
@@ -35,7 +37,7 @@ const MEMBERS = {
   reason,
 };
 
-type AskedGrant = z.output<z.ZodObject<typeof MEMBERS>>;
+export type AskedGrant = z.output<z.ZodObject<typeof MEMBERS>>;
 
 /** The reward that was granted, or the proposal of one above the limit. */
 type Granted = { readonly position: string | null } & (
@@ -77,6 +79,25 @@ export const grantReward = recordedOperation({
     };
   },
 });
+
+/**
+ * Whether a grant of credit is above what is left of the operator's limit, so that finance has to
+ * approve it. @throws {NotDone} for a unit that the account cannot have.
+ */
+export async function needsApproval(
+  core: Core,
+  scope: Scope,
+  by: Staff,
+  {
+    account,
+    unit,
+    amount,
+  }: Readonly<Record<'account' | 'unit', string>> & { readonly amount: number },
+): Promise<boolean> {
+  await checkUnit(core, scope, { account, unit });
+  const meta = operatorMeta(core, scope, by, 'reward grant');
+  return amount > (await grantLimitLeft(core, scope, { meta, account, unit }));
+}
 
 async function granted(
   { core, scope }: RecordingContext,
