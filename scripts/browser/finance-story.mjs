@@ -174,7 +174,7 @@ async function corrects(world, page) {
   await fillIn(page, { Amount: '4.50', Reason: 'promised by mail' });
   await press(page, 'Propose');
   await page.getByText('= 450 CENTS').waitFor();
-  await press(page, 'Propose');
+  await press(page, 'Confirm');
   await page.getByText('The correction is proposed.').waitFor();
   const waiting = await world.cli('ledger', 'proposals', 'demo', '--state', 'waiting');
   assert.equal(waiting.length, 2);

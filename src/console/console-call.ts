@@ -33,7 +33,7 @@ import {
   type DoneNote,
   type Frame,
 } from './view/layout.js';
-import { pageName, tenantPath } from './view/navigation.js';
+import { pageName, scopeWithin, tenantPath } from './view/navigation.js';
 import { PAGE_HEADERS } from './view/page-headers.js';
 import type { Template } from './view/templates.js';
 
@@ -49,6 +49,8 @@ export interface ConsoleCall {
   readonly form: Form;
   /** Empty for a POST. */
   readonly query: unknown;
+  /** Of a page of all tenants: the one from which it was opened, `demo/live`; empty: none. */
+  readonly within: string;
   readonly reply: FastifyReply;
   readonly requestId: string;
   /** What was done by the form before, as the address says. */
@@ -100,6 +102,7 @@ function callOf(context: ExecutionContext): ConsoleCall {
     testClock: entered.testClock ?? null,
     form: entered.form,
     query: request.method === 'POST' ? {} : request.query,
+    within: withinOf(request),
     reply,
     requestId: request.id,
     done: doneOf(request),
@@ -109,6 +112,12 @@ function callOf(context: ExecutionContext): ConsoleCall {
       return departureOf(reply);
     },
   };
+}
+
+function withinOf({ method, query, console: entered }: FastifyRequest): string {
+  const asked: unknown = Reflect.get(Object(query), 'within');
+  const text = method === 'POST' ? entered?.form.text('within') : asked;
+  return typeof text === 'string' && scopeWithin(text) !== undefined ? text : '';
 }
 
 /** Only this session's own forms say that something was done: an address can come from anybody. */
@@ -189,6 +198,7 @@ const framed = (frame: PageFrame) =>
 export function pageSent(
   call: Pick<TenantCall, 'session' | 'reply' | 'done' | 'money' | 'testClock'> & {
     readonly scope?: Scope;
+    readonly within?: string;
   },
   frame: PageFrame,
   content: Template,
@@ -198,7 +208,7 @@ export function pageSent(
   const { problems, wrong } = frame.faults ?? NO_FAULTS;
   if (problems.length > 0) void reply.code(400);
   void reply.headers(PAGE_HEADERS);
-  const inForms = { wrong, money, csrf: session.csrf };
+  const inForms = { wrong, money, csrf: session.csrf, within: call.within ?? '' };
   return page({ ...framed(frame), ...call }, content({ ...values, ...inForms }));
 }
 

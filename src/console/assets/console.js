@@ -62,6 +62,22 @@
     void navigator.clipboard?.writeText(copy.dataset.copy);
     copy.title = 'Copied';
   });
+  // A confirmation is brought into view and closed with Escape; its button is read out as open.
+  document.addEventListener(
+    'toggle',
+    ({ target }) => {
+      if (!target.matches?.('details.sure')) return;
+      target.querySelector('summary').setAttribute('aria-expanded', String(target.open));
+      if (target.open) target.querySelector('div').scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    },
+    true,
+  );
+  document.addEventListener('keydown', ({ key, target }) => {
+    const sure = key === 'Escape' && target.closest?.('details.sure[open]');
+    if (!sure) return;
+    sure.open = false;
+    sure.querySelector('summary').focus();
+  });
   for (const box of all('input[data-all]'))
     box.addEventListener('change', () => {
       for (const one of all('input[type=checkbox][name="' + box.dataset.all + '"]', box.form))

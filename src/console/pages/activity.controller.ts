@@ -56,7 +56,8 @@ export class ConsoleActivityController {
     }
     const { page, size: limit } = state;
     const found = await listActivity(core, { ...filter, limit, offset: (page - 1) * limit });
-    const { format, ...kept } = { ...texts, ...asked };
+    const { within } = call;
+    const { format, ...kept } = { ...texts, ...asked, within };
     const pathWith = (members: Readonly<Record<string, string>>) =>
       PATH + queryOf({ ...kept, ...members });
     const tenants = (await core.tenantCommands.list()).map(({ alias }) => alias);
@@ -78,9 +79,9 @@ export class ConsoleActivityController {
           ...fieldOf(field, texts[field.name as (typeof NAMES)[number]]),
           ...(field.name === 'kind' && { none: USUAL }),
         })),
-        kept: [],
+        kept: within === '' ? [] : [{ name: 'within', value: within }],
         isFiltered,
-        clearPath: PATH,
+        clearPath: PATH + queryOf({ within }),
       },
     });
   }

@@ -1,12 +1,15 @@
+import { LRUCache } from 'lru-cache';
 import { DailyFigureQueries } from '../../../projections/daily-figures/queries.js';
 import { ReferralQueries } from '../../../projections/referrals/queries.js';
 import { CustomerSearchQueries } from '../../../projections/users/search-queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
-import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
+import { CustomerReads, sumsOfBalances } from '../../operations/customers/lists/customer-lists.js';
+import { unitKey } from '../../domain/units.js';
 import { tenantAlarms } from '../../operations/tenants/tenant-alarms.js';
 import { tenantOverview } from '../../operations/tenants/tenant-overview.js';
 import { OwnWrites } from '../../http/writing/own-writes.js';
 import { PageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
+import { shownAmounts, sumsByUnit } from '../view/shown-amounts.js';
 import { alarmViews } from '../view/alarms.js';
 import { hasRole } from '../view/navigation.js';
 import { overviewCharts, overviewFigures } from '../view/overview-figures.js';
@@ -21,6 +24,11 @@ const content = template('overview');
 /** The first page of a tenant: what needs a person, figures and charts; and its search. */
 @TenantPage()
 export class ConsoleOverviewController {
+  private readonly parts = new LRUCache<string, ReadonlyMap<string, readonly string[]>>({
+    max: 1_000,
+    ttl: 15_000,
+  });
+
   constructor(
     readonly pages: TenantPages,
     readonly users: UserQueries,
@@ -45,6 +53,8 @@ export class ConsoleOverviewController {
       pages.moneyOfAll(call.ledger),
       pages.core.tenants.find(call.scope.tenant),
     ]);
+    const isMixed = overview.units.some(({ unit }) => money(unit) === undefined);
+    const parts = isMixed ? await this.partsByCurrency(call) : new Map<string, readonly string[]>();
     const suspended = tenant?.suspended ?? null;
     const frame = { title: call.scope.tenant, section: '', hasCharts: true };
     return pageSent({ ...call, money }, frame, content, {
@@ -52,12 +62,29 @@ export class ConsoleOverviewController {
       ranges: RANGES.map((one) => ({ days: one, isHere: one === count })),
       count,
       alarms: alarmViews(alarms, call),
-      figures: overviewFigures(overview, call, money),
+      figures: overviewFigures(overview, call, money, (unit) => parts.get(unitKey(unit)) ?? []),
       charts: overviewCharts(overview, money),
       isEmpty: overview.users.value === 0,
       isStaff: hasRole(call.operator, ['finance', 'support']),
       alias: call.scope.tenant,
       suspended: suspended && { since: suspended.since, reason: suspended.reason },
     });
+  }
+
+  /** Outstanding credit by unit, a line for each of several currencies; kept between refreshes. */
+  private async partsByCurrency({ scope, ledger }: TenantCall) {
+    const key = JSON.stringify(ledger);
+    const known = this.parts.get(key);
+    if (known !== undefined) return known;
+    const [sums, text] = await Promise.all([
+      sumsOfBalances(this.customers, ledger),
+      shownAmounts(this.pages.core.tenants, scope),
+    ]);
+    const amounts = sums.map((sum) => ({ ...sum, value: sum.available }));
+    const made = new Map(
+      sumsByUnit(amounts, text).map(({ unit, parts }) => [unitKey(unit), parts] as const),
+    );
+    this.parts.set(key, made);
+    return made;
   }
 }

@@ -82,6 +82,7 @@ export class ConsolePeriodsController {
       {
         month: { ...monthField(month), max: monthBefore(now) },
         path,
+        balancesPath: `${call.tenantPath}/balances${queryOf({ asOf: lastDayOf(month) })}`,
         isOver,
         isClosed: last?.isClosed ?? false,
         last: last && { ...last, by: last.by ?? 'a forgotten operator' },
@@ -117,6 +118,7 @@ export class ConsolePeriodsController {
     });
     const waiting = step('Approve or reject waiting corrections', '/corrections', null);
     const asIn = queryOf({ month });
+    const lastDay = lastDayOf(month);
     return [
       step('Read the statement', `/statement${asIn}`, done.statement),
       step('Reconcile with your books', `/reconcile${asIn}`, done.reconcile),
@@ -125,7 +127,7 @@ export class ConsolePeriodsController {
         ...stateView(done.waiting === 0 ? 'Done' : 'Waiting'),
         by: done.waiting === 0 ? null : `${done.waiting} waiting`,
       },
-      step('Replay the ledger', '/replay', done.replay),
+      step('Replay the ledger', `/replay${queryOf({ asOf: lastDay })}`, done.replay),
       step('Close the month', `/periods${asIn}#close`, closed),
       step('Download a digest and keep it outside', '/verify', done.digest),
     ];
@@ -157,6 +159,12 @@ export class ConsolePeriodsController {
     });
   }
 }
+
+/** `2026-10-31` */
+const lastDayOf = (month: string): string => {
+  const [year = 0, number = 0] = month.split('-').map(Number);
+  return new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10);
+};
 
 const monthBefore = (now: number): string => {
   const at = new Date(now);

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Get } from '@nestjs/common';
+import type { UnitFormat } from '../../domain/tenant/unit-settings.js';
 import { ownMember } from '../../domain/own-member.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
 import { CustomerReads, listAccounts } from '../../operations/customers/lists/customer-lists.js';
@@ -32,6 +33,7 @@ import {
   fieldGroups,
   forecastColumns,
   PROGRAM_COLUMNS,
+  programTexts,
   questions,
   SPANS,
 } from '../view/program-view.js';
@@ -86,7 +88,9 @@ export class ConsoleProgramController {
 
   private async changed(call: TenantCall): Promise<string | Readable> {
     const { form } = call;
-    const text = typedIn(form);
+    const { units } = await tenantNamed(this.pages.core, call.scope.tenant);
+    const { text, faults } = typedIn(form, units.formats);
+    if (faults !== undefined) return this.shown(call, { id: idIn(text), text, faults });
     const program = await outcomeOf(() => programIn(text));
     if (program instanceof NotDone)
       return this.shown(call, { id: idIn(text), text, faults: faultsOfProgram(program) });
@@ -159,7 +163,11 @@ export class ConsoleProgramController {
       compared: isCompared ? digestOfText(text) : '',
       isFirst: known.every((program) => program.version <= 1) && edited.choices !== undefined,
       questions: questions(choices),
-      groups: fieldGroups(textsOf(jsonOf(text)), amount),
+      groups: fieldGroups(textsOf(jsonOf(text)), {
+        typed: (name) => form.text(name),
+        formats: tenant.units.formats,
+        amount,
+      }),
       hasCompared: isCompared,
       changes: isCompared ? changedLines(live, text) : [],
       spans: SPANS,
@@ -211,14 +219,17 @@ const isJsonTyped = (form: Form): boolean =>
   form.text('view') === 'json' && form.text('action') !== 'form';
 
 /** The text of the document; that of the form with what its fields say. */
-function typedIn(form: Form): string {
+function typedIn(form: Form, formats: readonly UnitFormat[]): { text: string; faults?: Faults } {
   const text = form.text('document');
   const document = jsonOf(text);
-  if (document === undefined) return text;
-  if (form.text('view') !== 'form') return jsonText(document);
+  if (document === undefined) return { text };
+  if (form.text('view') !== 'form') return { text: jsonText(document) };
   const names = PROGRAM_FORM.flatMap(({ fields }) => fields).map(({ name }) => name);
-  const texts = Object.fromEntries(names.map((name) => [name, form.text(name)]));
-  return jsonText(documentWith(document, texts));
+  const typed = Object.fromEntries(names.map((name) => [name, form.text(name)]));
+  const read = programTexts(typed, formats);
+  return 'faults' in read
+    ? { text, faults: read.faults }
+    : { text: jsonText(documentWith(document, read.texts)) };
 }
 
 /** Lines of the schema begin with a path. */

@@ -33,6 +33,7 @@ import {
   unitRows,
 } from '../view/settings-view.js';
 import { template } from '../view/templates.js';
+import { utcField } from '../view/utc-fields.js';
 import { TenantPages } from './tenant-pages.js';
 import { tenantNamed } from '../../operations/tenants/tenant-operation.js';
 
@@ -201,6 +202,7 @@ export class ConsoleSettingsController {
       seen: digestOfSettings(current),
       settings: {
         ...settings,
+        notBefore: utcField(settings.tokensNotBefore),
         origins: settings.allowedOrigins.join('\n'),
         addresses: settings.mailTestTo.join('\n'),
         domains: settings.mailDomains.join('\n'),

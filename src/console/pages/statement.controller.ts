@@ -12,6 +12,7 @@ import { daysOfMonth } from '../../operations/ledger/statement.operations.js';
 import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { fileSent, PageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
+import { canOpen } from '../view/navigation.js';
 import { accountTables, tenantTables } from '../view/statement-view.js';
 import { amountText, template } from '../view/templates.js';
 import { monthField, utcField } from '../view/utc-fields.js';
@@ -63,6 +64,9 @@ export class ConsoleStatementController {
     };
     return pageSent(call, frame, content, {
       asked,
+      scope: call.scope,
+      days: daysText(asked, ofTenant),
+      balancesPath: await this.balancesPath(call, asked.month),
       month: monthField(asked.month),
       from: { type: 'date', value: asked.from.slice(0, 10) },
       to: { type: 'date', value: asked.to.slice(0, 10) },
@@ -79,6 +83,15 @@ export class ConsoleStatementController {
       filePath,
       later: laterText(later, 'statement'),
     });
+  }
+
+  /** The balances at the end of a month; null: none is chosen, or the operator may not see them. */
+  private async balancesPath(call: TenantCall, month: string): Promise<string | null> {
+    if (month === '' || !canOpen(call.operator, '/balances')) return null;
+    const now = await this.pages.core.tenants.now(call.ledger);
+    const days = await outcomeOf(() => daysOfMonth(month, now));
+    if (days instanceof NotDone) return null;
+    return `${call.tenantPath}/balances${queryOf({ asOf: days.to })}`;
   }
 
   /** With the number of entries that count after the end. */
@@ -106,6 +119,13 @@ export class ConsoleStatementController {
     });
     return { found, later };
   }
+}
+
+/** The days of a statement, as its print has them. */
+function daysText({ month, from, to, asOf, position }: Asked, of: TenantStatement | null): string {
+  if (month !== '') return month;
+  const last = of?.to ?? (to || asOf || (position && `position ${position}`) || 'now');
+  return `${(of?.from ?? from) || 'the first event'} to ${last}`;
 }
 
 /** `statement-demo-live-account-1-2026-10.csv` */

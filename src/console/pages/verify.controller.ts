@@ -22,6 +22,8 @@ import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('verify');
 const PATH = '/verify';
+const FORGED =
+  'The file is not as this installation signed it. Choose the file as it was downloaded.';
 
 /** For finance: proof that the ledger is unchanged, and the files to check it again. */
 @TenantPage('verify')
@@ -94,9 +96,11 @@ export class ConsoleVerifyController {
     const verification = resultOf<Verification>('ledger verify');
     const broken = verification?.firstBroken ?? null;
     const path = `${call.tenantPath}${PATH}`;
+    const isForged = broken?.reason === 'digest-signature';
+    const found = isForged ? { problems: [], wrong: { digest: FORGED } } : undefined;
     return pageSent(
       call,
-      { of: 'verify', headNote: 'Days are in UTC.', faults, ...refresh },
+      { of: 'verify', headNote: 'Days are in UTC.', faults: faults ?? found, ...refresh },
       content,
       {
         ...values,
@@ -104,6 +108,7 @@ export class ConsoleVerifyController {
         digestPath: `${path}?format=digest`,
         asked,
         verification,
+        isForged,
         // Without a name in the address the digest is known by its beginning.
         since: since || (typeof kept === 'string' ? kept.slice(0, 12) : ''),
         broken: broken && (await this.shownBreak(broken)),

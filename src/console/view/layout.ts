@@ -2,7 +2,7 @@ import { MODES, modeOf, type Scope } from '../../domain/scope.js';
 import type { ConsoleSession } from '../sessions/console-gate.js';
 import { TEXTS } from '../texts.js';
 import { NO_FAULTS, type Faults } from './faults.js';
-import { sidebar, tenantPath } from './navigation.js';
+import { scopeWithin, sidebar, tenantPath } from './navigation.js';
 import { asHtml, template } from './templates.js';
 
 /** The member of an address that says what was done. */
@@ -31,6 +31,8 @@ export interface Frame {
   readonly session: ConsoleSession | null;
   /** The tenant that the page is about. */
   readonly scope?: Scope;
+  /** The tenant from which a page of all tenants was opened, see `scopeWithin`. */
+  readonly within?: string;
   /** Where the page is in the navigation: the path below that of the tenant, or of the console. */
   readonly section?: string;
   /** Why its form was refused: the page is answered with 400. */
@@ -55,7 +57,8 @@ const layout = template('layout');
 
 /** A whole page. @param content HTML. */
 export function page(frame: Frame, content: string): string {
-  const { title, session, scope, section, faults = NO_FAULTS, done, headNote = '' } = frame;
+  const { title, session, section, faults = NO_FAULTS, done, headNote = '' } = frame;
+  const scope = frame.scope ?? scopeWithin(frame.within ?? '');
   const operator = session?.operator;
   const path = scope === undefined ? '/console' : tenantPath(scope);
   return layout({

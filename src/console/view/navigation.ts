@@ -87,6 +87,15 @@ export const canOpen = (operator: Operator, section: string): boolean =>
 export const tenantPath = ({ tenant, mode }: Scope): string =>
   `/console/tenants/${encodeURIComponent(tenant)}/${mode}`;
 
+/** The tenant that pages of all tenants keep in their address, `demo/live`; undefined: none. */
+export function scopeWithin(text: string): Scope | undefined {
+  const [, tenant = '', mode] = /^([^/]{1,64})\/(live|test)$/.exec(text) ?? [];
+  return mode === undefined ? undefined : { tenant, mode: mode as Scope['mode'] };
+}
+
+const withinOf = ({ tenant, mode }: Scope): string =>
+  `?within=${encodeURIComponent(`${tenant}/${mode}`)}`;
+
 /** The groups of the sidebar of an operator; without a tenant the pages of all tenants. */
 export function sidebar(operator: Operator, scope: Scope | undefined, here: string | undefined) {
   return NAVIGATION.map(({ label, entries }) => ({
@@ -95,10 +104,15 @@ export function sidebar(operator: Operator, scope: Scope | undefined, here: stri
       .filter(({ section, roles }) => hasRole(operator, roles) && isOf(section, scope))
       .map(({ section, ...shown }) => ({
         ...shown,
-        path: section.startsWith('/console') || !scope ? section : tenantPath(scope) + section,
+        path: pathOf(section, scope),
         isHere: section === here,
       })),
   })).filter(({ entries }) => entries.length > 0);
+}
+
+function pathOf(section: string, scope: Scope | undefined): string {
+  if (scope === undefined || section === '/console') return section;
+  return section.startsWith('/console/') ? section + withinOf(scope) : tenantPath(scope) + section;
 }
 
 const isOf = (section: string, scope: Scope | undefined): boolean =>

@@ -11,11 +11,15 @@ interface FigureOptions {
   readonly path?: string;
 }
 
-/** The figures of an overview, each with its change and a link to what it counts. */
+/**
+ * The figures of an overview, each with its change and a link to what it counts.
+ * @param partsOf the outstanding credit of a unit by currency, where it has several.
+ */
 export function overviewFigures(
   { users, referrals, conversions, rewardsGranted, units }: TenantOverview,
   { operator, tenantPath }: Pick<TenantCall, 'operator' | 'tenantPath'>,
   money: Money,
+  partsOf: (unit: string) => readonly string[],
 ) {
   const isStaff = hasRole(operator, ['finance', 'support']);
   const figure = (
@@ -27,6 +31,7 @@ export function overviewFigures(
     unit: unit ?? '',
     change: changeText(BigInt(value) - BigInt(before), unit, money),
     path: isStaff && path !== undefined ? tenantPath + path : null,
+    parts: [] as readonly string[],
   });
   const negative = ({ value, before }: Compared<bigint>) => ({ value: -value, before: -before });
   return [
@@ -49,12 +54,15 @@ export function overviewFigures(
         // As `--json` has it: what was redeemed is a positive number there.
         exact: redeemed.value,
       },
-      figure(outstanding, {
-        name: `outstanding:${unit}`,
-        label: labelOf('Outstanding credit', unit, money),
-        unit,
-        path: '/balances',
-      }),
+      {
+        ...figure(outstanding, {
+          name: `outstanding:${unit}`,
+          label: labelOf('Outstanding credit', unit, money),
+          unit,
+          path: '/balances',
+        }),
+        parts: partsOf(unit),
+      },
     ]),
   ].map((one) => ({ exact: one.value, ...one }));
 }

@@ -1,31 +1,82 @@
 import { ASSISTANT, fieldsFor, type ProgramTexts } from '../../operations/tenants/program-form.js';
 import type { ProgramForecast } from '../../operations/tenants/program-forecast.js';
+import { formatOf, type UnitFormat } from '../../domain/tenant/unit-settings.js';
 import { accountPath } from '../pages/customer-columns.js';
 import { amountCell, countCell, textCell } from './cells.js';
+import { faultAt, type Faults } from './faults.js';
 import type { ShownAmount } from './shown-amounts.js';
 import type { TableColumn } from './table.js';
 import { numberText } from './templates.js';
+import { typedAmount } from './typed-amount.js';
 
 /** The fields of the form for a program: those of the rewards that are chosen. */
-export const fieldGroups = (texts: ProgramTexts, amount: ShownAmount) =>
+export const fieldGroups = (texts: ProgramTexts, { typed, formats, amount }: ShownProgram) =>
   fieldsFor(texts).map(({ title, fields }) => ({
     title,
-    fields: fields.map(({ name, label, options, isNumber = false }) => ({
-      name,
-      label,
-      value: texts[name] ?? '',
-      inputMode: isNumber ? 'numeric' : null,
-      options: options?.map(([value, words]) => ({ value, words })) ?? null,
-      hint: name.endsWith('.assignedCredit') ? creditHint(name, texts, amount) : null,
-    })),
+    fields: fields.map(({ name, label, options, isNumber = false }) => {
+      const value = texts[name] ?? '';
+      const credit = isCredit(name) ? creditOf(name, texts, formats) : undefined;
+      return {
+        name,
+        label,
+        value: credit === undefined ? value : typed(name) || credit.text,
+        inputMode: isNumber ? (credit?.format ? 'decimal' : 'numeric') : null,
+        options: options?.map(([one, words]) => ({ value: one, words })) ?? null,
+        hint: credit === undefined ? null : creditHint(credit, amount),
+      };
+    }),
   }));
 
-/** `1000 CENTS is $10.00`. */
-function creditHint(name: string, texts: ProgramTexts, amount: ShownAmount): string | null {
-  const [value, unit] = [texts[name] ?? '', texts[name.replace('assignedCredit', 'unit')] ?? ''];
-  return /^\d{1,15}$/.test(value) && unit !== ''
-    ? `${value} ${unit} is ${amount(Number(value), unit, null)}`
-    : 'A whole number in the unit';
+interface ShownProgram {
+  /** What the form sent for a field; empty: nothing. */
+  readonly typed: (name: string) => string;
+  readonly formats: readonly UnitFormat[];
+  readonly amount: ShownAmount;
+}
+
+const isCredit = (name: string): boolean => name.endsWith('.assignedCredit');
+
+/** CENTS of any currency have its decimals. */
+const formatIn = (formats: readonly UnitFormat[], unit: string) => formatOf(formats, unit, unit);
+
+/** An amount of a program as its field has it: of the currency, where the unit has one. */
+function creditOf(name: string, texts: ProgramTexts, formats: readonly UnitFormat[]) {
+  const [value = '', unit = ''] = [texts[name], texts[name.replace('assignedCredit', 'unit')]];
+  const format = formatIn(formats, unit);
+  const digits = format?.digits ?? 0;
+  const whole = value.padStart(digits + 1, '0');
+  const isMoney = digits > 0 && /^\d{1,15}$/.test(value);
+  const text = isMoney ? `${whole.slice(0, -digits)}.${whole.slice(-digits)}` : value;
+  return { value, unit, format, text };
+}
+
+/** `$10.00 = 1,000 CENTS` */
+function creditHint({ value, unit, format }: ReturnType<typeof creditOf>, amount: ShownAmount) {
+  if (!/^\d{1,15}$/.test(value) || unit === '')
+    return format ? 'An amount such as 12.50' : 'A whole number in the unit';
+  const [money, exact] = [
+    amount(Number(value), unit, null),
+    `${numberText(Number(value))} ${unit}`,
+  ];
+  return money === exact ? exact : `${money} = ${exact}`;
+}
+
+/** What the fields of a form say, with amounts in their units, or what is wrong with an amount. */
+export function programTexts(
+  typed: ProgramTexts,
+  formats: readonly UnitFormat[],
+): { readonly texts: ProgramTexts } | { readonly faults: Faults } {
+  const texts: Record<string, string> = { ...typed };
+  for (const [name, text] of Object.entries(typed)) {
+    if (!isCredit(name) || text === '') continue;
+    const read = typedAmount(
+      text,
+      formatIn(formats, typed[name.replace('assignedCredit', 'unit')] ?? ''),
+    );
+    if ('problem' in read) return { faults: faultAt(name, read.problem) };
+    texts[name] = String(read.amount);
+  }
+  return { texts };
 }
 
 const LEGENDS = {

@@ -3,8 +3,8 @@ import { DAY } from '../../operations/ledger/ledger-selection.js';
 /** A native field for a moment in UTC; a day is shown as its end. */
 export function utcField(typed: string) {
   const at = Date.parse(DAY.test(typed) ? `${typed}T23:59:59Z` : withZone(typed));
-  const value = Number.isNaN(at) ? '' : new Date(at).toISOString().slice(0, 19);
-  return { type: 'datetime-local', step: '1', value: value.replace(/:00$/, '') };
+  const value = Number.isNaN(at) ? '' : new Date(at).toISOString().slice(0, 23);
+  return { type: 'datetime-local', step: 'any', value: value.replace(/(:00)?\.000$/, '') };
 }
 
 /** Without a zone it is UTC. */
