@@ -25,7 +25,7 @@ import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
 /** People of a moment before are named of so many accounts. */
 const ACCOUNTS_MAX = 2_000;
-const READ_MS_MAX = 5_000;
+const READ_MS_MAX = 15_000;
 /** The sums of more balances follow the page. */
 const SUMMED_MAX = 20_000;
 
