@@ -133,34 +133,39 @@ export class ConsoleBalancesController {
 }
 
 /** The columns of files are those that Reconcile accepts. */
-const columnsOf = (
+function columnsOf(
   path: string,
   text: ShownAmount,
-): readonly TableColumn<BalanceListRow, BalanceSort>[] => [
-  {
-    key: 'name',
-    label: 'Name',
-    cell: ({ people, account }) =>
-      textCell(people.join(', ') || account, { path: accountPath(path, account) }),
-    isPageOnly: true,
-  },
-  { key: 'account', label: 'Account', cell: ({ account }) => idCell(account), isMinor: true },
-  { key: 'unit', label: 'Unit', cell: ({ unit }) => textCell(unit), isMinor: true },
-  {
-    key: 'balance',
-    label: 'Available',
-    cell: ({ available, unit, currency }) =>
-      amountCell(available, text(available, unit, currency), `balance:${unit}`),
-  },
-  {
-    key: 'pending',
-    label: 'Pending',
-    cell: ({ pending, unit, currency }) =>
-      amountCell(pending, text(pending, unit, currency), `pending:${unit}`),
-    isMinor: true,
-    isPageOnly: true,
-  },
-];
+): readonly TableColumn<BalanceListRow, BalanceSort>[] {
+  const columns: readonly TableColumn<BalanceListRow>[] = [
+    {
+      key: 'name',
+      label: 'Name',
+      cell: ({ people, account }) =>
+        textCell(people.join(', ') || account, { path: accountPath(path, account) }),
+      sorts: false,
+      isPageOnly: true,
+    },
+    { key: 'account', label: 'Account', cell: ({ account }) => idCell(account), isMinor: true },
+    { key: 'unit', label: 'Unit', cell: ({ unit }) => textCell(unit), isMinor: true },
+    {
+      key: 'balance',
+      label: 'Available',
+      cell: ({ available, unit, currency }) =>
+        amountCell(available, text(available, unit, currency), `balance:${unit}`),
+    },
+    {
+      key: 'pending',
+      label: 'Pending',
+      cell: ({ pending, unit, currency }) =>
+        amountCell(pending, text(pending, unit, currency), `pending:${unit}`),
+      isMinor: true,
+      isPageOnly: true,
+    },
+  ];
+  // Names have no order: `sorts` keeps their key out of the requests.
+  return columns as readonly TableColumn<BalanceListRow, BalanceSort>[];
+}
 
 type Summed = Pick<BalanceListRow, 'unit' | 'currency'> &
   Readonly<Record<'available' | 'pending', number | bigint>>;

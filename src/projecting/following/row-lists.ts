@@ -87,6 +87,8 @@ export interface RowListing<V extends Values, S extends string> {
   readonly newest: S;
   /** SQL of a row in JSON. */
   readonly row: (context: ListContext<V>) => RawBuilder<unknown>;
+  /** About as many rows, for an estimate. Undefined: the rows as they are listed. */
+  readonly about?: (context: ListContext<V>) => RawBuilder<unknown> | undefined;
   /** Counts by fewer tables, one more than the limit at most. Undefined: as they are listed. */
   readonly counted?: (context: ListContext<V>) => RawBuilder<unknown> | undefined;
   /** A stored number of all rows. Absent: they are counted. */
@@ -140,7 +142,13 @@ export class RowList<V extends Values, S extends string, R> {
 
   /** Two digits of the number of rows. */
   private async estimate(asked: Asked<V, S>): Promise<number> {
-    const about = await this.reads.estimate(this.allRows(asked));
+    const all = this.allRows(asked);
+    const build: typeof all.build = (rm, given, gone, tableOf) => {
+      const context = { given, gone, tableOf } as unknown as ListContext<V>;
+      const rows = this.listing.about?.(context) as ReturnType<typeof all.build> | undefined;
+      return rows ?? all.build(rm, given, gone, tableOf);
+    };
+    const about = await this.reads.estimate({ ...all, name: `${all.name} about`, build });
     return Math.max(COUNTED_MAX, Number(about.toPrecision(2)));
   }
 
