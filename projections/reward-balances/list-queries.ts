@@ -104,14 +104,15 @@ const BALANCES: RowListing<Values, BalanceSort> = {
   scope: ['a.tenant', 'a.mode'],
   key: 'b.key',
   foundBy: sql`a.account_ref = split_part(page.key, ' ', 1)`,
-  tiesAscend: true,
+  tiesAscend: false,
   joined: () => sql``,
   where: (context) => [isFound(context)],
   joinedBy: [],
   quickBy: [],
   orders: {
     opened: { by: sql.ref('a.date_opened') },
-    account: { by: sql.ref('a.account_id') },
+    // That of `ledger balances`.
+    account: { by: sql`a.account_id collate "C"` },
     unit: { by: sql.ref('b.unit_key') },
     balance: { by: sql.ref('b.available') },
     pending: { by: sql.ref('b.pending') },

@@ -152,8 +152,8 @@ async function reconciles({ cli, fileOf }, page) {
     [account, unit, ledger, against].join(),
   );
   assert.deepEqual(
-    differing,
-    changed.map(({ account, unit, balance, own }) => [account, unit, balance, own].join()),
+    differing.sort(),
+    changed.map(({ account, unit, balance, own }) => [account, unit, balance, own].join()).sort(),
   );
   for (const { account, balance, own } of changed) {
     const row = page.getByRole('row').filter({ has: page.getByText(account, { exact: true }) });

@@ -86,6 +86,8 @@ async function grants({ cli }, { page, faults }) {
   assert.equal(await page.getByLabel('Reason').inputValue(), 'the parcel was late');
   await page.getByLabel('Amount').fill('12.50');
   await press(page, 'Grant reward');
+  await page.getByRole('status').getByText('€12.50 = 1,250 CENTS').waitFor();
+  await press(page, 'Confirm');
   await page.getByRole('status').getByText('The reward is granted').waitFor();
   assert.equal(await available(), before + 1_250);
   const { units } = await cli('ledger', 'statement', 'demo', account);
@@ -93,6 +95,8 @@ async function grants({ cli }, { page, faults }) {
   await page.getByText('the parcel was late').first().waitFor();
 
   await granted('100.01');
+  await page.getByText('finance approves it').waitFor();
+  await press(page, 'Confirm');
   await page.getByRole('status').getByText('waits for the approval of finance').waitFor();
   assert.equal(await available(), before + 1_250);
   await opened(page, 'Corrections');

@@ -86,7 +86,7 @@ export class ConsoleBalancesController {
       name: 'balances',
       fileName: ['balances', scope.tenant, scope.mode, moment].filter(Boolean).join('-'),
       columns,
-      newest: rows ? { sort: 'account', descending: false } : { sort: 'opened', descending: true },
+      newest: { sort: 'account', descending: false },
       filters: [
         { name: 'asOf', label: 'As of', isMoment: true },
         { name: 'text', label: 'Text', placeholder: 'Name or account' },
