@@ -124,7 +124,7 @@ const BALANCES: RowListing<Values, BalanceSort> = {
     'currency', a.currency, 'unit', b.unit, 'available', b.available, 'pending', b.pending)`,
   about: (context) =>
     context.given.pattern ? undefined : sql`select from (${parts(context, false)}) parts`,
-  // Rows of people are counted up to the limit; accounts and units of more are not told apart.
+  // Rows of people are counted up to the limit; of fewer, the pairs of account and unit.
   counted: (context) => {
     if (context.given.pattern) return undefined;
     const held = sql`from (${parts(context, false)}) parts`;
