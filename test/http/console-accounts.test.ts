@@ -55,9 +55,11 @@ describe('an account', () => {
     const refused = await post('sam', path, { ...grant, amount: '1,250.00', reason: 'sorry' });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('1250.00 or 1.25');
-    const entries = { ...grant, amount: '12,50', reason: 'sorry for the wait' };
+    const day = { expires: '2099-12-31' };
+    const entries = { ...grant, ...day, amount: '12,50', reason: 'sorry for the wait' };
     const preview = await post('sam', path, entries);
     expect(preview.text).toContain('$12.50 &#x3D; 1,250 CENTS');
+    expect(preview.text).toMatch(/id="expires"[^>]*data-day="end" data-moment="2099-12-31T23:59/);
     expect(figures(await get('sam', path), 'available:CENTS')).toEqual(['900']);
     const shown = hiddenIn(preview, 'shown').replaceAll('&quot;', '"');
     const typed = { ...entries, shown };

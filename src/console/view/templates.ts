@@ -30,7 +30,7 @@ const HELPERS = {
   /** `2026-11-30 14:05:07`. */
   utcOf: (at: unknown): string => isoOf(at).slice(0, 19).replace('T', ' '),
   /** `2026-11-30`, of UTC. */
-  day: (at: unknown): string => isoOf(at).slice(0, 10),
+  utcDayOf: (at: unknown): string => isoOf(at).slice(0, 10),
   /** An id, shortened to what stays unambiguous in a list. */
   short: (id: unknown): string => shortId(plain(id)),
   isNegative: (value: unknown): boolean =>
