@@ -136,6 +136,20 @@ test('each event from now on is a line, of the mode and the types that are asked
   expect(await rows()).toEqual(before);
 });
 
+test('after the test data are removed the lines continue with the new ones', async () => {
+  const listening = await new Listening(tenant.alias, '--mode', 'test').begun();
+  await aUser(tenant.test);
+  await listening.until(() => listening.lines.length === 2);
+  const words = ['tenant', 'clock', tenant.alias, '--reset-with-data'];
+  expect(await runHere(running.stores, words)).toMatchObject({ code: 0 });
+  const id = await aUser(tenant.test);
+  await listening.until(() => listening.lines.length === 4);
+  expect(listening.lines[2]).toMatch(
+    new RegExp(`^\\d{4}-\\S+Z user\\.created \\S+ account \\S+ user ${id}$`),
+  );
+  expect(await listening.end()).toBe(0);
+});
+
 test('events are forwarded signed twice, without a subscription, with the body of the line', async () => {
   const listening = await new Listening(
     ...[tenant.alias, '--json', '--forward-to', receiver.url('/mine')],

@@ -4,7 +4,7 @@ import { modeOf, type Scope } from '../../domain/scope.js';
 import { LogWentBack, type Position, type RecordedEvent } from '../../event-log/event-log.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
-import { isThemeStream, scopeOfStream } from '../../privacy/keyed-names.js';
+import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { decodeAny } from '../../projecting/decode-events.js';
 import type { LedgerEvent } from '../../projecting/projector.js';
 import {
@@ -134,9 +134,8 @@ class Listener {
 
   private isOfScope(stream: string): boolean {
     const of = scopeOfStream(stream);
-    if (of?.tenant !== this.scope.tenant) return false;
-    // Themes stay when test data are removed.
-    return of.mode === (isThemeStream(stream) ? modeOf(this.scope.mode) : this.scope.mode);
+    // Of the mode: removing the test data begins another ledger of it.
+    return of?.tenant === this.scope.tenant && modeOf(of.mode) === modeOf(this.scope.mode);
   }
 
   private async tell(decoded: LedgerEvent<DomainEvent>, announced: Announced): Promise<void> {
@@ -162,8 +161,7 @@ class Listener {
     decoded: LedgerEvent<DomainEvent>,
     announced: Announced,
   ): Promise<WebhookEnvelope | undefined> {
-    const { tenant, mode } = this.scope;
-    const { stream, revision, position, eventId, recordedAt } = decoded;
+    const { tenant, mode, stream, revision, position, eventId, recordedAt } = decoded;
     const of = { tenant, mode, stream, revision, position, eventId, announced };
     const made = await this.payloads.data(of).catch((error: unknown) => {
       if (!(error instanceof UnreadableEvent)) throw error;
