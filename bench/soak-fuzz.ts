@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { pino } from 'pino';
 import { loadConfig } from '../src/config/config.js';
-import { makeOperatorKey } from '../src/config/operators.js';
+import { newOperatorKey } from '../src/config/operators.js';
 import { openCore } from '../src/stores/core.js';
 import { fuzz, type FuzzReport } from './fuzz/fuzz-run.js';
 import { MARK, type Ledger } from './fuzz/ledger-values.js';
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   const dataDir = await makeDataDir();
   const operators = (['fay', 'sam'] as const).map((name) => ({
     name,
-    ...makeOperatorKey(name, ['finance', 'support']),
+    ...newOperatorKey(name, ['finance', 'support']),
   }));
   const operatorsFile = join(dataDir, 'operators.json');
   await writeFile(operatorsFile, JSON.stringify(operators.map(({ entry }) => entry)), {

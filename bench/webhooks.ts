@@ -7,7 +7,7 @@ import pLimit from 'p-limit';
 import { Webhook } from 'standardwebhooks';
 import { Agent } from 'undici';
 import type { Core } from '../src/stores/core.js';
-import { newEndpointSecret } from '../src/webhooks/signing/endpoint-secret.js';
+import { newEndpointSecret } from '../src/webhooks/signing/signed-webhook.js';
 import type { Answer, LedgerClient } from '../test/harness/ledger-client.js';
 import {
   makeDataDir,

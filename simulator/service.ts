@@ -26,7 +26,7 @@ import { KeptAnswers } from '../src/idempotency/kept-answers.js';
 import { DailySyncs } from '../src/payments/incoming/daily-syncs.js';
 import { PaymentEvents, recorderOf } from '../src/payments/incoming/payment-events.js';
 import { PaymentNotes } from '../src/payments/incoming/payment-notes.js';
-import { endWaitedKeys } from '../src/payments/incoming/waited-keys.js';
+import { endWaitedKeys } from '../src/payments/incoming/expired-customer-keys.js';
 import { RewardPayments } from '../src/payments/outgoing/reward-payments.js';
 import { RewardPusher } from '../src/payments/outgoing/reward-pusher.js';
 import { PaymentConnections } from '../src/payments/payment-connections.js';
@@ -352,11 +352,11 @@ export class SimulatedService {
     const rows = new SimulatedAnswerRows(shared.answers, line, id);
     const answers = new KeptAnswers(rows, new FixedSealer(ANSWERS_KEY), this.keys);
     const progress = {
-      projectionsReach: () => Promise.resolve(true),
-      policiesReach: (position: string, timeoutMs: number, signal: AbortSignal, scope: Scope) =>
+      waitForProjections: () => Promise.resolve(true),
+      waitForPolicies: (position: string, timeoutMs: number, signal: AbortSignal, scope: Scope) =>
         this.policies.waitFor(position, timeoutMs, signal, scope),
-      projectionsAt: () => Promise.resolve(new Map()),
-      policiesAt: (scope: Scope) => this.policies.reachedPosition(scope),
+      projectionPositions: () => Promise.resolve(new Map()),
+      policyPosition: (scope: Scope) => this.policies.reachedPosition(scope),
     };
     const ownWrites = new OwnWrites(this.log, progress, {
       timeoutMs: POSITION_WAIT_MS,

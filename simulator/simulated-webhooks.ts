@@ -124,7 +124,7 @@ export function simulatedAnnouncementsStore(
         }
         return checkpoint.version;
       }),
-    endpointsIn: (states) =>
+    endpointsInState: (states) =>
       ask(() => [...table.endpoints.values()].filter(({ state }) => states.includes(state))),
     unreadEvents: (limit) => ask(() => [...table.unread.values()].slice(0, limit)),
     waiting: () => Promise.resolve({ waiting: 0, oldest: undefined, unsentSeconds: 0 }),

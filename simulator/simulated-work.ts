@@ -1,12 +1,12 @@
 import {
   laneName,
-  type AddedAs,
+  type AdditionMode,
   type ClaimedWork,
   type NewWork,
   type SettledWork,
-  type WorkHands,
+  type ClaimHolder,
   type WorkOutcome,
-  type WorkRoom,
+  type ClaimLimits,
   type WorkStore,
 } from '../src/work-queue/work-items.js';
 import type { Line } from './connection.js';
@@ -54,7 +54,7 @@ export class WorkTable {
       .map(({ kind, reason }) => `${kind} ${reason ?? ''}`);
   }
 
-  add(work: readonly NewWork[], as: AddedAs = 'earlier'): void {
+  add(work: readonly NewWork[], as: AdditionMode = 'earlier'): void {
     for (const { kind, id, tenant, lane = '', payload, ...given } of work) {
       const before = this.rows.get(nameOf(kind, id));
       if (before !== undefined && as === 'missing') continue;
@@ -90,7 +90,7 @@ export class WorkTable {
     return this.openRows(kind).length > 0;
   }
 
-  claim({ kind, items, ofTenant, ofLane, ...room }: WorkRoom): ClaimedWork[] {
+  claim({ kind, items, ofTenant, ofLane, ...room }: ClaimLimits): ClaimedWork[] {
     const laneOf = (row: Row): string => laneName(row.tenant, row.lane);
     const busy = new Map<string, number>();
     for (const row of this.rows.values())
@@ -123,7 +123,7 @@ export class WorkTable {
 
   private claimed(
     row: Row,
-    { process, leaseMs }: Pick<WorkRoom, 'process' | 'leaseMs'>,
+    { process, leaseMs }: Pick<ClaimLimits, 'process' | 'leaseMs'>,
   ): ClaimedWork {
     const at = this.clocks.elapsed();
     const claim = { by: process, at, until: at + leaseMs };
@@ -138,7 +138,7 @@ export class WorkTable {
   }
 
   settle(
-    { kind, process }: Pick<WorkHands, 'kind' | 'process'>,
+    { kind, process }: Pick<ClaimHolder, 'kind' | 'process'>,
     settled: readonly SettledWork[],
   ): void {
     for (const { item, outcome } of settled) {
@@ -169,7 +169,7 @@ export class WorkTable {
     }
   }
 
-  releaseOrphans({ kind, process, ids, missed }: WorkHands): readonly number[] {
+  releaseOrphans({ kind, process, ids, missed }: ClaimHolder): readonly number[] {
     const now = this.clocks.elapsed();
     const gone = new Set<number>();
     for (const [name, row] of this.rows) {

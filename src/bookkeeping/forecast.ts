@@ -33,26 +33,25 @@ import { canonicalJson } from '../foundation/canonical-json.js';
 import { inTextOrder } from '../foundation/text-order.js';
 
 /**
- * What a program granted, and what another one would have granted for the same facts: referrals
- * started, subscriptions, events of users, moderations and blocks, in the order of the log.
- *
- * The facts of a forgotten person are unreadable: what they earned counts for both programs. An
- * imported referral is no fact, so its rewards count for neither.
+ * Compares a program's rewards with those of another program for the same facts: referrals,
+ * subscriptions, events of users, moderations and blocks, in the order of the log. Rewards of
+ * forgotten people, whose facts are unreadable, count for both; those of imported referrals for
+ * neither.
  */
 
-/** `amount`: credit in the unit, percents, or what the codes of a tank are worth. */
-export interface Granted {
+/** `amount`: credit in the unit, percents, or the worth of tank codes. */
+export interface GrantedRewards {
   readonly count: number;
   readonly amount: bigint;
 }
 type Side = 'live' | 'candidate';
 
-/** The unit of a reward: that of its credit, `%`, or null for the code of a tank. */
+/** The unit of credit, `%`, or null for a tank code. */
 export type ForecastUnit = string | null;
-/** The name under which the ledger records a rule's rewards. */
+/** The name of a rule in recorded rewards. */
 type Rule = string;
 
-/** The events that a forecast takes. */
+/** The events that a forecast reads. */
 export const FORECAST_TYPES = [
   'AccountOpened',
   'SubscriptionChanged',
@@ -79,16 +78,16 @@ export type ForecastEvent = Extract<
 >;
 
 export interface ForecastTerms {
-  /** The program whose grants and referrals the log has. */
+  /** The program of the recorded grants and referrals. */
   readonly liveId: string;
-  /** The rules of its current version: they have a row also without a reward. */
+  /** Its current version: every rule has a row, even without rewards. */
   readonly live: Program;
   readonly candidate: Program;
-  /** How many codes of a tank the candidate has for a rule. */
+  /** The candidate's number of tank codes for a rule. */
   readonly codesOf: (rule: Rule) => number;
-  /** Rewards count that were earned from then on, epoch milliseconds. */
+  /** Rewards earned since then count, epoch milliseconds. */
   readonly since: number;
-  /** The id of an event's reward, as the ledger makes it. */
+  /** The ledger's id for the reward of an event. */
   readonly eventRewardId: (
     account: AccountRef,
     userEventId: string,
@@ -104,7 +103,6 @@ interface Account {
   everPaid: boolean;
   referral: Referral | undefined;
   counts: Counts;
-  /** By unit. */
   readonly currencies: Map<string, string>;
   readonly persons: Map<PersonId, Person>;
   readonly compared: Rows;
@@ -114,32 +112,31 @@ type Recipient = Pick<Party, 'account' | 'person'>;
 
 interface Person {
   isBlocked: boolean;
-  /** The candidate's rules for a first time that an event of the person has matched. */
-  readonly fitted: Set<Rule>;
+  /** The candidate's rules that an event of the person has already matched. */
+  readonly matchedRules: Set<Rule>;
 }
 
-/** A referral of the live program, as the candidate has it. */
+/** A referral of the live program under the candidate's rules. */
 interface Referral {
   readonly account: AccountRef;
   readonly person: PersonId;
   readonly referrer: Party;
-  /** Its referred person is forgotten. */
   readonly isForgotten: boolean;
   referredStatus: SideStatus;
   referrerStatus: SideStatus;
   referredEarned: RewardTerms | null;
   referrerEarned: RewardTerms | null;
   isConverted: boolean;
-  /** The value, as canonical JSON, by which an event refunds the conversion. */
+  /** The field's value as canonical JSON by which an event refunds the conversion. */
   refundedWith: string | undefined;
   isRefunded: boolean;
   isConversionRefunded: boolean;
 }
 
-const NOTHING: Granted = { count: 0, amount: 0n };
+const NOTHING: GrantedRewards = { count: 0, amount: 0n };
 
 export class Forecast {
-  /** The referrals started, conversions and events of users from `since` on. */
+  /** Number of referrals started, conversions and events of users since `since`. */
   facts = 0;
   private readonly accounts = new Map<AccountRef, Account>();
   private readonly referrals = new Map<string, Referral>();
@@ -154,14 +151,14 @@ export class Forecast {
       for (const [rule, { value }] of rulesOf(program)) this.row(rule, value);
   }
 
-  /** A row for each rule and unit: those of the programs first, in their order. */
+  /** A row per rule and unit; rules of the programs come first. */
   byRule(): readonly ({ readonly rule: Rule } & Readonly<Row>)[] {
     return [...this.rules].flatMap(([rule, units]) =>
       [...units.values()].map((row) => ({ rule, ...row })),
     );
   }
 
-  /** The accounts with the largest differences of amounts; those without one are left out. */
+  /** The accounts with the largest differences; equal ones are omitted. */
   byAccount(max: number) {
     const differences = [...this.accounts.values()].flatMap(({ id: account, compared }) =>
       [...compared.values()].flatMap(({ unit, live: { amount: live }, candidate: { amount } }) => {
@@ -182,7 +179,7 @@ export class Forecast {
       .map(({ size: _, ...account }) => account);
   }
 
-  /** Takes the next event of the log. @param ref the account whose stream has it. */
+  /** Takes the next event of the log. @param ref the account of the event's stream. */
   add(ref: AccountRef, event: ForecastEvent): void {
     if (event.type === 'ModerationRequested') this.moderations.set(event.moderationId, event.items);
     else if (event.type === 'ModerationRefused' || event.type === 'ModerationCompleted')
@@ -199,7 +196,10 @@ export class Forecast {
         account.everPaid ||= event.subscription.status === 'PAID' && !event.imported;
         return this.convertWhenPaid(account, event.at);
       case 'UserIdentified':
-        return void account.persons.set(event.person, { isBlocked: false, fitted: new Set() });
+        return void account.persons.set(event.person, {
+          isBlocked: false,
+          matchedRules: new Set(),
+        });
       case 'UserBlocked':
       case 'UserUnblocked': {
         const person = account.persons.get(event.person);
@@ -264,7 +264,7 @@ export class Forecast {
     if (event.programId !== liveId || event.imported) return;
     this.countFact(event);
     const { referralId, referred, referrer, at } = event;
-    // A later referral may have added the signal `rate` before the start: it changed no status.
+    // The signal `rate` may have been added before the start; it changed no status.
     const { rate, ...likenesses } = event.fraudSignals;
     const signals = event.tooManyWith.length > 0 ? { rate, ...likenesses } : likenesses;
     const isBlocked = this.personOf(referrer)?.isBlocked === true;
@@ -312,7 +312,7 @@ export class Forecast {
     if (!referral.isRefunded) this.earn(referral, 'CONVERTED', at);
   }
 
-  /** What both sides earn at this moment; a side that is not approved keeps it for later. */
+  /** The rewards that both sides earn now; a side that is not approved keeps them for later. */
   private earn(referral: Referral, when: RewardTerms['when'], at: number): void {
     const { referredReward, referrerReward } = this.terms.candidate;
     if (referredReward?.when === when) referral.referredEarned = referredReward;
@@ -320,7 +320,7 @@ export class Forecast {
     this.grantEarned(referral, at);
   }
 
-  /** Once for each side. */
+  /** Once per side. */
   private grantEarned(referral: Referral, at: number): void {
     const { account, person, referrer, referredStatus, referrerStatus } = referral;
     const { referredEarned, referrerEarned, isRefunded, isConversionRefunded } = referral;
@@ -360,8 +360,8 @@ export class Forecast {
     const { conversion, eventRewards } = this.terms.candidate;
     const matches = (rule: Rule, condition: EventCondition): boolean => {
       if (!fits(condition, value)) return false;
-      const isFirst = !person.fitted.has(rule);
-      if (condition.firstTimeOnly) person.fitted.add(rule);
+      const isFirst = !person.matchedRules.has(rule);
+      if (condition.firstTimeOnly) person.matchedRules.add(rule);
       return isFirst || !condition.firstTimeOnly;
     };
     const earned = eventRewards.filter((reward) => matches(reward.rule, reward));
@@ -388,13 +388,13 @@ export class Forecast {
     if (value === referral.refundedWith) referral.isConversionRefunded = true;
   }
 
-  /** Whether an event of the referred user pays the referrer; otherwise the reward is lost. */
+  /** Whether an event of the referred user rewards the referrer; otherwise the reward is lost. */
   private isReferrerPaid({ referrer, referrerStatus, isRefunded }: Referral): boolean {
     const person = this.personOf(referrer);
     return person?.isBlocked === false && !isRefunded && referrerStatus === 'APPROVED';
   }
 
-  /** The candidate grants a reward, unless a limit, a currency or an empty pool is in its way. */
+  /** Grants the candidate's reward unless a limit, a currency or an empty pool prevents it. */
   private grant(to: Recipient, rule: Rule, { value, limit }: GrantTerms, at: number): void {
     const account = this.accountOf(to.account);
     if (!account.persons.has(to.person)) return;
@@ -409,26 +409,26 @@ export class Forecast {
       if (used >= codesOf(rule)) return;
       this.codesUsed.set(rule, used + 1);
     }
-    this.noteGranted(account, { programId, rule, value, at }, ['candidate']);
+    this.recordGranted(account, { programId, rule, value, at }, ['candidate']);
   }
 
-  /** A recorded reward. */
+  /** Adds a recorded reward. */
   private addGranted(account: Account, event: AccountEventOf<'RewardGranted'>): void {
     const { rewardId, programId, referralId, rule, value, owner, at } = event;
-    if (programId !== this.terms.liveId || rule === null) return noteCurrency(account, value);
+    if (programId !== this.terms.liveId || rule === null) return setCurrency(account, value);
     const isReferrers = this.earnedByEvent.has(rewardId);
     const ofReferral = referralId !== null || isReferrers;
     const referral =
       referralId === null ? this.earnedByEvent.get(rewardId) : this.referrals.get(referralId);
     this.earnedByEvent.delete(rewardId);
     // Of an imported referral.
-    if (ofReferral && referral === undefined) return noteCurrency(account, value);
+    if (ofReferral && referral === undefined) return setCurrency(account, value);
     const isTakenOver = referral ? referral.isForgotten : owner.value === null;
     const granted = { programId, rule, value, at };
-    this.noteGranted(account, granted, isTakenOver ? ['live', 'candidate'] : ['live']);
+    this.recordGranted(account, granted, isTakenOver ? ['live', 'candidate'] : ['live']);
   }
 
-  private noteGranted(
+  private recordGranted(
     account: Account,
     granted: Pick<AccountEventOf<'RewardGranted'>, 'programId' | 'at'> & {
       readonly rule: Rule;
@@ -439,7 +439,7 @@ export class Forecast {
     const { rule, value, at } = granted;
     if (sides.includes('candidate')) {
       account.counts = countGranted(account.counts, granted);
-      noteCurrency(account, value);
+      setCurrency(account, value);
     }
     if (at < this.terms.since) return;
     const row = this.row(rule, value);
@@ -458,15 +458,14 @@ export class Forecast {
   }
 }
 
-/** By type of reward and unit. */
 type Rows = Map<string, Row>;
-interface Row extends Record<Side, Granted> {
-  /** As it was spelt first. */
+interface Row extends Record<Side, GrantedRewards> {
+  /** In its first spelling. */
   readonly unit: ForecastUnit;
 }
 
 function rowOf(rows: Rows, value: RewardValue | PromisedValue, unit: ForecastUnit): Row {
-  // Credit may have a unit of the name `%`.
+  // A unit of credit may be named `%`.
   const key = `${value.type} ${unit === null ? '' : unitKey(unit)}`;
   const row = rows.get(key) ?? { unit, live: NOTHING, candidate: NOTHING };
   rows.set(key, row);
@@ -488,8 +487,8 @@ function amountOf(value: RewardValue | PromisedValue): number {
   return value.type === 'PCT_DISCOUNT' ? value.discountPercent : value.amount;
 }
 
-/** An account's credit in a unit has the currency that came first. */
-function noteCurrency({ currencies }: Account, value: RewardValue | PromisedValue): void {
+/** The currency of an account's credit in a unit is the first one. */
+function setCurrency({ currencies }: Account, value: RewardValue | PromisedValue): void {
   if (value.type !== 'CREDIT' || value.currency === null) return;
   const key = unitKey(value.unit);
   if (!currencies.has(key)) currencies.set(key, value.currency);
@@ -509,7 +508,7 @@ function erase(
   account.persons.clear();
 }
 
-/** As canonical JSON: equal values have equal texts. Undefined: it refunds nothing. */
+/** As canonical JSON, so that equal values have equal texts. Undefined: nothing to compare. */
 function comparedValue(content: UserEventContent, field: string): string | undefined {
   const value = refundValue(content, field);
   return value === undefined ? undefined : canonicalJson(value);

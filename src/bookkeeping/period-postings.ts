@@ -1,8 +1,8 @@
-import { AccountPostings, momentOf, type Entry, type Posting } from './postings.js';
+import { AccountPostings, countedAt, type Entry, type Posting } from './postings.js';
 
-/** The part of an account's history that figures are of. All in epoch milliseconds. */
+/** The period of the figures, in epoch milliseconds. */
 export interface Span {
-  /** Earlier entries are in the opening. */
+  /** Earlier entries belong to the opening. */
   readonly from: number;
   /** Later entries do not count. */
   readonly to: number;
@@ -10,13 +10,13 @@ export interface Span {
   readonly clock: number;
 }
 
-/** Postings of one entry, or of dates that passed; false: they are in the opening. */
-export type TakePostings = (postings: readonly Posting[], isWithin: boolean) => void;
+/** Receives the postings of an entry, or of passed dates; false: they belong to the opening. */
+export type PostingsReceiver = (postings: readonly Posting[], isWithin: boolean) => void;
 
 /**
- * Posts the entries of an account in the order of the log, and sorts the postings by the times of
- * their entries. The two orders differ after an entry under a clock that was ahead: a later entry
- * may redeem a reward whose grant carries a later time. Each posting counts in one period.
+ * Posts an account's entries in log order and sorts the postings by the time of their entries.
+ * The orders differ after an entry under a test clock that was ahead: a later entry may redeem a
+ * reward with a later time. Each posting counts in one period.
  */
 export class PeriodPostings {
   readonly postings = new AccountPostings();
@@ -25,13 +25,13 @@ export class PeriodPostings {
 
   constructor(
     private readonly span: Span,
-    private readonly take: TakePostings,
+    private readonly take: PostingsReceiver,
   ) {}
 
-  /** The next entry of the log. */
+  /** Posts the next entry of the log. */
   post(entry: Entry): void {
     const { from, to } = this.span;
-    const at = momentOf(entry);
+    const at = countedAt(entry);
     if (at >= from) this.open();
     if (at > to) this.close();
     const posted = this.postings.post(entry);
@@ -58,6 +58,6 @@ export class PeriodPostings {
   }
 }
 
-/** The entries up to the last one that counts: those between keep the order of the log. */
-export const upToLastWithin = (entries: readonly Entry[], to: number): readonly Entry[] =>
-  entries.slice(0, entries.findLastIndex((entry) => momentOf(entry) <= to) + 1);
+/** The entries up to the last one within the period, in log order. */
+export const entriesWithin = (entries: readonly Entry[], to: number): readonly Entry[] =>
+  entries.slice(0, entries.findLastIndex((entry) => countedAt(entry) <= to) + 1);

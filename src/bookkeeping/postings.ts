@@ -4,15 +4,14 @@ import { bySoonestExpiry } from '../domain/account/rewards/spendable.js';
 import type { Position } from '../event-log/event-log.js';
 
 /**
- * The credit of one account in double entry, derived from its events: every posting moves an amount
- * from one ledger account (debit) to another (credit), so debits equal credits in every unit.
- * docs/ledger.md has a picture.
+ * An account's credit in double entry, derived from its events: every posting moves an amount from
+ * one ledger account (debit) to another (credit), so that debits equal credits in every unit.
+ * See the picture in docs/ledger.md.
  */
 
 /**
- * `programme`: the cost of the tenant's programmes. `scheduled` and `available`: the liability,
- * later or now. `redeemed`, `expired`, `cancelled`: its end. `forfeited`: the credit of people who
- * were forgotten.
+ * `programme`: the cost of the tenant's programmes. `scheduled`, `available`: the liability, later
+ * or now. `redeemed`, `expired`, `cancelled`: its end. `forfeited`: credit of forgotten people.
  */
 export const LEDGER_ACCOUNTS = [
   'programme',
@@ -34,10 +33,10 @@ export type PostingType =
   | 'cancelled'
   | 'restored'
   | 'forfeited'
-  /** The opening balance of a reward of another program: its available credit. */
+  /** The opening balance of an imported reward: its available credit. */
   | 'imported';
 
-/** The events that move credit, or decide which credit a large redemption takes. */
+/** The events that move credit, or select the credit of a large redemption. */
 export const POSTED_TYPES = [
   ...(['RewardGranted', 'RewardBecameAvailable', 'RewardExpired', 'CreditRedeemed'] as const),
   ...(['AccountCreditRedeemed', 'RewardCancelled', 'RewardRestored', 'ErasureRequested'] as const),
@@ -46,24 +45,21 @@ export const POSTED_TYPES = [
 
 export type PostedEvent = AccountEventOf<(typeof POSTED_TYPES)[number]>;
 
-/**
- * An event of the account's stream, with the envelope's part of a statement line. Times are epoch
- * milliseconds.
- */
+/** An event of the account with the envelope members of a statement line. Epoch milliseconds. */
 export interface Entry {
   readonly event: PostedEvent;
   readonly eventId: string;
   readonly position: Position;
   readonly recordedAt: number;
-  /** As shown; of a correction its proposer. */
+  /** As shown; for a correction the proposer. */
   readonly actor: string;
 }
 
 /**
- * From which an entry counts: the later of its recording and its effect, which a test clock moves.
- * An import takes effect when it is recorded: the date of its event is one of the row.
+ * The time at which an entry counts: the later of its recording and its effect, which a test clock
+ * moves. An import counts when it is recorded: its event has the date of the imported row.
  */
-export function momentOf({ recordedAt, event }: Entry): number {
+export function countedAt({ recordedAt, event }: Entry): number {
   const importedAt = event.type === 'RewardGranted' ? (event.imported?.at ?? 0) : 0;
   return Math.max(recordedAt, event.at, importedAt);
 }
@@ -71,16 +67,16 @@ export function momentOf({ recordedAt, event }: Entry): number {
 export interface Posting {
   readonly type: PostingType;
   readonly rewardId: string;
-  /** In lower case: units are compared without case. */
+  /** In lower case, because units are compared without case. */
   readonly unitKey: string;
   /** Above zero. */
   readonly amount: number;
   readonly debit: LedgerAccount;
   readonly credit: LedgerAccount;
-  /** The event behind the posting; when a date passed, the event that set the date. */
+  /** The event of the posting, or the event that set the date that passed. */
   readonly entry: Entry;
   readonly effectiveAt: number;
-  /** The date has passed and no event records it yet. */
+  /** The date has passed, but no event records it yet. */
   readonly byClock: boolean;
   readonly adjustment: Adjustment | undefined;
 }
@@ -101,17 +97,17 @@ interface CreditReward {
   phase: RewardPhase;
   cancelled: boolean;
   forgotten: boolean;
-  /** The payment provider may have it: it cannot be spent. */
+  /** The payment provider may have received it: it cannot be spent. */
   pushing: boolean;
-  /** The automatic redemption was posted by its date, before its event. */
+  /** The automatic redemption was posted on its date, before its event. */
   redeemedByClock: boolean;
-  /** The amount in each ledger account for this reward so far. */
+  /** Amount per ledger account so far. */
   posted: Readonly<Amounts>;
 }
 
 /**
- * Folds the entries of one account, in order, into postings. Never throws: the log may contain
- * events that no current rule would produce.
+ * Folds an account's entries into postings. Never throws: the log may contain events that the
+ * current rules would not produce.
  */
 export class AccountPostings {
   private readonly rewards = new Map<string, CreditReward>();
@@ -133,7 +129,7 @@ export class AccountPostings {
           reward.redeemedByClock = false;
         });
       case 'AccountCreditRedeemed':
-        return this.redeemFromMany(entry, event);
+        return this.redeemInBulk(entry, event);
       case 'RewardCancelled':
         return this.change(entry, event, 'cancelled', (reward) => {
           reward.cancelled = true;
@@ -153,8 +149,8 @@ export class AccountPostings {
   }
 
   /**
-   * Posts the dates up to `now` that the log has not recorded. Their later events post nothing
-   * more, so the figures at the end of a month stay the same.
+   * Posts the dates up to `now` that the log has not recorded. Their later events then post
+   * nothing, so that the figures of a month's end do not change.
    */
   settle(now: number): readonly Posting[] {
     this.clock = Math.max(this.clock, now);
@@ -167,12 +163,12 @@ export class AccountPostings {
       );
   }
 
-  /** Every unit in which the account ever had credit, in lower case, in its first spelling. */
+  /** Every unit that the account ever had, by lower case, in its first spelling. */
   get units(): ReadonlyMap<string, string> {
     return this.spellings;
   }
 
-  /** The account's available credit, by unit in lower case, as far as posted. */
+  /** Posted available credit by unit in lower case. */
   available(): Map<string, number> {
     const sums = new Map([...this.spellings.keys()].map((key) => [key, 0]));
     for (const { unitKey: key, posted } of this.rewards.values())
@@ -180,10 +176,7 @@ export class AccountPostings {
     return sums;
   }
 
-  /**
-   * The redeemed credit of people who are not forgotten, by unit in lower case, as far as posted;
-   * that of imported rewards included.
-   */
+  /** Posted redeemed credit of people who are not forgotten, with imported rewards, by unit. */
   redeemed(): Map<string, number> {
     const sums = new Map<string, number>();
     for (const { unitKey: key, posted, forgotten } of this.rewards.values())
@@ -192,7 +185,7 @@ export class AccountPostings {
   }
 
   /** Units in which a person who is not forgotten was ever granted credit. */
-  unitsOfThePresent(): ReadonlySet<string> {
+  presentUnits(): ReadonlySet<string> {
     return new Set(
       [...this.rewards.values()]
         .filter(({ forgotten }) => !forgotten)
@@ -200,7 +193,7 @@ export class AccountPostings {
     );
   }
 
-  /** Rewards with a date before `before` that no event records. */
+  /** Rewards with an unrecorded date before `before`. */
   overdue(before: number): readonly { readonly unitKey: string }[] {
     return [...this.rewards.values()].filter(
       ({ phase, scheduledFor, dateExpires, cancelled, forgotten }) =>
@@ -238,7 +231,7 @@ export class AccountPostings {
     };
     this.rewards.set(rewardId, reward);
     if (imported !== undefined && (imported.phase !== 'PENDING' || reward.cancelled))
-      return this.move(reward, 'imported', entry, momentOf(entry));
+      return this.move(reward, 'imported', entry, countedAt(entry));
     return this.move(reward, dateScheduledFor === null ? 'issued' : 'scheduled', entry, event.at);
   }
 
@@ -254,11 +247,8 @@ export class AccountPostings {
     return this.move(reward, type, entry, at);
   }
 
-  /**
-   * The whole amount, from the rewards that the rule of the event selects: their list follows in
-   * later events, and posts nothing.
-   */
-  private redeemFromMany(
+  /** Redeems from the rewards that the event's rule selects; the later lists post nothing. */
+  private redeemInBulk(
     entry: Entry,
     event: AccountEventOf<'AccountCreditRedeemed'>,
   ): readonly Posting[] {
@@ -276,7 +266,7 @@ export class AccountPostings {
     });
   }
 
-  /** In the order of spending, as decisions select it. */
+  /** In the order of spending, which decisions use as well. */
   private spendable({ unit, onlyOf, at }: AccountEventOf<'AccountCreditRedeemed'>): CreditReward[] {
     return [...this.rewards.values()]
       .filter(
@@ -294,7 +284,7 @@ export class AccountPostings {
     return [];
   }
 
-  /** Scheduled credit in a bulk redemption: its date had passed. */
+  /** A bulk redemption may take scheduled credit whose date has passed. */
   private becomeAvailable(entry: Entry, reward: CreditReward, at: number): readonly Posting[] {
     reward.phase = 'AVAILABLE';
     return this.move(reward, 'available', entry, reward.scheduledFor ?? at);
@@ -348,9 +338,7 @@ export class AccountPostings {
     return transfers(reward, this.targetOf(reward), { type, entry, effectiveAt, byClock: false });
   }
 
-  /**
-   * The ledger account of the reward's credit, by its events and by the dates that were settled.
-   */
+  /** The ledger account of the reward's credit after its events and settled dates. */
   private targetOf(reward: CreditReward): Amounts {
     const { assigned, phase, scheduledFor, dateExpires, cancelled, forgotten, redeemedByClock } =
       reward;
@@ -379,7 +367,7 @@ function isSpendable(reward: CreditReward, at: number): boolean {
 
 type Cause = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'>;
 
-/** Of a reward: its whole cost is the programme's, whatever account the credit is in. */
+/** The programme bears the whole cost, whatever account the credit is in. */
 const amountsOf = (assigned: number): Amounts => ({
   programme: -assigned,
   scheduled: 0,

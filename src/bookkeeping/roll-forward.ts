@@ -2,8 +2,8 @@ import { LEDGER_ACCOUNTS, type LedgerAccount, type Posting } from './postings.js
 import { effectOn } from './statement.js';
 
 /**
- * All accounts' credit in one unit over a period: opening + imported + issued − redeemed − expired
- * − cancelled + restored = closing. Only available credit: scheduled credit is issued on its date.
+ * Available credit of all accounts in one unit over a period: opening + imported + issued −
+ * redeemed − expired − cancelled + restored = closing. Scheduled credit is issued on its date.
  */
 export type RollForward = ReturnType<typeof rollForward>;
 
@@ -11,7 +11,6 @@ const LATE_MS = 3_600_000;
 
 type Movement = 'issued' | 'redeemed' | 'expired' | 'cancelled' | 'restored' | 'imported';
 
-/** The movement that a transfer from or to each ledger account means. */
 const FROM: Readonly<Record<LedgerAccount, Movement>> = {
   programme: 'issued',
   scheduled: 'issued',
@@ -25,7 +24,7 @@ const TO: Readonly<Record<LedgerAccount, Movement>> = { ...FROM, cancelled: 'can
 const ADDS: ReadonlySet<Movement> = new Set(['issued', 'restored', 'imported']);
 
 interface UnitSums {
-  /** In the first account's spelling. */
+  /** In the spelling of the first account. */
   readonly unit: string;
   opening: bigint;
   readonly moved: Record<Movement, bigint>;
@@ -35,14 +34,11 @@ interface UnitSums {
   overdue: number;
 }
 
-/**
- * Adds up the accounts of a tenant, one after the other. The sums are exact for any number of
- * accounts.
- */
+/** Adds up a tenant's accounts, exactly for any number of them. */
 export class RollForwardSums {
   private readonly units = new Map<string, UnitSums>();
 
-  /** @param inPeriod whether the posting is within the period; otherwise it is before it. */
+  /** @param inPeriod false: before the period. */
   addPosting(posting: Posting, spelled: string, inPeriod: boolean): void {
     const { debit, credit, unitKey } = posting;
     const sums = this.of(unitKey, spelled);
@@ -65,7 +61,7 @@ export class RollForwardSums {
     this.of(unitKey, spelled).overdue += 1;
   }
 
-  /** `tooLarge`: the units with a sum beyond 2^53, which JSON cannot represent exactly. */
+  /** `tooLarge`: units with a sum beyond 2^53, which JSON cannot represent exactly. */
   result(): { readonly units: readonly RollForward[]; readonly tooLarge: readonly string[] } {
     const sorted = [...this.units].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sums]) => sums);
     return {
@@ -103,7 +99,7 @@ const zeros = () =>
 const total = (sums: Readonly<Record<LedgerAccount, bigint>>): bigint =>
   Object.values(sums).reduce((sum, amount) => sum + amount, 0n);
 
-/** No figure is larger than the debits or the credits. */
+/** No figure exceeds the debits or the credits. */
 const isExact = ({ debit, credit }: UnitSums): boolean =>
   [total(debit), total(credit)].every((sum) => sum <= BigInt(Number.MAX_SAFE_INTEGER));
 
@@ -113,12 +109,12 @@ const rollForward = ({ unit, opening, moved, debit, credit, recordedLate, overdu
   issued: Number(moved.issued),
   redeemed: Number(moved.redeemed),
   expired: Number(moved.expired),
-  /** Includes the credit of people who were forgotten. */
+  /** Includes the credit of forgotten people. */
   cancelled: Number(moved.cancelled),
   restored: Number(moved.restored),
   imported: Number(moved.imported),
   closing: Number(credit.available - debit.available),
-  /** Scheduled at the end of the period; in no other figure here. */
+  /** Scheduled at the end of the period; not part of other figures. */
   scheduled: Number(credit.scheduled - debit.scheduled),
   /** Since the first event of the ledger. */
   trialBalance: LEDGER_ACCOUNTS.map((ledgerAccount) => ({
@@ -128,16 +124,13 @@ const rollForward = ({ unit, opening, moved, debit, credit, recordedLate, overdu
   })),
   debits: Number(total(debit)),
   credits: Number(total(credit)),
-  /**
-   * Dates within the period that the log recorded more than an hour late. The figures follow the
-   * dates.
-   */
+  /** Dates of the period that were recorded more than an hour late; figures follow the dates. */
   recordedLate,
-  /** Dates of more than an hour ago that no event records. The figures include them. */
+  /** Dates of more than an hour ago without an event; figures include them. */
   overdue,
 });
 
-/** The contradictions between the figures; empty: none. */
+/** Contradictions between the figures. */
 export function faultsOf(
   figures: RollForward,
 ): readonly { readonly ledger: number; readonly against: number; readonly kind: string }[] {

@@ -5,43 +5,39 @@ import { PeriodPostings } from './period-postings.js';
 import type { Entry, LedgerAccount, Posting } from './postings.js';
 
 /**
- * An account's credit in each unit and its movements. Times are ISO 8601; amounts are integers in
- * the unit. A text is null when it is forgotten.
+ * An account's credit and movements per unit. Times are ISO 8601, amounts are integers in the unit;
+ * forgotten texts are null.
  */
 export type Statement = Awaited<ReturnType<typeof statementOf>>;
 
 export type StatementLine = ReturnType<typeof lineOf>;
 
 /** A reward that the payment provider has paid. */
-export interface PaidReward {
+export interface ProviderPayment {
   readonly rewardId: string;
   readonly paidAt: string;
-  /** Its id of the payment or the discount. */
+  /** The provider's id of the payment or discount. */
   readonly externalReference: string | null;
 }
 
-export interface StatementOf {
+export interface StatementInput {
   readonly account: string;
   readonly position: Position | null;
-  /** Of one account, in the order of the log. */
+  /** In the order of the log. */
   readonly entries: readonly Entry[];
-  /** Default: none. */
-  readonly paid?: readonly PaidReward[];
-  /** Earlier postings are in the opening; undefined: the opening is zero. Epoch milliseconds. */
+  readonly paid?: readonly ProviderPayment[];
+  /** Earlier postings belong to the opening; undefined: it is zero. Epoch milliseconds. */
   readonly from: number | undefined;
-  /** Later entries do not count; undefined: all do. Epoch milliseconds. */
+  /** Later entries do not count; undefined: all count. Epoch milliseconds. */
   readonly until?: number | undefined;
   /** Dates up to here have passed. Epoch milliseconds. */
   readonly clock: number;
   readonly unit: string | undefined;
 }
 
-/**
- * Pure: the same input gives the same bytes.
- * @param turn lets other work go on: the lines of a long account take long.
- */
+/** Deterministic to the byte. @param turn lets other work run during a long account. */
 export async function statementOf(
-  { account, position, entries, paid = [], from, until, clock, unit }: StatementOf,
+  { account, position, entries, paid = [], from, until, clock, unit }: StatementInput,
   turn: () => Promise<void> = async () => undefined,
 ) {
   const wanted = unit?.toLowerCase();
@@ -80,12 +76,12 @@ export async function statementOf(
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, spelled]) => ({
       unit: spelled,
-      /** Available credit, as the closing: assigned less redeemed of available rewards. */
+      /** Available credit, like the closing: assigned less redeemed of available rewards. */
       opening: opening.get(key) ?? 0,
       closing: balances.get(key) ?? 0,
       lines: lines.get(key) ?? [],
     }));
-  /** `rewards` has what the payment provider has paid, oldest first; absent: nothing. */
+  /** `rewards`: paid by the payment provider, oldest first; missing if there are none. */
   const document = { account, position, units, ...(paid.length > 0 && { rewards: paid }) };
   /** SHA-256 of the rest of the document in canonical JSON, hex. */
   return { ...document, digest: digestOf(document) };
@@ -93,7 +89,7 @@ export async function statementOf(
 
 const ENTRIES_IN_A_TURN = 250;
 
-/** Moves between the other ledger accounts do not concern the account's owner. */
+/** Moves between other ledger accounts do not concern the account's owner. */
 const isShown = ({ debit, credit }: Posting): boolean =>
   [debit, credit].some((account) => account === 'available' || account === 'scheduled');
 

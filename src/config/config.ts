@@ -17,11 +17,11 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 const LOG_FORMATS = ['pretty', 'json'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** How addresses of clients stand in log lines: see `loggedAddress`. */
+/** The form of client addresses in log lines: see `loggedAddress`. */
 const LOGGED_ADDRESSES = ['short', 'full', 'none'] as const;
 export type LoggedAddresses = (typeof LOGGED_ADDRESSES)[number];
 
-/** Fewest connections of clients; health checks have some beside them. */
+/** Fewest client connections; health checks have some of their own. */
 const CLIENTS_MIN = 16;
 
 const MIB = 1024 * 1024;
@@ -33,14 +33,13 @@ export interface Cidr {
   readonly family: 'ipv4' | 'ipv6';
 }
 
-/** Where the list of operators is. */
 export interface OperatorsFilePath {
   readonly path: string;
   /** True for the default path: without the file there are no operators. */
   readonly mayBeMissing: boolean;
 }
 
-/** The environment is invalid. One line per problem; never a value, which may be a secret. */
+/** The environment is invalid. One line per problem, without values, which may be secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(readonly problems: readonly string[]) {
@@ -138,14 +137,14 @@ function eventStoreAddress() {
 }
 
 /**
- * Every environment variable of the service: docs/configuration.md has their meanings. The name of
- * a variable is that of its member in capitals, unless `NAMES` has another one.
+ * All environment variables, which docs/configuration.md explains. A variable's name is its member
+ * in capitals unless `NAMES` has another one.
  */
 const environmentSchema = z.object({
   dataDir: text.default('.data').transform((path) => resolve(path)),
   host: text.regex(/^[A-Za-z0-9.:%_-]+$/, 'must be an address or a host name').default('127.0.0.1'),
   port: wholeNumber(0, 65_535).default(3000),
-  /** Undefined: operators, health and metrics are answered at `port`. */
+  /** Undefined: operators, health and metrics use `port`. */
   operationsPort: wholeNumber(0, 65_535).optional(),
   /** Undefined: the embedded Postgres below `dataDir`. */
   databaseUrl: postgresAddress().optional(),
@@ -167,13 +166,13 @@ const environmentSchema = z.object({
   logFormat: oneOf(LOG_FORMATS).optional(),
   logAddresses: oneOf(LOGGED_ADDRESSES).default('short'),
   webhookAllowCidrs: cidrList().default([]),
-  /** Undefined: no mail goes out. */
+  /** Undefined: no mails are sent. */
   smtp: smtpAddress().optional(),
-  /** The address that mails are from, unless a theme names one; undefined: of the public host. */
+  /** Sender of mails unless a theme names one; undefined: derived from the public host. */
   mailFrom: text.refine(isMailAddress, 'must be an e-mail address').optional(),
   trustedProxies: cidrList().default([]),
   databaseConnectionsMax: wholeNumber(CONNECTIONS_MIN, 1000).default(40),
-  /** Of a tenant's files together. */
+  /** Per tenant. */
   exportsStoredBytesMax: wholeNumber(1, 1_000_000_000)
     .default(20_480)
     .transform((mib) => mib * MIB),
@@ -199,7 +198,6 @@ const nameOf = (member: string): string =>
 
 const MEMBERS = Object.keys(environmentSchema.shape);
 
-/** The names of all variables. */
 export const VARIABLES: readonly string[] = MEMBERS.map(nameOf);
 
 type Environment = z.output<typeof environmentSchema>;
@@ -215,7 +213,7 @@ export interface Config extends Omit<Parsed, 'masterKeyFile' | 'operatorsFile'> 
 
 /**
  * Parses the environment. An empty variable counts as unset; unknown variables are ignored.
- * @throws {ConfigError} with one line for each invalid variable.
+ * @throws {ConfigError} with one line per invalid variable.
  */
 export function loadConfig(
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -228,7 +226,7 @@ export function loadConfig(
   );
   const parsed = environmentSchema.safeParse(given);
   const problems = new Map<string, string>();
-  // One problem per variable is enough.
+  // One problem per variable.
   for (const { path, message } of parsed.error?.issues ?? []) {
     const name = nameOf(String(path[0]));
     if (!problems.has(name)) problems.set(name, `${name} ${message}`);

@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 
 /**
- * EVENT_STORE_URL cannot be used; the message says why and quotes no value, which may be a secret.
+ * EVENT_STORE_URL is invalid. The message gives the reason without values, which may be secrets.
  */
 export class InvalidEventStoreUrl extends Error {
   override readonly name = 'InvalidEventStoreUrl';
@@ -12,10 +12,10 @@ const DEFAULT_PORT = 2113;
 const FORM = /^(esdb|esdb\+discover):\/\/(?:([^/?#]*)@)?([^/?#@]+)\/?(?:\?([^#]*))?$/;
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)$/;
 
-/** Options are the client's own, compared as it does: without case, dashes and underscores. */
+/** The client's options; like the client, ignores case, dashes and underscores. */
 const OPTIONS = {
   tls: flag,
-  /** Files of PEM: absolute paths. */
+  /** Absolute paths of PEM files. */
   tlsCAFile: file,
   tlsVerifyCert: only(
     'true',
@@ -24,15 +24,14 @@ const OPTIONS = {
   userCertFile: file,
   userKeyFile: file,
   connectionName: (text: string) => text,
-  /** Milliseconds; -1 switches keep-alive off. */
+  /** Milliseconds; -1 disables keep-alive. */
   keepAliveInterval: wholeNumber(-1),
   keepAliveTimeout: wholeNumber(-1),
   maxDiscoverAttempts: wholeNumber(1),
-  /** Milliseconds between two rounds of discovery. */
+  /** Milliseconds between rounds of discovery. */
   discoveryInterval: wholeNumber(0),
-  /** Seconds. */
   gossipTimeout: wholeNumber(1),
-  /** Milliseconds: how long an append may take, all tries together. */
+  /** Milliseconds for an append with all retries. */
   defaultDeadline: wholeNumber(1),
   nodePreference: only('leader', 'appends, and the reads that decide, go to the leader'),
   throwOnAppendFailure: only('true', 'a refused append must be distinguishable from a stored one'),
@@ -45,14 +44,11 @@ type Options = {
   readonly [Name in keyof typeof OPTIONS]?: ReturnType<(typeof OPTIONS)[Name]>;
 };
 
-/**
- * The address and options of EventStoreDB: EVENT_STORE_URL, parsed. Contains a password: never log
- * it.
- */
+/** The parsed EVENT_STORE_URL. Contains a password: never log it. */
 export interface EventStoreAddress extends Options {
   /**
-   * `esdb+discover`: the one host is a DNS name of the cluster. With several hosts, or with
-   * discovery, gossip says who leads.
+   * `esdb+discover`: the host is a DNS name of the cluster. With discovery or several hosts, gossip
+   * finds the leader.
    */
   readonly discover: boolean;
   readonly hosts: readonly { readonly address: string; readonly port: number }[];
@@ -61,8 +57,8 @@ export interface EventStoreAddress extends Options {
 }
 
 /**
- * Parses `esdb://user:password@host:port,host:port?option=value`. Refuses what the client would
- * ignore or misread: an unknown option, a missing file, an option that this service cannot support.
+ * Parses `esdb://user:password@host:port,host:port?option=value`. Rejects what the client would
+ * ignore or misread: unknown or unsupported options, and missing files.
  * @throws {InvalidEventStoreUrl}
  */
 export function parseEventStoreUrl(url: string): EventStoreAddress {
@@ -97,8 +93,7 @@ function parseOptions(query: string): Options {
   for (const pair of query.split('&').filter((text) => text !== '')) {
     const [given = '', ...rest] = pair.split('=');
     const option = known.get(flat(given));
-    // The name is shown only when it is a plain word: a password with a stray & must not appear
-    // here.
+    // Only a plain word is shown: the text after a stray & may belong to a password.
     if (option === undefined)
       throw new InvalidEventStoreUrl(
         `has an unknown option${/^[A-Za-z_-]{1,40}$/.test(given) ? ` ${given}` : ''}; known are ${Object.keys(OPTIONS).join(', ')}`,

@@ -12,13 +12,13 @@ import {
 } from './operators.js';
 import { fileText } from '../foundation/outside-text.js';
 
-/** A list of some ten thousand operators; a longer file is refused unread. */
+/** Enough for ten thousand operators; a longer file is not read. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * The operators in OPERATORS_FILE, as the file is at the moment of a call. While it cannot be used
- * no key counts, and the log says why, once for each reason.
+ * The operators in OPERATORS_FILE, read at each call. While the file is invalid, no key is
+ * accepted, and each reason is logged once.
  */
 export class OperatorsFile implements CurrentOperators {
   private problem: string | undefined;
@@ -28,10 +28,7 @@ export class OperatorsFile implements CurrentOperators {
     private readonly logger: Pick<Logger, 'info' | 'error'>,
   ) {}
 
-  /**
-   * No operators without a path. @throws {ConfigError} when the file cannot be used, without any of
-   * its content.
-   */
+  /** Without a path there are no operators. @throws {ConfigError} without content of the file. */
   static async open(
     file: OperatorsFilePath | undefined,
     logger: Pick<Logger, 'info' | 'error'>,
@@ -73,7 +70,7 @@ export async function readOperators({
   }
 }
 
-/** Replaces the file as a whole: a reader never sees half of it. */
+/** Replaces the file atomically. */
 export async function writeOperators(
   path: string,
   entries: readonly OperatorEntry[],
@@ -83,7 +80,7 @@ export async function writeOperators(
   await rename(part, path);
 }
 
-/** Mode and content are of the same file: it may be replaced meanwhile. @throws {ConfigError} */
+/** Reads mode and content of the same open file, which may be replaced. @throws {ConfigError} */
 async function contentOf(opened: FileHandle): Promise<string> {
   const { mode, size } = await opened.stat();
   if ((mode & WRITABLE_BY_OTHERS) !== 0)

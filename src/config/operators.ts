@@ -3,19 +3,18 @@ import * as z from 'zod';
 import { ConfigError } from './config.js';
 
 /**
- * What an operator may do: work on the money, work on read models and tenants' settings, or see
- * figures without personal data.
+ * `finance`: the money; `support`: read models and settings; `viewer`: figures, no personal data.
  */
 export const OPERATOR_ROLES = ['finance', 'support', 'viewer'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
 export interface Operator {
-  /** Recorded as the actor in audit entries. */
+  /** The actor in audit entries. */
   readonly name: string;
   readonly roles: readonly OperatorRole[];
 }
 
-/** An operator, and the hash of the key that proved it (SHA-256, hex). */
+/** An operator with the SHA-256 hash (hex) of the key. */
 export interface KeyHolder {
   readonly operator: Operator;
   readonly keySha256: string;
@@ -43,11 +42,11 @@ export function operatorEntries(content: string): readonly OperatorEntry[] {
   ]);
 }
 
-/** Operators of the HTTP interface: names, roles and hashes of keys, never a key. */
+/** Operators of the HTTP interface: names, roles and key hashes. */
 export class Operators {
   constructor(private readonly entries: readonly OperatorEntry[] = []) {}
 
-  /** Undefined: unknown key. Takes the same time for every key. */
+  /** Undefined: unknown key. Takes constant time. */
   holderOf(key: string): KeyHolder | undefined {
     const hash = hashOf(key);
     let found: OperatorEntry | undefined;
@@ -56,13 +55,13 @@ export class Operators {
     return found && holder(found);
   }
 
-  /** The operator of this name with this key; undefined: the key no longer counts. */
-  stillHolding(name: string, keySha256: string): Operator | undefined {
+  /** The operator of this name and key; undefined: the key is no longer valid. */
+  operatorWithKey(name: string, keySha256: string): Operator | undefined {
     const entry = this.entries.find((one) => one.name === name && one.keySha256 === keySha256);
     return entry && holder(entry).operator;
   }
 
-  /** Whether an operator has this name, without regard to case, and the role. */
+  /** Whether an operator of this name, ignoring case, has the role. */
   hasRole(name: string, role: OperatorRole): boolean {
     return this.entries.some(
       (entry) => entry.name.toLowerCase() === name.toLowerCase() && entry.roles.includes(role),
@@ -70,7 +69,7 @@ export class Operators {
   }
 }
 
-/** The operators whose keys count at the moment. */
+/** The operators whose keys are valid now. */
 export interface CurrentOperators {
   now(): Promise<Operators>;
 }
@@ -78,7 +77,7 @@ export interface CurrentOperators {
 export const NO_OPERATORS: CurrentOperators = { now: async () => new Operators() };
 
 /** A new key of 192 random bits, and its entry for the file. */
-export function makeOperatorKey(
+export function newOperatorKey(
   name: string,
   roles: readonly OperatorRole[],
 ): { readonly key: string; readonly entry: OperatorEntry } {

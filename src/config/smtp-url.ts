@@ -1,17 +1,15 @@
-/** A server that takes mails. */
 export interface SmtpAddress {
   readonly host: string;
   readonly port: number;
-  /** TLS from the start. */
   readonly secure: boolean;
-  /** TLS with a good certificate, or no mail. */
+  /** Requires TLS with a valid certificate. */
   readonly requireTls: boolean;
   readonly login: { readonly user: string; readonly password: string } | undefined;
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** @returns the address, or what a good one is, without the value: it may hold a password. */
+/** @returns the address, or a description of valid ones: the value may contain a password. */
 export function parseSmtpUrl(value: string): SmtpAddress | string {
   const problem =
     'must be the address of a mail server: smtps://user:password@host:465 or smtp://host:587, at most with ?requireTLS=true';

@@ -5,7 +5,7 @@ import { run, tables } from '../postgres/statements.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { findExportFile } from './storage/export-file-rows.js';
 import type { ExportChunks } from './storage/export-chunks.js';
-import { FileGone, readStoredFile, type ByteRange } from './storage/stored-file.js';
+import { FileRemoved, readStoredFile, type ByteRange } from './storage/stored-file.js';
 
 export interface ExportDownloadsParts {
   readonly pool: Pool;
@@ -13,12 +13,10 @@ export interface ExportDownloadsParts {
   readonly keys: Pick<SubjectKeys, 'load'>;
 }
 
-/** A caller takes data out. */
 export interface Download {
   readonly scope: Scope;
   readonly exportId: string;
   readonly actor: Actor;
-  /** Of the request. */
   readonly id: string;
 }
 
@@ -26,21 +24,21 @@ export interface Download {
 export class ExportDownloads {
   constructor(private readonly parts: ExportDownloadsParts) {}
 
-  /** Names the file; undefined: it is gone. */
+  /** The attempt that wrote the file; undefined: it is gone. */
   async find(exportId: string): Promise<string | undefined> {
     const row = await findExportFile(this.parts.pool, exportId);
     const isWhole = row?.state === 'WRITTEN' || row?.state === 'STORED';
     return isWhole ? (row.attempt ?? undefined) : undefined;
   }
 
-  /** The whole file of a completed export. @throws {FileGone} */
+  /** The whole file of a completed export. @throws {FileRemoved} */
   async *readWhole(exportId: string, bytes: number): AsyncGenerator<Buffer> {
     const attempt = await this.find(exportId);
-    if (attempt === undefined) throw new FileGone();
+    if (attempt === undefined) throw new FileRemoved();
     yield* this.read(attempt, { first: 0, last: bytes - 1 });
   }
 
-  /** Records that a download begins: once an hour for each export and actor. */
+  /** Records the start of a download, once an hour per export and actor. */
   async record({ scope, exportId, actor, id }: Download): Promise<void> {
     const row = {
       ...scope,
@@ -58,7 +56,7 @@ export class ExportDownloads {
     );
   }
 
-  /** @throws {FileGone} when it is removed meanwhile. */
+  /** @throws {FileRemoved} when the file is removed meanwhile. */
   read(attempt: string, range: ByteRange): AsyncGenerator<Buffer> {
     return readStoredFile(this.parts, attempt, range);
   }

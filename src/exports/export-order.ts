@@ -10,8 +10,8 @@ export {
 } from '../domain/export/export.decider.js';
 
 /**
- * All given filters must match; one that does not apply to the type is ignored. Times are epoch
- * milliseconds: `Since` is included, `Before` is not.
+ * All given filters must match; filters of other types are ignored. Times are epoch milliseconds,
+ * `Since` inclusive and `Before` exclusive.
  */
 export interface ExportFilters {
   readonly createdSince?: number;
@@ -24,11 +24,11 @@ export interface ExportFilters {
   readonly programId?: string;
 }
 
-/** The forms of the columns of dates. */
+/** Formats of date columns. */
 export const EXPORT_DATES = ['EPOCH_MS', 'ISO_8601'] as const;
 export type ExportDates = (typeof EXPORT_DATES)[number];
 
-/** What a file is to contain. */
+/** The requested content of a file. */
 export interface ExportOrder {
   readonly scope: Scope;
   readonly type: ExportType;
@@ -38,9 +38,8 @@ export interface ExportOrder {
   readonly dates?: ExportDates;
 }
 
-/** A file that was written whole. */
 export interface WrittenExport {
-  /** The rows are the state at this position; undefined: before the first event. */
+  /** The position of the rows; undefined: before the first event. */
   readonly position: Position | undefined;
   /** Without the header. */
   readonly rows: number;

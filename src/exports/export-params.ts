@@ -1,7 +1,7 @@
 import { instant } from '../foundation/instant.js';
 import { EXPORT_DATES, type ExportDates, type ExportFilters } from './export-order.js';
 
-/** As a caller sends them: filters, times in epoch milliseconds or ISO 8601; the form of dates. */
+/** As the client sends them: filters, with times in epoch milliseconds or ISO 8601, and `dates`. */
 export type ExportParams = Readonly<Record<string, string | number>>;
 
 const TIMES = [
@@ -18,10 +18,10 @@ export const PARAMS: readonly string[] = [...TIMES, PROGRAM, DATES];
 const TEXT_LENGTH_MAX = 255;
 const CONTROL = /\p{Cc}|\p{Surrogate}/u;
 
-/** As many as `problemsOfParams` returns at most. */
+/** Most lines that `problemsOfParams` returns. */
 export const PARAM_PROBLEMS_MAX = PARAMS.length + 1;
 
-/** Why params are none: one line for each member, and one for all that are unknown. */
+/** One line per invalid member, and one for all unknown members. */
 export function problemsOfParams(params: Readonly<Record<string, unknown>>): readonly string[] {
   const problems = Object.entries(params).flatMap(([key, value]) => {
     if (!PARAMS.includes(key)) return [`params must hold ${PARAMS.join(', ')} only`];
@@ -53,11 +53,11 @@ function timeIn(value: unknown): number | null {
   return typeof value === 'number' ? instant(String(value)) : null;
 }
 
-/** @param params that `problemsOfParams` found nothing in; null: none. */
+/** @param params valid ones; null: none. */
 export const datesIn = (params: ExportParams | null): ExportDates =>
   EXPORT_DATES.find((form) => form === params?.[DATES]) ?? 'EPOCH_MS';
 
-/** @param params that `problemsOfParams` found nothing in; null: none. */
+/** @param params valid ones; null: none. */
 export function filtersIn(params: ExportParams | null): ExportFilters {
   const filters: { -readonly [K in keyof ExportFilters]: ExportFilters[K] } = {};
   for (const key of TIMES) {

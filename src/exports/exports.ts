@@ -26,9 +26,9 @@ import {
   deleteRow,
   findExportFile,
   findExportFiles,
-  reservePlace,
-  takeAway,
-  takeAwayFilesOf,
+  reserveWaiting,
+  removeFile,
+  removeFilesOf,
   type ExportFileRow,
   type ExportName,
 } from './storage/export-file-rows.js';
@@ -39,12 +39,11 @@ export interface ExportsParts {
   readonly names: KeyedNames;
   readonly pool: Pool;
   readonly keys: Pick<SubjectKeys, 'destroy'>;
-  /** Tells every process whose keys to evict. */
+  /** Makes every process evict the keys of these subjects. */
   readonly announce: (subjects: readonly string[]) => Promise<void>;
 }
 
-/** What a caller wants to have exported. */
-export interface RequestedExport {
+export interface ExportRequest {
   readonly exportType: ExportType;
   readonly format: ExportFormat;
   readonly texts: ExportTexts;
@@ -52,7 +51,6 @@ export interface RequestedExport {
 
 export interface FoundExport {
   readonly state: KnownExport;
-  /** Undefined: none is known. */
   readonly progress: ExportProgress | undefined;
   readonly file: ExportFileRow | undefined;
 }
@@ -65,21 +63,18 @@ export interface ChangedExport {
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
-/**
- * The exports of all tenants: each is decided in its own stream. Its file and the work on it stand
- * in rows beside, which follow the stream.
- */
+/** The exports of all tenants: each has a stream, and rows for its file and work that follow it. */
 export class Exports {
   constructor(private readonly parts: ExportsParts) {}
 
-  /** @returns a refusal when too many exports of the tenant wait. */
+  /** @returns a refusal when too many exports of the tenant are waiting. */
   async request(
     meta: CommandMeta,
-    { exportType, format, texts }: RequestedExport,
+    { exportType, format, texts }: ExportRequest,
   ): Promise<ChangedExport | Refused> {
     const { commands, pool } = this.parts;
     const { scope } = meta;
-    // The same for a repeated request.
+    // A repeated request has the same id.
     const exportId = deterministicId(meta.commandId, 'export');
     const now = timeNow();
     const outcome = await commands.execute(
@@ -87,13 +82,12 @@ export class Exports {
         meta,
         exportId,
         { type: 'RequestExport', exportId, exportType, format, texts, hasRoom: true, now },
-        () => reservePlace(pool, { scope, exportId }),
+        () => reserveWaiting(pool, { scope, exportId }),
       ),
     );
     return 'refused' in outcome ? outcome : changedBy(outcome);
   }
 
-  /** As the log has it. */
   async find(scope: Scope, exportId: string): Promise<FoundExport | undefined> {
     const state = await this.stateOf({ scope, exportId });
     if (state === undefined) return undefined;
@@ -106,7 +100,7 @@ export class Exports {
     return { state, progress, file };
   }
 
-  /** Of those that are being written, by id. */
+  /** Progress of running exports by id. */
   async progressOf(exportIds: readonly string[]): Promise<ReadonlyMap<string, ExportProgress>> {
     const files = await findExportFiles(this.parts.pool, exportIds);
     return new Map(
@@ -124,7 +118,7 @@ export class Exports {
     return state.status === 'absent' ? undefined : state;
   }
 
-  /** Refused for one that is over, or unknown. */
+  /** Refused if the export has ended or is unknown. */
   async cancel(meta: CommandMeta, exportId: string): Promise<ChangedExport | Refused> {
     if (!UUID.test(exportId)) return { refused: 'EXPORT_NOT_FOUND' };
     const { commands } = this.parts;
@@ -135,7 +129,7 @@ export class Exports {
     return changedBy(outcome);
   }
 
-  /** Its file is removed. Nothing happens to one that is not complete. */
+  /** Removes the file of a completed export. */
   async expire({ scope, exportId }: ExportName, because: ExpiryCause): Promise<void> {
     const command = { type: 'ExpireExport', because, now: timeNow() } as const;
     await this.parts.commands.execute(
@@ -144,16 +138,16 @@ export class Exports {
     await this.remove(exportId);
   }
 
-  /** The files that hold one of these people expire. */
+  /** Expires the files that contain one of these people. */
   async forget(scope: Scope, persons: readonly string[]): Promise<void> {
-    for (const taken of await takeAwayFilesOf(this.parts.pool, scope, persons))
+    for (const taken of await removeFilesOf(this.parts.pool, scope, persons))
       await this.expire(taken, 'FORGOTTEN');
   }
 
   /** Destroys the key of a file, and deletes its chunks. */
   async remove(exportId: string): Promise<void> {
     const { pool } = this.parts;
-    const attempt = await takeAway(pool, exportId);
+    const attempt = await removeFile(pool, exportId);
     if (attempt) {
       await this.destroyKey(attempt);
       await deleteChunks(pool, attempt);
@@ -161,7 +155,7 @@ export class Exports {
     await deleteRow(pool, exportId);
   }
 
-  /** @param attempt whose chunks nobody may read any more. */
+  /** @param attempt whose chunks must become unreadable. */
   async destroyKey(attempt: string): Promise<void> {
     await this.parts.keys.destroy([attempt]);
     await this.parts.announce([attempt]);
@@ -173,6 +167,6 @@ function changedBy({ state, position, replayed }: Exclude<ExportOutcome, Refused
   return { state, position, replayed };
 }
 
-/** Of a step that the service takes by itself. */
+/** For steps that the service takes by itself. */
 export const exportMeta = (scope: Scope, cause: string): CommandMeta =>
   metaOf(scope, { kind: 'system', id: 'exports' }, cause);

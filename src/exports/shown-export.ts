@@ -7,7 +7,6 @@ import type {
   KnownExport,
 } from '../domain/export/export.decider.js';
 
-/** The status that clients see. */
 export type ExportStatus = 'PENDING' | 'COMPLETED' | 'ABORTED' | 'EXPIRED';
 
 const STATUS_OF: Readonly<Record<KnownExport['status'], ExportStatus>> = {
@@ -17,7 +16,6 @@ const STATUS_OF: Readonly<Record<KnownExport['status'], ExportStatus>> = {
   expired: 'EXPIRED',
 };
 
-/** What a running export has written. */
 export interface ExportProgress {
   readonly rowsDone: number;
   readonly rowsTotal: number;
@@ -25,12 +23,11 @@ export interface ExportProgress {
 
 export type ExportStats = Readonly<Record<string, string | number | null>>;
 
-/** A completed export expires with its time, whatever is recorded. @param now epoch ms. */
+/** A completed export expires at its time, even if that is not recorded. @param now epoch ms. */
 export function statusOf({ status, expiresAt }: KnownExport, now: number): ExportStatus {
   return status === 'completed' && now >= expiresAt ? 'EXPIRED' : STATUS_OF[status];
 }
 
-/** Null: nothing is known yet. */
 function statsOf(
   { file, reason }: { readonly file: ExportedFile | null; readonly reason: string | null },
   progress: ExportProgress | undefined,
@@ -47,7 +44,7 @@ function statsOf(
 
 /** An export as clients and operators see it. Times are epoch milliseconds. */
 export interface ShownExport extends ExportTexts {
-  /** As they were sent. */
+  /** As the client sent them. */
   readonly params: NonNullable<ExportTexts['params']>;
   readonly id: string;
   readonly type: ExportType;
@@ -85,7 +82,7 @@ const STATE_OF = Object.fromEntries(
   Object.entries(STATUS_OF).map(([state, status]) => [status, state]),
 ) as Readonly<Record<ExportRow['status'], KnownExport['status']>>;
 
-/** A row as the state that it was made from. */
+/** The state from which a row was made. */
 export function stateOfRow(row: ExportRow): KnownExport {
   const { position, row_count: rows, byte_count: bytes, sha256 } = row;
   return {
@@ -107,6 +104,6 @@ export function stateOfRow(row: ExportRow): KnownExport {
   };
 }
 
-/** Written by the projector alone. */
+/** Written by the projector only. */
 const paramsIn = (json: string): Readonly<Record<string, string | number>> =>
   JSON.parse(json) as Readonly<Record<string, string | number>>;

@@ -17,42 +17,35 @@ import { rowsOfType } from './rows/rows-by-export-type.js';
 import { rowsQuery, setValues, type RowsQuery } from './rows/rows-query.js';
 
 export interface ExportParts extends PositionParts {
-  /** Undefined: there is no such tenant. */
   defaultProgramOf(tenant: string): Promise<string | undefined>;
-  /** The time in the ledger. Default: the real one. */
+  /** The ledger's time. Default: the real one. */
   now?(scope: Scope): Promise<number>;
-  /** The service's external address. */
   publicUrl(): string;
 }
 
-/** Takes the bytes of a file, in order. */
 export interface ExportSink {
-  /** @param chunk of at most 256 KiB. The next one is written when this one is taken. */
+  /** @param chunk up to 256 KiB. Resolves when the next one may be written. */
   write(chunk: Buffer): Promise<void>;
 }
 
 export interface ExportRun {
-  /** The rows include this position; undefined: any position will do. */
+  /** Oldest acceptable position of the rows; undefined: any. */
   readonly notBefore: Position | undefined;
   readonly sink: ExportSink;
-  /**
-   * Takes the people of the rows: the first eight bytes of each one's id, sorted. Default: nobody
-   * does.
-   */
+  /** Receives the sorted first eight bytes of the ids of the people in the rows. */
   readonly people?: ExportSink;
-  /** Called now and then, and at the end. */
+  /** Called from time to time, and at the end. */
   progress(rowsDone: number, rowsTotal: number): void;
-  /** Called every few seconds while it waits for the position. */
+  /** Called every few seconds while the read model is not at the position. */
   readonly waits?: () => void;
-  /** Ends the writing, also while it waits for the position. */
+  /** Ends the writing and the wait. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Writes the file of an order: the state at one position, in one snapshot. The same state is the
- * same bytes. Memory does not grow with the rows.
- * @throws {TooManyColumns}, the sink's errors, the signal's reason, the database's errors. What the
- * sink has taken is no file then.
+ * Writes the file of an order from one snapshot. Equal states give equal bytes, and memory does not
+ * grow with the rows. @throws {TooManyColumns}, the sink's errors, the signal's reason, the
+ * database's errors: the written bytes are incomplete then.
  */
 export async function writeExportFile(
   parts: ExportParts,
@@ -72,7 +65,7 @@ export async function writeExportFile(
     const query = rowsQuery(exported, filters, tenant, generation);
     await setValues(client, query.values);
     const rowsTotal = await countRows(client, query);
-    const counted = new CountedRows(rowsTotal, run);
+    const counted = new RowCounter(rowsTotal, run);
     counted.report();
     if (run.people)
       for await (const ids of peopleOfRows(client, exported, query, run.signal))
@@ -96,7 +89,7 @@ interface FileToWrite {
 function fileOf(
   client: PoolClient,
   { name, format, rows }: FileToWrite,
-  counted: CountedRows,
+  counted: RowCounter,
 ): AsyncGenerator<Buffer> {
   const headers = headersOf(rows);
   const sheet: SheetRows = {
@@ -117,8 +110,8 @@ async function countRows(client: PoolClient, { rows }: RowsQuery): Promise<numbe
 
 const REPORT_ROWS = 1_000;
 
-/** Counts what passes, and reports it now and then. */
-class CountedRows {
+/** Counts rows and reports from time to time. */
+class RowCounter {
   done = 0;
 
   constructor(
@@ -141,7 +134,7 @@ class CountedRows {
 
 const CHUNK_BYTES_MAX = 256 * 1024;
 
-/** Splits, counts and digests the bytes. */
+/** Splits, counts and hashes the bytes. */
 async function writeChunks(
   all: AsyncIterable<Buffer>,
   { sink, signal }: Pick<ExportRun, 'sink' | 'signal'>,

@@ -6,31 +6,30 @@ import { CLOCK_AHEAD_MS_MAX } from '../event-log/clock.js';
 import { timeNow } from '../foundation/world.js';
 import type { Reaction } from '../reacting/policy.js';
 import type { LedgerEvent } from '../projecting/projector.js';
-import { TOLD_WITHIN_MS } from './deliveries/mail-retries.js';
+import { PLANNED_WITHIN_MS } from './deliveries/mail-retries.js';
 import { planMail } from './deliveries/mail-rows.js';
 
 type MailReaction = Extract<Reaction, { kind: 'mail' }>;
 
-/** Writes down the mails that events call for, once for each event, person and type. */
+/** Stores the mails of events, once per event, person and type. */
 export class MailPlans {
   constructor(
     private readonly parts: {
       readonly pool: Pool;
       readonly tenants: Pick<TenantDirectory, 'read'>;
-      /** Called when a mail is due. */
       readonly onPlanned: () => void;
     },
   ) {}
 
-  /** Harmless when repeated. @throws when the database or the log is unavailable. */
+  /** Idempotent. @throws when the database or the log is unavailable. */
   async plan(event: LedgerEvent<DomainEvent>, reaction: MailReaction): Promise<void> {
     const { tenant: alias, mode, eventId, recordedAt, stream, revision } = event;
-    if (recordedAt < timeNow() - TOLD_WITHIN_MS) return;
+    if (recordedAt < timeNow() - PLANNED_WITHIN_MS) return;
     const tenant = await this.parts.tenants.read(alias);
     const since = tenant?.mails.types[reaction.type];
     if (since === undefined) return;
     const now = timeNow();
-    // Under a clock that was ahead it was switched on in the future: it is on.
+    // A test clock that was ahead switched the type on in the future: it counts as on.
     const isOfAheadClock = since > now + CLOCK_AHEAD_MS_MAX;
     if (!isOfAheadClock && recordedAt < since) return;
     const { type, account, person, about, dueAt, ledgerDate } = reaction;

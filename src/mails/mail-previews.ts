@@ -1,5 +1,4 @@
 import type { TenantDirectory } from '../tenants/tenant-directory.js';
-import { sameAddress } from '../foundation/mail-address.js';
 import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Themes } from '../themes/themes.js';
@@ -8,26 +7,24 @@ import { previewMail, type PreviewedMail } from './content/mail-preview.js';
 import type { RenderedMail } from './content/rendered-mail.js';
 import { senderOf } from './sender-address.js';
 import { mimeOf } from './sending/mime.js';
-import type { Sent, SmtpSender } from './sending/smtp-sender.js';
+import type { SmtpResult, SmtpSender } from './sending/smtp-sender.js';
 import type { TestAddresses } from './settings/test-addresses.js';
 
 export interface MailPreviewsParts {
   readonly themes: Pick<Themes, 'themeFor'>;
   readonly tenants: Pick<TenantDirectory, 'read'>;
-  readonly testAddresses: Pick<TestAddresses, 'of'>;
+  readonly testAddresses: Pick<TestAddresses, 'has'>;
   readonly names: Pick<KeyedNames, 'digest'>;
-  /** Undefined: no mail goes out. */
+  /** Undefined: no mail server is configured. */
   readonly smtp: Pick<SmtpSender, 'send'> | undefined;
   readonly publicUrl: () => string;
-  /** The address of the service. */
   readonly mailFrom: () => string;
 }
 
-/** Mails with sample values, shown or sent to one address. Keeps nothing. */
+/** Mails with sample values, shown or sent to one address. */
 export class MailPreviews {
   constructor(private readonly parts: MailPreviewsParts) {}
 
-  /** Whether mails can be sent at all. */
   get canSend(): boolean {
     return this.parts.smtp !== undefined;
   }
@@ -39,11 +36,7 @@ export class MailPreviews {
     return previewMail(localized, preview, this.parts.publicUrl());
   }
 
-  /**
-   * Variables and helpers that the mail leaves out.
-   *
-   * @throws when themes cannot be read.
-   */
+  /** Variables and helpers that the mail omits. @throws when themes cannot be read. */
   async unknownNames({ scope, type, locale }: PreviewedMail): Promise<readonly string[]> {
     const { theme } = await this.parts.themes.themeFor(scope.tenant, scope.mode, locale);
     return unknownNamesOfMail(theme, type);
@@ -53,8 +46,7 @@ export class MailPreviews {
   async refusalOf({ tenant, mode }: PreviewedMail['scope'], to: string) {
     if (mode === 'live') return undefined;
     const known = await this.parts.tenants.read(tenant);
-    const listed = known ? await this.parts.testAddresses.of(known) : [];
-    return listed.some((one) => sameAddress(one) === sameAddress(to))
+    return known && (await this.parts.testAddresses.has(known, to))
       ? undefined
       : 'must be an address that the test mode may send to (`tenant update --mail-test-to`)';
   }
@@ -64,7 +56,7 @@ export class MailPreviews {
    * @param id of the request; makes the `Message-ID`.
    * @throws when themes cannot be read.
    */
-  async send(preview: PreviewedMail, to: string, id: string): Promise<Sent> {
+  async send(preview: PreviewedMail, to: string, id: string): Promise<SmtpResult> {
     const { themes, tenants, names, smtp, mailFrom, publicUrl } = this.parts;
     if (smtp === undefined) return { kind: 'failed', reason: 'there is no mail server' };
     const { tenant, mode } = preview.scope;

@@ -4,14 +4,14 @@ import { sameAddress } from '../foundation/mail-address.js';
 import { fetchRows, run, type Connection } from '../postgres/statements.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
-/** Addresses that receive no further mails of a tenant and mode: of every user who has them. */
+/** Addresses without further mails of a tenant and mode, for all users who share them. */
 export class UnsubscribedAddresses {
   constructor(
     private readonly pool: Connection,
     private readonly names: Pick<KeyedNames, 'digest'>,
   ) {}
 
-  /** Harmless when repeated. */
+  /** Idempotent. */
   async add(scope: Scope, address: string): Promise<void> {
     const { tenant, mode } = scope;
     await run(

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { isLedgerMode, type LedgerMode } from '../domain/scope.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
-/** Who wants no further mails: ids of the ledger. */
+/** A recipient, by ids of the ledger. */
 export interface MailRecipient {
   readonly tenant: string;
   readonly mode: LedgerMode;
@@ -13,8 +13,8 @@ export interface MailRecipient {
 const TOKEN_CHARACTERS_MAX = 600;
 
 /**
- * Links with which one click ends the mails to a person. They hold ids of the ledger, signed with
- * the service's key, and are good for ever: a mail may be read years later.
+ * One-click unsubscription links. They hold ids of the ledger, signed with the service's key, and
+ * never expire, because a mail may be read years later.
  */
 export class Unsubscribing {
   constructor(
@@ -27,7 +27,7 @@ export class Unsubscribing {
     return `${this.publicUrl().replace(/\/+$/, '')}/mail/unsubscribe/${encodeURIComponent(tenant)}/${ids}.${this.signatureOf(ids)}`;
   }
 
-  /** Undefined: not one of ours. */
+  /** Undefined: the signature is invalid. */
   recipientOf(token: string): MailRecipient | undefined {
     const [ids = '', signature = '', ...more] = token.split('.');
     if (token.length > TOKEN_CHARACTERS_MAX || more.length > 0) return undefined;

@@ -20,38 +20,38 @@ import type { AnnouncementsHandler } from '../webhooks/deliveries/announcements-
 import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 import type { PaymentsWork } from '../payments/payments-work.js';
-import { FollowersAwaited, type AwaitedFollowers } from './followers-awaited.js';
+import { FollowerWait, type FollowerPositions } from './follower-wait.js';
 import { sharedCall } from '../foundation/call-in-progress.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const PAGE_WITHIN_MS = 1_500;
 const RETRY_MS = 50;
-/** How often it looks for followers that it has given up. */
-const LOOK_AGAIN_MS = 1_000;
-/** How long a follower or a reaction may stand still before the service is degraded. */
-const STILL_SECONDS_DEGRADED = 10;
+/** Interval of checks for skipped followers. */
+const RECHECK_MS = 1_000;
+/** The service is degraded when a follower or reaction makes no progress for this time. */
+const STALLED_SECONDS_DEGRADED = 10;
 
-/** What follows the log and works on what is due, for the health page and the metrics. */
+/** The followers and workers for health page and metrics. */
 export interface RunningFollowers {
   readonly follower: Follower<Page>;
   readonly projections: Projections;
   readonly policies: PolicyRunner;
   readonly sealer: ChainSealer;
   readonly webhooks: { readonly follower: AnnouncementsHandler; readonly sender: WebhookSender };
-  /** Undefined: no mail goes out. */
+  /** Undefined: no mails are sent. */
   readonly mails: RunningMails | undefined;
   readonly payments: PaymentsWork;
 }
 
 interface RunningMails {
   readonly sender: MailSender;
-  /** Of all processes. @throws while the database is unavailable. */
+  /** Over all processes. @throws while the database is unavailable. */
   waiting(): Promise<WaitingMails>;
 }
 
 /**
- * Readiness of the process: its stores answer, the database accepts writes, and its read models
- * have caught up once. Degraded: background work stands still.
+ * Readiness: the stores answer, the database accepts writes, and the read models have caught up
+ * once. Degraded: background work makes no progress.
  */
 export class ServiceReadiness implements ReadinessProbe {
   private readonly stopping = new AbortController();
@@ -68,41 +68,38 @@ export class ServiceReadiness implements ReadinessProbe {
     this.writes = new WriteProbe(core.pool, ANSWER_WITHIN_MS);
   }
 
-  /**
-   * The head of the start, while read models or reactions that stand still do not include it; then
-   * reads are answered all the same.
-   */
-  get notIncluded(): Position | undefined {
+  /** The head at the start, while stalled followers do not include it; reads no longer wait. */
+  get skippedHead(): Position | undefined {
     return this.given;
   }
 
   /**
-   * After a start a client must find its earlier writes: the read models must reach the head of the
-   * start, policies' reactions included, while those that are behind move on.
+   * A client must find its earlier writes after a start, so read models and reactions must reach
+   * the head at the start, as long as they move on.
    */
   async catchUp(): Promise<void> {
     const { signal } = this.stopping;
     let head: string | null | undefined;
     let live: string | undefined;
     const followers = this.awaited();
-    const awaited = new FollowersAwaited(followers, (a, b) => this.core.log.compare(a, b));
+    const awaited = new FollowerWait(followers, (a, b) => this.core.log.compare(a, b));
     this.given = undefined;
     while (!this.caughtUp && !signal.aborted) {
       const liveNow = await this.core.followedLog.liveGenerations().catch(() => undefined);
-      // Others are live by now, maybe of a log with another head.
+      // Other generations are live now, maybe of a log with another head.
       if (liveNow !== live) head = undefined;
       live = liveNow;
-      head = await this.notBeyondLog(head);
+      head = await this.limitedToLog(head);
       this.caughtUp =
         live !== undefined &&
         (head === null || (head !== undefined && (await this.isOver(head, awaited)))) &&
         (await this.shown(live));
       if (!this.caughtUp) await pause(RETRY_MS, signal);
     }
-    if (this.given !== undefined) void this.watchGivenUp(followers, this.given);
+    if (this.given !== undefined) void this.watchSkipped(followers, this.given);
   }
 
-  private awaited(): AwaitedFollowers {
+  private awaited(): FollowerPositions {
     const { follower, policies } = this.followers;
     return {
       reach: async (position, withinMs) => {
@@ -122,20 +119,20 @@ export class ServiceReadiness implements ReadinessProbe {
     };
   }
 
-  private async isOver(head: Position, awaited: FollowersAwaited): Promise<boolean> {
+  private async isOver(head: Position, awaited: FollowerWait): Promise<boolean> {
     const looked = await awaited.look(head, ANSWER_WITHIN_MS);
     this.given = looked === 'still' ? head : undefined;
     return looked !== 'moving';
   }
 
-  /** Until they have arrived, or the start waits anew. */
-  private async watchGivenUp(followers: AwaitedFollowers, given: Position): Promise<void> {
+  /** Ends when they have caught up, or a new wait begins. */
+  private async watchSkipped(followers: FollowerPositions, given: Position): Promise<void> {
     const { signal } = this.stopping;
     const { log } = this.core;
     for (let head: Position | null | undefined = given; !signal.aborted;) {
-      await pause(LOOK_AGAIN_MS, signal);
+      await pause(RECHECK_MS, signal);
       if (this.given !== given) return;
-      head = await this.notBeyondLog(head);
+      head = await this.limitedToLog(head);
       const at = await followers.at().catch(() => undefined);
       const positions = at === undefined ? [undefined] : [...at.values()];
       if (positions.every((position) => log.compare(position, head ?? undefined) >= 0)) {
@@ -146,10 +143,10 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   /**
-   * The head at the start; after a loss of the log's end its current head, since lost events cannot
-   * be reached. Undefined: unknown.
+   * The head at the start, or the current head after the log lost events, which can never be
+   * reached. Undefined: unknown.
    */
-  private async notBeyondLog(head: string | null | undefined): Promise<string | null | undefined> {
+  private async limitedToLog(head: string | null | undefined): Promise<string | null | undefined> {
     const { log } = this.core;
     try {
       const headNow = (await log.head()) ?? null;
@@ -161,17 +158,14 @@ export class ServiceReadiness implements ReadinessProbe {
     }
   }
 
-  /**
-   * The read models were replaced while the process runs, here or by another one: they are shown
-   * after they have caught up.
-   */
-  catchUpAgain(): void {
+  /** After a replacement of the read models, shows the new ones once they have caught up. */
+  restartCatchUp(): void {
     if (!this.caughtUp) return;
     this.caughtUp = false;
     void this.catchUp();
   }
 
-  /** Read models that were built from another log may be shown now. False: some are not there. */
+  /** Allows reads of rebuilt read models. False: some are missing. */
   private async shown(live: string): Promise<boolean> {
     try {
       await this.core.followedLog.markRebuilt(live);
@@ -191,7 +185,7 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   async check(): Promise<Readiness> {
-    if (!this.generations.areShown) this.catchUpAgain();
+    if (!this.generations.areShown) this.restartCatchUp();
     const { policies, sealer, webhooks, mails, payments } = this.followers;
     const newest = this.core.log.check();
     const [postgres, log, clock, projected, reactions, chain, announced, mailCheck, paying] =
@@ -224,7 +218,7 @@ export class ServiceReadiness implements ReadinessProbe {
       payments: paying,
     };
     const checks = { postgres, 'event-log': log, clock, ...followers };
-    const degraded = Object.values(followers).some(standsStill);
+    const degraded = Object.values(followers).some(isStalled);
     const ready = postgres.ok && log.ok && clock.ok && this.caughtUp;
     return { ready, degraded, checks };
   }
@@ -237,7 +231,7 @@ export class ServiceReadiness implements ReadinessProbe {
   }): Promise<HealthCheck> {
     return this.guarded(async () => {
       const status = await handler.status(Date.now(), this.followers.follower);
-      const isSent = (status.unsentSeconds ?? 0) < STILL_SECONDS_DEGRADED;
+      const isSent = (status.unsentSeconds ?? 0) < STALLED_SECONDS_DEGRADED;
       return { ok: status.lastError === null && isSent, ...status };
     });
   }
@@ -253,7 +247,7 @@ export class ServiceReadiness implements ReadinessProbe {
           `projection ${projection}`,
           {
             ...row,
-            ok: row.lastError === null && row.stillSeconds < STILL_SECONDS_DEGRADED,
+            ok: row.lastError === null && row.stillSeconds < STALLED_SECONDS_DEGRADED,
             lastError: row.lastError ?? parkedBecause,
           },
         ]),
@@ -263,9 +257,7 @@ export class ServiceReadiness implements ReadinessProbe {
     }
   }
 
-  /**
-   * The state of a read model needs both stores; their own checks report which one did not answer.
-   */
+  /** The state of a read model needs both stores; their own checks name the one that failed. */
   private unknownProjections(postgres: HealthCheck, log: HealthCheck): Record<string, HealthCheck> {
     const lastError = !postgres.ok
       ? 'the database is away or refuses to write'
@@ -281,7 +273,7 @@ export class ServiceReadiness implements ReadinessProbe {
     try {
       return await inTime(check(), ANSWER_WITHIN_MS);
     } catch (error) {
-      // These messages say what an operator can do, and quote nothing.
+      // These messages contain no values and help the operator.
       const isPlain = [EventLogUnavailable, NoAnswerInTime, WritesRefused].some(
         (kind) => error instanceof kind,
       );
@@ -309,11 +301,11 @@ const sending = ({ loop }: { readonly loop: WorkLoop }) => {
 async function mailHealth(mails: RunningMails): Promise<HealthCheck> {
   const sender = sending(mails.sender.worker);
   const waiting = await mails.waiting().catch(() => undefined);
-  const isSent = waiting !== undefined && waiting.unsentSeconds < STILL_SECONDS_DEGRADED;
+  const isSent = waiting !== undefined && waiting.unsentSeconds < STALLED_SECONDS_DEGRADED;
   return { ok: sender.lastError === null && isSent, ...sender, ...waiting };
 }
 
-/** What the provider refuses or does not answer is in the figures: it is no fault of ours. */
+/** Failures of the provider appear in the figures; they do not degrade this service. */
 async function paymentsHealth(payments: PaymentsWork): Promise<HealthCheck> {
   const { pusher, syncs } = payments;
   const [pushing, walking] = [pusher.worker.loop.status(), syncs.worker.loop.status()];
@@ -324,25 +316,24 @@ async function paymentsHealth(payments: PaymentsWork): Promise<HealthCheck> {
   return { ok, runs: walking.runs, stillSeconds, lastError, ...read };
 }
 
-/** A check without an answer in time counts as well. */
-function standsStill(check: HealthCheck): boolean {
+/** A check without an answer counts as well. */
+function isStalled(check: HealthCheck): boolean {
   const { ok, stillSeconds, oldestSeconds = 0, unsentSeconds = 0 } = check;
   if (stillSeconds === undefined) return !ok;
   const seconds = [stillSeconds, oldestSeconds, unsentSeconds].map(Number);
-  return Math.max(...seconds) >= STILL_SECONDS_DEGRADED;
+  return Math.max(...seconds) >= STALLED_SECONDS_DEGRADED;
 }
 
 /**
- * Checks that the database accepts writes, and the log answers, in time. Concurrent callers share
- * one check.
- * @returns the check; it never rejects.
+ * Checks that the database accepts writes and the log answers in time. Concurrent callers share one
+ * check. Never rejects.
  */
 export function storesAnswerIn({ pool, log }: Pick<Core, 'pool' | 'log'>): () => Promise<boolean> {
   const writes = new WriteProbe(pool, ANSWER_WITHIN_MS);
   return sharedCheck(() => Promise.all([writes.check(), log.check()]), ANSWER_WITHIN_MS);
 }
 
-/** The same for reads from the database, for a page that somebody waits for. */
+/** Checks reads from the database in time, for pages. */
 export const databaseAnswersIn = ({ pool }: Pick<Core, 'pool'>): (() => Promise<boolean>) =>
   sharedCheck(() => ping(pool, PAGE_WITHIN_MS), PAGE_WITHIN_MS);
 

@@ -12,18 +12,15 @@ import { sharedCall } from '../foundation/call-in-progress.js';
 
 type PoolName = 'requests' | 'background' | 'jobs' | 'operations' | 'log-readers';
 
-/** A gauge that shows a part of what is read at a scrape. */
-interface ShownGauge<T> {
+/** A gauge of a part of a reading. */
+interface GaugeOf<T> {
   readonly name: string;
   readonly help: string;
   readonly labelNames?: readonly string[];
   readonly set: (gauge: Gauge, read: T) => unknown;
 }
 
-/**
- * Metrics of the log, its followers, and what this process holds and shares. Labels are our own
- * names, never ids.
- */
+/** Metrics of the log, its followers and this process. Labels are the service's own names. */
 export class Metrics {
   readonly observe: Observers;
   private readonly pools = new Map<PoolName, PoolUse>();
@@ -41,7 +38,7 @@ export class Metrics {
     this.watch(() => this.pools, POOL_GAUGES);
   }
 
-  /** Shows the pool from now on, in place of an earlier one of its name. */
+  /** Shows the pool, replacing an earlier one of its name. */
   watchPool(name: PoolName, pool: PoolUse): void {
     this.pools.set(name, pool);
   }
@@ -58,8 +55,8 @@ export class Metrics {
     this.watch(read, EXPORT_GAUGES);
   }
 
-  /** The gauges share one reading of a scrape. While it fails they keep their values. */
-  private watch<T>(read: () => T | Promise<T>, gauges: readonly ShownGauge<T>[]): void {
+  /** The gauges share one reading per scrape. While it fails they keep their values. */
+  private watch<T>(read: () => T | Promise<T>, gauges: readonly GaugeOf<T>[]): void {
     const shared = sharedCall(() =>
       Promise.resolve()
         .then(read)
@@ -70,7 +67,7 @@ export class Metrics {
         ...named,
         labelNames,
         registers: [this.registry],
-        // Each collects for itself: a value that another gauge sets shows the scrape before.
+        // Each gauge collects itself: values set by another one would be those of the last scrape.
         async collect() {
           const seen = await shared();
           if (seen !== undefined) set(this, seen);
@@ -79,10 +76,10 @@ export class Metrics {
   }
 }
 
-const BUILD_GAUGES: readonly ShownGauge<Readonly<Record<string, string>>>[] = [
+const BUILD_GAUGES: readonly GaugeOf<Readonly<Record<string, string>>>[] = [
   {
     name: 'ledger_build_info',
-    help: 'Always 1; the release, and the Node.js that runs it',
+    help: 'Always 1; labels: release, Node.js version',
     labelNames: ['version', 'node'],
     set: (gauge, build) => gauge.set({ ...build }, 1),
   },
@@ -93,7 +90,7 @@ const ofPools =
   (gauge: Gauge, pools: ReadonlyMap<PoolName, PoolUse>): void =>
     pools.forEach((use, pool) => gauge.set({ pool, ...(state && { state }) }, figure(use)));
 
-const POOL_GAUGES: readonly ShownGauge<ReadonlyMap<PoolName, PoolUse>>[] = [
+const POOL_GAUGES: readonly GaugeOf<ReadonlyMap<PoolName, PoolUse>>[] = [
   {
     name: 'ledger_pool_connections',
     help: 'Connections to Postgres by pool: used, idle',
@@ -111,13 +108,13 @@ const POOL_GAUGES: readonly ShownGauge<ReadonlyMap<PoolName, PoolUse>>[] = [
   },
   {
     name: 'ledger_pool_waiters',
-    help: 'Callers that wait for a connection of a pool',
+    help: 'Callers waiting for a connection of a pool',
     labelNames: ['pool'],
     set: ofPools(({ waitingCount }) => waitingCount),
   },
 ];
 
-const QUEUE_GAUGES: readonly ShownGauge<WorkFigures>[] = [
+const QUEUE_GAUGES: readonly GaugeOf<WorkFigures>[] = [
   {
     name: 'ledger_jobs',
     help: 'Jobs of all processes, counted up to 10 000: due, running, given-up',
@@ -130,12 +127,12 @@ const QUEUE_GAUGES: readonly ShownGauge<WorkFigures>[] = [
   },
   {
     name: 'ledger_jobs_due_oldest_seconds',
-    help: 'How long the oldest due job has waited',
+    help: 'Age of the oldest due job',
     set: (gauge, { oldestDueSeconds }) => gauge.set(oldestDueSeconds),
   },
 ];
 
-const EXPORT_GAUGES: readonly ShownGauge<ExportFigures>[] = [
+const EXPORT_GAUGES: readonly GaugeOf<ExportFigures>[] = [
   {
     name: 'ledger_exports',
     help: 'Exports of all processes: waiting, running, stored',
@@ -147,12 +144,12 @@ const EXPORT_GAUGES: readonly ShownGauge<ExportFigures>[] = [
   },
   {
     name: 'ledger_exports_stored_bytes',
-    help: 'Bytes that files of exports take',
+    help: 'Bytes of export files',
     set: (gauge, { storedBytes }) => gauge.set(storedBytes),
   },
   {
     name: 'ledger_exports_waiting_oldest_seconds',
-    help: 'How long the oldest waiting export has waited',
+    help: 'Age of the oldest waiting export',
     set: (gauge, { oldestWaitingSeconds }) => gauge.set(oldestWaitingSeconds),
   },
 ];
@@ -188,13 +185,11 @@ async function readFollowers(running: RunningFollowers, log: Pick<EventLog, 'che
 
 type FollowersRead = Awaited<ReturnType<typeof readFollowers>>;
 
-/** A gauge of each projection. */
 const ofProjections =
   (member: 'lagEvents' | 'lagSeconds' | 'parkedStreams' | 'unreadableStreams') =>
   (gauge: Gauge, { projections = [] }: FollowersRead): void =>
     projections.forEach((row) => gauge.set({ projection: row.projection }, row[member]));
 
-/** A gauge of a figure of one part. */
 const of =
   <Part extends 'policies' | 'chain' | 'webhooks' | 'mails' | 'payments'>(
     part: Part,
@@ -204,13 +199,13 @@ const of =
     if (row) gauge.set(figure(row));
   };
 
-/** How long a loop of this process has not worked. */
-const stillOf =
+/** Seconds since a loop of this process last worked. */
+const stalledSeconds =
   (sender: (running: RunningFollowers) => { readonly loop: WorkLoop } | undefined) =>
   (gauge: Gauge, { running }: FollowersRead): void =>
     gauge.set(sender(running)?.loop.status().stillSeconds ?? 0);
 
-const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
+const FOLLOWER_GAUGES: readonly GaugeOf<FollowersRead>[] = [
   {
     name: 'ledger_follower_leads',
     help: '1 where this process does the work, 0 on standby',
@@ -223,7 +218,7 @@ const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
   },
   {
     name: 'ledger_position_waiters',
-    help: 'Reads that wait for read models, or for the reactions of policies',
+    help: 'Reads waiting for read models or for reactions of policies',
     labelNames: ['on'],
     set(gauge, { running: { follower, policies } }) {
       gauge.set({ on: 'projections' }, follower.waiting);
@@ -232,12 +227,12 @@ const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
   },
   {
     name: 'ledger_clock_ahead_seconds',
-    help: 'How far the newest entry of the log is ahead of the clock of this process',
+    help: 'Seconds by which the newest event is ahead of the clock of this process',
     set: (gauge, { aheadMs }) => aheadMs !== undefined && gauge.set(aheadMs / 1_000),
   },
   {
     name: 'ledger_follower_still_seconds',
-    help: 'How long a follower of the log has stood still although there are events',
+    help: 'Seconds since a follower with unread events last made progress',
     labelNames: ['follower'],
     set(gauge, { projections = [], policies, chain, webhooks }) {
       for (const { projection, stillSeconds } of projections)
@@ -283,7 +278,7 @@ const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
   },
   {
     name: 'ledger_parked_reactions',
-    help: 'Reactions that failed again and again and are tried again by and by',
+    help: 'Reactions that failed repeatedly and are retried with growing delays',
     set: of('policies', (row) => row.parked),
   },
   {
@@ -293,7 +288,7 @@ const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
   },
   {
     name: 'ledger_parked_reactions_oldest_seconds',
-    help: 'How long the oldest parked reaction or stream that is held back stands still',
+    help: 'Age of the oldest parked reaction or held-back stream',
     set: of('policies', (row) => row.oldestSeconds),
   },
   {
@@ -308,72 +303,72 @@ const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
   },
   {
     name: 'ledger_webhooks_lag_seconds',
-    help: 'Age of the oldest event of which webhooks know nothing yet',
+    help: 'Age of the oldest event not processed for webhooks',
     set: of('webhooks', (row) => row.lagSeconds),
   },
   {
     name: 'ledger_webhook_sender_still_seconds',
-    help: 'How long this process could not read which webhooks are due, or make their bodies',
-    set: stillOf(({ webhooks }) => webhooks.sender.worker),
+    help: 'Seconds since the webhook sender of this process last worked without failure',
+    set: stalledSeconds(({ webhooks }) => webhooks.sender.worker),
   },
   {
     name: 'ledger_webhooks_waiting',
-    help: 'Webhooks on their way, counted up to a bound; none of disabled endpoints',
+    help: 'Webhooks waiting to be sent, counted up to a bound, without those of disabled endpoints',
     set: of('webhooks', (row) => row.waiting),
   },
   {
     name: 'ledger_webhooks_waiting_oldest_seconds',
-    help: 'Age of the oldest webhook on its way',
+    help: 'Age of the oldest webhook waiting to be sent',
     set: of('webhooks', (row) => row.oldestWaitingSeconds),
   },
   {
     name: 'ledger_webhooks_unsent_seconds',
-    help: 'How long a webhook that may be sent has found no place, or nobody who sends',
+    help: 'Age of the oldest deliverable webhook without a worker',
     set: of('webhooks', (row) => row.unsentSeconds),
   },
   {
     name: 'ledger_mail_sender_still_seconds',
-    help: 'How long this process could not read which mails are due, or make them',
-    set: stillOf(({ mails }) => mails?.sender.worker),
+    help: 'Seconds since the mail sender of this process last worked without failure',
+    set: stalledSeconds(({ mails }) => mails?.sender.worker),
   },
   {
     name: 'ledger_mails_waiting',
-    help: 'Mails that are due, tried again or being sent, counted up to a bound',
+    help: 'Mails due, retried or being sent, counted up to a bound',
     set: of('mails', (row) => row.waiting),
   },
   {
     name: 'ledger_mails_waiting_oldest_seconds',
-    help: 'Since the oldest waiting mail was due, or failed first',
+    help: 'Seconds since the oldest waiting mail was due or first failed',
     set: of('mails', (row) => row.oldestWaitingSeconds),
   },
   {
     name: 'ledger_mails_unsent_seconds',
-    help: 'How long a mail has been due while nobody sends any',
+    help: 'Age of the oldest due mail while no process sends mails',
     set: of('mails', (row) => row.unsentSeconds),
   },
   {
     name: 'ledger_payment_pusher_still_seconds',
-    help: 'How long this process could not read which rewards the payment provider is to pay',
-    set: stillOf(({ payments }) => payments.pusher.worker),
+    help: 'Seconds since the reward pusher of this process last worked without failure',
+    set: stalledSeconds(({ payments }) => payments.pusher.worker),
   },
   {
     name: 'ledger_payment_syncs_still_seconds',
-    help: 'How long this process could not read which daily walks are due, or record their facts',
-    set: stillOf(({ payments }) => payments.syncs.worker),
+    help: 'Seconds since the daily provider syncs of this process last worked without failure',
+    set: stalledSeconds(({ payments }) => payments.syncs.worker),
   },
   {
     name: 'ledger_payment_events_waiting',
-    help: 'Events of customers of payment providers that no account has, counted up to a bound',
+    help: 'Payment provider events of customers without an account, counted up to a bound',
     set: of('payments', (row) => row.waitingEvents),
   },
   {
     name: 'ledger_payment_pushes_waiting',
-    help: 'Accounts with rewards that a payment provider is to pay now, counted up to a bound',
+    help: 'Accounts with rewards due for payment, counted up to a bound',
     set: of('payments', (row) => row.waitingPushes),
   },
   {
     name: 'ledger_payment_pushes_waiting_oldest_seconds',
-    help: 'Since the oldest of them was due',
+    help: 'Age of the oldest due payment of a reward',
     set: of('payments', (row) => row.oldestWaitingPushSeconds),
   },
   {
@@ -383,7 +378,7 @@ const FOLLOWER_GAUGES: readonly ShownGauge<FollowersRead>[] = [
   },
   {
     name: 'ledger_payment_syncs_late_seconds',
-    help: 'How long a daily walk of a payment provider has been due without its end',
+    help: 'Seconds since the oldest unfinished daily sync of a payment provider was due',
     set: of('payments', (row) => row.lateSyncSeconds),
   },
 ];

@@ -1,22 +1,22 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
-import type { SeenExport } from '../exports/jobs/export-jobs.js';
+import type { ObservedExport } from '../exports/jobs/export-jobs.js';
 import type { MailOutcome } from '../mails/deliveries/mail-sender.js';
 import type { PaymentsObserver } from '../payments/payments-work.js';
-import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
+import type { ObservedAttempt } from '../webhooks/deliveries/webhook-sender.js';
 import type { JobsObserver } from '../work-queue/jobs.js';
 
-/** To be passed to the parts of the service that report what they did. */
+/** Passed to the parts of the service that report what they did. */
 export interface Observers {
   readonly eventLog: EventLogObserver;
   readonly jobs: JobsObserver;
-  readonly webhooks: (seen: SeenAttempt) => void;
+  readonly webhooks: (seen: ObservedAttempt) => void;
   readonly mails: (outcome: MailOutcome) => void;
   readonly payments: PaymentsObserver;
-  readonly exports: (seen: SeenExport) => void;
+  readonly exports: (seen: ObservedExport) => void;
 }
 
-/** Counters and histograms of what is reported. Labels are our own names, never ids. */
+/** Counters and histograms of reports. Labels are the service's own names. */
 export function observersIn(registry: Registry): Observers {
   const registers = [registry];
   const counted = (name: string, help: string): (() => void) => {
@@ -28,15 +28,15 @@ export function observersIn(registry: Registry): Observers {
       ...appendsObserver(registry),
       retry: counted(
         'ledger_append_retries_total',
-        'Appends, or batches of them, that were sent again',
+        'Appends, or batches of them, that were resent',
       ),
       unknownOutcome: counted(
         'ledger_append_unknown_outcomes_total',
-        'Tries of an append that ended without an answer',
+        'Attempts of an append that ended without an answer',
       ),
       subscriptionRestart: counted(
         'ledger_subscription_restarts_total',
-        'Subscriptions to the log that broke, were dropped or fell silent, and were made anew',
+        'Subscriptions to the log that failed or fell silent and were renewed',
       ),
     },
     jobs: jobsObserver(registry),
@@ -44,7 +44,7 @@ export function observersIn(registry: Registry): Observers {
     mails: outcomes<MailOutcome>(
       registry,
       'ledger_mail_attempts_total',
-      'Mails by what came of them: delivered, failed (it is tried again), refused, unknown (the server may have taken it), not-sent (nobody is to get it), postponed',
+      'Mails by outcome: delivered, failed (retried), refused, unknown (the server may have accepted it), not-sent (the recipient must not get it), postponed',
       ['delivered', 'failed', 'refused', 'unknown', 'not-sent', 'postponed'],
     ),
     payments: paymentsObserver(registry),
@@ -52,7 +52,7 @@ export function observersIn(registry: Registry): Observers {
   };
 }
 
-/** A counter of outcomes, each from 0: an outcome that is new is an increase. */
+/** Counts each outcome from 0, so that a first one is an increase. */
 function outcomes<T extends string>(
   registry: Registry,
   name: string,
@@ -88,7 +88,7 @@ function appendsObserver(registry: Registry): Pick<EventLogObserver, 'append' | 
 function jobsObserver(registry: Registry): JobsObserver {
   const runs = new Histogram({
     name: 'ledger_job_duration_seconds',
-    help: 'Runs of jobs: done, failed (it runs again), given-up (it failed as often as it may)',
+    help: 'Runs of jobs: done, failed (retried), given-up (the last try failed)',
     labelNames: ['task', 'outcome'],
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600],
     registers: [registry],
@@ -99,7 +99,7 @@ function jobsObserver(registry: Registry): JobsObserver {
 function exportsObserver(registry: Registry): Observers['exports'] {
   const attempts = new Histogram({
     name: 'ledger_export_duration_seconds',
-    help: 'Writings of exports: written, failed (it is tried again), hopeless (it is aborted), lost (cancelled), stopped',
+    help: 'Attempts of exports: written, failed (retried), hopeless (aborted), lost (cancelled), stopped',
     labelNames: ['outcome'],
     buckets: [0.1, 0.5, 1, 5, 30, 120, 600, 3_600],
     registers: [registry],
@@ -110,10 +110,10 @@ function exportsObserver(registry: Registry): Observers['exports'] {
 }
 
 function webhooksObserver(registry: Registry): Observers['webhooks'] {
-  const attempted = outcomes<SeenAttempt['outcome']>(
+  const attempted = outcomes<ObservedAttempt['outcome']>(
     registry,
     'ledger_webhook_attempts_total',
-    'Attempts to deliver a webhook: delivered, failed (it is tried again), gone (410)',
+    'Attempts to deliver a webhook: delivered, failed (retried), gone (410)',
     ['delivered', 'failed', 'gone'],
   );
   const first = new Histogram({
@@ -149,13 +149,13 @@ function paymentsObserver(registry: Registry): PaymentsObserver {
     push: outcomes(
       registry,
       'ledger_payment_pushes_total',
-      'Turns of rewards that a payment provider pays: pushed, refused (parked), waits (for a subscription), nothing (to be paid any more), failed (it is tried again)',
+      'Payments of rewards: pushed, refused (parked), waits (for a subscription), nothing (left to pay), failed (retried)',
       ['pushed', 'refused', 'waits', 'nothing', 'failed'],
     ),
     sync: outcomes(
       registry,
       'ledger_payment_syncs_total',
-      'Turns of daily walks: done, more (it goes on), not-connected, suspended, postponed (the stores were away), failed (the provider; it is tried again)',
+      'Pages of daily provider syncs: done, more (continued), not-connected, suspended, postponed (a store was unavailable), failed (the provider; retried)',
       ['done', 'more', 'not-connected', 'postponed', 'suspended', 'failed'],
     ),
   };

@@ -15,34 +15,33 @@ import type { Sealer } from '../privacy/sealed-bytes.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import type { ProviderCredentials } from './payment-provider.js';
 
-/** A connection with its secrets. */
+/** A connection with its decrypted secrets. */
 export interface OpenedConnection extends ProviderCredentials {
   readonly connectionId: string;
   readonly provider: PaymentProviderName;
   readonly mode: Mode;
-  /** Epoch milliseconds. What was called before was called with another key. */
+  /** Epoch milliseconds: earlier calls used another key. */
   readonly keySince: number;
-  /** The connection that this one replaced; null: there was none, or its secrets are destroyed. */
+  /** The replaced connection; null: there was none, or its secrets are destroyed. */
   readonly replaced: (ProviderCredentials & { readonly keySince: number }) | null;
 }
 
 interface ConnectionsParts {
   readonly commands: Commands;
   readonly tenants: Pick<TenantDirectory, 'read'>;
-  /** Encrypts the secrets. */
   readonly sealer: Sealer;
   readonly keys: Pick<SubjectKeys, 'destroy'>;
   readonly names: Pick<KeyedNames, 'digest'>;
 }
 
 /**
- * The connections of tenants to their payment providers, kept in the tenant's stream. The secrets
- * are encrypted with the master key, and with a key of their connection that ends with it.
+ * The connections of tenants to their payment providers, in the tenant's stream. Their secrets are
+ * encrypted with the master key and with a key that is destroyed with the connection.
  */
 export class PaymentConnections {
   constructor(private readonly parts: ConnectionsParts) {}
 
-  /** Replaces the connection of the mode, whose webhook secret verifies for `graceMs`. */
+  /** Replaces the connection of the mode; its webhook secret stays valid for `graceMs`. */
   async connect(
     meta: CommandMeta,
     { provider, ...credentials }: ProviderCredentials & { readonly provider: PaymentProviderName },
@@ -69,8 +68,8 @@ export class PaymentConnections {
   }
 
   /**
-   * Destroys the secrets of the mode's connections, and ends them. The secrets go first: what fails
-   * between leaves a connection that opens nothing, and is repeated.
+   * Ends the mode's connections after destroying their secrets. A failure in between leaves a
+   * connection without secrets, and the command is repeated.
    */
   async disconnect(meta: CommandMeta): Promise<TenantOutcome> {
     const scope = ofMode(meta.scope);
@@ -81,7 +80,7 @@ export class PaymentConnections {
     );
   }
 
-  /** The connection that calls the provider; undefined: there is none. */
+  /** The connection for calls to the provider. */
   async current(tenant: OpenTenant, ledger: LedgerMode): Promise<OpenedConnection | undefined> {
     const mode = modeOf(ledger);
     const connection = connectionOf(tenant.payments, mode);
@@ -102,7 +101,7 @@ export class PaymentConnections {
     };
   }
 
-  /** Of both modes, those of replaced connections included. */
+  /** Secrets of both modes, including those of replaced connections. */
   async webhookSecrets(
     tenant: OpenTenant,
   ): Promise<readonly { readonly mode: Mode; readonly secret: string }[]> {
@@ -117,7 +116,7 @@ export class PaymentConnections {
     });
   }
 
-  /** Tells a key from another one when both are destroyed. */
+  /** Distinguishes keys even after both are destroyed. */
   private keyRef(
     { tenant, mode }: Scope,
     { secretKey, apiBase }: Pick<ProviderCredentials, 'secretKey' | 'apiBase'>,

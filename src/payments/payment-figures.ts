@@ -6,29 +6,28 @@ import { fetchRow, fetchRows, type Connection } from '../postgres/statements.js'
 import { WALKS } from './incoming/payment-rows.js';
 import { PAYMENTS, WAITS_FOR } from './outgoing/payment-work.js';
 
-/** For the health page and the metrics: of all processes. Counts have a bound. */
+/** For health page and metrics, over all processes. Counts are bounded. */
 export interface PaymentFigures {
-  /** Events of customers that no account has. */
+  /** Events of customers without an account. */
   readonly waitingEvents: number;
   /** Accounts with something to pay now. */
   readonly waitingPushes: number;
   readonly oldestWaitingPushSeconds: number;
-  /** Rewards that the provider refused. */
   readonly parkedPushes: number;
-  /** Why the provider refused one of them; null: it refused none. */
+  /** The reason of one of them. */
   readonly parkedBecause: string | null;
-  /** How long a daily walk has been due without its end. */
+  /** Time since the oldest unfinished daily walk was due. */
   readonly lateSyncSeconds: number;
 }
 
 const COUNTED_MAX = 10_000;
 
 type Parked = Pick<PaymentFigures, 'parkedPushes' | 'parkedBecause'>;
-type InTables = Omit<PaymentFigures, keyof Parked>;
+type TableFigures = Omit<PaymentFigures, keyof Parked>;
 
 const NONE_PARKED: Parked = { parkedPushes: 0, parkedBecause: null };
 
-/** @param countParked in the read model of rewards. @throws while the database is unavailable. */
+/** @param countParked from the read model of rewards. @throws while the database is unavailable. */
 export async function paymentFigures(
   pool: Pool,
   countParked: (tenants: readonly string[], bound: number) => Promise<Parked>,
@@ -38,7 +37,7 @@ export async function paymentFigures(
     sql<{ tenant: string }>`select distinct tenant from ledger.payment_tenants`,
   );
   const [inTables, parked] = await Promise.all([
-    figuresInTables(pool),
+    tableFigures(pool),
     tenants.length === 0
       ? NONE_PARKED
       : countParked(
@@ -53,10 +52,10 @@ const seconds = (time: RawBuilder<unknown>) =>
   sql`coalesce(greatest(0, extract(epoch from now() - ${time})), 0)::double precision`;
 
 /** What waits for its customer or tenant is not late. */
-export async function figuresInTables(db: Connection): Promise<InTables> {
+export async function tableFigures(db: Connection): Promise<TableFigures> {
   const row = await fetchRow(
     db,
-    sql<InTables>`
+    sql<TableFigures>`
       with to_pay as materialized (
         select waiting_since from ledger.work_items work
         where kind = ${PAYMENTS} and waiting_since <= now()

@@ -1,13 +1,12 @@
-import type { DailySyncs, SeenSync } from './incoming/daily-syncs.js';
-import type { Received } from './incoming/payment-events.js';
-import type { RewardPusher, SeenPush } from './outgoing/reward-pusher.js';
+import type { DailySyncs, ObservedSync } from './incoming/daily-syncs.js';
+import type { ReceivedEvent } from './incoming/payment-events.js';
+import type { RewardPusher, ObservedPush } from './outgoing/reward-pusher.js';
 import type { PaymentFigures } from './payment-figures.js';
 
-/** For metrics. */
 export interface PaymentsObserver {
-  event(received: Received): void;
-  push(seen: SeenPush): void;
-  sync(seen: SeenSync): void;
+  event(received: ReceivedEvent): void;
+  push(seen: ObservedPush): void;
+  sync(seen: ObservedSync): void;
 }
 
 export interface PaymentsWork {

@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 
 declare const TYPE: unique symbol;
 
-/** A member of an answer: its description in /openapi.json, and with it its type. */
+/** A member of an answer: its description in /openapi.json and its type. */
 export interface Member<T> {
   readonly described: object;
   readonly [TYPE]?: T;
@@ -22,7 +22,7 @@ type AnswerOf<M> = {
   [K in Exclude<keyof M, NamesOfOptional<M>>]: TypeOf<M[K]>;
 } & { [K in NamesOfOptional<M>]?: TypeOf<M[K]> };
 
-/** The base of an answer's class, whose name is that of the shape in /openapi.json. */
+/** Base class of an answer; the class's name is its name in /openapi.json. */
 export function answerOf<M extends Members>(members: M): Type<AnswerOf<M>> {
   class Answer {
     declare protected readonly members?: M;
@@ -45,7 +45,7 @@ export const oneOf = <const T extends string>(values: readonly T[]): Member<T> =
   described({ enum: values });
 export const answer = <T>(shape: Type<T>): Member<T> => described({ type: shape });
 export const answers = <T>(shape: Type<T>): Member<readonly T[]> => described({ type: [shape] });
-/** @param values the schema of each; true: any JSON. */
+/** @param values schema of the values; true: any JSON. */
 export const mapOf = <T>(values: object | true): Member<Readonly<Record<string, T>>> =>
   described({ type: 'object', additionalProperties: values });
 
@@ -56,10 +56,7 @@ export const optional = <T>(member: Member<T>): OptionalMember<T> => ({
   isOptional: true,
 });
 
-/**
- * A text of an answer to a write, which is kept with the idempotency key and repeated, possibly
- * after the person was forgotten.
- */
+/** A text that is stored with an idempotency key and null once its person is forgotten. */
 export const textUntilForgotten = orNull(text);
 /** The name of a person who shares a code. */
 export const shortName = described<string | null>({

@@ -1,14 +1,11 @@
 const CHARACTERS_MAX = 40;
-/** RFC 2047: a mail program would decode it. */
+/** RFC 2047: mail programs decode it. */
 const ENCODED_WORD = /=\?[^\s?]*\?[bq]\?[^\s?]*\?=/gi;
 const NOT_OF_A_NAME = /[^\p{L}\p{M}\p{Nd} '’.-]/gu;
-/** A dot within a word makes it a link in many mail programs. */
+/** Many mail programs turn a dot within a word into a link. */
 const DOT_WITHIN = /\.(?! |$)/g;
 
-/**
- * A name in a text for another person. Its owner chooses it, and could send a message or a link
- * with it.
- */
+/** A name that another person sees, without links: its owner could send messages by it. */
 export const nameForOthers = (name: string): string =>
   [
     ...name

@@ -23,7 +23,7 @@ class RedemptionResponse extends answerOf({
   externalReference: optional(described<string>({ type: String })),
 }) {}
 
-/** Members of a reward's answer that are about its user: see `personal-fields.ts`. */
+/** Members about the user of a reward: see `personal-fields.ts`. */
 export const PERSONAL_MEMBERS_OF_REWARD = [
   'userId',
   'name',
@@ -108,7 +108,7 @@ export function rewardJson(reward: RewardRead): RewardResponse {
     currency: reward.currency,
     amount: reward.amount,
     fuelTankCode: reward.fuel_tank_code,
-    // The request spells it differently.
+    // Requests use another spelling.
     fueltankType: reward.fuel_tank_type,
   };
 }
@@ -125,9 +125,7 @@ const redemptionJson = ({
   ...(externalReference === undefined ? {} : { externalReference }),
 });
 
-/**
- * Members of other types are null. `assigned` is the sum of the redeemed and the available amount.
- */
+/** Members of other types are null. `assigned` is the sum of redeemed and available. */
 export function balanceJson(facts: BalanceFacts): RewardBalanceResponse {
   const ofType = (type: RewardType, figure: number): number | null =>
     facts.type === type ? figure : null;

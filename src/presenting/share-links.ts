@@ -10,39 +10,35 @@ import {
   type ShareUrlsResponse,
 } from './share-links.response.js';
 
-/**
- * The links that a user shares. This service answers them with a redirect to the program's landing
- * page, or to a page of its own.
- */
+/** Links that a user shares; they redirect to the program's landing page or to a page here. */
 
-/** The links of one tenant and mode. */
 export class ShareLinks {
   private readonly root: string;
   private readonly ofLedger: string;
 
-  /** `publicUrl`: the service's external address, with or without a trailing slash. */
+  /** @param publicUrl with or without a trailing slash. */
   constructor(publicUrl: string, { tenant, mode }: Scope) {
     this.root = publicUrl.replace(/\/+$/, '');
     this.ofLedger = `${encodeURIComponent(tenant)}/${mode === 'live' ? '' : 'test/'}`;
   }
 
-  /** The link without media. */
+  /** Without media. */
   clean(code: string): string {
     return `${this.root}/s/${this.ofLedger}${encodeURIComponent(code)}`;
   }
 
-  /** The page behind the links, for a program without a landing page. */
+  /** The page of a program without a landing page. */
   page(code: string): string {
     return `${this.root}/r/${this.ofLedger}${encodeURIComponent(code)}`;
   }
 
-  /** With two unknown media it is the clean link. */
+  /** The clean link if both media are unknown. */
   link(code: string, share: ShareMedium, engagement: EngagementMedium): string {
     if (share === 'UNKNOWN' && engagement === 'UNKNOWN') return this.clean(code);
     return `${this.clean(code)}?m=${share}&e=${engagement}`;
   }
 
-  /** `shareLinks` of a user, and the answer of the sharelinks route. */
+  /** A user's `shareLinks`, and the answer of the sharelinks route. */
   flat(code: string): ShareLinksResponse {
     const unknown = this.byMedium(code, 'UNKNOWN');
     const mobile = this.byMedium(code, 'MOBILE');
@@ -60,7 +56,7 @@ export class ShareLinks {
     };
   }
 
-  /** One entry of a user's `programShareLinks`. */
+  /** An entry of a user's `programShareLinks`. */
   ofProgram(code: string): ProgramShareLinksResponse {
     const direct = (engagement: EngagementMedium) => ({
       DIRECT: this.link(code, 'DIRECT', engagement),

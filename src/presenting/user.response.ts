@@ -60,7 +60,7 @@ const DATE_BLOCKED = { dateBlocked: orNull(time) };
 @ApiExtraModels(ProgramShareLinksResponse)
 export class UserResponse extends answerOf(USER) {}
 
-/** With `fields` only those; with `extraFields` more. */
+/** With `fields` only these; with `extraFields` additional ones. */
 export class SelectedUserResponse extends PartialType(
   answerOf({ ...USER, ...LAST_INITIAL, ...DATE_BLOCKED }),
 ) {}
@@ -69,7 +69,7 @@ const WRITTEN = { ...USER, id: textUntilForgotten, accountId: textUntilForgotten
 
 export class WrittenUserResponse extends answerOf(WRITTEN) {}
 
-/** A visitor known by a cookie. */
+/** A visitor identified by a cookie. */
 export class CookieUserResponse extends answerOf({ ...WRITTEN, ...LAST_INITIAL }) {}
 
 export class WrittenSelectedUserResponse extends PartialType(
@@ -95,7 +95,7 @@ export class UserListResponse extends answerOf({
 
 export interface UserSurroundings {
   readonly links: ShareLinks;
-  /** `referralCode` and `shareLinks` are of this program. */
+  /** The program of `referralCode` and `shareLinks`. */
   readonly defaultProgramId: string;
   /** True in the answer to the call that started the referral. */
   readonly newlyReferred?: boolean;
@@ -141,13 +141,13 @@ export function userJson(
   };
 }
 
-/** The values of `fields` and `extraFields` of open endpoints. */
+/** Values of `fields` and `extraFields` of open endpoints. */
 export const USER_FIELDS: Readonly<Record<'standard' | 'extra', readonly string[]>> = {
   standard: Object.keys({ ...USER, ...LAST_INITIAL }),
   extra: Object.keys(DATE_BLOCKED),
 };
 
-/** A full user, reduced or extended to the selected members (see `fieldSelection`). */
+/** A user with the selected members (see `fieldSelection`). */
 export function selectedUserJson(
   user: UserResponse,
   facts: Pick<UserFacts, 'lastName' | 'dateBlocked'>,
@@ -162,7 +162,7 @@ export function selectedUserJson(
   return Object.fromEntries(Object.entries(all).filter(isSelected));
 }
 
-/** The public view of a user, found by a code. */
+/** A user as found by a code. */
 export function publicUserJson(facts: UserFacts, defaultProgramId: string): PublicUserResponse {
   return {
     id: facts.userId,
@@ -176,7 +176,7 @@ export function publicUserJson(facts: UserFacts, defaultProgramId: string): Publ
   };
 }
 
-/** The public view for a tenant that narrows it. */
+/** The public view for a tenant that restricts it. */
 export const minimalUser = (user: PublicUserResponse): PublicUserResponse => ({
   ...user,
   email: null,
@@ -196,14 +196,11 @@ export function userListItemJson(facts: UserFacts, defaultProgramId: string): Us
 const ownCode = (facts: UserFacts, programId: string): string | null =>
   ownMember(facts.referralCodes, programId) ?? null;
 
-/**
- * MD5 in hex of the trimmed address in lower case: a convention that clients compute too (for
- * avatars), and no protection.
- */
+/** MD5 of the trimmed lower-case address, which clients compute for avatars; not a protection. */
 export const emailHash = (email: string | null): string | null =>
   email === null ? null : createHash('md5').update(email.trim().toLowerCase()).digest('hex');
 
-/** A user as the other party of a referral sees it: only name and code of the person. */
+/** A user as the other party of a referral sees it: name and code only. */
 export function reducedForOtherParty(user: UserResponse): UserResponse {
   return {
     ...user,
@@ -219,6 +216,6 @@ export function reducedForOtherParty(user: UserResponse): UserResponse {
   };
 }
 
-/** In code points, to keep surrogate pairs whole. */
+/** In code points, so that surrogate pairs stay whole. */
 export const initialOf = (lastName: string | null): string | null =>
   [...(lastName ?? '').trim()][0] ?? null;

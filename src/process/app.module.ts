@@ -113,7 +113,7 @@ import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 
-/** The parts of the module; src/process/service.ts opens them before and closes them after it. */
+/** The parts of the module; src/process/service.ts opens and closes them. */
 export interface ModuleParts {
   readonly core: Core;
   readonly generations: LiveGenerations;
@@ -124,14 +124,13 @@ export interface ModuleParts {
   readonly registry: Registry;
   readonly logger: Logger;
   readonly progress: Progress;
-  /** The operators of the service. */
   readonly operators: CurrentOperators;
   readonly console: ConsoleGate;
   /** For reads of many rows. */
   readonly slowReads: SlowReads;
   /** For operations on read models. */
   readonly operationsPool: Pool;
-  /** The operations that operators have started in this process. */
+  /** Operations that operators started in this process. */
   readonly runs: OperationRuns;
   readonly waitLimits: WaitLimits;
   readonly publicUrl: () => string;
@@ -139,7 +138,7 @@ export interface ModuleParts {
   readonly payments: Payments;
   /** Counts wrong signatures together with wrong keys. */
   readonly failedCredentials: FailedCredentials;
-  /** Who sends previews; undefined: no mail goes out. */
+  /** Sends previews; undefined: no mail server is configured. */
   readonly smtp: Pick<SmtpSender, 'send'> | undefined;
   readonly mailFrom: () => string;
   /** Whether this process serves tenants; health and metrics are in every process. */
@@ -201,10 +200,7 @@ const CONSOLE_CONTROLLERS = [
   ConsoleSettingsController,
 ];
 
-/**
- * The composition root of the Nest application: makes everything that controllers and command
- * handlers need.
- */
+/** The composition root of the Nest application. */
 @Module({})
 export class AppModule {
   static async of(parts: ModuleParts): Promise<DynamicModule> {
@@ -261,7 +257,7 @@ function customersOf(parts: ModuleParts, balances: RewardBalanceQueries): Custom
   return new CustomerReads(lists, balances, core.tenants, operationsPool);
 }
 
-/** What controllers name in their constructors, each by its class. */
+/** The injectable values, each by its class. */
 function injected(parts: ModuleParts): readonly object[] {
   const { core, answers, logger, publicUrl } = parts;
   const ownWrites = new OwnWrites(core.log, parts.progress, parts.waitLimits);
@@ -314,7 +310,7 @@ function injected(parts: ModuleParts): readonly object[] {
   ];
 }
 
-/** What shows facts of several read models together, and what it reads. */
+/** Presenters of facts of several read models, and the queries they use. */
 function shown(parts: ModuleParts, gateway: CommandGateway): readonly object[] {
   const { core, publicUrl, smtp, mailFrom } = parts;
   const { tenants, owners, names } = core;

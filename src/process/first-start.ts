@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
+import type { TenantSecrets } from '../command-handling/tenant-commands.js';
 import type { Config } from '../config/config.js';
-import { makeOperatorKey } from '../config/operators.js';
+import { newOperatorKey } from '../config/operators.js';
 import type { Core } from '../stores/core.js';
 import { DEFAULT_PROGRAM } from '../domain/tenant/program-document.js';
 import { errorCode, hasCode } from '../foundation/error-code.js';
@@ -11,11 +12,11 @@ const ALIAS = 'demo';
 const ADMIN = 'admin';
 
 /**
- * With the embedded Postgres, the first start makes a tenant for trying things out, and the first
- * operator if the default file of operators is missing. The keys are shown only here.
- * @returns the text for the terminal; undefined: there is nothing to say.
+ * With the embedded Postgres, the first start creates a demo tenant, and the first operator if the
+ * default operators file is missing. Their keys are shown only here.
+ * @returns the text for the terminal; undefined: nothing to show.
  */
-export async function firstSteps(
+export async function firstStartText(
   core: Core,
   config: Config,
   listening: Listening,
@@ -33,15 +34,11 @@ async function hasTenants({ streams, names }: Core): Promise<boolean> {
   return state.aliases.length > 0;
 }
 
-interface DemoKeys {
-  readonly liveApiKey: string;
-  readonly testApiKey: string;
-  readonly liveSigningSecret: string;
-  readonly testSigningSecret: string;
-}
-
-/** Undefined: the tenant exists already. */
-async function makeDemoTenant({ tenants, tenantCommands }: Core): Promise<DemoKeys | undefined> {
+/** Undefined: the tenant already exists. */
+async function makeDemoTenant({
+  tenants,
+  tenantCommands,
+}: Core): Promise<TenantSecrets | undefined> {
   if (await tenants.read(ALIAS)) return undefined;
   const made = await tenantCommands.create({
     alias: ALIAS,
@@ -53,15 +50,15 @@ async function makeDemoTenant({ tenants, tenantCommands }: Core): Promise<DemoKe
 }
 
 /**
- * Writes the default file of operators with one operator. @returns the key; undefined:
- * OPERATORS_FILE names another file, the file exists, or it cannot be written, which the log says.
+ * Writes the default operators file. @returns the key; undefined: OPERATORS_FILE names another
+ * file, the file exists, or writing failed, which is logged.
  */
 async function makeFirstOperator(
   { operatorsFile }: Config,
   logger: Logger,
 ): Promise<string | undefined> {
   if (operatorsFile === undefined || !operatorsFile.mayBeMissing) return undefined;
-  const { key, entry } = makeOperatorKey(ADMIN, ['finance', 'support']);
+  const { key, entry } = newOperatorKey(ADMIN, ['finance', 'support']);
   try {
     await writeFile(operatorsFile.path, `${JSON.stringify([entry], undefined, 2)}\n`, {
       flag: 'wx',
@@ -92,7 +89,7 @@ const addresses = ({ url, operationsUrl = url }: Listening, signIn: string): str
 
 `;
 
-function textOf(keys: DemoKeys, adminKey: string | undefined, listening: Listening): string {
+function textOf(keys: TenantSecrets, adminKey: string | undefined, listening: Listening): string {
   const signIn = adminKey === undefined ? WITH_KEY : `as ${ADMIN}`;
   const admin = adminKey === undefined ? '' : `\n  console key of ${ADMIN} ${adminKey}`;
   return `

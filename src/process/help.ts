@@ -1,6 +1,6 @@
 import { VARIABLES } from '../config/config.js';
 
-/** The settings that a first start may need; the page of the configuration has all. */
+/** The settings of a first start; docs/configuration.md has all. */
 const SHOWN = `
   DATA_DIR         .data
   HOST             127.0.0.1
@@ -9,7 +9,7 @@ const SHOWN = `
   EVENT_STORE_URL  the log in Postgres
   LOG_FORMAT       pretty on a terminal, else json`;
 
-/** The help of the start, for a terminal of 80 columns. */
+/** The help text, for a terminal of 80 columns. */
 export const helpText = (): string => `Starts the referral ledger service.
 
 Usage: npm start

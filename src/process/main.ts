@@ -5,12 +5,12 @@ import { ConfigError, loadConfig, type Config } from '../config/config.js';
 import { isStoreAway } from '../stores/core.js';
 import { ownVersion } from '../foundation/own-version.js';
 import { errorName } from '../foundation/describe-error.js';
-import { firstSteps } from './first-start.js';
+import { firstStartText } from './first-start.js';
 import { helpText } from './help.js';
 import { lineFormat } from './log-lines.js';
 import { startService, type Service } from './service.js';
 import { startFailure } from './start-failure.js';
-import { endAtUnknownErrors } from './unknown-errors.js';
+import { exitOnUnhandledErrors } from './unhandled-errors.js';
 
 const LATER_MS = 1_000;
 
@@ -22,7 +22,7 @@ async function main(config: Config): Promise<void> {
     { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
     { write: (line) => stdout.write(format(line)) },
   );
-  endAtUnknownErrors(logger);
+  exitOnUnhandledErrors(logger);
   const version = ownVersion();
   let late: Promise<void> | undefined;
   const starting = startService({
@@ -32,13 +32,13 @@ async function main(config: Config): Promise<void> {
     onListening: async (core, at) => {
       logger.info({ ...at, version, roles: [...config.roles] }, 'listening');
       const printed = async (): Promise<void> => {
-        const text = await firstSteps(core, config, at, logger);
+        const text = await firstStartText(core, config, at, logger);
         process.stdout.write(text ?? '');
       };
       await printed().catch((error: unknown) => {
-        // The log is remote and unavailable: the service starts anyway.
+        // A remote log may be unavailable at the start.
         if (!isStoreAway(error)) throw error;
-        late = untilStoresAnswer(printed);
+        late = retryUntilStoresAnswer(printed);
       });
     },
   });
@@ -47,7 +47,7 @@ async function main(config: Config): Promise<void> {
   await late;
 }
 
-async function untilStoresAnswer(work: () => Promise<void>): Promise<void> {
+async function retryUntilStoresAnswer(work: () => Promise<void>): Promise<void> {
   for (;;) {
     await delay(LATER_MS);
     try {
@@ -58,10 +58,7 @@ async function untilStoresAnswer(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/**
- * Also during the start: the service is then stopped as soon as it has started, so that no embedded
- * Postgres is left running.
- */
+/** Also during the start, which first completes, so that no embedded Postgres is left running. */
 function stopOnSignals(
   starting: Promise<Service>,
   { shutdownGraceMs }: Config,
@@ -72,11 +69,11 @@ function stopOnSignals(
     if (stopping) return;
     stopping = true;
     logger.info({ signal }, 'stopping');
-    // The process ends even if a part hangs; acknowledged writes are in the log.
+    // Ends the process even if a part hangs; acknowledged writes are in the log.
     setTimeout(() => process.exit(1), shutdownGraceMs + 20_000).unref();
     void starting.then(
-      (service) => endAfter(service.stop(), logger),
-      // A failed start has cleaned up and reports its reason.
+      (service) => exitAfter(service.stop(), logger),
+      // A failed start has cleaned up and reports its reason itself.
       () => undefined,
     );
   };
@@ -84,7 +81,7 @@ function stopOnSignals(
   process.on('SIGINT', stop);
 }
 
-async function endAfter(stopped: Promise<void>, logger: Logger): Promise<void> {
+async function exitAfter(stopped: Promise<void>, logger: Logger): Promise<void> {
   try {
     await stopped;
     logger.info({}, 'stopped');
@@ -100,7 +97,7 @@ function fail(lines: readonly string[]): never {
   process.exit(1);
 }
 
-/** The configuration, unless the arguments ask for help. @throws {ConfigError} */
+/** Undefined: the arguments request help. @throws {ConfigError} */
 function configOfStart([argument]: readonly string[]): Config | undefined {
   if (argument === '--help' || argument === '-h') return undefined;
   if (argument === undefined) return loadConfig();

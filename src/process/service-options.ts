@@ -8,18 +8,17 @@ export interface ServiceOptions {
   readonly version: string;
   /** False for benchmarks and tests of the embedded server. */
   readonly fsync?: boolean;
-  /** Called when the service listens and before it is ready. */
+  /** Called when the service listens, before it is ready. */
   readonly onListening?: (core: Core, at: Listening) => Promise<void>;
 }
 
-/** Where the service listens. */
 export interface Listening {
   readonly url: string;
-  /** Of health, metrics and the console; undefined: they are answered at `url`. */
+  /** Address of health, metrics and console; undefined: they use `url`. */
   readonly operationsUrl?: string;
 }
 
-/** The service's address; empty until it listens. */
+/** The service's address; empty before it listens. */
 export interface Address {
   url: string;
 }

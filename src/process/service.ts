@@ -51,19 +51,19 @@ import { makePaymentsWork, openPayments, startPaymentsWork } from './start-payme
 import { startInOrder, type OnStop } from './start-in-order.js';
 import { startStores, type Stores, type WatchedLog } from './start-stores.js';
 
-/** Exports that one process writes at the same time, each with a snapshot. */
-const EXPORTS_AT_ONCE = 2;
+/** Exports that a process writes concurrently, each with a snapshot. */
+const EXPORT_CONCURRENCY = 2;
 
 export interface Service extends Listening {
   readonly core: Core;
   readonly app: NestFastifyApplication;
   readonly follower: Follower<Page>;
   readonly policies: PolicyRunner;
-  /** Requests in flight finish, checkpoints are written, everything is released. */
+  /** Lets requests finish, writes checkpoints and releases everything. */
   stop(): Promise<void>;
 }
 
-/** Starts the whole process: stores, read models, policies, jobs, HTTP, by its roles. */
+/** Starts the parts of the process according to its roles. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, logger, version } = options;
   const operators = await OperatorsFile.open(config.operatorsFile, logger);
@@ -86,7 +86,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     onStop(() => runs.close());
     const visits = new ShareLinkVisits(core.commands, logger);
     visits.start();
-    // Its end records what was counted, after the last request.
+    // Stops after the last request and stores its counts.
     onStop(() => visits.stop());
     const address = { url: '' };
     const made = { rateLimits, stores, watched, jobsPool, address, metrics };
@@ -97,7 +97,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const running = { ...followers, payments: paymentsWork };
     const { generations } = watched;
     const readiness = new ServiceReadiness(core, generations, running, PROJECTION_NAMES);
-    watched.onHidden = () => readiness.catchUpAgain();
+    watched.onHidden = () => readiness.restartCatchUp();
     const console = consoleGate(core, operators, options);
     const shown = { operators, console, registry, operationsPool, slowReads, runs, readiness };
     const read = { core, stores, generations, followers, answers, rateLimits, address };
@@ -171,15 +171,15 @@ interface ExportsStartParts {
   readonly stores: Stores;
   readonly watched: WatchedLog;
   readonly followers: Followers;
-  /** For snapshots, which last as long as the writing: its statements have no limit of time. */
+  /** For snapshots, whose statements have no time limit. */
   readonly operationsPool: Pool;
   readonly address: Address;
   readonly metrics: Metrics;
-  /** Whether requests of this process are at work that the writing would slow down. */
+  /** Whether running requests would be slowed down by exports. */
   readonly isBusy: () => boolean;
 }
 
-/** Writes the exports that wait, where this process works. */
+/** Writes waiting exports if this process has the role. */
 function startExports(
   { stores, watched, followers, operationsPool, address, metrics, isBusy }: ExportsStartParts,
   { config, logger }: ServiceOptions,
@@ -189,7 +189,7 @@ function startExports(
   const { worker } = exportJobsOn(core, {
     pool: core.pool,
     snapshots: operationsPool,
-    atOnce: EXPORTS_AT_ONCE,
+    concurrency: EXPORT_CONCURRENCY,
     logger,
     presence,
     generations: watched.generations,

@@ -4,16 +4,13 @@ import { errorCode } from '../foundation/error-code.js';
 
 type Addresses = Pick<Config, 'host' | 'operationsPort'>;
 
-/**
- * The lines that say why the service did not start and what to do, without a secret.
- * @param config undefined: the configuration itself is wrong.
- */
+/** Why the service did not start, and what to do, without secrets. @param config if it is valid. */
 export function startFailure(error: unknown, config: Addresses | undefined): readonly string[] {
   if (error instanceof ConfigError) return error.problems;
   return [(config && listenFailure(error, config)) ?? firstLine(error)];
 }
 
-/** Why the service cannot listen; undefined: the failure is another one. */
+/** Undefined: the failure has another cause. */
 function listenFailure(error: unknown, { host, operationsPort }: Addresses): string | undefined {
   const code = errorCode(error);
   const { syscall, port, hostname } = error as NodeJS.ErrnoException & Partial<Listened>;
@@ -31,7 +28,7 @@ function listenFailure(error: unknown, { host, operationsPort }: Addresses): str
   return `Cannot listen on ${place} (${code ?? 'unknown error'}): check HOST and ${setting}`;
 }
 
-/** What Node says of an address in an error. */
+/** The address in an error of Node. */
 interface Listened {
   readonly port: number;
   readonly hostname: string;

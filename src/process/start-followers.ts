@@ -84,10 +84,7 @@ interface FollowersParts {
   readonly metrics: Metrics;
 }
 
-/**
- * The followers of the log: made before the application, which reports their progress, and started
- * after it.
- */
+/** Creates the log's followers before the application, which reports them; they start after it. */
 export function makeFollowers(parts: FollowersParts, { config, logger }: ServiceOptions) {
   const { core, background: pool } = parts.stores;
   const { log, codec } = core;
@@ -126,7 +123,7 @@ export function makeFollowers(parts: FollowersParts, { config, logger }: Service
   return { follower, projections, jobs, policies, sealer, webhooks, mails, payments };
 }
 
-/** From the log to the receivers: a handler writes the deliveries, and a sender sends them. */
+/** A handler writes the deliveries of events, and a sender sends them. */
 function webhooksOf(
   { stores, address, metrics }: FollowersParts,
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
@@ -191,7 +188,7 @@ function policiesOf(
 const datesOf = (tenants: Core['tenants'], pool: Pool): LedgerDates =>
   new LedgerDates({ tenants, move: (...to) => moveWork(pool, ...to) });
 
-/** The planner of mails and their sender. */
+/** The handler that plans mails, and their sender. */
 function mailsOf(
   { stores, address, metrics }: FollowersParts,
   { config }: Pick<ServiceOptions, 'config'>,
@@ -267,7 +264,7 @@ function jobsOf({ stores, jobsPool, rateLimits, metrics }: FollowersParts): Jobs
   return jobs;
 }
 
-/** What they need before the log is known to be the database's own; their ends in reverse order. */
+/** Prepares them before the log is accepted as the database's own. */
 export async function prepareFollowers(
   { follower, jobs, policies, webhooks, mails }: Followers,
   retries: UnreadableRetries,
@@ -276,9 +273,9 @@ export async function prepareFollowers(
 ): Promise<void> {
   if (roles.has('worker')) await jobs.start();
   onStop(() => jobs.stop());
-  // Before the jobs, which reactions add.
+  // Registered before the jobs, which reactions add.
   onStop(() => follower.stop());
-  // Begins with the first round, once this process leads.
+  // Takes effect with the first round as leader.
   if (roles.has('projector')) retries.start();
   onStop(() => retries.stop());
   onStop(() => policies.stop());
@@ -287,7 +284,7 @@ export async function prepareFollowers(
   onStop(() => mails?.sender.worker.stop());
 }
 
-/** Starts them once the log is known to be the database's own. */
+/** Starts them once the log is accepted. */
 export function startFollowing(
   { follower, policies, webhooks, mails }: Followers,
   { log }: Core,
@@ -295,7 +292,7 @@ export function startFollowing(
   onStop: OnStop,
 ): void {
   const waiting = new AbortController();
-  void whenAccepted(log, waiting.signal, () => {
+  void whenLogAccepted(log, waiting.signal, () => {
     if (roles.has('projector') || roles.has('worker')) follower.start();
     if (!roles.has('worker')) return;
     policies.start();
@@ -306,14 +303,18 @@ export function startFollowing(
 }
 
 /**
- * Read models and policies use positions, and the log of those positions is known when the log is
- * reached for the first time: the database may then move to this log.
+ * Positions are meaningful once the log has been reached: only then is it known which log the
+ * database belongs to.
  */
-async function whenAccepted(log: EventLog, signal: AbortSignal, begin: () => void): Promise<void> {
+async function whenLogAccepted(
+  log: EventLog,
+  signal: AbortSignal,
+  begin: () => void,
+): Promise<void> {
   while (!signal.aborted) {
     const isAccepted = await log.id().then(
       () => true,
-      // The health page reports the reason.
+      // The health page shows the reason.
       () => false,
     );
     if (isAccepted && !signal.aborted) return begin();
@@ -322,9 +323,8 @@ async function whenAccepted(log: EventLog, signal: AbortSignal, begin: () => voi
 }
 
 /**
- * At the end, lets read models and policies reach the acknowledged writes, as far as this process
- * leads them: the next process has nothing to catch up with. A failure loses nothing: the log has
- * the events.
+ * Before the stop, lets the followers that this process leads reach the acknowledged writes, so
+ * that the next process starts quickly. A failure loses nothing.
  */
 export async function catchUpBeforeEnd(
   { log }: Core,

@@ -30,7 +30,7 @@ import { isWriteToken } from '../http/users/write-token.js';
 import { completedError } from '../http/writing/error-message.js';
 import { refuseWhenStoresHang } from '../http/writing/write-deadline.js';
 
-type OfOptions =
+type OptionParts =
   | 'logger'
   | 'waitLimits'
   | 'api'
@@ -41,7 +41,7 @@ type OfOptions =
   | 'mailFrom'
   | 'failedCredentials';
 
-export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
+export interface ApplicationParts extends Omit<ModuleParts, OptionParts> {
   readonly stores: Stores;
   readonly followers: Followers;
   readonly readiness: ServiceReadiness;
@@ -49,7 +49,7 @@ export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
   readonly address: Address;
 }
 
-/** Shorter than of other mails: somebody waits. */
+/** Shorter than for other mails, because an operator waits. */
 const PREVIEW_TIMES: SmtpTimes = {
   connectMs: 5_000,
   greetingMs: 5_000,
@@ -57,11 +57,11 @@ const PREVIEW_TIMES: SmtpTimes = {
   totalMs: 20_000,
 };
 
-/** The application, and what is between it and its sockets. */
+/** The application with its connection and credential limits. */
 export interface Application {
   readonly app: NestFastifyApplication;
   readonly edge: HttpEdge;
-  /** Of all addresses; shared by what checks credentials of its own. */
+  /** Failed credentials by address, shared with other credential checks. */
   readonly failures: FailedCredentials;
 }
 
@@ -77,10 +77,10 @@ export async function startApplication(
     logger,
     limits: {
       inFlightMax: config.requestsInFlightMax,
-      // So many keep the connections busy; more would only wait there, in the order of arrival.
+      // Enough to keep the connections busy; more would only queue for them.
       atWorkMax: Math.max(12, connectionBudget(config).requests),
       connectionsMax: connections,
-      // A dozen addresses leave connections to others.
+      // About twelve addresses can use all connections.
       connectionsPerAddressMax: Math.min(
         config.connectionsPerAddressMax,
         Math.max(16, Math.ceil(connections / 16)),
@@ -104,12 +104,12 @@ export async function startApplication(
       },
       api: config.roles.has('api'),
       progress: {
-        projectionsReach: (...awaited) => follower.waitFor(...awaited),
-        projectionsHave: (...asked) => follower.have(...asked),
-        policiesReach: (...awaited) => policies.waitFor(...awaited),
-        projectionsAt: (names) => follower.positions(names),
-        policiesAt: (scope) => policies.reachedPosition(scope),
-        notIncluded: () => parts.readiness.notIncluded,
+        waitForProjections: (...awaited) => follower.waitFor(...awaited),
+        projectionsInclude: (...asked) => follower.have(...asked),
+        waitForPolicies: (...awaited) => policies.waitFor(...awaited),
+        projectionPositions: (names) => follower.positions(names),
+        policyPosition: (scope) => policies.reachedPosition(scope),
+        skippedHead: () => parts.readiness.skippedHead,
       },
       publicUrl,
       smtp: config.smtp && new SmtpSender(config.smtp, PREVIEW_TIMES),
@@ -122,7 +122,7 @@ export async function startApplication(
   return { app, edge, failures };
 }
 
-/** Starts the parts that the listening application needs. */
+/** Configures the application before it listens. */
 export async function configureApplication(
   { app, edge, failures }: Application,
   { stores, rateLimits, registry, operators, generations, console }: ApplicationParts,
@@ -163,7 +163,7 @@ export async function configureApplication(
   await app.init();
 }
 
-/** Ends last: health and metrics are there while the last requests are answered. */
+/** Stops last, so that health and metrics are served during the last requests. */
 export async function startOperationsListener(
   { edge }: Application,
   { config }: ServiceOptions,
@@ -189,8 +189,8 @@ export async function startListening(
   await app.listen({ port: config.port, host });
   const { port } = new URL(await app.getUrl());
   address.url = publicUrlAt(config, Number(port));
-  // Refuses new connections; requests in flight finish within the grace period. The parts behind
-  // them are stopped after that.
+  // Rejects new connections and lets requests finish within the grace period, before the parts
+  // they use are stopped.
   onStop(() => atMost(config.shutdownGraceMs, app.getHttpAdapter().getInstance().close()), {
     limitsItself: true,
   });

@@ -3,28 +3,26 @@ import { elapsed } from '../foundation/world.js';
 
 interface Undo {
   readonly undo: () => unknown;
-  /** It ends by itself in limited time, which may be long. */
+  /** It has a time limit of its own, which may be long. */
   readonly limitsItself: boolean;
 }
 
 /**
- * For the undos without a limit of their own, all together, then for each of the rest: a store that
- * does not answer must not hold up the end of the process. Acknowledged writes are in the log.
+ * Limit for all undos without a limit of their own together, then for each further one: an
+ * unavailable store must not delay the end. Acknowledged writes are in the log.
  */
 const TOGETHER_MS = 8_000;
 const REST_MS = 100;
 
-/** Registers what undoes a start. */
+/** Registers an undo of a start. */
 export type OnStop = (undo: () => unknown, how?: Partial<Pick<Undo, 'limitsItself'>>) => void;
 
-/** The result of the starts, and its stop. */
 export type Stoppable<T> = T & { stop(): Promise<void> };
 
 /**
- * Starts parts one after the other. `stop` undoes all of them in reverse order, even if one undo
- * fails or hangs: the stores are opened first and closed last, and an embedded Postgres must not be
- * left running. A failing start undoes the parts before it.
- * @throws the error of a start; of several failures of `stop` the first one.
+ * Starts parts in order. `stop` undoes them in reverse order, even if an undo fails or hangs, so
+ * that no embedded Postgres is left running. A failing start undoes the earlier ones.
+ * @throws the error of the start, or the first failure of `stop`.
  */
 export async function startInOrder<T extends object>(
   starts: (onStop: OnStop) => Promise<T>,

@@ -4,7 +4,7 @@ import type { Core } from '../stores/core.js';
 import { DailySyncs } from '../payments/incoming/daily-syncs.js';
 import { PaymentEvents, recorderOf } from '../payments/incoming/payment-events.js';
 import { providerRows } from '../payments/incoming/payment-rows.js';
-import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
+import { destroyExpiredKeys } from '../payments/incoming/expired-customer-keys.js';
 import { workStore } from '../work-queue/work-items.js';
 import type { RewardPayments } from '../payments/outgoing/reward-payments.js';
 import { RewardPusher } from '../payments/outgoing/reward-pusher.js';
@@ -21,10 +21,7 @@ import type { Stores } from './start-stores.js';
 
 export type Payments = ReturnType<typeof openPayments>;
 
-/**
- * The provider, and what receives its events. The adapter is loaded by the first call: its package
- * takes a good part of a start.
- */
+/** The provider and the receiver of its events. The adapter is loaded on first use: it is large. */
 export function openPayments(
   core: Core,
   guard: EndpointGuard,
@@ -72,8 +69,8 @@ export function makePaymentsWork(
     logger,
     record,
     onEnd: (end) => observe.sync(end),
-    endWaitedKeys: () =>
-      endWaitedKeys({
+    destroyExpiredKeys: () =>
+      destroyExpiredKeys({
         rows,
         streams,
         keys: core.keys,
@@ -101,14 +98,13 @@ export function makePaymentsWork(
   return { syncs, pusher, figures };
 }
 
-/** Work beside requests, where this process works. */
 export function startPaymentsWork(
   { syncs, pusher }: PaymentsWork,
   plans: RewardPayments,
   { config }: Pick<ServiceOptions, 'config'>,
   onStop: OnStop,
 ): void {
-  plans.onAsked = () => pusher.worker.loop.look();
+  plans.onRequested = () => pusher.worker.loop.look();
   for (const { worker } of [syncs, pusher]) {
     if (config.roles.has('worker')) worker.loop.start();
     onStop(() => worker.stop());

@@ -19,21 +19,20 @@ import type { Metrics } from '../observability/metrics.js';
 import type { ServiceOptions } from './service-options.js';
 import type { OnStop } from './start-in-order.js';
 
-/** A longer batch means a server that does not answer: without a limit it would delay the stop. */
+/** A longer batch indicates a hanging server and would delay the stop. */
 const BACKGROUND_STATEMENT_MS = 30_000;
-/** Longest wait of a start for an unavailable log. */
+/** Longest wait for an unavailable log at the start. */
 const START_WITHOUT_LOG_MS = 2_000;
 
 const ACTOR = { kind: 'system' as const, id: 'service' };
 
-/** The stores, and their background work. */
 export interface Stores {
   readonly core: Core;
   readonly background: Pool;
   readonly presence: ProcessPresence;
 }
 
-/** Opens the stores, and prepares the database for this release and this log. */
+/** Opens the stores, and prepares the database for this release and log. */
 export async function startStores(
   options: ServiceOptions,
   metrics: Metrics,
@@ -68,8 +67,7 @@ export async function startStores(
   await recordMasterKeyOf(background, presence.id, masterKey);
   await retireOldKeys(background, masterKey);
   const stores = { core, background, presence };
-  // Its presence is seen from here on, so that no copy of the log counts as complete: now the log
-  // may grow.
+  // Announces this process, so that copies of the log are incomplete from now on.
   await core.followedLog.confirm();
   const watched = startLogWatch(stores, options, onStop);
   await startAnnouncements(stores, onStop);
@@ -77,7 +75,7 @@ export async function startStores(
   return { stores, watched };
 }
 
-/** The read models in use, hidden from the moment that the log is seen to have lost its end. */
+/** The read models, hidden as soon as the log is known to have lost events. */
 export class WatchedLog {
   readonly generations: LiveGenerations;
   /** Called when a loss has hidden read models. */
@@ -92,7 +90,7 @@ export class WatchedLog {
     log.onWentBack(() => this.generations.suspend(log.epoch));
   }
 
-  /** Repairs the database when the log has lost its end. */
+  /** Repairs the database after the log lost events. */
   async settle(noticed?: SeenEvent): Promise<void> {
     const { generations, logger } = this;
     const { log } = this.stores.core;
@@ -130,7 +128,7 @@ async function startAnnouncements({ core, background }: Stores, onStop: OnStop):
   onStop(() => announcements.stop());
 }
 
-/** Before the first request: queries need the tables. */
+/** Runs before the first request, which needs the tables. */
 async function prepareReadModels(
   { background }: Stores,
   watched: WatchedLog,
@@ -140,14 +138,14 @@ async function prepareReadModels(
   if (beside.length > 0)
     logger.info(
       { projections: beside },
-      'the tables of read models have changed: new ones are built beside those of the other release',
+      'the tables of read models have changed: new ones are built next to those of the other release',
     );
   if (renewed.length > 0)
     logger.warn({ projections: renewed }, 'read models are missing: they are rebuilt');
-  // The log may have been restored while no process ran.
+  // The log may have been restored while no process was running.
   const settling = watched.settle();
   if (config.eventStore === undefined) return settling;
-  // The log may be unavailable: its follower settles again.
+  // With an unavailable log, the follower repeats this.
   await atMost(
     START_WITHOUT_LOG_MS,
     settling.catch((error: unknown) => {

@@ -4,7 +4,6 @@ import { hasCode } from '../foundation/error-code.js';
 import { atMost } from '../foundation/in-time.js';
 import { tracer } from '../foundation/tracing.js';
 
-/** What this service uses of `@opentelemetry/sdk-node`. */
 interface TracingLibrary {
   readonly NodeSDK: new (options: {
     readonly serviceName: string;
@@ -18,14 +17,11 @@ const LIBRARY = '@opentelemetry/sdk-node';
 const FLUSH_MS = 5_000;
 
 const importLibrary = (name: string): Promise<TracingLibrary> =>
-  // A name that no bundler follows: the library is optional.
+  // Hidden from bundlers, because the library is optional.
   import(name) as Promise<TracingLibrary>;
 
-/**
- * Whether OpenTelemetry's own variables ask for traces: an address of a collector, or a named
- * exporter.
- */
-export function asksForTraces(environment: Environment): boolean {
+/** Whether OpenTelemetry's variables name a collector or an exporter. */
+export function requestsTraces(environment: Environment): boolean {
   const of = (name: string): string => environment[name]?.trim().toLowerCase() ?? '';
   if (of('OTEL_SDK_DISABLED') === 'true' || of('OTEL_TRACES_EXPORTER') === 'none') return false;
   return [
@@ -36,15 +32,15 @@ export function asksForTraces(environment: Environment): boolean {
 }
 
 /**
- * Starts OpenTelemetry where its variables ask for it. One that was loaded before the service
- * (`node --import`) is used as it is. Without its library the service starts all the same.
+ * Starts OpenTelemetry if its variables require it. An instance that `node --import` loaded is
+ * used. A missing library is logged and does not prevent the start.
  */
 export async function startTracing(
   { logger, environment }: { readonly logger: Logger; readonly environment: Environment },
   load = importLibrary,
 ): Promise<{ readonly part: boolean; readonly undo: () => unknown }> {
   const off = { part: false, undo: () => undefined };
-  if (!asksForTraces(environment) || isRegistered()) return off;
+  if (!requestsTraces(environment) || isRegistered()) return off;
   let library: TracingLibrary;
   try {
     library = await load(LIBRARY);
@@ -58,9 +54,9 @@ export async function startTracing(
   sdk.start();
   const part = isRegistered();
   if (part) logger.info({ serviceName }, 'traces are recorded');
-  // Its interface is of another version, and refuses to work with ours.
+  // Another version of the library does not work with this one.
   else logger.warn({ library: LIBRARY }, 'no traces: the library does not fit this release');
-  // The collector may be away; the spans that are left are not worth a delay of the end.
+  // Remaining spans are not worth a delay of the stop by an unavailable collector.
   return {
     part,
     undo: () =>
@@ -71,6 +67,6 @@ export async function startTracing(
   };
 }
 
-/** Whether a tracing library is at work. The span is never ended, so it goes nowhere. */
+/** Whether a tracing library is active. The span is not ended, so it is not exported. */
 const isRegistered = (): boolean =>
   isSpanContextValid(tracer().startSpan('probe', { root: true }).spanContext());

@@ -1,6 +1,6 @@
 /**
- * A document as it is kept: one that is longer as JSON than `bytesMax` loses the end of its
- * differences, and `cut` says how many there were. Null: it is too long without them.
+ * Limits a document to `bytesMax` of JSON: drops the last differences, with their total number in
+ * `cut`. Null: it is too long even without differences.
  */
 export function cutToBytes(document: unknown, bytesMax: number): unknown {
   if (sizeOf(document) <= bytesMax || typeof document !== 'object' || document === null)
@@ -19,5 +19,4 @@ export function cutToBytes(document: unknown, bytesMax: number): unknown {
   return { ...frame, differences: kept };
 }
 
-/** Bytes of UTF-8. */
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '');

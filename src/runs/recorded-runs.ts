@@ -9,77 +9,75 @@ import type { Sealer } from '../privacy/sealed-bytes.js';
 import { forgetInRunFiles } from './run-files.js';
 import { cutToBytes } from './cut-to-bytes.js';
 
-/** A run that is about to begin. */
 export interface NewRun {
   readonly id: string;
   readonly operation: string;
   /** The operator's name. */
   readonly by: string;
-  /** Null: of no single tenant. */
+  /** Null: it concerns several tenants. */
   readonly scope: ScopeOfMode | null;
-  /** Its arguments; they may name people. */
+  /** May name people. */
   readonly parameters: object;
 }
 
 export interface RunProgress {
   readonly phase: string;
   readonly done: number;
-  /** Null: not known. */
   readonly total: number | null;
 }
 
-/** How a run ended: its document, or the error in one line. */
+/** The result of a run, or its error in one line. */
 export type RunEnd =
   | { readonly result: unknown }
-  /** Cancelled: its operator stopped it. */
+  /** `isCancelled`: an operator stopped it. */
   | { readonly error: string; readonly isCancelled?: boolean };
 
-/** A run as it is recorded, for any process. Times are epoch milliseconds. */
+/** A recorded run. Times are epoch milliseconds. */
 export interface RecordedRun extends NewRun {
   readonly state: 'running' | 'done' | 'failed' | 'cancelled' | 'abandoned';
   readonly startedAt: number;
   readonly finishedAt: number | null;
   readonly progress: RunProgress | null;
-  /** Null: it has none, or it is gone. */
+  /** Null: none, or deleted. */
   readonly result: unknown;
   readonly error: string | null;
-  /** People of its tenant were forgotten since it began: what may name them is gone. */
+  /** People of its tenant were forgotten after its start: what may name them is deleted. */
   readonly forgotten: boolean;
 }
 
 /**
- * Runs that are not over: of one operator, and of all. One more is refused, but for an operator who
- * has none: others do not keep anybody from working.
+ * Limits of running runs, per operator and in total. An operator without a run may always start
+ * one, so that others cannot block all work.
  */
 export const UNFINISHED_MAX = { ofOperator: 8, inAll: 32 } as const;
 
-/** How long and how much is kept of runs that are over. */
+/** Retention of ended runs. */
 export const KEPT_RUNS = {
   days: 30,
-  /** The newest ones of an operator; of fewer of them the results, for a shorter time. */
+  /** The newest runs of each operator; results are kept for fewer of them and a shorter time. */
   ofOperator: 100,
   resultHours: 24,
   resultsOfOperator: 20,
-  /** Of one result, as JSON; a longer one is cut, see `cutToBytes`. */
+  /** Longest result as JSON; see `cutToBytes`. */
   resultBytesMax: 1024 * 1024,
 } as const;
 
-/** A process that was away for a moment reports again within this time. */
+/** A process that was briefly away reports again within this time. */
 const SILENT_SECONDS = 3;
-/** The process of a run that is silent for so long does not know of it: its start had no answer. */
+/** After this silence a run is unknown to its process: the answer to its start was lost. */
 const UNKNOWN_SECONDS = 60;
 
 type Row = Selectable<LedgerTables['ledger.operation_runs']>;
 
-/** Their parameters and results are counts, and stay as long as the run. Errors may name people. */
+/** Parameters and results of imports are counts and are kept; errors may name people. */
 const IS_IMPORT = sql<boolean>`operation like 'import %'`;
 
 /**
  * The runs of all processes, in Postgres. Arguments, results and errors may name people: they are
- * encrypted, and go with the first erasure in their tenant, or after a day.
+ * encrypted, and deleted with the first erasure in their tenant or after a day.
  */
 export class RecordedRuns {
-  /** @param owner names this process, see `ProcessPresence`. */
+  /** @param owner id of this process, see `ProcessPresence`. */
   constructor(
     private readonly pool: Pool,
     private readonly sealer: Sealer,
@@ -87,7 +85,7 @@ export class RecordedRuns {
   ) {}
 
   /**
-   * @returns false: too many are not over yet, and nothing was recorded.
+   * @returns false: too many runs are running, and nothing was recorded.
    * @throws DatabaseUnavailable
    */
   async begin({ id, operation, by, scope, parameters }: NewRun): Promise<boolean> {
@@ -109,7 +107,7 @@ export class RecordedRuns {
     });
   }
 
-  /** Continues a run that was stopped, in this process. False: it runs, or it is done. */
+  /** Continues a stopped run in this process. False: it is running or done. */
   async resume(id: string): Promise<boolean> {
     await this.markAbandoned();
     const resumed = await run(
@@ -125,8 +123,8 @@ export class RecordedRuns {
   }
 
   /**
-   * Records how far runs of this process are. One that others took for abandoned goes on.
-   * @returns the ids of those to stop: an operator wants it, or another process continued them.
+   * Records the progress of this process's runs, even if others marked them as abandoned.
+   * @returns ids of runs to stop: cancelled by an operator, or continued by another process.
    */
   async report(
     runs: readonly { readonly id: string; readonly progress: RunProgress | null }[],
@@ -152,7 +150,7 @@ export class RecordedRuns {
     return toStop.map(({ id }) => id);
   }
 
-  /** Records the end of a run of this process; one that is done needs its upload no more. */
+  /** Records the end of a run; a finished one deletes its upload. */
   async end(id: string, end: RunEnd, progress: RunProgress | null): Promise<void> {
     const isDone = 'result' in end;
     const document = isDone ? cutToBytes(end.result, KEPT_RUNS.resultBytesMax) : undefined;
@@ -175,7 +173,6 @@ export class RecordedRuns {
     );
   }
 
-  /** Undefined: there is none of this id. */
   async find(id: string): Promise<RecordedRun | undefined> {
     if (!/^[0-9a-f-]{36}$/.test(id)) return undefined;
     await this.markAbandoned();
@@ -186,26 +183,15 @@ export class RecordedRuns {
     return row && this.opened(row);
   }
 
-  /**
-   * The newest first, without results.
-   * @param by undefined: those of everybody that are not over.
-   */
+  /** Newest first, without results. @param by undefined: the running ones of all operators. */
   async list(by: string | undefined): Promise<readonly RecordedRun[]> {
-    await this.markAbandoned();
-    const rows = await fetchRows(
-      this.pool,
-      tables
-        .selectFrom('ledger.operation_runs')
-        .selectAll()
-        .where((eb) => (by === undefined ? eb('state', '=', 'running') : eb('operator', '=', by)))
-        .orderBy('started_at', 'desc')
-        .orderBy('id')
-        .limit(KEPT_RUNS.ofOperator),
+    const rows = await this.newest(
+      by === undefined ? sql<boolean>`state = 'running'` : sql<boolean>`operator = ${by}`,
     );
     return Promise.all(rows.map((row) => this.opened({ ...row, result: null })));
   }
 
-  /** The ids of an operator's runs that found differences, as long as their results are kept. */
+  /** Ids of an operator's runs with differences in their stored results. */
   async differing(by: string): Promise<ReadonlySet<string>> {
     const rows = await fetchRows(
       this.pool,
@@ -224,25 +210,30 @@ export class RecordedRuns {
     return new Set(found.flat());
   }
 
-  /** Imports of the tenant and mode, the newest first. */
+  /** Imports of the tenant and mode, newest first. */
   async imports(scope: Scope): Promise<readonly RecordedRun[]> {
     const { tenant, mode } = ofMode(scope);
-    await this.markAbandoned();
-    const rows = await fetchRows(
-      this.pool,
-      tables
-        .selectFrom('ledger.operation_runs')
-        .selectAll()
-        .where((eb) => eb.and({ tenant, mode }))
-        .where(IS_IMPORT)
-        .orderBy('started_at', 'desc')
-        .orderBy('id')
-        .limit(KEPT_RUNS.ofOperator),
+    const rows = await this.newest(
+      sql<boolean>`tenant = ${tenant} and mode = ${mode} and ${IS_IMPORT}`,
     );
     return Promise.all(rows.map((row) => this.opened(row)));
   }
 
-  /** The process that runs it stops it at its next report. */
+  private async newest(filter: RawBuilder<boolean>): Promise<Row[]> {
+    await this.markAbandoned();
+    return fetchRows(
+      this.pool,
+      tables
+        .selectFrom('ledger.operation_runs')
+        .selectAll()
+        .where(filter)
+        .orderBy('started_at', 'desc')
+        .orderBy('id')
+        .limit(KEPT_RUNS.ofOperator),
+    );
+  }
+
+  /** The run's process stops it at its next report. */
   async requestStop(id: string): Promise<void> {
     await run(
       this.pool,
@@ -254,7 +245,7 @@ export class RecordedRuns {
     );
   }
 
-  /** A database that takes no writes still answers. */
+  /** Ignores failures: a read-only database still answers reads. */
   private async markAbandoned(): Promise<void> {
     await markAbandoned(this.pool).catch(() => undefined);
   }
@@ -289,7 +280,7 @@ export class RecordedRuns {
     return this.sealer.seal(Buffer.from(json), contextOf(id, part));
   }
 
-  /** Null as well for what no key opens any more. */
+  /** Null also for a value that no key decrypts any more. */
   private async read(id: string, part: string, sealed: Buffer | null): Promise<unknown> {
     if (sealed === null) return null;
     const plain = await this.sealer.open(sealed, contextOf(id, part)).catch(() => undefined);
@@ -298,8 +289,8 @@ export class RecordedRuns {
 }
 
 /**
- * Takes away what runs in this tenant and mode, and those over all tenants, may say of people; of
- * those that are under way when they end.
+ * Deletes what may name people from the runs of this tenant and mode and of all tenants; running
+ * ones lose it when they end.
  */
 export async function forgetInRuns(db: Connection, scope: Scope): Promise<void> {
   const { tenant, mode } = ofMode(scope);
@@ -314,7 +305,7 @@ export async function forgetInRuns(db: Connection, scope: Scope): Promise<void> 
   await forgetInRunFiles(db, { tenant, mode });
 }
 
-/** Deletes what is no longer kept, see `KEPT_RUNS`. @returns how many runs it changed. */
+/** Applies `KEPT_RUNS`. @returns the number of changed runs. */
 export async function purgeRuns(db: Connection): Promise<number> {
   return run(
     db,
@@ -333,7 +324,7 @@ export async function purgeRuns(db: Connection): Promise<number> {
   );
 }
 
-/** Ends the runs of processes that are gone, and those that their processes do not know of. */
+/** Ends runs of gone processes, and runs that are unknown to their processes. */
 async function markAbandoned(db: Connection): Promise<void> {
   await run(
     db,
@@ -349,14 +340,14 @@ const isOpen = (table: string): RawBuilder<boolean> =>
 
 const contextOf = (id: string, part: string): string => `operation-run/${id}/${part}`;
 
-/** Whether a comparison found something: `count` is that of two generations. */
+/** Whether a comparison found differences; `count`: of two generations. */
 export function hasDifferences(document: unknown): boolean {
   const { ok, differences, count } = Object(document) as Readonly<Record<string, unknown>>;
   const isAny = Array.isArray(differences) && differences.length > 0;
   return ok === false || isAny || (Array.isArray(differences) && Number(count) > 0);
 }
 
-/** Whether a document may hold ids of people: one with differences, or about one account. */
+/** Whether a document may hold ids of people: it has differences, or is about one account. */
 export function mayNamePeople(document: unknown): boolean {
   if (typeof document !== 'object' || document === null) return false;
   const { differences, account } = document as { differences?: unknown; account?: unknown };

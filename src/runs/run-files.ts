@@ -4,16 +4,15 @@ import type { Scope } from '../domain/scope.js';
 import { fetchRow, run, tables, type Connection } from '../postgres/statements.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
 
-/** `upload`: what a run reads. `rejected`, `ids`: what it writes. */
+/** `upload`: the input of a run. `rejected`, `ids`: its output. */
 export type RunFileKind = 'upload' | 'rejected' | 'ids';
 
-/** A file that belongs to a run. */
 export interface RunFile {
   readonly run: string;
   readonly kind: RunFileKind;
 }
 
-/** The file was removed or replaced: its time is over, or a person was forgotten. */
+/** The file was deleted or replaced. */
 export class RunFileGone extends Error {
   override readonly name = 'RunFileGone';
   constructor() {
@@ -21,11 +20,11 @@ export class RunFileGone extends Error {
   }
 }
 
-/** Within a day, as the purge of every hour finds them. */
+/** The hourly purge makes it a day. */
 const KEPT_HOURS = 23;
 const CHUNK_BYTES = 256 * 1024;
 
-/** Files of runs, in Postgres, in encrypted chunks. They go with the first erasure. */
+/** Files of runs, in encrypted chunks in Postgres. The first erasure deletes them. */
 export class RunFiles {
   constructor(
     private readonly pool: Pool,
@@ -33,10 +32,9 @@ export class RunFiles {
   ) {}
 
   /**
-   * Stores a file in place of an earlier one. It can be read once it is whole.
-   * @returns how many bytes it has.
-   * @throws {RunFileGone} when a person was forgotten meanwhile, or the run continues elsewhere and
-   * stores this file anew.
+   * Stores a file, replacing an earlier one. It can be read when it is complete. @returns its
+   * bytes.
+   * @throws {RunFileGone} when a person was forgotten, or another process stores this file again.
    */
   async store(
     { run: id, kind }: RunFile,
@@ -69,12 +67,12 @@ export class RunFiles {
     return bytes;
   }
 
-  /** Whether the file is there as a whole. */
+  /** Whether the file is complete. */
   async has({ run: id, kind }: RunFile): Promise<boolean> {
     return (await this.chunksOf({ run: id, kind })) !== undefined;
   }
 
-  /** Whether it is there as a whole, and of this tenant and mode. */
+  /** Whether the file is complete and belongs to this tenant and mode. */
   async isOf({ run: id, kind }: RunFile, { tenant, mode }: Scope): Promise<boolean> {
     const row = await fetchRow(
       this.pool,
@@ -86,7 +84,7 @@ export class RunFiles {
     return (row?.chunks ?? null) !== null;
   }
 
-  /** Its bytes, chunk by chunk. @throws {RunFileGone} */
+  /** @throws {RunFileGone} */
   async *read(file: RunFile): AsyncGenerator<Buffer> {
     const chunks = await this.chunksOf(file);
     if (chunks === undefined) throw new RunFileGone();
@@ -103,8 +101,10 @@ export class RunFiles {
     }
   }
 
-  /** Not that of a run that has begun, though its start had no answer: it can be continued. */
-  async removeUnbegun({ run: id, kind }: RunFile): Promise<void> {
+  /**
+   * Keeps the file of a run that has begun, even if its start had no answer: it can be continued.
+   */
+  async removeUnused({ run: id, kind }: RunFile): Promise<void> {
     await run(
       this.pool,
       tables
@@ -132,7 +132,7 @@ export class RunFiles {
     return row?.chunks ?? undefined;
   }
 
-  /** @param at when the file was begun: another one in its place takes no chunks of this one. */
+  /** @param at start of the file: a file that replaced it accepts no chunks of it. */
   private async put(
     file: RunFile,
     at: string,
@@ -150,7 +150,7 @@ export class RunFiles {
   }
 }
 
-/** Of all runs of the tenant and mode: any of them may name the person. */
+/** Deletes the files of all runs of the tenant and mode, any of which may name the person. */
 export async function forgetInRunFiles(db: Connection, { tenant, mode }: Scope): Promise<void> {
   await run(
     db,
@@ -158,7 +158,7 @@ export async function forgetInRunFiles(db: Connection, { tenant, mode }: Scope):
   );
 }
 
-/** Deletes what is no longer kept. @returns how many files. */
+/** Deletes expired files. @returns their number. */
 export async function purgeRunFiles(db: Connection): Promise<number> {
   return run(
     db,
@@ -169,7 +169,7 @@ export async function purgeRunFiles(db: Connection): Promise<number> {
 const placeOf = ({ run: id, kind }: RunFile, number: number): string =>
   `operation-run/${id}/${kind}/${number}`;
 
-/** Pieces of any size, as chunks of one size. */
+/** Splits a stream into chunks of one size. */
 async function* chunksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let held: Uint8Array[] = [];
   let bytes = 0;

@@ -9,7 +9,7 @@ import { isOutage, type Core } from './core.js';
 
 export interface ExportProcess extends Pick<
   ExportJobsParts,
-  'pool' | 'presence' | 'logger' | 'atOnce' | 'onAttempt' | 'stalledAfterMs' | 'isBusy'
+  'pool' | 'presence' | 'logger' | 'concurrency' | 'onAttempt' | 'stalledAfterMs' | 'isBusy'
 > {
   /** What is done beside the writing; its statements are limited in time. */
   readonly pool: Pool;

@@ -1,7 +1,7 @@
 import sanitize from 'sanitize-html';
 import type { Placeholders } from './template-values.js';
 
-/** A text as HTML, in an element or between quotes of an attribute. */
+/** Escapes a text for an element or a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
@@ -38,9 +38,8 @@ const BLOCK_TAGS = [
 const NESTING_MAX = 40;
 
 /**
- * What markdown made of a template, with nothing but text, links and images in it: no script, no
- * style, no form, no frame. Values in addresses are put in and judged here; those in texts are
- * still placeholders.
+ * Reduces rendered markdown to text, links and images, without scripts, styles, forms and frames.
+ * Inserts values into addresses and checks them; in texts they stay placeholders.
  */
 export function cleanHtml(html: string, placeholders: Placeholders): string {
   return sanitize(html, {
@@ -56,10 +55,13 @@ export function cleanHtml(html: string, placeholders: Placeholders): string {
     disallowedTagsMode: 'discard',
     nestingLimit: NESTING_MAX,
     transformTags: {
-      a: (tagName, { href }) => ({ tagName, attribs: only('href', judged(href, placeholders)) }),
+      a: (tagName, { href }) => ({
+        tagName,
+        attribs: only('href', checkedAddress(href, placeholders)),
+      }),
       img: (tagName, { src, alt }) => ({
         tagName,
-        attribs: { ...only('src', judged(src, placeholders)), alt: alt ?? '' },
+        attribs: { ...only('src', checkedAddress(src, placeholders)), alt: alt ?? '' },
       }),
     },
     exclusiveFilter: ({ tag, attribs }) => tag === 'img' && attribs.src === undefined,
@@ -71,12 +73,15 @@ const only = (name: string, value: string | undefined): Record<string, string> =
 
 const LINK_SCHEMES = ['http:', 'https:', 'mailto:'];
 
-/** The address with its values in place, undefined for one that must not be followed. */
-const judged = (address: string | undefined, placeholders: Placeholders): string | undefined =>
-  followed(address === undefined ? undefined : placeholders.replacedInAddress(address));
+/** The address with its values; undefined: it is not allowed. */
+const checkedAddress = (
+  address: string | undefined,
+  placeholders: Placeholders,
+): string | undefined =>
+  allowedAddress(address === undefined ? undefined : placeholders.replacedInAddress(address));
 
-/** An absolute address of one of these schemes, without credentials; undefined: it is none. */
-export function followed(
+/** An absolute address of one of these schemes without credentials; undefined: it is not one. */
+export function allowedAddress(
   address: string | undefined,
   schemes: readonly string[] = LINK_SCHEMES,
 ): string | undefined {

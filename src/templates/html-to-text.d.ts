@@ -1,4 +1,4 @@
-/** What is used of the library, which brings no types. */
+/** The used part of the library, which has no types. */
 declare module 'html-to-text' {
   export interface Selector {
     readonly selector: string;
@@ -6,7 +6,6 @@ declare module 'html-to-text' {
     readonly options?: Readonly<Record<string, unknown>>;
   }
 
-  /** Compiled once: a converter of HTML to text. */
   export function compile(options: {
     readonly wordwrap: false;
     readonly selectors: readonly Selector[];

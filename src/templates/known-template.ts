@@ -3,21 +3,20 @@ import Handlebars from 'handlebars';
 const BLOCKS: ReadonlySet<string> = new Set(['if', 'unless', 'each']);
 const LOOP_NAMES: ReadonlySet<string> = new Set(['key', 'index', 'first', 'last']);
 
-/** A template with nothing in it but what has a value. */
+/** A template reduced to names with values. */
 export interface KnownTemplate {
   /** Texts, known variables, and the blocks `if`, `unless` and `each` with one operand. */
   readonly program: hbs.AST.Program;
-  /** Variables and helpers that were left out: each once, in their order. */
+  /** The removed variables and helpers, each once, in their order. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Leaves out each variable that is not known and each call of a helper, blocks included. A
- * condition without a value does not hold. `each` goes over the members of a group (`user` of
- * `user.firstName`), and over nothing within another `each`: so the output is bounded.
+ * Removes unknown variables, and calls of helpers with their blocks. A condition without a value is
+ * false. `each` visits the members of a group (`user` of `user.firstName`), and nothing within
+ * another `each`, so that the output is bounded.
  *
- * @param template without faults.
- * @param variables names with dots: `user.firstName`.
+ * @param template without faults. @param variables for example `user.firstName`.
  */
 export function knownTemplate(template: string, variables: readonly string[]): KnownTemplate {
   const reader = new Reader(variables);
@@ -65,10 +64,10 @@ class Reader {
     const isKnown = BLOCKS.has(name) && node.params.length === 1;
     if (!isKnown) this.unknown.add(name);
     const params = this.operands(node, inEach);
-    // The names in a block that is left out are unknown or not, as in any other.
+    // Also collects the names in a removed block.
     const program = this.part(node.program, inEach || name === 'each');
     const inverse = this.part(node.inverse, inEach);
-    // A block has either or both parts, whatever the library's types say.
+    // A block has at least one part; the library's types require the first.
     const known: unknown = { ...node, params, hash: undefined, program, inverse };
     return isKnown ? (known as hbs.AST.BlockStatement) : undefined;
   }
@@ -85,7 +84,7 @@ class Reader {
     return read;
   }
 
-  /** The operand itself if it has a value, otherwise one that is not true. */
+  /** The operand if it has a value, otherwise `false`. */
   private operand(
     node: hbs.AST.Expression,
     { inEach, isEach }: { readonly inEach: boolean; readonly isEach: boolean },
@@ -105,7 +104,7 @@ class Reader {
   private isVariable(node: hbs.AST.Node, inEach: boolean): boolean {
     if (!isPath(node)) return false;
     const { data, depth, parts } = node;
-    // In a loop the value itself and its place.
+    // In a loop: the value itself, and its position.
     const isOfLoop = inEach && depth === 0 && (data ? parts.length === 1 : parts.length === 0);
     if (isOfLoop && (!data || LOOP_NAMES.has(parts.join('.')))) return true;
     return this.variables.has(rootNameOf(node, inEach) ?? '');
@@ -116,7 +115,7 @@ class Reader {
   }
 }
 
-/** The name as all values are called, undefined for a path that does not begin with them. */
+/** The variable's name; undefined: another path. */
 function rootNameOf(
   { data, depth, parts }: hbs.AST.PathExpression,
   inEach: boolean,
@@ -135,7 +134,7 @@ const isCall = (node: hbs.AST.Node): node is hbs.AST.SubExpression => node.type 
 const isPath = (node: hbs.AST.Node): node is hbs.AST.PathExpression =>
   node.type === 'PathExpression';
 
-// The library's types have a hash where there may be none.
+// The library's types claim that there always is a hash.
 const hasOptions = (hash: hbs.AST.Hash | undefined): boolean => (hash?.pairs.length ?? 0) > 0;
 
 const nameOf = (node: hbs.AST.Node): string =>

@@ -1,41 +1,41 @@
 /**
- * What makes markdown slow: marks that may open something, each compared with those before it
- * (10 000 of them took more than a second), and containers in containers, which are recursive. What
- * it becomes costs as well: the styles of a mail are matched with each element.
+ * Limits on what makes markdown slow: marks, which are compared with all earlier ones (10 000 took
+ * more than a second), nested containers, which are recursive, and elements, which a mail matches
+ * with each style.
  */
 const MARKS_MAX = 500;
-/** Each looks for its end in all that follow: 200 in each text cost as much as 19 mails. */
+/** Each is compared with all later ones: 200 in each text cost as much as 19 mails. */
 const EMPHASIS_MAX = 100;
 const LINES_MAX = 300;
-/** An address is looked for from each letter of a word on. */
+/** The parser searches an address from each letter of a word. */
 const WORD_CHARACTERS_MAX = 1_000;
-/** Squares of the lengths of words with `@`: 19 of 1 000 took as long as 36 built-in mails. */
+/** Limit for the sum of squared lengths of words with `@`: 19 of 1 000 cost as much as 36 mails. */
 const ADDRESS_SQUARES_MAX = 1_000_000;
-/** Marks of lists and quotes at the beginning of a line, of all lines, and behind variables. */
+/** Marks of lists and quotes at the start of a line, in all lines, and after variables. */
 const CONTAINERS_OF_LINE_MAX = 6;
 const CONTAINERS_MAX = 150;
 const CONTAINERS_BEHIND_TAGS_MAX = 20;
 const INDENTATION_MAX = 24;
 const ELEMENTS_MAX = 400;
 
-/** A run of spaces counts once, so that these patterns are linear in the text. */
+/** Spaces in sequence count once, so that the patterns take linear time. */
 const MARK = /[[\]*_~`<>&|\\"#(!@]/g;
-/** Between blanks it is none. */
+/** Between blanks a mark has no effect. */
 const EMPHASIS = /(?<=\S)[*_~]|[*_~](?=\S)/g;
-/** Where an address without marks becomes a link. */
+/** Texts that become links without marks. */
 const ADDRESS = /www\.|:\/\/|@/gi;
 const LEADING = /^[ \t]*((?:>|[-*+]|\d{1,9}[.)])[ \t]*)*/;
 const CONTAINER = />|[-*+]|\d{1,9}[.)]/g;
-/** A line of dashes or stars is a rule, however long it is. */
+/** A horizontal rule of any length. */
 const RULE = /^[ \t]*([-*_])(?:[ \t]*\1)*[ \t]*$/;
-/** Also as `{{else each …}}`. */
+/** Includes `{{else each …}}`. */
 const EACH = /\{\{[^}]*\beach\b/;
 
-/** Why a text is too intricate to be rendered in bounded time, one line for each reason. */
+/** Why a text cannot be rendered in bounded time, one line per reason. */
 export function structureFaults(text: string): string[] {
   const faults: string[] = [];
   const lines = text.split(/\r\n|\r|\n/);
-  // What is in `each` is there for each of the two values of a group.
+  // A group has two values, so `each` renders twice.
   const times = EACH.test(text) ? 2 : 1;
   const marks = times * (countOf(MARK, text) + 2 * countOf(ADDRESS, text));
   if (marks > MARKS_MAX) faults.push(`has more than ${MARKS_MAX} marks of markdown`);
@@ -48,9 +48,9 @@ export function structureFaults(text: string): string[] {
     faults.push('has too many long words with @');
   }
   if (times * lines.length > LINES_MAX) return [...faults, `has more than ${LINES_MAX} lines`];
-  // What is behind a tag may be the beginning of a line.
+  // A tag may end in a line break.
   const pieces = lines.map((line) => line.split('}}'));
-  // `{{~` appends what follows to the line before, which is no rule then.
+  // `{{~` joins lines, so that a rule may become a list.
   const isRule = (line: string): boolean => !text.includes('{{~') && RULE.test(line);
   const emphasis = times * sum(lines.map((line) => (isRule(line) ? 0 : countOf(EMPHASIS, line))));
   if (emphasis > EMPHASIS_MAX) {
@@ -64,7 +64,7 @@ export function structureFaults(text: string): string[] {
   if (containers > CONTAINERS_MAX || behind > CONTAINERS_BEHIND_TAGS_MAX) {
     faults.push(`has more than ${CONTAINERS_MAX} marks of lists and quotes`);
   }
-  // Two marks or a line make one element, a container two: a list and its item.
+  // At most one element per line and two marks, and two per container (list and item).
   const filled = lines.filter((line) => line.trim() !== '').length;
   if (times * filled + marks / 2 + 2 * containers > ELEMENTS_MAX) {
     faults.push(`becomes more than ${ELEMENTS_MAX} elements`);

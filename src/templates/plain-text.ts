@@ -3,8 +3,7 @@ import { compile } from 'html-to-text';
 const heading = { uppercase: false, leadingLineBreaks: 2, trailingLineBreaks: 2 };
 
 /**
- * HTML from `cleanHtml` as text for reading: links as `text (address)`, images as their words,
- * lists with dots and figures. Without any mark of markdown.
+ * Converts HTML of `cleanHtml` to text: links as `text (address)`, images as their descriptions.
  */
 export const plainText: (html: string) => string = compile({
   wordwrap: false,
@@ -15,7 +14,6 @@ export const plainText: (html: string) => string = compile({
       options: {
         linkBrackets: ['(', ')'],
         hideLinkHrefIfSameAsText: true,
-        // As people write it.
         pathRewrite: (address: string) => address.replace(/^(https?:\/\/[^/]+)\/$/, '$1'),
       },
     },

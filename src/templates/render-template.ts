@@ -1,7 +1,7 @@
 import Handlebars from 'handlebars';
 import { LRUCache } from 'lru-cache';
 import { Marked } from 'marked';
-import { cleanHtml, escapeHtml, followed } from './clean-html.js';
+import { cleanHtml, escapeHtml, allowedAddress } from './clean-html.js';
 import { knownTemplate } from './known-template.js';
 import { plainText } from './plain-text.js';
 import { templateFaults } from './template-faults.js';
@@ -15,10 +15,10 @@ const IMAGE_SCHEMES = ['http:', 'https:'];
 const TEXT_CHARACTERS_MAX = 100_000;
 const HTML_CHARACTERS_MAX = 400_000;
 const CACHE_BYTES_MAX = 8 * 1024 * 1024;
-/** Compiled code beside the text: measured 2 KiB for a tag, with room. */
+/** Estimated memory of compiled code per tag; 2 KiB were measured. */
 const BYTES_PER_TAG = 4 * 1024;
 
-/** A template that `templateFaults` refuses: it was stored under other rules. */
+/** `templateFaults` rejects the template, which older rules allowed. */
 export class UnrenderableTemplate extends Error {}
 
 type Compiled = (values: object) => string;
@@ -26,7 +26,7 @@ type Compiled = (values: object) => string;
 const handlebars = Handlebars.create();
 for (const helper of ['lookup', 'log', 'with']) handlebars.unregisterHelper(helper);
 
-/** Without tables: a short line in one becomes a row of as many cells as its head has. */
+/** Without tables: a short line would become a row with all cells of the header. */
 const markdown = new Marked({
   gfm: true,
   breaks: false,
@@ -40,61 +40,49 @@ const compiledTemplates = new LRUCache<string, Compiled>({
 });
 
 /**
- * One line of plain text: a subject, a title. Line breaks and control characters become a space.
- * It is text, not HTML: `escapeHtml` makes it that.
- *
- * @throws UnrenderableTemplate
+ * Renders one line of plain text, such as a subject; line breaks and control characters become
+ * spaces. It is not HTML: use `escapeHtml`. @throws UnrenderableTemplate
  */
 export function renderText(template: string, values: TemplateValues): string {
   const rendered = compiled(template, values)(nested(values));
   return wellFormed(oneLine(rendered).slice(0, LINE_CHARACTERS_MAX));
 }
 
-/** A text in both forms of a mail. */
+/** Both forms of a mail's text. */
 export interface RichText {
   /** Without scripts and styles; its links are http, https or mailto. */
   readonly html: string;
-  /** Of several lines, without marks of markdown; links as `text (address)`. */
+  /** Several lines without markdown; links as `text (address)`. */
   readonly text: string;
 }
 
 /**
- * Markdown with values that are text in both forms, whatever they hold; only a value that is a link
- * may be the beginning of a link.
- *
+ * Renders markdown. Values are always text; only the value of a link variable may begin an address.
  * @throws UnrenderableTemplate
  */
 export function renderRich(template: string, values: TemplateValues): RichText {
-  const { clean, placeholders } = cleaned(template, values);
+  const { clean, placeholders } = renderedMarkdown(template, values);
   const text = placeholders.replacedIn(plainText(clean), (value) => value);
   return { html: withValues(clean, placeholders), text: text.slice(0, TEXT_CHARACTERS_MAX).trim() };
 }
 
-/**
- * The HTML of `renderRich`.
- *
- * @throws UnrenderableTemplate
- */
+/** The HTML of `renderRich`. @throws UnrenderableTemplate */
 export function renderMarkdown(template: string, values: TemplateValues): string {
-  const { clean, placeholders } = cleaned(template, values);
+  const { clean, placeholders } = renderedMarkdown(template, values);
   return withValues(clean, placeholders);
 }
 
-/**
- * The address of an image: http or https, empty for any other.
- *
- * @throws UnrenderableTemplate
- */
+/** Renders an image's http(s) address; empty if it is another one. @throws UnrenderableTemplate */
 export function renderImageAddress(template: string, values: TemplateValues): string {
-  if (!template.includes('{{')) return followed(template, IMAGE_SCHEMES) ?? '';
+  if (!template.includes('{{')) return allowedAddress(template, IMAGE_SCHEMES) ?? '';
   const placeholders = new Placeholders(template, values);
   const rendered = compiled(template, values)(nested(placeholders.names));
-  return followed(placeholders.replacedInAddress(rendered.trim()), IMAGE_SCHEMES) ?? '';
+  return allowedAddress(placeholders.replacedInAddress(rendered.trim()), IMAGE_SCHEMES) ?? '';
 }
 
 /**
- * A text of a theme, or ours in its place: one that was stored under other rules, or that renders
- * to too much, must not keep a mail or a page from being made.
+ * Renders a theme's own text, or the built-in one if the own text violates present rules or its
+ * output is too long.
  */
 export function renderedOr<T>(own: string, ours: string, render: (template: string) => T): T {
   try {
@@ -105,13 +93,13 @@ export function renderedOr<T>(own: string, ours: string, render: (template: stri
   }
 }
 
-interface Cleaned {
-  /** With placeholders in the places of values, but in addresses. */
+interface RenderedMarkdown {
+  /** With placeholders for values in texts. */
   readonly clean: string;
   readonly placeholders: Placeholders;
 }
 
-function cleaned(template: string, values: TemplateValues): Cleaned {
+function renderedMarkdown(template: string, values: TemplateValues): RenderedMarkdown {
   const placeholders = new Placeholders(template, values);
   const rendered = compiled(template, values)(nested(placeholders.names));
   const clean = cleanHtml(markdown.parse(rendered, { async: false }), placeholders);
@@ -158,10 +146,7 @@ const KNOWN_HELPERS: KnownHelpers = {
   lookup: false,
 };
 
-/**
- * `{ 'user.firstName': 'Ann' }` as `{ user: { firstName: 'Ann' } }`. A group whose values are all
- * empty is left out.
- */
+/** Nests `{ 'user.firstName': 'Ann' }` to `{ user: { firstName: 'Ann' } }`; omits empty groups. */
 function nested(values: TemplateValues): object {
   const root = new Map<string, string | Map<string, string>>();
   for (const [name, value] of Object.entries(values)) {

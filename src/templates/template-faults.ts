@@ -1,20 +1,19 @@
 import Handlebars from 'handlebars';
 import { structureFaults } from './markdown-structure.js';
-import { TEMPLATE_CHARACTERS_MAX } from './template-limits.js';
+import { TEMPLATE_CHARACTERS_MAX } from './template-values.js';
 
-/** Variables and blocks of one template, counted by what opens them. */
+/** Limit of opening braces (`{{`) per template. */
 export const TAGS_MAX = 100;
 const DEPTH_MAX = 8;
 const FAULTS_MAX = 10;
 const NAME_CHARACTERS_SHOWN = 60;
 
-/** Names that lead from a value to its prototype. */
+/** Names that lead to a prototype. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['constructor', 'prototype', '__proto__']);
 
 /**
- * The faults of a template of a tenant, one line each, at most 10; none for a good one. Its syntax
- * alone is judged: it may name any variable and call any helper. What is rendered of it is in
- * `known-template.ts`.
+ * The faults of a tenant's template, one line each, at most 10. Checks the syntax only: unknown
+ * variables and helpers are removed by `known-template.ts`.
  */
 export function templateFaults(text: string): string[] {
   const early = faultsBeforeParsing(text);
@@ -30,7 +29,7 @@ export function templateFaults(text: string): string[] {
   return [...new Set(walk.faults)].slice(0, FAULTS_MAX);
 }
 
-/** What would make the parser, or markdown, slow; what the parsed form does not show. */
+/** Checks what the parsed form does not show, and what makes the parser or markdown slow. */
 function faultsBeforeParsing(text: string): string[] {
   if (text.length > TEMPLATE_CHARACTERS_MAX) {
     return [`is longer than ${TEMPLATE_CHARACTERS_MAX} characters`];

@@ -1,18 +1,20 @@
-/** Values by the names of variables with dots; null and undefined are shown as nothing. */
+export const TEMPLATE_CHARACTERS_MAX = 20_000;
+
+/** Values by the dotted names of variables; null and undefined render as nothing. */
 export type TemplateValues = Readonly<Record<string, string | null | undefined>>;
 
 const TEXT_CHARACTERS_MAX = 200;
 const LINK_CHARACTERS_MAX = 1_000;
 
-/** Variables whose values may begin a link; the service makes them. */
+/** Variables whose values are links made by the service. */
 const LINKS: ReadonlySet<string> = new Set(['shareLink']);
 
 /**
- * Stands in for the values while markdown is parsed and cleaned: letters and digits that occur
- * nowhere else, so that no value is ever read as markdown or HTML.
+ * Replaces values while markdown is parsed and cleaned by unused letters and digits, so that no
+ * value is parsed as markdown or HTML.
  */
 export class Placeholders {
-  /** A placeholder for each value that is not empty, by the name of its variable. */
+  /** The placeholder of each non-empty value, by the variable's name. */
   readonly names: TemplateValues;
   private readonly mark: string;
   private readonly values: { readonly value: string; readonly link: boolean }[] = [];
@@ -24,7 +26,7 @@ export class Placeholders {
     );
   }
 
-  /** The text with the values in place of their placeholders. */
+  /** Replaces the placeholders by their values. */
   replacedIn(text: string, written: (value: string) => string): string {
     return text.replace(this.pattern(), (_, index: string) => {
       return written(this.values[Number(index)]?.value ?? '');
@@ -32,8 +34,7 @@ export class Placeholders {
   }
 
   /**
-   * An address with its values: one that begins it must be a link, any other is encoded.
-   * Undefined for an address that begins with a text of somebody's.
+   * An address with encoded values. Only a link may begin it; undefined if another value does.
    */
   replacedInAddress(address: string): string | undefined {
     const first = new RegExp(`^\\s*${this.pattern().source}`).exec(address);
@@ -56,7 +57,7 @@ export class Placeholders {
   }
 }
 
-/** Letters that neither the template nor a value holds, in any case. */
+/** Letters that neither the template nor a value contains, in any case. */
 function unusedMark(texts: readonly (string | null | undefined)[]): string {
   const all = texts.map((text) => (text ?? '').toLowerCase()).join('\n');
   let mark = 'value';
@@ -64,7 +65,7 @@ function unusedMark(texts: readonly (string | null | undefined)[]): string {
   return mark;
 }
 
-/** Without line breaks, control characters and marks that turn the direction of writing. */
+/** Removes line breaks, control characters, and marks that change the writing direction. */
 export function oneLine(text: string | null | undefined): string {
   return wellFormed(text ?? '')
     .replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
@@ -72,7 +73,7 @@ export function oneLine(text: string | null | undefined): string {
     .trim();
 }
 
-/** Without halves of characters, which no encoding can hold. */
+/** Replaces lone surrogates, which no encoding allows. */
 export const wellFormed = (text: string): string => text.replace(/\p{Cs}/gu, '\ufffd');
 
 function shown(value: string): string {

@@ -1,4 +1,4 @@
-/** The values of a tenant without a theme, and of every member that a tenant's theme leaves out. */
+/** The theme of a tenant without one, and the values of members that a tenant's theme omits. */
 
 const COLOR = '#1f5fa8';
 const HELLO = '{{#if user.firstName}}Hi {{user.firstName}},{{else}}Hi,{{/if}}\n\n';
@@ -31,10 +31,9 @@ const mail = ({
     headerContent: header,
     bodyContent: HELLO + body,
     footer: FOOTER,
-    /** Above the link to share, where there is one. */
-    shareCTA: shares ? 'Know somebody else who would like this? Share your link:' : '',
+    /** Above the link. */
+    shareCTA: shares ? 'Know someone else who would like this? Share your link:' : '',
     hasShareLink: shares,
-    /** The words on the button. */
     shareButtonHeader: 'Share your link',
   },
 });
@@ -92,7 +91,7 @@ export const BUILT_IN_THEME = {
     },
   },
   email: {
-    /** Without an address of its own: that of the service. */
+    /** Without an address: the service's is used. */
     configuration: { fromName: 'Referral program' } as EmailConfiguration,
     REFERRAL_STARTED: mail({
       subject: '{{#if friend.name}}{{friend.name}}{{else}}A friend{{/if}} joined with your link',
@@ -145,7 +144,7 @@ export const BUILT_IN_THEME = {
       '{{#if friend.name}}{{friend.name}}{{else}}A friend{{/if}} {{#if reward.text}}gives you {{reward.text}}{{else}}invites you{{/if}}',
     text: 'Use this code when you sign up:',
     buttonText: 'Go to the site',
-    /** Where the button leads; empty: there is no button. */
+    /** Target of the button; empty: no button. */
     siteUrl: '',
     logoUrl: '',
     color: COLOR,

@@ -5,19 +5,18 @@ export const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Member by member: each value is that of the first layer that has it. Objects are merged, all
- * other values, arrays too, count as one.
- * @param layers nearest first.
+ * Merges objects member by member; other values, including arrays, come from the first layer that
+ * has them. @param layers highest precedence first.
  */
 export function mergeMembers(...layers: readonly Members[]): Members {
-  return layers.reduceRight<Members>((under, over) => overlaid(under, over), {});
+  return layers.reduceRight<Members>((under, over) => mergedOver(under, over), {});
 }
 
-function overlaid(under: Members, over: Members): Members {
+function mergedOver(under: Members, over: Members): Members {
   const merged = new Map(Object.entries(under));
   for (const [name, value] of Object.entries(over)) {
     const before = merged.get(name);
-    merged.set(name, isMembers(value) && isMembers(before) ? overlaid(before, value) : value);
+    merged.set(name, isMembers(value) && isMembers(before) ? mergedOver(before, value) : value);
   }
   return Object.fromEntries(merged);
 }

@@ -1,16 +1,14 @@
 import { BUILT_IN_THEME } from './built-in-theme.js';
 
-/** Colours of a filled area: `#rrggbb`. */
+/** Colours of an area and its text: `#rrggbb`. */
 export interface ReadableColors {
   readonly background: string;
   readonly text: '#000000' | '#ffffff';
 }
 
 /**
- * A theme's colour with black or white on it, whichever is easier to read: at least 4.5 to 1 on
- * any.
- *
- * @param themeColor `#rgb` or `#rrggbb`; another text: the built-in colour.
+ * A theme's colour with black or white text, whichever has more contrast: at least 4.5 to 1.
+ * @param themeColor `#rgb` or `#rrggbb`; otherwise the built-in colour is used.
  */
 export function readableColors(themeColor: string): ReadableColors {
   const background = sixDigits(themeColor) ?? BUILT_IN_THEME.page.color;
@@ -18,13 +16,13 @@ export function readableColors(themeColor: string): ReadableColors {
   return { background, text: contrast(own, 0) >= contrast(own, 1) ? '#000000' : '#ffffff' };
 }
 
-/** Of two luminances by WCAG 2: 1 to 21. */
+/** Contrast of two luminances by WCAG 2: 1 to 21. */
 export function contrast(one: number, other: number): number {
   const [dark, light] = one < other ? [one, other] : [other, one];
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** Relative luminance of `#rrggbb` by WCAG 2, from 0 for black to 1 for white. */
+/** Relative luminance of `#rrggbb` by WCAG 2: 0 (black) to 1 (white). */
 export function luminance(color: string): number {
   const [red = 0, green = 0, blue = 0] = (color.slice(1).match(/../g) ?? []).map(linear);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;

@@ -2,7 +2,7 @@ import { moneyText } from '../domain/money.js';
 import type { PromisedValue } from '../domain/program.js';
 import { formatOf, type UnitSettings } from '../domain/tenant/unit-settings.js';
 
-/** What follows a percentage, by language. */
+/** Words after a percentage, by language. */
 const OFF: Readonly<Record<string, string>> = {
   en: 'off',
   de: 'Rabatt',
@@ -18,11 +18,10 @@ interface UnitsOfReward extends Pick<UnitSettings, 'formats'> {
 }
 
 /**
- * A reward, promised or granted, in a few words for `reward.text` in mails and on pages:
- * `10 % off`, `$10.00`, `500 POINTS`. In a language without words here the figures alone.
- * @param locale `language` or `language_COUNTRY`.
- * @param of the formats of the tenant's units, and the currency of the account.
- * @returns null for one that has no figures.
+ * A reward in words, for `reward.text` in mails and on pages: `10 % off`, `$10.00`, `500 POINTS`.
+ * Other languages get figures only. @param locale `language` or `language_COUNTRY`.
+ * @param of formats of the tenant's units, and the account's currency.
+ * @returns null without figures.
  */
 export function rewardInWords(
   value: PromisedValue,

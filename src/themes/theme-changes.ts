@@ -15,20 +15,15 @@ import { BUILT_IN_THEME } from './built-in-theme.js';
 import { isMembers, mergePatch } from './merge-members.js';
 import type { ThemeRows, ThemeVersion } from './theme-rows.js';
 
-/** A change of a locale's own values. */
 interface ThemeEdit {
   /** Null: the default. */
   readonly locale: string | null;
-  /** The version whose values are to be current again. */
   readonly restores?: number;
-  /** The newest version that its author saw: another one now is refused. */
+  /** The newest version that the author saw; refused if it has changed. */
   readonly expected?: number | undefined;
-  /**
-   * The values wanted (null: none), from the current ones, or from those of the version `restores`.
-   * May be called several times.
-   */
+  /** The new values (null: none), from the current or restored ones. May be called repeatedly. */
   readonly apply: (values: ThemeValues | null) => Promise<EditedTheme | Refused>;
-  /** The member of staff; default: the caller of the command. */
+  /** The member of staff; default: the command's caller. */
   readonly by?: Personal<string>;
 }
 
@@ -40,24 +35,24 @@ interface EditedTheme {
 
 export type ThemeOutcome =
   | {
-      /** The newest of the locale; 0: there is none. */
+      /** The newest version; 0: none. */
       readonly version: number;
-      /** The own values of the locale; null: none. */
+      /** Own values before the change; null: none. */
       readonly before: ThemeValues | null;
-      /** False: the values were these before. */
+      /** False: the values are the same as before. */
       readonly changed: boolean;
       readonly position: Position | null;
       readonly replayed: boolean;
     }
   | (Refused & {
-      /** Of a change that a day does not allow: milliseconds until one may be taken. */
+      /** Milliseconds until the daily limit allows a change. */
       readonly waitMs?: number;
     });
 
 /**
- * Changes of the tenants' themes: a row first, then its audit event. Refusals: `THEME_TOO_LARGE`;
- * `THEME_INVALID` with a line for each fault; `THEME_NOT_FOUND`, `THEME_VERSION_NOT_FOUND`;
- * `CHANGED_MEANWHILE`; `THEME_CHANGED_TOO_MUCH` with the time to wait.
+ * Changes themes: stores a row, then its audit event. Refusals: `THEME_TOO_LARGE`; `THEME_INVALID`
+ * with a line per fault; `THEME_NOT_FOUND`, `THEME_VERSION_NOT_FOUND`; `CHANGED_MEANWHILE`;
+ * `THEME_CHANGED_TOO_MUCH` with the time to wait.
  */
 export class ThemeChanges {
   constructor(
@@ -75,16 +70,13 @@ export class ThemeChanges {
     return this.change(meta, { locale, ...edit, apply: () => checked(values, true) });
   }
 
-  /** Why these values would not be taken; undefined: they would. */
+  /** Why the values are invalid; undefined: they are valid. */
   async refusalOf(values: unknown): Promise<Refused | undefined> {
     const edited = await checked(values, true);
     return 'refused' in edited ? edited : undefined;
   }
 
-  /**
-   * A JSON merge patch on the own values of a locale. Those of a default without any are the
-   * built-in ones: so it is shown.
-   */
+  /** Applies a JSON merge patch to own values; a default without any starts from the built-in. */
   patch(meta: CommandMeta, locale: string | null, patch: unknown): Promise<ThemeOutcome> {
     return this.change(meta, {
       locale,
@@ -95,12 +87,11 @@ export class ThemeChanges {
     });
   }
 
-  /** Removes the own values of a locale. */
   remove(meta: CommandMeta, locale: string): Promise<ThemeOutcome> {
     return this.change(meta, { locale, apply: () => NONE });
   }
 
-  /** Makes the values of a version current again, as a new version. */
+  /** Publishes the values of a version again, as a new version. */
   restore(
     meta: CommandMeta,
     edit: Required<Pick<ThemeEdit, 'locale' | 'restores' | 'by'>>,
@@ -109,15 +100,15 @@ export class ThemeChanges {
     return this.change(meta, { ...edit, apply });
   }
 
-  /** Records what a crash or an outage of the log left without an audit event. */
+  /** Records audit events that are missing after a crash or an outage of the log. */
   async recordMissing(): Promise<void> {
     for (const made of await this.rows.unrecorded()) await this.record(made);
   }
 
-  /** Decides again on the newest values when another change was faster. */
+  /** Repeats the decision when another change was stored first. */
   private async change(meta: CommandMeta, edit: ThemeEdit): Promise<ThemeOutcome> {
     for (;;) {
-      const earlier = await this.rows.ofCommand(meta.commandId);
+      const earlier = await this.rows.byCommand(meta.commandId);
       if (earlier) return this.outcomeOf(earlier, true);
       const newest = await this.rows.version(meta.scope, edit.locale);
       const made = await this.versionFor(meta, edit, newest);
@@ -134,7 +125,7 @@ export class ThemeChanges {
     }
   }
 
-  /** The version that a change makes; undefined: the values are current already. */
+  /** The new version; undefined: the values are current already. */
   private async versionFor(
     { scope, commandId, correlationId, causationId, actor }: CommandMeta,
     { locale, restores, expected, apply, by }: ThemeEdit,
@@ -152,7 +143,7 @@ export class ThemeChanges {
     if ('refused' in edited) return edited;
     const { values, bytes } = edited;
     if (values === null && current === null) return refused('THEME_NOT_FOUND');
-    // A locale without values of its own stays one.
+    // A locale without own values stays without any.
     if (values !== null && JSON.stringify(values) === JSON.stringify(current ?? {}))
       return undefined;
     const now = timeNow();
@@ -161,7 +152,7 @@ export class ThemeChanges {
     if (problem?.refused === 'THEME_CHANGED_TOO_MUCH') return { ...problem, waitMs: limits.waitMs };
     if (problem) return problem;
     return {
-      // An idempotency key answers for the row. The event is recorded once in any case.
+      // The row carries the idempotency key; its event is recorded once in any case.
       meta: { scope, commandId, correlationId, causationId, actor, idempotency: null },
       locale,
       version: version + 1,
@@ -203,7 +194,7 @@ async function checked(values: unknown, isWhole: boolean): Promise<EditedTheme |
   const bytes = bytesOf(values);
   if (bytes === undefined) return refused('THEME_INVALID', '/ is nested too deep');
   if (bytes > THEME_BYTES_MAX) return refused('THEME_TOO_LARGE');
-  // Loaded with the first change: most commands of operators need neither schema nor templates.
+  // Loaded with the first change: most operators' commands need neither schema nor templates.
   const { themeFaults } = await import('./theme-faults.js');
   const faults = themeFaults(values, { isWhole });
   if (faults.length > 0) return refused('THEME_INVALID', ...faults);
@@ -211,7 +202,7 @@ async function checked(values: unknown, isWhole: boolean): Promise<EditedTheme |
   return { values, bytes };
 }
 
-/** As compact JSON. Undefined: nested deeper than the stack is. */
+/** Bytes of compact JSON. Undefined: nested deeper than the stack allows. */
 function bytesOf(values: unknown): number | undefined {
   try {
     return Buffer.byteLength(JSON.stringify(values ?? null));

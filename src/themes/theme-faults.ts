@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import addFormats from 'ajv-formats';
 import { isMailAddress } from '../foundation/mail-address.js';
 import { templateFaults } from '../templates/template-faults.js';
-import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
+import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-values.js';
 import { isDefined, THEME_SCHEMA, type DefinedKind } from './theme-schema.js';
 import { textsOf } from './theme-texts.js';
 import { NOT_STORABLE, unstorablePath } from '../foundation/outside-text.js';
@@ -11,9 +11,8 @@ const FAULTS_MAX = 100;
 const DEPTH_MAX = 32;
 
 /**
- * What is wrong with a theme's values: one line for each fault, beginning with the path of the
- * member (`/email/WELCOME/configuration/subject`), at most 100. Empty: nothing.
- * @param isWhole whether the three members that a whole document has are required.
+ * The faults of a theme's values, one line each, at most 100; a line begins with the member's path
+ * (`/email/WELCOME/configuration/subject`). @param isWhole requires the members of a document.
  */
 export function themeFaults(values: unknown, { isWhole }: { readonly isWhole: boolean }): string[] {
   const unstorable = unstorableFault(values);
@@ -38,7 +37,7 @@ interface Fault {
   readonly fault: string;
 }
 
-/** What the schema says of a text in general, and `FAULTS` exactly. */
+/** The schema checks texts loosely, and `FAULTS` exactly. */
 const isOfText = ({ schemaPath, params }: ErrorObject): boolean =>
   /\/\$defs\/(?:[A-Za-z]+\/(?:pattern|not)$|address\/)/.test(schemaPath) ||
   params['limit'] === TEMPLATE_CHARACTERS_MAX;
@@ -79,7 +78,7 @@ const oneLine = (text: string): readonly string[] =>
   CONTROL.test(text) ? ['must be one line'] : [];
 const none: Faults = () => [];
 
-/** By the kinds of members that the schema defines. */
+/** By the kinds of the schema. */
 const FAULTS: Readonly<Record<DefinedKind, Faults>> = {
   color: none,
   font: none,
@@ -116,7 +115,7 @@ function isAddress(text: string, form: RegExp): boolean {
 }
 
 const SCRIPT = /^[<("']*(?:javascript|vbscript|data):/;
-/** As a browser reads an address: without what it ignores or decodes. */
+/** Removes and decodes what a browser ignores or decodes in an address. */
 const bare = (text: string): string =>
   text
     .replace(/&#x0*([0-9a-f]{1,6});?/gi, (_, code: string) => character(parseInt(code, 16)))
@@ -129,7 +128,7 @@ const bare = (text: string): string =>
 
 const character = (code: number): string => (code <= 0x10ffff ? String.fromCodePoint(code) : '');
 
-/** Of a document that did not come over HTTP, where this is checked before. */
+/** For documents from outside HTTP, which checks this before. */
 function unstorableFault(root: unknown): string | undefined {
   const path = unstorablePath(root);
   if (path !== undefined) return `${path} ${NOT_STORABLE}`;

@@ -1,6 +1,5 @@
 import type { BUILT_IN_THEME } from './built-in-theme.js';
 
-/** The kinds of mail that a theme has texts for. */
 export const MAIL_TYPES = [
   'REFERRAL_STARTED',
   'REFERRAL_CONVERTED',
@@ -16,10 +15,7 @@ export const isMailType = (text: string): text is MailType =>
 
 export const WIDGET_TYPES = ['REFERRER_WIDGET', 'CONVERSION_WIDGET'] as const;
 
-/**
- * The variables of a theme's texts: those of the user who is addressed, the other party of the
- * referral, the reward in words, the user's code and its link.
- */
+/** Variables for texts: user, other party of the referral, reward in words, code and link. */
 export const THEME_VARIABLES: readonly string[] = [
   'user.firstName',
   'user.lastName',
@@ -30,13 +26,12 @@ export const THEME_VARIABLES: readonly string[] = [
 ];
 
 /**
- * All values of a theme, as mails, the page behind a share link and widgets use them. Texts are
- * templates in markdown with `THEME_VARIABLES`; theme-schema.ts says which are one line, plain
- * text, a colour (`#rgb` or `#rrggbb`) or an address (absolute, or empty for none).
+ * All values of a theme for mails, share pages and widgets. Texts are markdown templates with
+ * `THEME_VARIABLES`, except for the kinds that theme-schema.ts defines.
  */
 export type ThemeInstance = typeof BUILT_IN_THEME;
 
-/** `configuration` is that of every mail; the others are one for each type. */
+/** `configuration` applies to all mails; other members to one type each. */
 export type EmailTheme = ThemeInstance['email'];
 
 export type MailContent = EmailTheme[MailType]['content'];

@@ -17,48 +17,47 @@ import { openValues, sealValues, subjectsIn } from '../privacy/sealed-values.js'
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import type { OwnValues } from './resolve-theme.js';
 
-/** Versions of a locale that are kept, the newest ones. */
+/** Number of kept versions per locale. */
 export const VERSIONS_MAX = 1_000;
 
 const TABLE = 'ledger.themes';
 const DAY_MS = 24 * 3_600_000;
 const UNIQUE_VIOLATION = '23505';
 
-/** A version of a locale's own values. */
+/** A version of own values. */
 export interface ThemeVersion {
-  /** Of the command that made it. */
   readonly meta: Omit<CommandMeta, 'askedAt'>;
   /** Null: the default. */
   readonly locale: string | null;
-  /** Of the locale, from 1. */
+  /** Per locale, from 1. */
   readonly version: number;
-  /** Null: they were removed. */
+  /** Null: removed. */
   readonly values: ThemeValues | null;
   /** UTF-8 bytes of the values as JSON. */
   readonly bytes: number;
-  /** The version whose values these are; null: they were given. */
+  /** The restored version; null: new values. */
   readonly restores: number | null;
-  /** The member of staff; null: the caller of the command. */
+  /** The member of staff; null: the command's caller. */
   readonly by: Personal<string> | null;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Of its audit event; null: not recorded yet. */
+  /** Position of its audit event; null: not recorded yet. */
   readonly position: Position | null;
 }
 
 interface DailyLimits extends ThemeLimits {
-  /** Until the oldest change of the last day no longer counts. */
+  /** Time until the oldest change of the last day no longer counts. */
   readonly waitMs: number;
 }
 
-/** The themes of all tenants: a row for each version of a locale. */
+/** The themes of all tenants, with a row per version of a locale. */
 export class ThemeRows {
   constructor(
     private readonly pool: Pool,
     private readonly keys: Pick<SubjectKeys, 'load' | 'loadOrCreate'>,
   ) {}
 
-  /** The own values of these locales; those without any are left out. */
+  /** Own values of these locales, if any. */
   async ownValues(scope: Scope, locales: readonly (string | null)[]): Promise<OwnValues> {
     const names = locales.map((locale) => locale ?? '');
     const found = await fetchRows(this.pool, OWN_VALUES({ ...named(scope), names }));
@@ -69,7 +68,7 @@ export class ThemeRows {
     );
   }
 
-  /** The version of the own values, by locale (null: the default) that has any. */
+  /** Versions of the locales (null: default) with own values. */
   async versions(scope: Scope): Promise<ReadonlyMap<string | null, number>> {
     const found = await fetchRows(this.pool, VERSIONS(named(scope)));
     return new Map(found.map(({ locale, version }) => [locale || null, version]));
@@ -99,7 +98,7 @@ export class ThemeRows {
     };
   }
 
-  /** The newest version of a locale, or the one of this number. */
+  /** The version of this number, or the newest one. */
   async version(
     scope: Scope,
     locale: string | null,
@@ -124,17 +123,17 @@ export class ThemeRows {
     );
   }
 
-  /** What an earlier attempt of this command made. */
-  async ofCommand(commandId: string): Promise<ThemeVersion | undefined> {
+  /** The version that an earlier attempt of this command made. */
+  async byCommand(commandId: string): Promise<ThemeVersion | undefined> {
     return (await this.read(VERSION.where('command_id', '=', commandId)))[0];
   }
 
-  /** Those without an audit event, the oldest first. */
+  /** Versions without an audit event, oldest first. */
   unrecorded(): Promise<readonly ThemeVersion[]> {
     return this.read(VERSION.where('position', 'is', null).orderBy('at').limit(100));
   }
 
-  /** Stores a version in place of the one before it; false: another one took its place. */
+  /** Stores a version as the newest one; false: another one was stored first. */
   async publish(made: ThemeVersion): Promise<boolean> {
     const { meta, version, values, bytes, restores, by } = made;
     const { scope, ...command } = meta;
@@ -193,7 +192,7 @@ export class ThemeRows {
       subjectsIn(rows.map(({ changed_by: by, command }) => [by, command])),
     );
     return rows.map((row) => ({
-      meta: { scope: scopeOf(row), ...(openValues(row.command, keys) as OfCommand) },
+      meta: { scope: scopeOf(row), ...(openValues(row.command, keys) as CommandColumns) },
       locale: row.locale || null,
       version: row.version,
       values: row.own_values === null ? null : (JSON.parse(row.own_values) as ThemeValues),
@@ -207,7 +206,7 @@ export class ThemeRows {
   }
 }
 
-type OfCommand = Omit<ThemeVersion['meta'], 'scope'>;
+type CommandColumns = Omit<ThemeVersion['meta'], 'scope'>;
 
 const VERSION = tables.selectFrom(TABLE).selectAll();
 
@@ -218,18 +217,18 @@ const scopeOf = ({ tenant, mode }: Selectable<LedgerTables[typeof TABLE]>): Scop
 
 const named = (scope: Scope): { readonly tenant: string; readonly mode: string } => ofMode(scope);
 
-type OfScope = ReturnType<typeof named>;
+type ScopeColumns = ReturnType<typeof named>;
 
 const OWN_VALUES = compiledOnce(
   'themes.own_values',
-  ({ tenant, mode, names }: Given<OfScope & { readonly names: readonly string[] }>) =>
+  ({ tenant, mode, names }: Given<ScopeColumns & { readonly names: readonly string[] }>) =>
     sql<{ locale: string; own_values: string | null }>`select locale, own_values from ledger.themes
       where tenant = ${tenant} and mode = ${mode} and locale = any(${names}) and is_newest`,
 );
 
 const VERSIONS = compiledOnce(
   'themes.versions',
-  ({ tenant, mode }: Given<OfScope>) =>
+  ({ tenant, mode }: Given<ScopeColumns>) =>
     sql<{ locale: string; version: number }>`select locale, version from ledger.themes
       where tenant = ${tenant} and mode = ${mode} and is_newest and own_values is not null`,
 );

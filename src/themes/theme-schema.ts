@@ -1,18 +1,18 @@
 import { MAIL_ADDRESS, MAIL_ADDRESS_CHARACTERS_MAX } from '../foundation/mail-address.js';
-import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
+import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-values.js';
 import { MAIL_TYPES, WIDGET_TYPES } from './theme-instance.js';
 
 /**
- * Theme variables, as a JSON Schema that tenants see. What it cannot express is in the descriptions
- * of `$defs`, and in theme-faults.ts.
+ * The JSON Schema of themes that tenants see. Descriptions of `$defs` and theme-faults.ts have what
+ * it cannot express.
  */
 
 const ref = (name: keyof typeof DEFS) => ({ $ref: `#/$defs/${name}` });
 const members = (properties: object) => ({ type: 'object', properties });
 
-/** Without control characters and separators of lines and paragraphs. */
+/** Without control characters and line separators. */
 const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$';
-/** Without a name and a password. */
+/** Without credentials. */
 const ADDRESS = '//[^\\s<>"\'`\\\\{}|^/?#@]+(?:[/?#][^\\s<>"\'`\\\\{}|^]*)?';
 const HTTP = '[Hh][Tt][Tt][Pp][Ss]?:';
 const SCRIPT =
@@ -220,7 +220,7 @@ export const THEME_SCHEMA = {
   $defs: DEFS,
 } as const;
 
-/** Values of a theme as an answer describes them: its parts, and members that no schema names. */
+/** A theme in an answer: its parts, and additional members. */
 export const THEME_VALUES = {
   type: 'object',
   additionalProperties: true,
@@ -232,14 +232,13 @@ export const THEME_VALUES = {
   ),
 } as const;
 
-/** The same as a request has them. */
 export const THEME_DOCUMENT = {
   ...THEME_VALUES,
   required: [...THEME_SCHEMA.required],
   allOf: [{ $ref: '#/components/schemas/Theme' }],
 };
 
-/** A change of a document: null removes a member. */
+/** Schema of a patch: null removes a member. */
 const changed = (schema: object): object =>
   'properties' in schema
     ? members(
@@ -252,7 +251,7 @@ const changed = (schema: object): object =>
       )
     : schema;
 
-/** Of a document, and of a change, for a description that has them at the pointer. */
+/** The parts of a document or a patch, for a description that has them at the pointer. */
 export const themeParts = (pointer: string): object =>
   JSON.parse(
     JSON.stringify({
@@ -262,7 +261,6 @@ export const themeParts = (pointer: string): object =>
     }).replaceAll('"#/$defs/', `"${pointer}/`),
   ) as object;
 
-/** What the schema names a member by. */
 export type DefinedKind = keyof typeof DEFS;
 
 export const isDefined = (name: string | undefined): name is DefinedKind =>

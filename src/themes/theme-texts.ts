@@ -1,15 +1,15 @@
 import { isMembers } from './merge-members.js';
 import { isDefined, THEME_SCHEMA, type DefinedKind } from './theme-schema.js';
 
-/** A text of a theme whose kind the schema defines. */
+/** A text of a defined kind. */
 export interface ThemeText {
-  /** `/email/WELCOME/configuration/subject`. */
+  /** For example `/email/WELCOME/configuration/subject`. */
   readonly path: string;
   readonly kind: DefinedKind;
   readonly text: string;
 }
 
-/** The texts of a theme, or of a part of one, in the order of the schema. */
+/** The texts of a theme or a part of it, in the schema's order. */
 export const textsOf = (values: unknown): Generator<ThemeText> =>
   textsWithin(THEME_SCHEMA, values, '');
 

@@ -7,22 +7,17 @@ import type { ThemeRows } from './theme-rows.js';
 
 export interface LocalizedTheme {
   readonly theme: ThemeInstance;
-  /**
-   * `language` or `language_COUNTRY`, in which its texts are: the one that was asked for, unless
-   * neither it nor its language has values.
-   */
+  /** Locale of the texts: the requested one, its language, or the default. */
   readonly locale: string;
 }
 
-/** The themes of all tenants, as they are published. */
+/** The published themes of all tenants. */
 export class Themes {
   constructor(private readonly stored: Pick<ThemeRows, 'ownValues'>) {}
 
   /**
-   * The theme of a locale: complete, each member from the nearest of locale, language, default and
-   * built-in values that has it.
-   * @param locale `language` or `language_COUNTRY`; null, or one of another form: the default.
-   * @throws when the read model cannot be read.
+   * The complete theme of a locale, from its own, its language's, the default and built-in values.
+   * @param locale `language` or `language_COUNTRY`; otherwise the default. @throws on failed reads.
    */
   async themeFor(tenant: string, mode: LedgerMode, locale: string | null): Promise<LocalizedTheme> {
     const fallbacks = fallbacksOf(locale);
@@ -34,9 +29,7 @@ export class Themes {
     return { theme, locale: isTranslated && locale !== null ? locale : DEFAULT_LANGUAGE };
   }
 
-  /**
-   * What a tenant is shown of a locale: without built-in values for what its default leaves out.
-   */
+  /** A locale's theme as its tenant sees it, without built-in values under an own default. */
   async shown(scope: Scope, locale: string | null): Promise<Members> {
     return shownTheme(await this.stored.ownValues(scope, fallbacksOf(locale)), locale);
   }

@@ -4,18 +4,18 @@ import { THEME_VARIABLES, type MailType, type ThemeInstance } from './theme-inst
 import type { DefinedKind } from './theme-schema.js';
 import { textsOf } from './theme-texts.js';
 
-/** Of the texts that mails and pages render; widgets are filled in by tenants. */
+/** Kinds of texts that mails and pages render; tenants fill in widgets themselves. */
 const RENDERED: ReadonlySet<DefinedKind> = new Set<DefinedKind>(['markdown', 'line', 'image']);
 
 /** Variables and helpers of a text that render as nothing. */
 export interface UnknownNames {
-  /** Of the member: `/email/WELCOME/content/bodyContent`. */
+  /** Path of the member, such as `/email/WELCOME/content/bodyContent`. */
   readonly path: string;
   /** Each once, in their order. */
   readonly names: readonly string[];
 }
 
-/** The texts of mails and pages with names that render as nothing. */
+/** Texts of mails and pages with names that render as nothing. */
 export const unknownNames = (values: unknown): readonly UnknownNames[] =>
   [...textsOf(values)]
     .filter(({ path, kind }) => RENDERED.has(kind) && !path.startsWith('/widget/'))
@@ -23,7 +23,7 @@ export const unknownNames = (values: unknown): readonly UnknownNames[] =>
     .map(({ path, text }) => ({ path, names: knownTemplate(text, THEME_VARIABLES).unknown }))
     .filter(({ names }) => names.length > 0);
 
-/** Those of one mail, each once. */
+/** The names of one mail, each once. */
 export function unknownNamesOfMail(
   { email }: Pick<ThemeInstance, 'email'>,
   type: MailType,

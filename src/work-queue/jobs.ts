@@ -14,7 +14,7 @@ import {
 } from './work-items.js';
 import { Worker, type WorkerParts } from './worker.js';
 
-/** Scheduled jobs: items of the queue, so that none is lost with a process. */
+/** Scheduled jobs: items of the work queue, so that no job is lost when a process ends. */
 
 /** A job that runs once. */
 export interface Job {
@@ -50,11 +50,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/**
- * Recurring jobs: how often, and how long after midnight UTC. Erasures are checked every hour, so
- * that the check at the start is short.
- */
-const REGULAR = {
+/** Recurring jobs: interval, and time after midnight UTC. */
+const RECURRING = {
   'purge-idempotency-keys': { everyMs: DAY_MS, afterMs: 3 * HOUR_MS + 17 * MINUTE_MS },
   'purge-run-files': { everyMs: HOUR_MS, afterMs: 11 * MINUTE_MS },
   'scrub-erased': { everyMs: DAY_MS, afterMs: 3 * HOUR_MS + 41 * MINUTE_MS },
@@ -63,37 +60,36 @@ const REGULAR = {
   'record-themes': { everyMs: MINUTE_MS, afterMs: 0 },
 } as const;
 
-type RegularTask = keyof typeof REGULAR;
+type RecurringTask = keyof typeof RECURRING;
 
-/** The clock of the database is ahead of this process: the job is read again after it. */
+/** Tolerance when the database's clock is ahead of this process. */
 const EARLY_MS_MAX = 1_000;
-/** A time that was missed by more, such as of a night without a process, is left out. */
+/** A run that was missed by more, for example while no process ran, is skipped. */
 const MISSED_MS = 10 * MINUTE_MS;
 
-const AT_ONCE = 2;
-/** A process that is frozen leaves its jobs to others after it. */
+const CONCURRENCY = 2;
+/** Other processes take over the jobs of a frozen process after this time. */
 const LEASE_MS = 4 * HOUR_MS;
 const STOP_WITHIN_MS = 5_000;
 const ATTEMPTS_MAX = 25;
-/** A statement that times out may do so every time: it counts as a failure. */
+/** SQLSTATE of a statement timeout, which may repeat: it counts as a failure. */
 const STATEMENT_TIMEOUT = '57014';
 
-/** Retry delay of a job that failed: up to six hours, so that the last try is four days later. */
+/** Grows up to six hours, so that the last try is four days after the first. */
 const retryInMs = (attempts: number): number => Math.exp(Math.min(attempts, 10)) * 1_000;
 
 /** @param payload empty for a recurring job. */
 export type JobHandler = (payload: WorkPayload) => Promise<unknown>;
 
-/** Hears of every run of a job, for metrics. */
 export interface JobsObserver {
-  /** `given-up`: the job failed as often as it may. A run that an outage ended is none. */
+  /** `given-up`: the last try failed. Runs that an outage ended are not reported. */
   ran(task: string, ms: number, outcome: 'done' | 'failed' | 'given-up'): void;
 }
 
 export interface JobsParts extends Pick<WorkerParts, 'store' | 'presence'> {
   readonly handlers: Readonly<Record<Job['task'], JobHandler>>;
-  readonly regular: Readonly<Partial<Record<RegularTask, JobHandler>>>;
-  /** An error of an unavailable store: the job waits, without a failure. */
+  readonly regular: Readonly<Partial<Record<RecurringTask, JobHandler>>>;
+  /** A store is unavailable: the job is postponed without a failure. */
   readonly isUnavailable: (error: unknown) => boolean;
   readonly observe?: JobsObserver;
 }
@@ -108,12 +104,12 @@ export class Jobs {
     this.worker = new Worker({
       store,
       presence,
-      // A message may quote values, and the queue stores it with the job.
+      // The queue stores the description, and messages may quote values.
       describe: errorNameAndCode,
       kind: {
         name: JOBS,
-        atOnce: AT_ONCE,
-        ofTenant: AT_ONCE,
+        concurrency: CONCURRENCY,
+        ofTenant: CONCURRENCY,
         leaseMs: LEASE_MS,
         perform: (item) => this.perform(item),
       },
@@ -126,7 +122,7 @@ export class Jobs {
     if (job.runAt <= timeNow()) this.worker.loop.look();
   }
 
-  /** Enters the recurring jobs, and works in the background until `stop`. */
+  /** Adds the recurring jobs and works until `stop`. */
   async start(): Promise<void> {
     const tasks = Object.keys(this.parts.regular);
     if (tasks.length > 0) await this.enter(tasks);
@@ -146,14 +142,14 @@ export class Jobs {
     );
   }
 
-  /** Lets running jobs end within the time limit. Longer ones run again in another process. */
+  /** Waits for running jobs up to the time limit; another process repeats the others. */
   async stop(): Promise<void> {
     await atMost(STOP_WITHIN_MS, this.worker.stop());
   }
 
   private async perform(item: ClaimedWork): Promise<WorkOutcome> {
     const { task = '', ...payload } = item.payload;
-    // Due by the clock of the database alone. Handlers decide by the clock of this process.
+    // Jobs are due by the database's clock, and handlers decide by this process's clock.
     const earlyMs = item.firstDueAt - timeNow();
     if (earlyMs > 0) return postponedFor(Math.min(earlyMs, EARLY_MS_MAX));
     const next = nextTime(task);
@@ -185,7 +181,7 @@ export class Jobs {
 
   private async handle(task: string, payload: WorkPayload): Promise<void> {
     const handler = this.handlers.get(task);
-    // Another release may know it.
+    // Another release may know the task.
     if (handler === undefined) throw new UnknownTask();
     await handler(payload);
   }
@@ -195,11 +191,11 @@ class UnknownTask extends Error {
   override readonly name = 'UnknownTask';
 }
 
-const isRegular = (task: string): task is RegularTask => Object.hasOwn(REGULAR, task);
+const isRecurring = (task: string): task is RecurringTask => Object.hasOwn(RECURRING, task);
 
-/** When a recurring job runs next; null: it is none. */
+/** The next run of a recurring job; null: it is not recurring. */
 function nextTime(task: string): number | null {
-  if (!isRegular(task)) return null;
-  const { everyMs, afterMs } = REGULAR[task];
+  if (!isRecurring(task)) return null;
+  const { everyMs, afterMs } = RECURRING[task];
   return (Math.floor((timeNow() - afterMs) / everyMs) + 1) * everyMs + afterMs;
 }

@@ -14,7 +14,7 @@ import {
 
 /** The rows of `ledger.work_items`: background work of every kind. */
 
-/** Ids of the ledger. Nothing that identifies a person. */
+/** Ids of the ledger; nothing that identifies a person. */
 export type WorkPayload = Readonly<Record<string, string>>;
 
 /** Work that is done once; a failed attempt is repeated. */
@@ -26,59 +26,57 @@ export interface NewWork {
   readonly tenant: string;
   /** Items of a tenant that share a bound. */
   readonly lane?: string;
-  /** Epoch milliseconds; without one: now, by the clock of the database. */
+  /** Epoch milliseconds. Default: now, by the database's clock. */
   readonly dueAt?: number | null;
   readonly payload: WorkPayload;
 }
 
 /** How an addition changes an existing item: replaces it, moves its time forward, or does not. */
-export type AddedAs = 'replacement' | 'earlier' | 'missing';
+export type AdditionMode = 'replacement' | 'earlier' | 'missing';
 
-/** An item that this process works on. */
 export interface ClaimedWork {
   readonly id: string;
   readonly tenant: string;
   readonly lane: string;
-  /** With this one. */
+  /** Including this one. */
   readonly attempts: number;
   readonly payload: WorkPayload;
-  /** By how much it is late, milliseconds: since it was due last, and since it was due first. */
+  /** Milliseconds since it was last due, and since it was first due. */
   readonly lateMs: number;
   readonly waitingMs: number;
   /** When it was due first, epoch milliseconds. */
   readonly firstDueAt: number;
   readonly woken: bigint;
-  /** Names the claim. */
+  /** Identifies the claim. */
   readonly claimedUntil: string;
 }
 
-/** The outcome of an attempt. */
 export type WorkOutcome =
   | { readonly kind: 'done' }
   | {
       readonly kind: 'again';
-      /** Milliseconds, or the time of a date in epoch milliseconds. */
+      /** A delay in milliseconds, or a time in epoch milliseconds. */
       readonly after: { readonly ms: number } | { readonly at: number };
-      /** Ids and codes: it is shown to operators. */
+      /** Shown to operators: ids and codes only. */
       readonly reason: string | null;
       /** The cause is outside the item: the attempt does not count. */
       readonly isPostponed?: boolean;
-      /** It waits for others until then: before, it is not late. */
+      /** It depends on others: until then it does not count as late. */
       readonly waits?: boolean;
-      /** Those before that count; undefined: all. */
+      /** Number of attempts that still count; undefined: all. */
       readonly attempts?: number;
       readonly payload?: WorkPayload;
     }
-  /** It is not tried again by itself. */
+  /** It is not retried automatically. */
   | { readonly kind: 'dead'; readonly reason: string };
 
 export const DONE = { kind: 'done' } as const satisfies WorkOutcome;
 
-/** Tried again after so many milliseconds. */
+/** A retry after this many milliseconds. */
 export const againIn = (ms: number, reason: string | null = null) =>
   ({ kind: 'again', after: { ms }, reason }) as const satisfies WorkOutcome;
 
-/** Tried again after so many milliseconds, and this claim does not count. */
+/** A retry after this many milliseconds; this attempt does not count. */
 export const postponedFor = (ms: number, reason: string | null = null) =>
   ({ ...againIn(ms, reason), isPostponed: true }) as const satisfies WorkOutcome;
 
@@ -87,20 +85,19 @@ export interface SettledWork {
   readonly outcome: WorkOutcome;
 }
 
-/** The limits of a claim by one process. */
-export interface WorkRoom {
+export interface ClaimLimits {
   readonly kind: string;
   readonly process: number;
   readonly items: number;
-  /** Concurrently in this process. */
+  /** Bound per tenant in this process. */
   readonly ofTenant: number;
-  /** Concurrently in all processes. */
+  /** Bound per lane in all processes. */
   readonly ofLane: number;
   /** The tenant of each item that this process works on. */
   readonly underWay: readonly string[];
-  /** Lanes that are left out, as `laneName` names them. */
+  /** Names of skipped lanes, see `laneName`. */
   readonly paused: readonly string[];
-  /** Lanes of one item at a time. */
+  /** Lanes limited to one item. */
   readonly narrow: readonly string[];
   /** Tenants after this one come first. */
   readonly after: string;
@@ -109,13 +106,11 @@ export interface WorkRoom {
 
 export const laneName = (tenant: string, lane: string): string => `${tenant} ${lane}`;
 
-/** A process, and the items of a kind that it works on. */
-export interface WorkHands {
+export interface ClaimHolder {
   readonly kind: string;
   readonly process: number;
-  /** The items that this process works on. */
   readonly ids: readonly string[];
-  /** Processes that were gone a moment ago. */
+  /** Processes that were gone at the previous call. */
   readonly missed: readonly number[];
 }
 
@@ -123,25 +118,25 @@ export interface WorkHands {
 export async function addWork(
   db: Connection,
   work: readonly NewWork[],
-  as: AddedAs = 'earlier',
+  as: AdditionMode = 'earlier',
 ): Promise<void> {
   if (work.length === 0) return;
   const rows = work.map(({ dueAt = null, ...item }) => ({
     ...item,
     dueAt: dueAt === null ? null : timeText(dueAt),
   }));
-  await run(db, ADDED({ rows: JSON.stringify(rows), as }));
+  await run(db, ADD_WORK({ rows: JSON.stringify(rows), as }));
 }
 
 const LATEST = Date.UTC(9999, 11, 31);
 
-/** The database reads years of four digits: a date beyond them is due at their end. */
+/** Limited to years of four digits, which the database accepts. */
 const timeText = (at: number): string => new Date(Math.min(Math.max(at, 0), LATEST)).toISOString();
 
-// An item that a process works on keeps its claim, and is due anew after that.
-const ADDED = compiledOnce(
+// A claimed item keeps its claim and is due again after it.
+const ADD_WORK = compiledOnce(
   'work_items.add',
-  ({ rows, as }: Given<{ rows: string; as: AddedAs }>) => {
+  ({ rows, as }: Given<{ rows: string; as: AdditionMode }>) => {
     const isReplaced = sql`${as}::text = 'replacement'`;
     const isNew = sql`(${isReplaced} or w.given_up_at is not null)`;
     return sql`
@@ -168,14 +163,14 @@ const ADDED = compiledOnce(
 );
 
 /**
- * The statement does not wait for the disk. A crash of the database may undo it: an undone claim
- * is made again, and of an undone outcome the kind finds its own record, or works again.
+ * The commit does not wait for the disk. A crash may undo it: then an undone claim is made again,
+ * and an item with an undone outcome finds its own record or repeats the work.
  */
-const MAY_BE_LOST = sql`(select set_config('synchronous_commit', 'off', true)) as lost (setting)`;
+const ASYNC_COMMIT = sql`(select set_config('synchronous_commit', 'off', true)) as lost (setting)`;
 
 const IS_OPEN = sql`claimed_by is null and given_up_at is null`;
 
-/** Whether there may be something to claim: to look costs less than an empty claim. */
+/** Whether there may be due items: cheaper than an empty claim. */
 export async function isAnyDue(db: Connection, kind: string): Promise<boolean> {
   return (await fetchRow(db, ANY_DUE({ kind })))?.isDue ?? false;
 }
@@ -189,17 +184,17 @@ const ANY_DUE = compiledOnce(
 );
 
 /**
- * Claims due items. The lanes of all tenants are visited by the index, however many items wait in
- * each; the tenant with the fewest items under way comes first. A claim ends with its time, or with
- * its process. @throws while the database is unavailable.
+ * Claims due items, first of the tenant with the fewest running ones. The index visits the lanes,
+ * so the cost does not depend on the number of waiting items. A claim ends with its time or its
+ * process. @throws while the database is unavailable.
  */
-export function claimWork(db: Connection, room: WorkRoom): Promise<ClaimedWork[]> {
+export function claimWork(db: Connection, room: ClaimLimits): Promise<ClaimedWork[]> {
   return fetchRows(db, CLAIMED({ ...room }));
 }
 
 const CLAIMED = compiledOnce(
   'work_items.claim',
-  (room: Given<WorkRoom>) => sql<ClaimedWork>`
+  (room: Given<ClaimLimits>) => sql<ClaimedWork>`
     with recursive lanes (tenant, lane) as (
       (select tenant, lane from ledger.work_items where kind = ${room.kind} and ${IS_OPEN}
         order by tenant, lane limit 1)
@@ -245,7 +240,7 @@ const CLAIMED = compiledOnce(
     update ledger.work_items w
     set claimed_by = ${room.process}, claimed_at = now(), attempts = attempts + 1,
       claimed_until = now() + ${room.leaseMs}::double precision * interval '1 millisecond'
-    from locked, ${MAY_BE_LOST}
+    from locked, ${ASYNC_COMMIT}
     where w.kind = ${room.kind} and w.id = locked.id and lost.setting = 'off'
     returning w.id, w.tenant, w.lane, w.attempts, w.payload, w.woken,
       (extract(epoch from now() - locked.due_at) * 1000)::double precision as "lateMs",
@@ -255,17 +250,17 @@ const CLAIMED = compiledOnce(
 );
 
 /**
- * Records outcomes and ends their claims. A claim that has lapsed changes nothing; an item that was
- * added again meanwhile is due as it was added.
+ * Records outcomes and ends their claims. A lapsed claim changes nothing; an item that was added
+ * again meanwhile keeps its new time.
  */
 export async function settleWork(
   db: Connection,
-  { kind, process }: Pick<WorkHands, 'kind' | 'process'>,
+  { kind, process }: Pick<ClaimHolder, 'kind' | 'process'>,
   settled: readonly SettledWork[],
 ): Promise<void> {
   const ids = settled.map(({ item }) => item.id);
   const rows = JSON.stringify(settled.map(settledRow));
-  await run(db, SETTLED({ kind, process, ids, rows }));
+  await run(db, SETTLE_WORK({ kind, process, ids, rows }));
 }
 
 function settledRow({ item, outcome }: SettledWork): Readonly<Record<string, unknown>> {
@@ -281,17 +276,17 @@ function settledRow({ item, outcome }: SettledWork): Readonly<Record<string, unk
   };
 }
 
-interface Settling {
+interface SettledBatch {
   readonly kind: string;
   readonly process: number;
   readonly ids: readonly string[];
   readonly rows: string;
 }
 
-// The planner knows how many are in an array.
-const SETTLED = compiledOnce(
+// With an array the planner knows the number of rows.
+const SETTLE_WORK = compiledOnce(
   'work_items.settle',
-  ({ kind, process, ids, rows }: Given<Settling>) => sql`
+  ({ kind, process, ids, rows }: Given<SettledBatch>) => sql`
     with given as materialized (
       select * from jsonb_to_recordset(${rows}::jsonb) as given (
         id text, "claimedUntil" timestamptz, woken bigint, kind text, "inMs" double precision,
@@ -300,7 +295,7 @@ const SETTLED = compiledOnce(
     ), claims as materialized (
       select w.id, g.kind, g.reason, g.attempts, g.payload, w.woken <> g.woken as is_woken,
         coalesce(g.at, now() + g."inMs" * interval '1 millisecond') as due_at, g.waits
-      from ledger.work_items w join given g on g.id = w.id cross join ${MAY_BE_LOST}
+      from ledger.work_items w join given g on g.id = w.id cross join ${ASYNC_COMMIT}
       where lost.setting = 'off' and w.kind = ${kind} and w.id = any(${ids}::text[])
         and w.claimed_by = ${process} and w.claimed_until = g."claimedUntil"
       for update of w
@@ -324,17 +319,16 @@ const SETTLED = compiledOnce(
       and (c.kind <> 'done' or c.is_woken)`,
 );
 
-/** A claim whose answer was lost has no worker. */
-const ANSWERED_WITHIN = sql`interval '10 s'`;
+/** After this time, a claim that its process does not know lost its answer. */
+const ANSWER_WITHIN = sql`interval '10 s'`;
 
 /**
- * Ends claims without a worker: of processes that are gone now and were a moment ago, of this
- * process when it does not have the item, and those of others that lapsed.
- * @returns processes that are gone, for the next call.
+ * Ends claims without a worker: of processes that were gone at this and the previous call, of this
+ * process for items it does not hold, and lapsed ones. @returns gone processes, for the next call.
  */
 export async function releaseOrphans(
   db: Connection,
-  { kind, process, ids, missed }: WorkHands,
+  { kind, process, ids, missed }: ClaimHolder,
 ): Promise<readonly number[]> {
   const rows = await fetchRows(
     db,
@@ -355,12 +349,12 @@ export async function releaseOrphans(
       where kind = ${kind} and claimed_by is not null
         and not (claimed_by = ${process} and id = any(${ids}::text[]))
         and (claimed_until < now() or claimed_by = ${anyOf(dead)}
-          or (claimed_by = ${process} and claimed_at < now() - ${ANSWERED_WITHIN}))`,
+          or (claimed_by = ${process} and claimed_at < now() - ${ANSWER_WITHIN}))`,
   );
   return gone;
 }
 
-/** Makes an existing item due now, also one that a process is working on. */
+/** Makes an existing item due now, even while a process works on it. */
 export async function wakeWork(
   db: Connection,
   { kind, id }: Pick<NewWork, 'kind' | 'id'>,
@@ -376,8 +370,8 @@ export async function wakeWork(
 }
 
 /**
- * Makes the items of a tenant that wait for a date of its test mode due by the test clock: their
- * payload has the `date`, epoch milliseconds of that clock; 0: any date, which the work reads anew.
+ * Makes a tenant's items that wait for a date of the test clock due when its offset changes. Their
+ * payload has the `date`, epoch milliseconds of that clock; 0: the work reads the date again.
  */
 export async function moveWork(db: Connection, tenant: string, offsetMs: number): Promise<void> {
   await run(
@@ -396,7 +390,6 @@ export async function moveWork(db: Connection, tenant: string, offsetMs: number)
   );
 }
 
-/** The queue of one database. */
 export const workStore = (db: Connection) =>
   boundTo(db, {
     add: addWork,
@@ -409,18 +402,17 @@ export const workStore = (db: Connection) =>
 
 export type WorkStore = ReturnType<typeof workStore>;
 
-/** Work of a kind in all processes. Each count ends at `COUNTED_MAX`. */
+/** Work of a kind in all processes, each count up to `COUNTED_MAX`. */
 export interface WorkFigures {
-  /** Could be worked on now. */
   readonly due: number;
   readonly running: number;
-  /** None of them is tried again by itself. */
+  /** Not retried automatically. */
   readonly givenUp: number;
-  /** How long the oldest due one has waited; 0 without any. */
+  /** Age of the oldest due item; 0: none. */
   readonly oldestDueSeconds: number;
 }
 
-/** A queue that is deeper needs an operator, however much deeper. */
+/** An operator must react to this many, so that larger numbers do not matter. */
 const COUNTED_MAX = 10_000;
 
 /** @throws while the database is unavailable. */

@@ -4,33 +4,31 @@ import {
   type ClaimedWork,
   type SettledWork,
   type WorkOutcome,
-  type WorkRoom,
+  type ClaimLimits,
   type WorkStore,
 } from './work-items.js';
 
-/** A kind of work, and how much of it a process does concurrently. */
+/** A kind of work with its concurrency limits. */
 export interface WorkKind {
   readonly name: string;
-  /** Items of this process. */
-  readonly atOnce: number;
-  /** Of these, items of one tenant. @param free places. */
+  readonly concurrency: number;
+  /** Items of one tenant. @param free places. */
   readonly ofTenant: number | ((free: number) => number);
-  /** Items of one lane, in all processes; undefined: without a bound. */
+  /** Items of one lane in all processes; undefined: unbounded. */
   readonly ofLane?: number;
-  /** Lanes that may have less for now. */
-  readonly lanes?: () => Promise<Partial<Pick<WorkRoom, 'paused' | 'narrow'>>>;
-  /** An attempt ends before; a process that is frozen leaves its items to others after it. */
+  /** Lanes with lower limits at the moment. */
+  readonly lanes?: () => Promise<Partial<Pick<ClaimLimits, 'paused' | 'narrow'>>>;
+  /** Longest attempt; other processes take over the items of a frozen process after it. */
   readonly leaseMs: number;
-  /** @throws an error with a cause outside the item, such as an outage: the item is postponed. */
+  /** @throws for a cause outside the item, such as an outage: the item is postponed. */
   readonly perform: (item: ClaimedWork, signal: AbortSignal) => Promise<WorkOutcome>;
 }
 
 export interface WorkerParts {
   readonly store: WorkStore;
-  /** Of this process. */
   readonly presence: { readonly id: number };
   readonly kind: WorkKind;
-  /** A line for the health page. */
+  /** One line for the health page. */
   readonly describe: (error: unknown) => string;
   readonly sideWork?: readonly SideWork[];
 }
@@ -38,12 +36,11 @@ export interface WorkerParts {
 const UNBOUNDED = 2 ** 31 - 1;
 const ORPHANS_EVERY_MS = 2_500;
 /** Delay after an error that `perform` threw. */
-const AWAY_MS = 1_000;
+const FAILURE_DELAY_MS = 1_000;
 
 /**
- * Works on the items of a kind. Any number of processes share them, tenant by tenant. Outcomes are
- * recorded together, before the next claim; during an outage of the database they wait in memory
- * and keep their places.
+ * Works on the items of a kind, shared by any number of processes. Outcomes are recorded together
+ * before the next claim; while the database is unavailable they wait in memory and occupy places.
  */
 export class Worker {
   readonly loop: WorkLoop;
@@ -63,17 +60,17 @@ export class Worker {
     });
   }
 
-  /** Attempts under way end, and are recorded if the database is there. */
+  /** Waits for running attempts and records them if the database is available. */
   async stop(): Promise<void> {
     await this.loop.stop();
-    // Else the claims end with the process.
+    // After a failure the claims end with the process.
     await this.settle().catch(() => undefined);
   }
 
   private async take(): Promise<number> {
     await this.settle();
     const { store, kind, presence } = this.parts;
-    const items = kind.atOnce - this.held.size;
+    const items = kind.concurrency - this.held.size;
     if (items <= 0 || !(await store.isAnyDue(kind.name))) return 0;
     const claimed = await store.claim({
       kind: kind.name,
@@ -88,7 +85,7 @@ export class Worker {
       after: this.lastTenant,
       leaseMs: kind.leaseMs,
     });
-    // Another process may have ended the claim of an item that this one still works on.
+    // Another process may have ended the claim of an item that this one still holds.
     const free = claimed.filter(({ id }) => !this.held.has(id));
     for (const item of free) this.begin(item);
     return free.length;
@@ -108,11 +105,11 @@ export class Worker {
       return outcome;
     } catch (error) {
       this.loop.failed(error);
-      return postponedFor(AWAY_MS, this.parts.describe(error));
+      return postponedFor(FAILURE_DELAY_MS, this.parts.describe(error));
     }
   }
 
-  /** @throws while the database is unavailable: the outcomes keep their places. */
+  /** @throws while the database is unavailable; the outcomes are kept. */
   private async settle(): Promise<void> {
     const settled = this.ended.splice(0);
     if (settled.length === 0) return;

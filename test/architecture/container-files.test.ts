@@ -97,7 +97,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     expect(ledgers.length).toBeGreaterThan(0);
   });
 
-  it('sends what comes from outside to the processes that answer, as their trusted proxy', async () => {
+  it('forwards outside requests to the serving processes as their trusted proxy', async () => {
     const ingress = services.ingress!;
     const upstream = ingress.volumes.some((volume) => volume.includes('upstream.cluster.conf'))
       ? 'upstream.cluster.conf'
@@ -110,7 +110,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     for (const { trustedProxies } of configs) expect(trustedProxies).toHaveLength(1);
   });
 
-  it('drops every right that our containers do not need', () => {
+  it('drops every capability that the containers do not need', () => {
     for (const [key, service] of all.filter(([, { image: name }]) => name === LEDGER)) {
       expect([key, service.read_only, service.cap_drop, service.security_opt]).toEqual([
         key,

@@ -78,7 +78,7 @@ describe('names of files', () => {
     expect(typescript.filter((path) => vague.test(path))).toEqual([]);
   });
 
-  it('are kebab-case, with a role from the known ones behind the first dot', () => {
+  it('are kebab-case, with a known role after the first dot', () => {
     const roles =
       'decider|events|facts|state|controller|guard|strategy|d|request|response|operations|module|contract|test|policy|projector|page|template|property';
     const migration = /^migrations\/\d{4}(_[a-z0-9]+)+\.ts$/;
@@ -152,7 +152,7 @@ describe('tests', () => {
     ).toEqual([]);
   });
 
-  it('wait for a condition, and only test/support and test/harness know how', () => {
+  it('wait for conditions, only through test/support and test/harness', () => {
     const files = tests.filter((path) => !/^test\/(support|harness)\//.test(path));
     expect(
       lines(

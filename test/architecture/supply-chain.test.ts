@@ -101,7 +101,7 @@ describe('npm run images:pin', () => {
       ([, image]) => image!,
     );
 
-  it('writes the digest behind the tag of every image but our own, and renews it', () => {
+  it('adds and renews the digest after the tag of every foreign image', () => {
     registrySays(`echo ${DIGEST}`);
     expect(pin()).toMatchObject({ status: 0, stderr: '' });
     for (const name of ['Dockerfile', 'compose.yaml', 'compose.cluster.yaml'])

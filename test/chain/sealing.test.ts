@@ -95,7 +95,7 @@ test('a tenant without events has a chain without events', async () => {
   await expect(ledger.digest()).rejects.toThrow('has no events in live mode');
 });
 
-test('a stopped verification ends, and says how far it was', async () => {
+test('a stopped verification ends and reports its progress', async () => {
   const ledger = await (await open()).filled(1);
   const stopping = new AbortController();
   const said: string[] = [];
@@ -112,7 +112,7 @@ test('a stopped verification ends, and says how far it was', async () => {
   expect(said).toEqual(['sealing 10 undefined']);
 });
 
-test('one sealer leads, another one takes over, and both say how far they are', async () => {
+test('one sealer leads, another one takes over, and both report their progress', async () => {
   const ledger = await open({ log: new InMemoryEventLog() });
   const { pool, log, sealing } = ledger;
   const logger = new ErrorLines();

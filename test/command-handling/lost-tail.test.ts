@@ -124,7 +124,7 @@ it('needs that were fetched before a loss are fetched again', async () => {
   expect(await isReserved()).toBe(true);
 });
 
-it('caches are dropped once after a loss, and the log says so', async () => {
+it('caches are dropped once after a loss, which is logged', async () => {
   await one.userWithCode('notified', 'user', 'NOTIFIED');
   const kept = (await headOf(one)) - 1;
   const from = one.log.newestSeen;

@@ -87,7 +87,7 @@ describe('moderating 40 referrals of many accounts', () => {
     ];
   });
 
-  it('changes nothing when one of them is impossible, and says which and why', async () => {
+  it('changes nothing when one of them is impossible, and reports which and why', async () => {
     const [spent] = await one.rewardsOf('big-b-7');
     accepted(
       await one.send('big-b-7', {
@@ -295,7 +295,7 @@ it.each([
 const WAITERS = 20;
 const REFERRALS = 8;
 
-it('a herd behind a held account shares one drive of the moderation: each waiter reads its own account only', async () => {
+it('commands that wait for a held account share one run of the moderation: each reads its own account only', async () => {
   await one.userWithCode('herd-referrer', 'ann', 'HERDANN');
   const ids = await referrals('herd', 'HERDANN', 'herd-referrer', REFERRALS);
   // Requested, then every account prepared: the referrer is held when the process dies.

@@ -6,7 +6,7 @@ import { openCore, type Core } from '../../src/stores/core.js';
 import { eventually } from '../support/embedded.js';
 import { createStores } from '../support/running-service.js';
 
-it('a core that cannot be opened, or is closed, leaves no connection behind', async () => {
+it('a core that fails to open, or is closed, leaves no connection', async () => {
   const stores = await createStores();
   const open = (): Promise<Core> =>
     openCore({

@@ -20,7 +20,7 @@ test.each([
   },
 );
 
-test('a server that takes the connection and is silent is given up after the time', async () => {
+test('a server that accepts the connection and is silent is abandoned after the time limit', async () => {
   const silent = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;

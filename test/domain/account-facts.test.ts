@@ -73,7 +73,7 @@ it('a user has its profile, its codes, and the provider’s id of its account', 
   expect(factsOf()).not.toHaveProperty('id');
 });
 
-it('a user who was referred says by which code, and whether it was converted', () => {
+it('a referred user has the code and whether the referral was converted', () => {
   expect(factsOf(...REFERRED)).toMatchObject({
     referredBy: { code: 'ANNLEE', isConverted: false },
   });

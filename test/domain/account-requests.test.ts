@@ -338,7 +338,7 @@ it('a payment starts once the customer is known', () => {
   });
 });
 
-it('the credit of a refunded referral is cancelled when the provider says so', () => {
+it('the credit of a refunded referral is cancelled when the provider reports it', () => {
   const ofReferral = { referralId: 'referral', source: 'REFERRED' } as const;
   const granted = rewardGranted('w1', BOB, credit(100), ofReferral);
   const request = { type: 'CancelRefundedRewards', referralId: 'referral' } as const;
@@ -350,7 +350,7 @@ it('the credit of a refunded referral is cancelled when the provider says so', (
   });
 });
 
-it('a reward redeems itself when the default program says so for its type', () => {
+it('a reward redeems automatically when the default program enables it for its type', () => {
   const tenant = aTenant({ id: 'auto', default: true, automaticRedemption: ['CREDIT'] });
   const isAutomatic = (request: AccountCommand, of = tenant) => {
     const { decision } = asked(HERE, request, { ...of, defaultProgramId: 'auto' });
@@ -390,7 +390,7 @@ it('an erasure keeps the key of what the account has not received, which waits f
   expect(asked(HERE, FORGET_ALL).decision).not.toMatchObject(named);
 });
 
-it('a code that is applied by name is announced to its owner', () => {
+it('a named code that is applied is announced to its owner', () => {
   expect(asked(HERE, APPLY).with(ownedByAnn('ANNLEE')).decision).toMatchObject({
     needs: [{ kind: 'announcement' }],
   });

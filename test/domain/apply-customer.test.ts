@@ -82,7 +82,7 @@ it.each([
     .then(subscriptionChanged({ status: 'PAID', value }, NOW));
 });
 
-it('a picture that the account matches changes nothing', () => {
+it('a provider state that the account matches changes nothing', () => {
   given(accountOpened(ACME), euros, subscriptionChanged(PAID_SUBSCRIPTION))
     .when(apply(PAID))
     .then();

@@ -209,7 +209,7 @@ it('a customer that another account gets has no subscription that ended while th
   expect(picture(ended, released, late, ...own).status).toBe('CANCELLED');
 });
 
-it('a customer that another account gets has nothing of what an older release left behind, whose ids are erased', () => {
+it('a customer that another account gets has no remains of an older release whose ids are erased', () => {
   const older = { ...had, refs: null, ids: { subject: 'customer', value: null } };
   expect(picture(older)).toMatchObject(nothing);
   expect(picture({ ...had, refs: null }).status).toBe('PAID');
@@ -314,7 +314,7 @@ describe('a picture', () => {
   const paid = (name: string, created: number, amount: number, over = {}) =>
     received(name, created, invoice(amount), over);
 
-  it('is of a customer that is gone once one event says so', () => {
+  it('counts as deleted after one event of the deletion', () => {
     const gone = received('g', 9, { kind: 'CUSTOMER_DELETED' });
     expect(picture(paid('a', 1, 5)).isGone).toBe(false);
     expect(picture(paid('a', 1, 5), gone).isGone).toBe(true);

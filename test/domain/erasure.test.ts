@@ -57,7 +57,7 @@ test('forgetting a user who is not to be tracked keeps a hash', () =>
   given(bobAndCat)
     .when(forgetBob({ suppressed: 'hash' }))
     .then(requested({ suppressed: ['hash'] })));
-test('forgetting a user takes the account along only with its last user, and only if asked', () => {
+test('forgetting the last user also forgets the account, on request only', () => {
   const last = [accountOpened(ACME), userIdentified(ACME, 'bob')];
   given(last)
     .when(forgetBob({ preserveEmptyAccount: false }))

@@ -65,7 +65,7 @@ test('a running export is completed, aborted or cancelled', () => {
   given(REQUESTED).when(expire).then();
 });
 
-test('the first outcome stands', () => {
+test('the first outcome is final', () => {
   for (const over of [COMPLETED, ABORTED]) {
     for (const step of [complete, abort]) given(REQUESTED, over).when(step).then();
     given(REQUESTED, over).when(cancel).refused('EXPORT_IS_OVER');
@@ -84,7 +84,7 @@ test('nothing happens to one that was never requested', () => {
   expect(given(COMPLETED, ABORTED, EXPIRED).state).toEqual(initialState);
 });
 
-test('the state has what the events say, without texts once the key is gone', () => {
+test('the state follows the events, without texts once the key is destroyed', () => {
   expect(given(REQUESTED, COMPLETED).state).toEqual({
     status: 'completed',
     exportId: 'e',

@@ -97,7 +97,7 @@ const statuses = ({
   referrerStatus: SideStatus;
 }) => [referredStatus, referrerStatus];
 
-it('a start records each signal with a message and a score, and ignores it unless the program says otherwise', () => {
+it('a start records each signal with message and score, and ignores it by default', () => {
   const started = start(aProgram(), {
     likeness: { ...LEE, email: 'x@one.com' },
     profile: { ...LEE, email: 'x@two.com' },
@@ -123,7 +123,7 @@ it.each<[Partial<Record<'name' | 'email', FraudHandling>>, SideStatus, SideStatu
   expect(statuses(start(program, { likeness: LEE }))).toEqual([byDefault, byDefault]);
 });
 
-it('a start gives each side the status that the program says for it', () => {
+it('a start gives each side the program's status', () => {
   const program = aProgram({ moderation: { referred: 'PENDING', referrer: 'APPROVED' } });
   expect(statuses(start(program))).toEqual(['PENDING', 'APPROVED']);
 });
@@ -164,7 +164,7 @@ it('the rate follows the program', () => {
   expect(start(strict, { provided: announced(made(1, 5)) }).fraudSignals).toEqual({});
 });
 
-it('the rate needs the referrer’s account to know of the referral before it starts', () => {
+it('the rate requires an announcement in the referrer’s account before the start', () => {
   given(here, bob({}))
     .when(upsertUser('bob', { context: annStands({ provided: NOTHING_PROVIDED }) }))
     .needs({ kind: 'announcement', referralId: 'referral', referrer: ANN });

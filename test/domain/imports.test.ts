@@ -168,7 +168,7 @@ describe('a user', () => {
 });
 
 describe('a row that was imported before', () => {
-  test('changes nothing, whatever the rules say of it now', () =>
+  test('changes nothing, whatever the present rules are', () =>
     importBob({ status: 'PAID' }, [...BOB_IN, subscriptionChanged({ status: 'TRIAL' })]).then());
 
   test('is refused with each difference when its values differ', () =>

@@ -38,7 +38,7 @@ const after = (settings: MailSettings, now: number, change: object): MailSetting
     settings,
   );
 
-it('the settings of mails know since when a type is on', () => {
+it('the settings of mails have the time at which a type was enabled', () => {
   const first = after(NO_MAILS, 5, { types: ['WELCOME', 'WELCOME'] });
   expect(first).toEqual({ types: { WELCOME: 5 }, testTo: null, domains: [] });
   const second = after(first, 9, { types: ['REWARD_EARNED', 'WELCOME'], testTo });

@@ -79,7 +79,7 @@ it('before the first key of a mode no other one has called', () => {
   expect(keySince(connect('t', 1, 'test'), connect('a', 2))).toBe(0);
 });
 
-it('a key is the same behind a rotation of its webhook secret and behind a disconnection', () => {
+it('a key stays the same after a rotation of its webhook secret and after a disconnection', () => {
   const a = [connect('a', 1), connect('b', 2, 'live', 'key a'), disconnect(3)] as const;
   expect(keySince(...a, connect('c', 4, 'live', 'key a'))).toBe(0);
 });

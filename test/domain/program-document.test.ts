@@ -38,7 +38,7 @@ it('the default program pays ten percent at the start and a thousand cents at co
   });
 });
 
-it('limits, conditions and values have what the document says, and null for the rest', () => {
+it('limits, conditions and values follow the document, with null for missing members', () => {
   const reward = { type: 'CREDIT', unit: 'POINTS', assignedCredit: 5 } as const;
   const { eventRewards, referrerReward } = parse({
     id: 'default',

@@ -5,7 +5,7 @@ import * as register from '../../src/domain/tenant/tenant-register.decider.js';
 
 /** Streams that only record: accesses, operations, and the aliases of tenants. */
 
-it('each look at personal data is recorded', () => {
+it('each access to personal data is recorded', () => {
   const look = { account: 'acme', person: 'bob', now: 5 };
   const viewed = { type: 'PersonalDataViewed', at: 5, account: 'acme', person: 'bob' } as const;
   expect(audit.decide(look)).toStrictEqual({ events: [viewed] });

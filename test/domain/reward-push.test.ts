@@ -115,7 +115,7 @@ it('credit is recorded with its call before it is paid', () => {
     .then(started(CREDIT, [balanceCredit(500, 'EUR')]));
 });
 
-it('credit is redeemed in the append that says it is paid', () => {
+it('credit is redeemed in the append that records its payment', () => {
   given(LINKED, CREDIT, STARTED).when(record(PAID)).then(pushed(CREDIT), redeemed());
 });
 
@@ -209,7 +209,7 @@ it('a refused reward is tried again under another key', () => {
     .then(started(CREDIT, [balanceCredit(500, 'EUR', 'reward:r:2')], { push: 2 }));
 });
 
-it('a refused reward that may be paid is held until the provider says', () => {
+it('a refused reward that may be paid is held until the provider confirms it', () => {
   const unsure = { ...refused(), mayBePaid: true } as const;
   const short = reward(EUROS, { dateExpires: NOW - 1 });
   given(LINKED, short, STARTED)

@@ -184,7 +184,7 @@ it('cancelling pins a reward that a moderation cancelled, without taking its amo
   });
 });
 
-it('cancelling is not possible once any part was redeemed, or when the reward says so', () => {
+it('cancelling is refused after a part was redeemed, and for a reward that is not cancellable', () => {
   given(here, reward, creditRedeemed(reward, 'r', 1, 3_000))
     .when(cancel)
     .refused(

@@ -255,7 +255,7 @@ describe('a reward of a tank code', () => {
     expect('events' in decision && decision.events.slice(1)).toEqual([granted]);
   });
 
-  it('is not granted from an empty pool, and the log says why', () => {
+  it('is not granted from an empty pool, and the log has the reason', () => {
     const { decision } = start({ 'reward-of-start': { code: null, lapses: 0 } });
     const withheld = rewardWithheld({
       at: NOW,

@@ -360,7 +360,7 @@ describe('applying a program', () => {
     });
   });
 
-  it('makes the program the default that says so', () => {
+  it('makes the program the default if the document requires it', () => {
     const takesOver = { ...partners, default: true };
     given(created)
       .when(apply(takesOver))

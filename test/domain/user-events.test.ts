@@ -482,7 +482,7 @@ describe('a reward for the referrer', () => {
       .then(received());
   });
 
-  it('is lost for events behind the refund of the first invoice', () => {
+  it('is lost for events after the refund of the first invoice', () => {
     given(referred, { type: 'ReferralRefunded', at: NOW, referralId: 'referral', referrer: ANN })
       .when(receive(program))
       .then(received(), lost('REFERRAL_REFUNDED'));

@@ -78,7 +78,7 @@ it('a disabled endpoint is enabled by a subscription or a command, and disabled 
   expect(given(...past, { ...subscribed, at: 6 })).toMatchObject([{ disabled: null }]);
 });
 
-it('a rotated secret signs until the end of its grace, and is gone behind it', () => {
+it('a rotated secret signs until the end of its grace period, and is removed after it', () => {
   const rotated = when([subscribed, issued], {
     type: 'RotateWebhookSecret',
     ...of,

@@ -158,7 +158,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     ).toHaveLength(1);
   });
 
-  it('hundreds of calls that fail leave neither connections nor listeners behind', async () => {
+  it('hundreds of failed calls leave neither connections nor listeners', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);
     process.on('warning', note);

@@ -147,7 +147,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       expect(await log.head()).not.toBe(tail.events[0]?.position);
     });
 
-    it('returns our events only, without those of similar namespaces', async () => {
+    it('returns only the events of its namespace', async () => {
       for (const stream of ['theirs', 'ours', 'our-s', 'x-ours-a', 'X-ours-b'])
         double.storedBehindTheBack(stream, newEvents(2));
       const log = logs.open(double.url, { namespace: 'x-' });

@@ -5,8 +5,8 @@ import { exportJobsOn } from '../../src/stores/export-jobs-on.js';
 import {
   beginAttempt,
   EXPORTS,
-  putWaiting,
-  takeAwayFilesOf,
+  addWaiting,
+  removeFilesOf,
 } from '../../src/exports/storage/export-file-rows.js';
 import { claimWork } from '../../src/work-queue/work-items.js';
 import { digestOf } from '../../src/exports/storage/people-in-file.js';
@@ -388,7 +388,7 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
     logger: { warn: (line) => void warnings.push(line) },
     generations: new LiveGenerations(jobsPool, accountProjectors),
     publicUrl: () => api.origin,
-    atOnce: 1,
+    concurrency: 1,
     readModels: { waitFor: () => Promise.resolve(true) },
     stalledAfterMs: 500,
   });
@@ -494,7 +494,7 @@ test('files are searched for all people of a deleted account with a few queries 
   const people = [...Array(300)].map(() => randomUUID());
   const names = [randomUUID(), randomUUID()];
   for (const attempt of names) {
-    await putWaiting(pool, { scope, exportId: attempt });
+    await addWaiting(pool, { scope, exportId: attempt });
     await pool.query(
       `update ledger.export_files set state = 'STORED', attempt = export_id where export_id = $1`,
       [attempt],
@@ -510,7 +510,7 @@ test('files are searched for all people of a deleted account with a few queries 
   const counted = openPool({ url: stores.databaseUrl, max: 1, applicationName: 'exports-test' });
   counted.on('connect', (client) => client.on('drain', () => (queries += 1)));
   try {
-    expect(await takeAwayFilesOf(counted, scope, people)).toEqual([{ scope, exportId: names[1] }]);
+    expect(await removeFilesOf(counted, scope, people)).toEqual([{ scope, exportId: names[1] }]);
   } finally {
     await counted.end();
   }

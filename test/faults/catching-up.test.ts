@@ -106,9 +106,9 @@ describe('next to a dead projector', () => {
   it('a start continues, and knows what is not included until it is', async () => {
     const { readiness, accounts } = started(1);
     await readiness.catchUp();
-    expect(readiness.notIncluded).toBe('9');
+    expect(readiness.skippedHead).toBe('9');
     accounts.position = '9';
-    await eventually(() => readiness.notIncluded === undefined);
+    await eventually(() => readiness.skippedHead === undefined);
     readiness.stop();
   });
 
@@ -116,7 +116,7 @@ describe('next to a dead projector', () => {
     const { readiness, accounts } = started(undefined);
     let isOver = false;
     const catchingUp = readiness.catchUp().then(() => (isOver = true));
-    await eventually(() => readiness.notIncluded === '9');
+    await eventually(() => readiness.skippedHead === '9');
     for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
     expect(isOver).toBe(false);
     accounts.generation = 1;

@@ -198,7 +198,7 @@ test('a public open endpoint is live without credentials, and a key decides the 
   });
 });
 
-test('a route that does not say who may call it keeps the service from starting', async () => {
+test('a route without an access rule prevents the start', async () => {
   @Controller('forgotten')
   class Forgotten {
     @Get()

@@ -25,7 +25,7 @@ test('requests of clients that left are not counted, pipelined ones included', a
   open();
 });
 
-test('work for a client that left learns of it', async () => {
+test('work for a disconnected client is aborted', async () => {
   const started = await start({});
   const request = `GET ${API}/departure HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
   const { connect } = await import('node:net');
@@ -136,7 +136,7 @@ test('while the framework closes, pipelined requests that arrive together are al
   ]);
 });
 
-test('at a shutdown nothing is carried out behind the answer that closes the connection', async () => {
+test('at a shutdown nothing is executed after the answer that closes the connection', async () => {
   const started = await start({});
   const open = started.sample.close();
   const entered = (name: string) => started.sample.entered.filter((one) => one === name).length;

@@ -95,7 +95,7 @@ test('HTTP/1.0 without a Host is accepted', async () => {
   ]);
 });
 
-test('nothing is carried out after an answer that closes the connection', async () => {
+test('nothing is executed after an answer that closes the connection', async () => {
   const before = it_.sample.entered.length;
   const twoHosts = `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`;
   const remove = `DELETE ${API}/account/1 HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\n`;

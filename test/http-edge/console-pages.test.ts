@@ -53,7 +53,7 @@ const open = (): Promise<Response> =>
     headers: { cookie: `ledger_console=${'x'.repeat(43)}` },
   });
 
-test('says so while the database does not answer, and is loaded again by itself', async () => {
+test('shows an outage of the database and reloads automatically', async () => {
   databaseAnswers = false;
   const answer = await open();
   expect(answer.status).toBe(503);

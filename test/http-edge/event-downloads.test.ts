@@ -57,7 +57,7 @@ test('a download whose reader had left before it began holds no place', async ()
   expect(statusOf('fay')).toBe(200);
 });
 
-test('a download is on record before its first byte is read', async () => {
+test('a download is recorded before its first byte is read', async () => {
   const asked: string[] = [];
   let recorded = (): void => undefined;
   const sends = new Promise<void>((resolve) => {

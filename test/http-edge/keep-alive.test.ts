@@ -67,7 +67,7 @@ test.each(KEPT)('%s (%i) keeps the connection', async (_name, status, path, sent
   expect(new Set(got.map((one) => one.port)).size).toBe(1);
 });
 
-test('a client that asks to close is answered so, errors included', async () => {
+test('a client that requests to close the connection gets that answer, errors included', async () => {
   for (const [, status, path, sent] of KEPT) {
     const agent = new Agent({ keepAlive: false });
     const headers = { ...sent.headers, connection: 'close' };

@@ -50,7 +50,7 @@ test('requests are counted by method, route pattern and status', async () => {
   expect(text).not.toContain('ann');
 });
 
-test('checks of readiness at the same time share one, since anyone may ask', async () => {
+test('concurrent requests of readiness share one check', async () => {
   const open = it_.sample.close();
   const checks = () => it_.sample.entered.filter((name) => name === 'check').length;
   const before = checks();

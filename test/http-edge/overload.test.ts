@@ -214,7 +214,7 @@ describe('failed credentials', () => {
     expect((await get(wrong, address(2))).status).toBe(401);
   });
 
-  test('are counted again when their minute is over, each address by itself', () => {
+  test('are counted again after their minute, per address', () => {
     let now = 5_000;
     const failures = new FailedCredentials(2, new WindowCounts(() => now));
     const limited = (from: string) => failures.count(from)?.headers['Retry-After'];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Position } from '../../src/event-log/event-log.js';
 import { OwnWrites, type Progress } from '../../src/http/writing/own-writes.js';
-import type { Reached } from '../../src/http/writing/standstills.js';
+import type { Positions } from '../../src/http/writing/stalled-followers.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
@@ -19,26 +19,26 @@ class InstantProgress implements Progress {
   /** Called when policies are waited for, before they reach the position. */
   onPolicies: () => Promise<void> = () => Promise.resolve();
 
-  projectionsReach(position: Position): Promise<boolean> {
+  waitForProjections(position: Position): Promise<boolean> {
     this.waits.push(`projections ${position}`);
     return Promise.resolve(true);
   }
 
-  async policiesReach(position: Position): Promise<boolean> {
+  async waitForPolicies(position: Position): Promise<boolean> {
     this.waits.push(`policies ${position}`);
     await this.onPolicies();
     return true;
   }
 
-  projectionsAt(projections: readonly string[]): Promise<Reached> {
+  projectionPositions(projections: readonly string[]): Promise<Positions> {
     return Promise.resolve(new Map(projections.map((name) => [name, this.projected])));
   }
 
-  policiesAt(): Promise<Position | undefined> {
+  policyPosition(): Promise<Position | undefined> {
     return Promise.resolve(this.reacted);
   }
 
-  notIncluded(): Position | undefined {
+  skippedHead(): Position | undefined {
     return this.before;
   }
 }
@@ -66,7 +66,7 @@ const read = (atLeast?: Position, departure = new AbortController().signal) =>
   writes.visible({ scope: SCOPE, projections: ['users'], atLeast, departure });
 
 it('a read waits for the reactions to the newest write, once, and for what they recorded', async () => {
-  writes.note(SCOPE, await recorded(), true);
+  writes.record(SCOPE, await recorded(), true);
   progress.onPolicies = async () => void (await recorded());
   await read();
   expect(progress.waits).toEqual(['policies m-1', 'projections m-2']);
@@ -76,10 +76,10 @@ it('a read waits for the reactions to the newest write, once, and for what they 
 
 it('a write without events of its own whose reactions are included is not waited for again', async () => {
   const position = await recorded();
-  writes.note(SCOPE, position, true);
+  writes.record(SCOPE, position, true);
   await read();
   const headReads = jest.spyOn(log, 'head');
-  writes.note(SCOPE, position, true);
+  writes.record(SCOPE, position, true);
   await read();
   expect(headReads).not.toHaveBeenCalled();
   expect(progress.waits).toEqual([
@@ -88,16 +88,16 @@ it('a write without events of its own whose reactions are included is not waited
     `projections ${position}`,
   ]);
   const later = await recorded();
-  writes.note(SCOPE, later, true);
+  writes.record(SCOPE, later, true);
   await read();
   expect(progress.waits.slice(3)).toEqual([`policies ${later}`, `projections ${later}`]);
 });
 
 it('a write that is noted while a read waits for policies is waited for as well, by it and by the next read', async () => {
-  writes.note(SCOPE, await recorded(), true);
+  writes.record(SCOPE, await recorded(), true);
   let others = 4;
   progress.onPolicies = async () => {
-    if (others-- > 0) writes.note(SCOPE, await recorded(), true);
+    if (others-- > 0) writes.record(SCOPE, await recorded(), true);
   };
   // Each wait meets another write: after the longest chain of reactions the read continues.
   await read();
@@ -113,18 +113,18 @@ it('a write that is noted while a read waits for policies is waited for as well,
 });
 
 it('a write that is noted while the head is read stays the newest, whatever the head was', async () => {
-  writes.note(SCOPE, await recorded(), true);
+  writes.record(SCOPE, await recorded(), true);
   const head = log.head.bind(log);
   jest.spyOn(log, 'head').mockImplementationOnce(async () => {
     const before = await head();
-    writes.note(SCOPE, await recorded(), false);
+    writes.record(SCOPE, await recorded(), false);
     return before;
   });
   await read();
   expect(progress.waits).toEqual(['policies m-1', 'projections m-2']);
 });
 
-it('a read says what is included while the start has given up a follower, and waits for nothing', async () => {
+it('a read does not wait for a follower that the start skipped, and reports the included position', async () => {
   const [first, second] = [await recorded(), await recorded()];
   progress.before = second;
   progress.projected = first;
@@ -140,17 +140,17 @@ it('a read says what is included while the start has given up a follower, and wa
 });
 
 it('a read waits for no write of another tenant or mode', async () => {
-  writes.note({ ...SCOPE, mode: 'test' }, await recorded(), true);
-  writes.note({ ...SCOPE, tenant: 'other' }, await recorded(), true);
+  writes.record({ ...SCOPE, mode: 'test' }, await recorded(), true);
+  writes.record({ ...SCOPE, tenant: 'other' }, await recorded(), true);
   await read();
   expect(progress.waits).toEqual([]);
 });
 
 it('a read whose policies do not react in time is answered with the position that is included, and the next read waits for them again', async () => {
   const [before, own] = [await recorded(), await recorded()];
-  writes.note(SCOPE, own, true);
+  writes.record(SCOPE, own, true);
   Object.assign(progress, { projected: own, reacted: before });
-  const reach = jest.spyOn(progress, 'policiesReach').mockResolvedValue(false);
+  const reach = jest.spyOn(progress, 'waitForPolicies').mockResolvedValue(false);
   expect(await read()).toEqual({ included: before });
   // It has moved since.
   progress.reacted = undefined;
@@ -164,9 +164,9 @@ describe('stalled read models', () => {
   let own: Position;
   beforeEach(async () => {
     [before, own] = [await recorded(), await recorded()];
-    writes.note(SCOPE, own, false);
+    writes.record(SCOPE, own, false);
     progress.projected = before;
-    jest.spyOn(progress, 'projectionsReach').mockImplementation((position) => {
+    jest.spyOn(progress, 'waitForProjections').mockImplementation((position) => {
       progress.waits.push(`projections ${position}`);
       return Promise.resolve(progress.projected === own);
     });
@@ -187,7 +187,7 @@ describe('stalled read models', () => {
 
   it('are waited for again when they were moving', async () => {
     const { at } = seenAt(['m-1', undefined, 'm-1']);
-    jest.spyOn(progress, 'projectionsAt').mockImplementation(at);
+    jest.spyOn(progress, 'projectionPositions').mockImplementation(at);
     expect(await read()).toEqual({ included: 'm-1' });
     const waited = progress.waits.length;
     await read();
@@ -205,7 +205,7 @@ describe('stalled read models', () => {
 
   it('refuse a read that names a position, and answer one whose position they include', async () => {
     await expect(read(own)).rejects.toMatchObject({ code: 'POSITION_NOT_REACHED' });
-    jest.spyOn(progress, 'projectionsReach').mockResolvedValueOnce(true).mockResolvedValue(false);
+    jest.spyOn(progress, 'waitForProjections').mockResolvedValueOnce(true).mockResolvedValue(false);
     expect(await read(before)).toEqual({ included: before });
   });
 
@@ -213,7 +213,7 @@ describe('stalled read models', () => {
     await read();
     const waited = progress.waits.length;
     log.loseTail(1);
-    writes.note(SCOPE, before, false);
+    writes.record(SCOPE, before, false);
     await read();
     expect(progress.waits.length).toBeGreaterThan(waited);
   });
@@ -222,7 +222,7 @@ describe('stalled read models', () => {
 /** Read models that are at one position after the other, and stay at the last. */
 function seenAt(positions: readonly (Position | undefined)[]) {
   const left = [...positions];
-  const at = (names: readonly string[]): Promise<Reached> => {
+  const at = (names: readonly string[]): Promise<Positions> => {
     const position = left.length > 1 ? left.shift() : left[0];
     return Promise.resolve(new Map(names.map((name) => [name, position])));
   };

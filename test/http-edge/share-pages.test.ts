@@ -78,7 +78,7 @@ describe('the words of a page', () => {
       expect(page({ theme: theme({ logoUrl: none }) }).html).not.toMatch(/<img|og:image/);
   });
 
-  test('are our own where those of the theme cannot be rendered', () => {
+  test('are the built-in ones where those of the theme cannot be rendered', () => {
     const text = '{{#each a}}{{this}}{{/each}}{{{code}}}';
     const siteUrl = 'https://shop.example/';
     const { html } = page({ theme: theme({ text, siteUrl, heading: '{{missing' }) });
@@ -87,7 +87,7 @@ describe('the words of a page', () => {
     expect(html).toContain('href="https://shop.example/">Go to the site</a>');
   });
 
-  test('have our heading where that of the theme is empty', () => {
+  test('have the built-in heading where that of the theme is empty', () => {
     const own = theme({ heading: '{{friend.name}}' });
     expect(headingOf(page({ theme: own }).html)).toBe('Ann L');
     const { html } = page({ theme: own, name: null });

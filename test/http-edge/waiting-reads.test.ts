@@ -15,23 +15,25 @@ const log = {
 let applied = 10;
 const ownWrites = new OwnWrites(
   log,
-  { projectionsHave: (position: Position) => Number(position) <= applied } as unknown as Progress,
+  {
+    projectionsInclude: (position: Position) => Number(position) <= applied,
+  } as unknown as Progress,
   { timeoutMs: 600_000, ownWritesMs: 600_000 },
 );
 
 test('a read waits for nothing when all own writes are included, and none of them may have a reaction', () => {
   const scope = { tenant: 'shop', mode: 'live' } as const;
-  const isAllShown = () => ownWrites.isAllShown({ scope, projections: ['users'] });
-  expect(isAllShown()).toBe(true);
-  ownWrites.note(scope, '15', false);
-  expect(isAllShown()).toBe(false);
+  const includesAllWrites = () => ownWrites.includesAllWrites({ scope, projections: ['users'] });
+  expect(includesAllWrites()).toBe(true);
+  ownWrites.record(scope, '15', false);
+  expect(includesAllWrites()).toBe(false);
   applied = 15;
-  expect(isAllShown()).toBe(true);
-  ownWrites.note(scope, '15', true);
-  expect(isAllShown()).toBe(false);
-  expect(ownWrites.isAllShown({ scope: { ...scope, mode: 'test' }, projections: ['users'] })).toBe(
-    true,
-  );
+  expect(includesAllWrites()).toBe(true);
+  ownWrites.record(scope, '15', true);
+  expect(includesAllWrites()).toBe(false);
+  expect(
+    ownWrites.includesAllWrites({ scope: { ...scope, mode: 'test' }, projections: ['users'] }),
+  ).toBe(true);
 });
 
 test('waiters leave with their clients, those that are late too', async () => {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { fuzz } from '../../bench/fuzz/fuzz-run.js';
 import { createLedgers } from '../../bench/fuzz/small-world.js';
-import { makeOperatorKey } from '../../src/config/operators.js';
+import { newOperatorKey } from '../../src/config/operators.js';
 import { basic, path, query, type ApiClient, type Json } from '../support/api-client.js';
 import { sendRaw } from '../support/raw-http.js';
 import { newSeed } from '../support/new-seed.js';
@@ -14,7 +14,7 @@ import { personal, useSharedService, type TestTenant } from '../support/running-
 
 const operators = (['fay', 'sam'] as const).map((name) => ({
   name,
-  ...makeOperatorKey(name, ['finance', 'support']),
+  ...newOperatorKey(name, ['finance', 'support']),
 }));
 const running = useSharedService();
 let tenant: TestTenant;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Pool } from 'pg';
-import { makeOperatorKey, NO_OPERATORS, type OperatorRole } from '../../src/config/operators.js';
+import { newOperatorKey, NO_OPERATORS, type OperatorRole } from '../../src/config/operators.js';
 import { OperatorSessions } from '../../src/operations/sessions/operator-sessions.js';
 import { consoleRoutes } from '../support/known-routes.js';
 import { pollPause } from '../support/poll-pause.js';
@@ -163,7 +163,7 @@ describe('who may see a page', () => {
     );
   });
 
-  test('a tenant or mode that is none is a page that says so', async () => {
+  test('an unknown tenant or mode is answered with a page', async () => {
     expect((await get('fay', '/console/tenants/missing/live')).status).toBe(404);
     expect((await get('fay', `/console/tenants/${tenant.alias}/both`)).status).toBe(404);
   });
@@ -183,7 +183,7 @@ describe('refused visits', () => {
     }
   };
   const visitor = async (name: string, roles: readonly OperatorRole[]): Promise<string> => {
-    const { key, entry } = makeOperatorKey(name, roles);
+    const { key, entry } = newOperatorKey(name, roles);
     keys.set(name, key);
     entries.push(entry);
     await writeOperators(entries);
@@ -237,7 +237,7 @@ describe('sessions', () => {
     );
   });
 
-  test('behind a proxy that ends TLS the cookie is sent over TLS alone, and its pages are its own', async () => {
+  test('after a proxy that ends TLS, the cookie is sent over TLS only', async () => {
     const proxied = (origin: string): Record<string, string> => ({
       'x-forwarded-proto': 'https',
       'x-forwarded-host': 'ledger.example',

@@ -151,7 +151,7 @@ describe('an account', () => {
     expect(await search('fay', rewardId)).toMatchObject(account);
   });
 
-  test('each look is on record, without the name that was looked for', async () => {
+  test('each search is recorded, without the searched name', async () => {
     const { accountId } = await rewarded(5);
     await get('sam', ofTenant(`/accounts/${accountId}`));
     const scope = { tenant: tenant.alias, mode: 'live' } as const;

@@ -116,7 +116,7 @@ test('a rebuild in place of an account that there is not begins no run', async (
   expect(await rebuilds()).toBe(before);
 });
 
-test('a month is not reopened without a reason, which is said at its field', async () => {
+test('a month is not reopened without a reason, and the field shows it', async () => {
   const path = ofTenant('/periods');
   const period = '2026-01';
   const closing = { action: 'close', period, comment: 'looked at', confirm: period };
@@ -131,7 +131,7 @@ test('a month is not reopened without a reason, which is said at its field', asy
   expect(page.text).toContain('x'.repeat(1_001));
 });
 
-test('a wrong key is said at its field', async () => {
+test('a wrong key is shown at its field', async () => {
   const body = new URLSearchParams({ key: 'wrong' });
   // An address of its own: other files of the shared service send wrong keys, too.
   const headers = { 'x-forwarded-for': '203.0.113.41' };

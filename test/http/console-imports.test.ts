@@ -26,7 +26,7 @@ async function over(path: string): Promise<Page> {
   return page;
 }
 
-test('a file is checked with the chosen columns, then imported, and its rejected rows come as CSV', async () => {
+test('a file is checked with the chosen columns, then imported, and its rejected rows are offered as CSV', async () => {
   const stored = (await upload('sam', 'users')).location ?? '';
   const columns = await get('sam', stored);
   expect(columns.text).toContain('<div>Jana</div><div>Max</div>');

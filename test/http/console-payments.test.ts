@@ -48,7 +48,7 @@ const connecting = (more: Readonly<Record<string, string>> = {}): Promise<Page> 
     ...more,
   });
 
-test('a refused connection says why, keeps the address, and never shows a secret', async () => {
+test('a refused connection shows the reason and keeps the address, without a secret', async () => {
   const refused = await connecting({ secretKey: 'sk_test_other1' });
   expect(refused.status).toBe(400);
   expect(refused.text).toContain('one of test mode');

@@ -194,7 +194,7 @@ describe('support', () => {
     expect(records).toContain('"operation":"export download"');
   });
 
-  test('a mail is sent again once, however often its form comes', async () => {
+  test('a mail is resent once, however often its form is sent', async () => {
     const { pool } = running.service.service.core;
     const id = randomUUID();
     const event = { stream: 's', revision: 0n, eventId: randomUUID() };

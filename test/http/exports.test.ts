@@ -180,7 +180,7 @@ describe('an export', () => {
   });
 });
 
-test('a download says what it is, and is not sent again to a client that has it, nor beyond its end', async () => {
+test('a download has its type, and is not resent to a client that has it or beyond its end', async () => {
   await user(tenant.live, 'ann');
   const { id } = await completed({ type: 'USER', name: 'Üser/"1"' });
   const { headers, bytes } = await download(id);

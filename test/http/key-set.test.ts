@@ -1,4 +1,4 @@
-import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js';
+import { newEndpointSecret } from '../../src/webhooks/signing/signed-webhook.js';
 import { compactVerify, createRemoteJWKSet } from 'jose';
 import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';

@@ -108,7 +108,7 @@ test('the header lists each name once, holds what a header can hold, and has at 
   expect(warnings).toMatch(/, n{60}\d+$/);
 });
 
-test('with sendTo the mail goes out, once for an idempotency key', async () => {
+test('with sendTo the mail is sent, once per idempotency key', async () => {
   await api.put('/theme/fr/variables/instance', subject('Salut {{user.firstName}}'));
   const sendTo = someone();
   const path = at('WELCOME', { sendTo, locale: 'fr' });

@@ -7,7 +7,7 @@ import {
   type ShownRun,
 } from '../../src/http/operations/operation-runs.js';
 import { answerWithRun } from '../../src/http/operations/operator-answers.js';
-import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
+import { newOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { RecordedRuns } from '../../src/runs/recorded-runs.js';
 import { OperatorsFile } from '../../src/config/operators-file.js';
 import { useFolder } from '../support/folder.js';
@@ -187,7 +187,7 @@ describe('for finance', () => {
 });
 
 describe('for support', () => {
-  test('a member that the operation does not know is refused with its name', async () => {
+  test('an unknown member is refused with its name', async () => {
     const body = { shoe: 5 };
     const answer = await running.service.operator(keys.sam).post('/projections/rebuild', body);
     expectRefusal(answer, 400, 'BAD_REQUEST');
@@ -325,7 +325,7 @@ describe('the file of operators', () => {
   test('counts from the moment it changes, and while it cannot be used no key counts', async () => {
     const path = running.stores.operatorsFile;
     const before = await readFile(path, 'utf8');
-    const { key, entry } = makeOperatorKey('ned', ['support']);
+    const { key, entry } = newOperatorKey('ned', ['support']);
     const statuses = async () => [
       (await call('GET', '/operations', `:${keys.fay}`)).status,
       (await call('GET', '/operations', `:${key}`)).status,

@@ -1,6 +1,6 @@
 import Stripe from 'stripe';
 import { providerRows } from '../../src/payments/incoming/payment-rows.js';
-import { endWaitedKeys } from '../../src/payments/incoming/waited-keys.js';
+import { destroyExpiredKeys } from '../../src/payments/incoming/expired-customer-keys.js';
 import { announceErasure } from '../../src/postgres/announcements.js';
 import type { Json } from '../support/api-client.js';
 import { StripeDouble } from '../harness/stripe-double.js';
@@ -269,7 +269,7 @@ describe('the ids of a customer', () => {
   const end = (): Promise<number> => {
     const { core } = service.service;
     const { pool, streams, keys } = core;
-    return endWaitedKeys({
+    return destroyExpiredKeys({
       rows: providerRows(pool),
       streams,
       keys,

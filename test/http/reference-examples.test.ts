@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Stripe from 'stripe';
-import { makeOperatorKey } from '../../src/config/operators.js';
+import { newOperatorKey } from '../../src/config/operators.js';
 import { describedInterface } from '../../src/http/reference/described-interface.js';
 import { readReference } from '../../src/http/reference/reference-files.js';
 import type { JsonSchema } from '../../src/http/reference/json-schema.js';
@@ -58,8 +58,8 @@ const FINDS_NOTHING = new Set([
   'skipReaction',
 ]);
 
-const frank = makeOperatorKey('frank', ['finance', 'support', 'viewer']);
-const grace = makeOperatorKey('grace', ['finance', 'support']);
+const frank = newOperatorKey('frank', ['finance', 'support', 'viewer']);
+const grace = newOperatorKey('grace', ['finance', 'support']);
 
 const folder = useFolder();
 let double: StripeDouble;
@@ -180,7 +180,7 @@ test('an operation leaves its audit event exactly when the registry says that it
   );
 });
 
-test('every operation of a tenant says that there is no such tenant', async () => {
+test('every operation of a tenant refuses an unknown tenant', async () => {
   const answers = [];
   const operations = await operationsOfTenants();
   for (const { id, request, place } of operations) {

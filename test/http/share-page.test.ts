@@ -85,7 +85,7 @@ test('a short link leads to the page where the program has no landing page, in b
   }
 });
 
-test('the page is kept by no cache, carries no script, and says nothing to HEAD', async () => {
+test('the page is not cached, has no script, and has no body for HEAD', async () => {
   const { code } = await ann();
   const page = await get(at(code));
   expect(Object.fromEntries(page.headers)).toMatchObject({

@@ -56,7 +56,7 @@ test('the schema is JSON Schema, and what is shown fits it', async () => {
   }
 });
 
-test('without a mail server no preview goes out', async () => {
+test('without a mail server no preview is sent', async () => {
   const sent = await api.post('/theme/email/WELCOME/preview?sendTo=ann@mail.example');
   expectRefusal(sent, 503, 'UNAVAILABLE');
 });

@@ -1,6 +1,6 @@
 // Over 5 s: a service of its own, and spans of jobs that are waited for.
 import { INVALID_SPANID } from '@opentelemetry/api';
-import { asksForTraces, startTracing } from '../../src/process/start-tracing.js';
+import { requestsTraces, startTracing } from '../../src/process/start-tracing.js';
 import { basic } from '../support/api-client.js';
 import { RecordedSpans, type RecordedSpan } from '../support/recorded-spans.js';
 import {
@@ -143,7 +143,7 @@ describe('the library of OpenTelemetry', () => {
     [{ OTEL_SDK_DISABLED: 'true', OTEL_TRACES_EXPORTER: 'otlp' }, false],
     [{ OTEL_TRACES_EXPORTER: ' ', OTEL_SERVICE_NAME: 'ledger' }, false],
   ])('is asked for by its own variables: %j', (environment, asked) => {
-    expect(asksForTraces(environment)).toBe(asked);
+    expect(requestsTraces(environment)).toBe(asked);
   });
 
   it('is not loaded where one is at work', async () => {
@@ -192,7 +192,7 @@ describe('the library of OpenTelemetry', () => {
       },
     );
 
-    it('may be missing: the log says so once, and the service starts', async () => {
+    it('may be missing: this is logged once, and the service starts', async () => {
       const log = logger();
       // As it is in this checkout.
       const started = await startTracing({ logger: log, environment });

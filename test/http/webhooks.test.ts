@@ -184,7 +184,7 @@ test('an endpoint receives the types that it names, until they are cleared', asy
   await receiver.requests(path, 4);
 });
 
-test('a test event goes to one endpoint, once for a key', async () => {
+test('a test event is sent to one endpoint, once per key', async () => {
   const path = aPath();
   const { endpointUrl } = await subscribe(path);
   for (let n = 0; n < 2; n++)

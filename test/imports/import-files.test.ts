@@ -60,7 +60,7 @@ u2,a1,1709251200000,,false,,"A ""B"" <a@b.example>"
   ]);
 });
 
-test('semicolons, a byte order mark, CRLF and blank lines are read, and a row knows its line', async () => {
+test('semicolons, a byte order mark, CRLF and blank lines are read, and a row has its line', async () => {
   const file =
     '\uFEFFid;accountId;lastName\r\n\r\nu1;a1;"two\r\nlines"\r\n  \r\nu2;a2;x\r\n\nu3;a3;';
   const { rows } = await read(file);

@@ -142,7 +142,7 @@ test('imported rows are read as any others, and the ledger agrees with itself', 
   expect((await replayLedger(core, scope, {})).differences).toEqual([]);
 });
 
-test('rows that come again change nothing, and say which', async () => {
+test('repeated rows change nothing and are reported', async () => {
   await importAll();
   const before = await running.service.eventsOf(tenant);
   expect(kinds(await imported('users', USERS))).toEqual(Array(3).fill('unchanged'));

@@ -99,7 +99,7 @@ test('a fault at the end of the file is found before the ledger is opened', asyn
   expect(open).not.toHaveBeenCalled();
 });
 
-test('a stopped import says how many rows are in, and begins no further ones', async () => {
+test('a stopped import reports the number of imported rows and begins no further ones', async () => {
   const stopping = new AbortController();
   const importRow = (): Promise<RowOutcome> => {
     stopping.abort();

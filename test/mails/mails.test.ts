@@ -552,7 +552,7 @@ it('a mail that is due without a sender is reported as unsent, and a later one d
   }
 });
 
-it('one click ends the mails to a person: a page asks, the button counts', async () => {
+it('a person unsubscribes with the button of a page, not by opening it', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const id = personal('uns');
   await user(tenant, id);

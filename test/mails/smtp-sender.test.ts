@@ -1,5 +1,9 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { SmtpSender, type Sent, type SmtpTimes } from '../../src/mails/sending/smtp-sender.js';
+import {
+  SmtpSender,
+  type SmtpResult,
+  type SmtpTimes,
+} from '../../src/mails/sending/smtp-sender.js';
 import { parseSmtpUrl, type SmtpAddress } from '../../src/config/smtp-url.js';
 import { selfSignedCertificate } from '../harness/self-signed.js';
 import { MailServer } from './support/mail-server.js';
@@ -63,7 +67,8 @@ const agreeing =
     else if (line === '.') afterData(socket);
   };
 
-const sent = (address: SmtpAddress): Promise<Sent> => new SmtpSender(address, SHORT).send(MAIL);
+const sent = (address: SmtpAddress): Promise<SmtpResult> =>
+  new SmtpSender(address, SHORT).send(MAIL);
 
 it('a mail is taken, over TLS where the server offers it', async () => {
   const server = await mailServer();
@@ -72,13 +77,13 @@ it('a mail is taken, over TLS where the server offers it', async () => {
   expect(server.received[0]?.mail.text).toContain('hello\n.');
 });
 
-it('without TLS a mail goes where none is asked for, and nowhere else', async () => {
+it('without TLS a mail is sent only where TLS is not required', async () => {
   const server = await mailServer({ hideSTARTTLS: true });
   expect(await sent(at(server.port))).toEqual({ kind: 'taken' });
   expect((await sent(at(server.port, { requireTls: true }))).kind).toBe('failed');
 });
 
-it('a certificate without a trusted issuer is refused where TLS is asked for', async () => {
+it('a certificate without a trusted issuer is refused where TLS is required', async () => {
   const { cert, key, remove } = await selfSignedCertificate();
   ends.push(remove);
   const server = await mailServer({ secure: true, cert, key });
@@ -120,7 +125,7 @@ it('a server that is away, silent or cuts the line before the mail may get it ag
   expect((await sent(at(await scripted((socket) => socket.destroy())))).kind).toBe('failed');
 });
 
-it('a server that is silent or cuts the line behind the mail may have taken it', async () => {
+it('a server that is silent or disconnects after the mail may have accepted it', async () => {
   for (const port of [
     await scripted(agreeing(() => undefined)),
     await scripted(agreeing((socket) => socket.destroy())),

@@ -30,7 +30,7 @@ test('an account shows whom its people referred, the newest first, and the rewar
   expect(why).toEqual([]);
 });
 
-test('a referral that waits for moderation says so', async () => {
+test('a referral that waits for moderation is shown as such', async () => {
   const { why } = await made(2);
   expect(why).toEqual([
     {
@@ -41,7 +41,7 @@ test('a referral that waits for moderation says so', async () => {
   ]);
 });
 
-test('a denied referral says whether moderation denied it, or the referrer was blocked', async () => {
+test('a denied referral shows whether moderation denied it or the referrer was blocked', async () => {
   expect((await made(10)).why.map(({ sentence }) => sentence)).toEqual([
     'user-10 did not get a reward for referring user-11: moderation denied the referral.',
   ]);

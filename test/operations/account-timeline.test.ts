@@ -99,7 +99,7 @@ describe.each([
     ]);
   });
 
-  test('says why a reward was not granted, by the version of the program', async () => {
+  test('shows why a reward was not granted, by the version of the program', async () => {
     const { why } = await shown(moment);
     expect(why).toEqual([
       {

@@ -63,7 +63,7 @@ test.each([
 
 const running = useSharedService();
 
-test('activity has operator, channel, sentence, object and reason, without looks at people', async () => {
+test('activity has operator, channel, sentence, object and reason, without accesses to personal data', async () => {
   const { core } = running.service.service;
   const tenant = await running.service.createTenant();
   const scope = { tenant: tenant.alias, mode: 'live' } as const;

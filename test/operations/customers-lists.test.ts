@@ -291,7 +291,7 @@ test('rewards are found by date, program, unit, and words of ids and names', asy
 
 const ROWS = 1.5 * COUNTED_MAX;
 
-test('a total beyond what is counted is an estimate, and says so', async () => {
+test('a total beyond what is counted is marked as an estimate', async () => {
   await projected.pool.query(
     `insert into ${schemaOf('accounts', 1)}.accounts
      select 'bulk' || n, 'bulk', 'live', 'bulk' || n, 'USD', null, null, null, n

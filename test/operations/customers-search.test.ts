@@ -153,7 +153,7 @@ test('without personal data only whole ids of accounts, rewards and referrals ar
   expect(JSON.stringify(hits)).not.toMatch(/Jana|Zed|user-/);
 });
 
-test('a search of several ledgers says where each hit is', async () => {
+test('a search of several ledgers shows where each hit is', async () => {
   const found = await search('jana frank', {}, SCOPE, OTHER);
   expect(found.hits.map(({ tenant, id }) => [tenant, id])).toEqual([
     ['other', 'jana@twin'],

@@ -63,7 +63,7 @@ async function heldUpAt(
   }
 }
 
-test('an interrupted replay ends in one line and exit 1, and leaves no rest', async () => {
+test('an interrupted replay ends in one line and exit 1, and leaves no temporary tables', async () => {
   const before = await running.service.head();
   const { child, err } = start('ledger', 'replay', tenant.alias, '--json');
   let out = '';

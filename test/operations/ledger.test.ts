@@ -222,7 +222,7 @@ describe('an adjustment', () => {
 });
 
 describe('an export', () => {
-  test('stops where its reader says so, also in a tenant without events', async () => {
+  test('stops where its reader ends, also in a tenant without events', async () => {
     const empty = await running.service.createTenant();
     const [event] = await core.log.readAll(undefined, 1);
     if (event === undefined) throw new Error('the log is empty');
@@ -402,7 +402,7 @@ test('a day without a time is the whole day', async () => {
   expect(units.map((unit) => unit.closing)).toEqual([40]);
 });
 
-test('a statement of a unit that an account lacks says which unit was asked for', async () => {
+test('a statement of a unit that an account lacks names the unit', async () => {
   const tenant = await running.service.createTenant();
   const { accountId } = await user(tenant);
   const words = ['ledger', 'statement', tenant.alias, accountId];

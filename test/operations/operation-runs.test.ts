@@ -263,7 +263,7 @@ describe('what is kept of runs', () => {
     expect((await shownHere(others, 'fay')).body.result).not.toBeNull();
   });
 
-  test('the error of an import may quote its file and goes after a day, its counts stay', async () => {
+  test('the error of an import may quote its file and is deleted after a day, its counts stay', async () => {
     const run = {
       ...newRun(personal('op')),
       operation: 'import users',

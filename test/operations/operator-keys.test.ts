@@ -61,7 +61,7 @@ describe.each([
     expect(other.key).not.toBe(own.key);
   });
 
-  it('stands for one correction', async () => {
+  it('applies to one correction', async () => {
     const [own, other] = [await asking(), await asking({ amount: 6 })];
     expect(other.key).toBe(own.key);
     expect(other.fingerprint).not.toBe(own.fingerprint);

@@ -188,7 +188,7 @@ const inPlaces = (text: string, position: string): string =>
 const beyond = async (): Promise<string> =>
   (await running.service.head())?.replace(/\d+$/, '999999') ?? '';
 
-test('the command line says each refusal in one line, in the words of its options, and exits with 1', async () => {
+test('the command line prints each refusal in one line, in the words of its options, and exits with 1', async () => {
   const position = await beyond();
   for (const [words, line] of ON_THE_COMMAND_LINE) {
     const given = inPlaces(words, position).split(' ');

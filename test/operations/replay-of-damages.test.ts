@@ -318,7 +318,7 @@ test('an event that no read model can apply is a difference of those that it sto
   expect(differences).toEqual(['reward-balances', 'daily-figures'].map(difference));
 });
 
-test('people whose keys are destroyed before the read models know are not compared', async () => {
+test('people whose keys are destroyed before the read models follow are not compared', async () => {
   const meta = {
     scope: SCOPE,
     commandId: newId(),

@@ -30,9 +30,9 @@ async function begun(owner = 1) {
   return { id, upload };
 }
 
-test('an upload stays until its run is recorded as done, and then goes', async () => {
+test('an upload is deleted when its run is recorded as done', async () => {
   const { id, upload } = await begun();
-  await files().removeUnbegun(upload);
+  await files().removeUnused(upload);
   await runsOf(1).end(id, { error: 'the database was away' }, null);
   expect(await files().has(upload)).toBe(true);
   expect(await runsOf(2).resume(id)).toBe(true);
@@ -45,7 +45,7 @@ test('an upload stays until its run is recorded as done, and then goes', async (
 test('an upload of a run that did not begin is removed', async () => {
   const upload = { run: randomUUID(), kind: 'upload' } as const;
   await files().store(upload, SCOPE, pieces('id\n'));
-  await files().removeUnbegun(upload);
+  await files().removeUnused(upload);
   expect(await files().has(upload)).toBe(false);
 });
 

@@ -106,7 +106,7 @@ const rows = async (): Promise<unknown> =>
     )
   ).rows;
 
-test('each event from now on is a line, of the mode and the types that are asked for', async () => {
+test('each new event of the requested mode and types is a line', async () => {
   await aUser(tenant.live);
   const before = await rows();
   const [all, some, ofTest] = [

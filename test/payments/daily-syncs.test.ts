@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { DailySyncs, type DailySyncsParts } from '../../src/payments/incoming/daily-syncs.js';
-import { noteConnection, providerRows } from '../../src/payments/incoming/payment-rows.js';
+import { recordConnection, providerRows } from '../../src/payments/incoming/payment-rows.js';
 import {
   ProviderFailure,
   type FactsPage,
@@ -54,7 +54,7 @@ const END: FactsPage = { facts: [], next: null };
 const hang = (): Promise<FactsPage> => new Promise((resolve) => hanging.push(() => resolve(END)));
 
 async function due(...tenants: readonly string[]): Promise<void> {
-  for (const tenant of tenants) await noteConnection(pool, { tenant, mode: 'live' });
+  for (const tenant of tenants) await recordConnection(pool, { tenant, mode: 'live' });
   await pool.query(
     `update ledger.work_items set due_at = now() - interval '1 minute',
        waiting_since = now() - interval '1 minute' where tenant = any ($1)`,
@@ -83,7 +83,7 @@ async function start(name: string): Promise<ProcessPresence> {
         }),
       }),
     logger: { warn: () => undefined },
-    endWaitedKeys: () => Promise.resolve(0),
+    destroyExpiredKeys: () => Promise.resolve(0),
     onEnd: (end) => ends.push(end),
   };
   // No page of these tests has a fact: nothing is recorded.
@@ -153,7 +153,7 @@ test('the daily walk of a provider that hangs holds up no other one', async () =
   ]);
 });
 
-test('the daily walk is shared by processes: each page is asked for once', async () => {
+test('the daily walk is shared by processes: each page is requested once', async () => {
   const tenants = 'a b c d e f g h i j'.split(' ');
   await due(...tenants);
   await Promise.all([start('one'), start('two')]);

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { AccountRef } from '../../src/domain/scope.js';
 import { addWaiting, markLinked } from '../../src/payments/incoming/payment-rows.js';
-import { askForWork, PAYMENTS, WAITS_FOR } from '../../src/payments/outgoing/payment-work.js';
+import { requestPayment, PAYMENTS, WAITS_FOR } from '../../src/payments/outgoing/payment-work.js';
 import { workStore, type WorkOutcome, type WorkStore } from '../../src/work-queue/work-items.js';
 import { figuresInTables } from '../../src/payments/payment-figures.js';
 import { useDatabase } from '../support/database.js';
@@ -56,9 +56,9 @@ const waiting = async () => {
 
 test('a payment that is tried again is as late as its first try', async () => {
   expect(await waiting()).toEqual({ waitingPushes: 0, isLate: false });
-  await askForWork(work, { ...ACCOUNT, dueAt: Date.now() + HOUR });
+  await requestPayment(work, { ...ACCOUNT, dueAt: Date.now() + HOUR });
   expect(await waiting()).toEqual({ waitingPushes: 0, isLate: false });
-  await askForWork(work, { ...ACCOUNT, dueAt: null });
+  await requestPayment(work, { ...ACCOUNT, dueAt: null });
   expect(await waiting()).toEqual({ waitingPushes: 1, isLate: false });
   await hourLater();
   await attempt(again('the provider answered 500'));
@@ -71,7 +71,7 @@ test.each([
   ['a subscription', WAITS_FOR.subscription],
   ['the connection of its tenant', WAITS_FOR.connection],
 ])('a payment that waits for %s is not late, and not behind it either', async (_, reason) => {
-  await askForWork(work, { ...ACCOUNT, dueAt: null });
+  await requestPayment(work, { ...ACCOUNT, dueAt: null });
   await hourLater();
   await attempt(again(reason, true));
   expect(await waiting()).toEqual({ waitingPushes: 0, isLate: false });

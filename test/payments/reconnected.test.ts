@@ -1,7 +1,7 @@
 // Over 5 s: a service of its own, and two doubles of the provider for each course.
 import { shownPushes, type ShownPush } from '../../src/domain/account/provider/reward-push.js';
 import { metaOf } from '../../src/event-log/envelope.js';
-import { askForWork, wakeWork } from '../../src/payments/outgoing/payment-work.js';
+import { requestPayment, wakePayment } from '../../src/payments/outgoing/payment-work.js';
 import { workStore } from '../../src/work-queue/work-items.js';
 import type { Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
@@ -96,7 +96,12 @@ const comesTo = (id: string, state: ShownPush['state']): Promise<void> =>
 async function tryAgain(id: string): Promise<void> {
   const { core } = service.service;
   const account = core.names.accountRef(scope(), id);
-  await askForWork(workStore(core.pool), { ...scope(), account, dueAt: null, retriesParked: true });
+  await requestPayment(workStore(core.pool), {
+    ...scope(),
+    account,
+    dueAt: null,
+    retriesParked: true,
+  });
   const isDone = async (): Promise<boolean> => {
     const found = await core.pool.query(
       `select from ledger.work_items where tenant = $1 and payload @> $2`,
@@ -133,7 +138,7 @@ async function paidWithoutAnswer(id: string): Promise<void> {
 const wake = (id: string): Promise<void> => {
   const { core } = service.service;
   const account = core.names.accountRef(scope(), id);
-  return wakeWork(workStore(core.pool), { ...scope(), account });
+  return wakePayment(workStore(core.pool), { ...scope(), account });
 };
 
 async function nobodyPaysOrSpends(accountId: string): Promise<void> {
@@ -170,7 +175,7 @@ it('credit is neither paid nor spent while the former account refuses to say wha
   expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
 });
 
-it('behind a disconnection another account pays no open call before an operator decides', async () => {
+it('after a disconnection another account pays no open call before an operator decides', async () => {
   const { ann } = await referral();
   await paidWithoutAnswer(ann);
   await service.service.core.payments.disconnect(meta());

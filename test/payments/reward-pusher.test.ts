@@ -251,7 +251,7 @@ describe('a connected tenant', () => {
     expect(creditsOf(ann)).toEqual(paid);
   });
 
-  it('behind a failure that the provider keeps for the key is paid once, with another key', async () => {
+  it('after a failure that the provider repeats for the key, a reward is paid once with another key', async () => {
     const { ann, creditId } = await referral(tenant);
     const path = `/v1/customers/cus_${ann}/balance_transactions`;
     const isPaying = (call: DoubleCall) => call.method === 'POST' && call.path === path;

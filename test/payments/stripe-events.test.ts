@@ -167,7 +167,7 @@ it.each([
   });
 });
 
-it('an object of another form keeps its id and mode, if it says them', () => {
+it('an object of another form keeps its id and mode, if it has them', () => {
   const other = { ...known, created: 'text' };
   expect(unknownForm(other, () => 'other', 5)).toMatchObject({
     mode: 'live',

@@ -155,7 +155,7 @@ const refund = { kind: 'REFUNDED', amount: 1, amountRefunded: 1, currency: 'USD'
 const paid = { kind: 'INVOICE_PAID', amountPaid: 1, currency: 'USD', interval: null } as const;
 const disputed = { kind: 'DISPUTED', status: 'lost', since: 1, amount: null } as const;
 
-it('the provider is asked for the invoice of a refund, if it names one', async () => {
+it('the provider is called for the invoice of a refund, if it names one', async () => {
   const payment = { type: 'payment_intent', payment_intent: 'pi_1' };
   double.invoicePayments.push({ id: 'inpay_1', invoice: 'in_1', payment });
   for (const [id, invoice] of [
@@ -168,7 +168,7 @@ it('the provider is asked for the invoice of a refund, if it names one', async (
     });
 });
 
-it('the provider is asked once for the interval of the first recurring price, and a refused call leaves none', async () => {
+it('the provider is called once for the interval of the first recurring price, and a refused call leaves none', async () => {
   double.prices.set('price_once', { id: 'price_once', recurring: null });
   const recurring = { interval: 'week', interval_count: 4 };
   double.prices.set('price_4w', { id: 'price_4w', recurring });
@@ -183,7 +183,7 @@ it('the provider is asked once for the interval of the first recurring price, an
   expect((await calls().completed(refused)).fact).toEqual(paid);
 });
 
-it('the provider is asked for the other active or trialing subscriptions at an end', async () => {
+it('the provider is called for the other active or trialing subscriptions at an end', async () => {
   double.subscription('sub_active', 'cus_left');
   double.subscription('sub_trial', 'cus_left', 'trialing');
   double.subscription('sub_due', 'cus_left', 'past_due');
@@ -191,7 +191,7 @@ it('the provider is asked for the other active or trialing subscriptions at an e
   expect((await calls().completed(end)).left).toEqual(['sub_trial']);
 });
 
-it('the provider is asked for the customer and the amount of a disputed charge', async () => {
+it('the provider is called for the customer and the amount of a disputed charge', async () => {
   const charge = { id: 'ch_9', customer: 'cus_9', payment_intent: 'pi_9', amount: 7 };
   double.charges.set('ch_9', charge);
   const dispute = { ...EVENT, customer: null, payments: ['ch_9'], fact: disputed };

@@ -102,7 +102,7 @@ class FailingRows extends PostgresParkedReactions {
   }
 }
 
-it('a leader that has read nothing leaves the event that the checkpoint rests on', async () => {
+it('a leader that has read nothing keeps the event of its checkpoint', async () => {
   await releases.happened('one', OLD_FACT);
   const head = await releases.happened('other', OLD_FACT);
   const first = releases.newer();

@@ -44,7 +44,7 @@ function readingOf(grants: readonly Granted[]): Pick<RepeatingParts, 'log' | 'de
   };
 }
 
-it('an account with a reward for the provider is asked for again after a loss, however old it is', async () => {
+it('the payment of an account is requested again after a loss, however old its reward is', async () => {
   const grants = [
     rewardGranted('paid', ANN, credit(100), { payTo: 'provider' }),
     rewardGranted('own', ANN, credit(100)),

@@ -274,7 +274,7 @@ describe('a stop', () => {
     await candidate.stop();
   });
 
-  it('leaves no connection behind that was being opened when the locks were released', async () => {
+  it('leaves no connection that was being opened when the locks were released', async () => {
     const candidate = new Candidate(['connecting']);
     const only = await candidate.pool.connect();
     candidate.start();

@@ -55,7 +55,7 @@ test('processes that start concurrently take turns: each migration runs once', a
   expect(ran.flat().sort()).toEqual(['0001_first', '0002_second']);
 });
 
-test('a failing migration leaves nothing behind, the ones before it included', async () => {
+test('a failing migration leaves nothing, and neither do the earlier ones', async () => {
   await expect(
     migrateToLatest(database.url, { '0001_first': first, '0002_failing': failing }),
   ).rejects.toThrow('division by zero');
@@ -128,7 +128,7 @@ describe('while another session holds a table', () => {
   });
   afterEach(() => holder.end());
 
-  test('a migration says in one line what it waits for, lets others through, and runs then', async () => {
+  test('a migration logs in one line what it waits for, lets others through, and runs then', async () => {
     const lines: string[] = [];
     let migrating: Promise<readonly string[]> | undefined;
     const waited = new Promise<void>((resolve) => {

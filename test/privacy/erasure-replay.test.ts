@@ -32,7 +32,7 @@ async function aPersonWithKey(): Promise<string> {
 const isGone = async (person: string) =>
   (await keysOfProcess().load([person])).get(person) === null;
 
-it('the keys of erasures behind the mark are destroyed, and the mark moves behind them', async () => {
+it('the keys of erasures after the mark are destroyed, and the mark moves after them', async () => {
   const log = new InMemoryEventLog();
   const [gone, stays] = [await aPersonWithKey(), await aPersonWithKey()];
   await log.append('account', 'no-stream', [anEvent('AccountOpened'), erasureOf(gone)]);
@@ -82,7 +82,7 @@ const aFile = async (state: string, attempt: string): Promise<string> => {
   return attempt;
 };
 
-it('keys of files are destroyed when no file has them, wherever the mark stands, and no other key is', async () => {
+it('keys of files are destroyed when no file has them, wherever the mark is, and no other key is', async () => {
   const log = new InMemoryEventLog();
   await log.append('account', 'no-stream', [anEvent('AccountOpened')]);
   await replayErasures(pool, log, keysOfProcess());

@@ -272,7 +272,7 @@ test('of two master keys the newest alone makes the first key of a purpose, and 
   expect((await openServiceKeys(pool, second)).generation(PURPOSE)).toBe(1);
 });
 
-test('a rotation takes along the keys of purposes that only a newer release knows', async () => {
+test('a rotation includes the keys of purposes that only a newer release has', async () => {
   await openServiceKeys(pool, first);
   const purpose = 'of a newer release';
   const key = randomBytes(32);

@@ -26,7 +26,7 @@ test('the first start makes a key that only its owner can read, later ones find 
   expect(await loadMasterKey(config())).toEqual(key);
 });
 
-test('concurrent first starts agree on one key and leave nothing else behind', async () => {
+test('concurrent first starts agree on one key and leave nothing else', async () => {
   const keys = await Promise.all(Array.from({ length: 8 }, () => loadMasterKey(config())));
   expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(1);
   expect(await readdir(dataDir)).toEqual(['master.key']);

@@ -22,7 +22,7 @@ it('a stop undoes every start in reverse order, once', async () => {
   expect(undone).toEqual(['http', 'jobs', 'stores']);
 });
 
-it('a start that fails undoes those before it in reverse order, and says why', async () => {
+it('a failing start undoes the earlier ones in reverse order and throws its error', async () => {
   const starting = startInOrder(async (onStop) => {
     started(onStop, 'stores');
     started(onStop, 'jobs');

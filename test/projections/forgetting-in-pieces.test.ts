@@ -277,7 +277,7 @@ const unreadable = (event: AccountEvent, gone: ReadonlySet<string>): AccountEven
 const isGrantTo = (persons: ReadonlySet<string>, event: AccountEvent): boolean =>
   event.type === 'RewardGranted' && persons.has(event.person);
 
-test('the rest of a process that ends in the middle is cleaned by the next one, and a rebuild and a repair wait for it', async () => {
+test('the remains of an interrupted process are cleaned by the next one, and a rebuild and a repair wait for it', async () => {
   const { watch, pool } = watched(projected.openPool());
   const first = projected.startRunner({ pool, pieceRowsMax: PIECE });
   await annWithManyReferrals();

@@ -48,7 +48,7 @@ describeProjector(exportsProjector, (given) => {
   test('a completed export has the facts of its file', () =>
     given(SOMEWHERE, REQUESTED, COMPLETED).then({ exports: [COMPLETE] }));
 
-  test('an aborted export says why', () =>
+  test('an aborted export has the reason', () =>
     given(SOMEWHERE, REQUESTED, {
       type: 'ExportAborted',
       at: 2_000,

@@ -89,7 +89,7 @@ it('a claim is kept while its request runs again', () =>
     expect(table.held).toHaveLength(1);
   }));
 
-it('a late claim is released also when the request was asked again meanwhile, and another process had it', () =>
+it('a late claim is released even if the request was repeated meanwhile and another process had it', () =>
   inWorld(async (world) => {
     const { table, one, other } = twoProcesses(world);
     await expect(one.claim(REQUEST)).rejects.toBe(away);

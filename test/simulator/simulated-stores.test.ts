@@ -397,11 +397,11 @@ it('rows of webhooks, with the checkpoint of their follower', async () => {
   const plainly = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
   const looked = async (store: AnnouncementsStore) => {
     const checkpoint = await store.checkpoint();
-    const states = await store.endpointsIn(['ACTIVE', 'DISABLED', 'UNSUBSCRIBED', 'UNKNOWN']);
+    const states = await store.endpointsInState(['ACTIVE', 'DISABLED', 'UNSUBSCRIBED', 'UNKNOWN']);
     return {
       checkpoint: checkpoint && { ...checkpoint, movedAt: undefined },
       endpoints: states.map(({ endpointId, state }) => `${endpointId} ${state}`).sort(),
-      active: (await store.endpointsIn(['ACTIVE'])).length,
+      active: (await store.endpointsInState(['ACTIVE'])).length,
       unread: (await store.unreadEvents(99))
         .map(({ eventId, stream, revision, position: at }) => ({ eventId, stream, revision, at }))
         .sort(byText),

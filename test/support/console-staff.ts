@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import {
-  makeOperatorKey,
+  newOperatorKey,
   type OperatorEntry,
   type OperatorRole,
 } from '../../src/config/operators.js';
@@ -31,7 +31,7 @@ export function setUpConsole(): void {
   beforeAll(async () => {
     running = await shareService();
     for (const name of [...NAMES, 'gone']) {
-      const { key, entry } = makeOperatorKey(name, ROLES[name as Name] ?? ['support']);
+      const { key, entry } = newOperatorKey(name, ROLES[name as Name] ?? ['support']);
       keys.set(name, key);
       entries.push(entry);
     }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
-import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
+import { newOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import type { ProgramDocument, ProgramType } from '../../src/domain/tenant/tenant.decider.js';
 import type { Position } from '../../src/event-log/event-log.js';
@@ -98,7 +98,7 @@ export async function makeOperators<N extends string>(
   roles: Readonly<Record<N, readonly OperatorRole[]>>,
 ): Promise<Readonly<Record<N, string>>> {
   const made = Object.entries<readonly OperatorRole[]>(roles).map(
-    ([name, held]) => [name, makeOperatorKey(name, held)] as const,
+    ([name, held]) => [name, newOperatorKey(name, held)] as const,
   );
   const entries = made.map(([, { entry }]) => entry);
   await writeFile(operatorsFile, JSON.stringify(entries), { mode: 0o600 });

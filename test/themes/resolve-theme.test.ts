@@ -70,7 +70,7 @@ test('a locale falls back to its language, then to the default', async () => {
   expect((await themeOf(own, 'de_AT')).page).toMatchObject({ heading: 'default' });
 });
 
-test('its texts are in the locale that was asked for, unless only the default has some', async () => {
+test('its texts are in the requested locale, unless only the default has some', async () => {
   const own: OwnValues = new Map([
     [null, heading('default')],
     ['fr', heading('fr')],
@@ -93,7 +93,7 @@ test.each([
   expect(await themeOf(new Map([[null, values]]), null)).toEqual(BUILT_IN_THEME);
 });
 
-test('members that the schema does not know are kept, and lists are not merged', async () => {
+test('members that the schema does not define are kept, and lists are not merged', async () => {
   const own: OwnValues = new Map<string | null, Members>([
     [null, { ours: { a: 1, list: [1, 2] }, jsOptions: { conversionUrls: ['/thanks', '/done'] } }],
     ['fr', { ours: { b: 2, list: [3] }, jsOptions: { conversionUrls: ['/merci'] } }],

@@ -3,9 +3,8 @@ import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { ExpectedRevision } from '../../src/event-log/event-log.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
-import { AccountHistories } from '../../src/webhooks/payloads/account-histories.js';
-import { namelessCodec } from '../../src/webhooks/payloads/nameless-codec.js';
-import { OpenedEvents } from '../../src/webhooks/payloads/opened-events.js';
+import { AccountHistories, maskedCodec } from '../../src/webhooks/payloads/account-histories.js';
+import { EventReader } from '../../src/webhooks/payloads/event-reader.js';
 import type { Announcement } from '../../src/webhooks/payloads/payloads.js';
 import {
   accountOpened,
@@ -116,7 +115,7 @@ test('an append of which the memory has not all events is read from the log', as
   const events = [accountOpened(ACCOUNT), identified('ann'), identified('bob')];
   const { first, ids } = await append('no-stream', ...events);
   const stored = { end: { revision: 2n }, storedAt: () => undefined, store: () => undefined };
-  const found = await new OpenedEvents(log, codec).append(STREAM, first, {
+  const found = await new EventReader(log, codec).append(STREAM, first, {
     eventId: ids[0] ?? '',
     stored,
   });
@@ -125,7 +124,7 @@ test('an append of which the memory has not all events is read from the log', as
 
 describe('a history', () => {
   const histories = (bytesMax?: number) =>
-    new AccountHistories({ log, codec, nameless: namelessCodec(keys), names }, bytesMax);
+    new AccountHistories({ log, codec, masked: maskedCodec(keys), names }, bytesMax);
 
   /** How many events the calls read. */
   function counted(): { readonly count: number } {
@@ -160,7 +159,7 @@ describe('a history', () => {
     expect(history.balanceAfter('cents', { first: 4n, last: 4n }).available).toBe(2);
   });
 
-  test('that is larger than the limit is kept alone, and says the same', async () => {
+  test('that is larger than the limit is cached alone, with the same contents', async () => {
     const kept = histories(1);
     const read = counted();
     await kept.upToDate(STREAM);
@@ -190,13 +189,13 @@ describe('a history', () => {
     await append(3n, rewardGranted('r2', partyOf(ACCOUNT, 'ann'), credit(1)));
     const kept = histories();
     expect((await kept.upToDate(STREAM)).bytes).toBeGreaterThan(bytes);
-    const held = JSON.stringify(await namelessEvents());
+    const held = JSON.stringify(await maskedEvents());
     for (const mark of ['ANNSCODE', 'ann@example.com', '"ann"', 'acme'])
       expect(held).not.toContain(mark);
   });
 
-  async function namelessEvents() {
+  async function maskedEvents() {
     const recorded = await log.readAll(undefined, 100);
-    return (await namelessCodec(keys).decodeAll(recorded)).map(({ event }) => event);
+    return (await maskedCodec(keys).decodeAll(recorded)).map(({ event }) => event);
   }
 });

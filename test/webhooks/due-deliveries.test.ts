@@ -269,11 +269,11 @@ test('a test and a resend of one delivery do not wait for what a failing endpoin
   expect(await claim()).toEqual([]);
 });
 
-test('a postponed delivery is no attempt, and its endpoint is left alone', async () => {
+test('a postponed delivery is no attempt, and pauses its endpoint', async () => {
   await endpoint('a');
   await put(1, 'a');
   const [delivery] = await claim();
-  const postponed = { notFor: 60_000, endpoint: true };
+  const postponed = { delayMs: 60_000, endpoint: true };
   await end([{ kind: 'postponed', delivery: delivery!, postponed }]);
   expect(await endpointNow('a')).toEqual({ failures: 0, paused: true });
   expect(await claim()).toEqual([]);
@@ -345,7 +345,7 @@ describe('a retry', () => {
     await passed(5);
     await later();
     const [delivery] = await claim();
-    const postponed = { notFor: 60_000, endpoint: true };
+    const postponed = { delayMs: 60_000, endpoint: true };
     await end([{ kind: 'postponed', delivery: delivery!, postponed }]);
     await failOnce();
     expect(await nextIn()).toBeLessThanOrEqual(360);

@@ -173,7 +173,7 @@ describe('a name', () => {
     expect(attempts.addresses).toEqual([]);
   });
 
-  it('is asked for once for a connection, which goes to the checked address', async () => {
+  it('is resolved once per connection, which uses the checked address', async () => {
     names.set('once.test', ['127.0.0.1'], ['127.0.0.2']);
     const attempts = watchConnectionAttempts(receiver);
     expect(await post(`http://once.test:${receiver.port}/once`, THIS_RECEIVER)).toBe(200);

@@ -52,7 +52,7 @@ it('an answer that may name another person stays', async () => {
   expect(await answers.open(bytes, 'd1', ['cid'])).toEqual(ANSWER);
 });
 
-it('nothing is kept of an answer that comes after one of its people was forgotten', async () => {
+it('nothing is kept of an answer that arrives after one of its people was forgotten', async () => {
   await keys.destroy(['bob']);
   expect(await answers.seal(ANSWER, 'd1', ['ann', 'bob'])).toBeNull();
 });

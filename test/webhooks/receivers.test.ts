@@ -1,4 +1,4 @@
-import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js';
+import { newEndpointSecret } from '../../src/webhooks/signing/signed-webhook.js';
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,10 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jo
 import ts from 'typescript';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { WebhookPost } from '../../src/webhooks/sending/webhook-post.js';
-import { signatureHeaders, type ToSign } from '../../src/webhooks/signing/signature-headers.js';
+import {
+  signatureHeaders,
+  type SignatureInput,
+} from '../../src/webhooks/signing/signature-headers.js';
 import type { SigningKey } from '../../src/webhooks/signing/signing-keys.js';
 import {
   startWebhookReceiver,
@@ -62,7 +65,7 @@ const envelope = {
 let receiver: WebhookReceiver;
 let sender: WebhookPost;
 /** A webhook that was sent with these secrets, and signed with the first key by default. */
-let send: (secrets: readonly string[], other?: Partial<ToSign>) => Promise<Received>;
+let send: (secrets: readonly string[], other?: Partial<SignatureInput>) => Promise<Received>;
 /** That of the key set, and the one that is added to it when it is fetched again. */
 let keys: readonly KeyOfReceiver[];
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import {
-  beginFollowing,
+  createWebhookCheckpoint,
   lockEndpoints,
   putDeliveries,
   putEndpoints,
@@ -108,7 +108,7 @@ test('deliveries from before a subscription are removed when it begins', async (
   expect(await rowsIn('PENDING')).toEqual([newer]);
 });
 
-test('a test stays when the follower learns late that the endpoint ended and began anew', async () => {
+test('a test stays when the follower reads late that the endpoint was unsubscribed and subscribed again', async () => {
   await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
   const test = randomUUID();
   await putDeliveries(pool, [
@@ -123,7 +123,7 @@ test('a test stays when the follower learns late that the endpoint ended and beg
     },
   ]);
   await put(EARLIER + 500);
-  await beginFollowing(pool, null, []);
+  await createWebhookCheckpoint(pool, null, []);
   await storePage(pool, 0n, {
     point: { reached: '1', witness: { position: '1', eventId: randomUUID() } },
     trail: undefined,

@@ -17,7 +17,7 @@ it.each([
   expect(retryAfterMs(value, NOW)).toBe(expected);
 });
 
-it('a time that has passed asks for no pause', () => {
+it('a time in the past requires no pause', () => {
   expect(retryAfterMs('Sunday, 06-Nov-94 08:49:37 GMT', NOW)).toBe(0);
   expect(retryAfterMs('Sun Nov  6 08:49:37 1994', NOW)).toBe(0);
 });

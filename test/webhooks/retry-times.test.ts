@@ -45,7 +45,7 @@ test.each([
   expect(delays(chance)).toEqual(expected.map((ms) => ms * factor));
 });
 
-test('the pause that the receiver asks for is a minimum, up to a day, and does not extend the retries', () => {
+test('the receiver’s pause is a minimum, up to a day, and does not extend the retries', () => {
   const first = { attempts: 1, forMs: 0 };
   const after = (retryAfterMs: number): number | null =>
     withChance(0.5, () => retryInMs(first, retryAfterMs));

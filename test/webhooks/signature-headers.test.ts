@@ -1,4 +1,4 @@
-import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js';
+import { newEndpointSecret } from '../../src/webhooks/signing/signed-webhook.js';
 import { createPublicKey, verify } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, flattenedVerify, generateKeyPair } from 'jose';
 import { Webhook } from 'standardwebhooks';

@@ -1,7 +1,7 @@
 // Over 5 s: answers that do not end are waited for, each for its time.
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { findAddressesFrom } from '../../src/webhooks/sending/find-addresses.js';
-import { WebhookPost, type Posted } from '../../src/webhooks/sending/webhook-post.js';
+import { WebhookPost, type PostResult } from '../../src/webhooks/sending/webhook-post.js';
 import {
   startWebhookReceiver,
   type Behaviour,
@@ -43,11 +43,11 @@ function senderWith(limits: Limits = {}): WebhookPost {
 }
 
 const body = Buffer.from('{"id":"1","text":"grüße"}');
-const post = (url: string, limits?: Limits, signal?: AbortSignal): Promise<Posted> =>
+const post = (url: string, limits?: Limits, signal?: AbortSignal): Promise<PostResult> =>
   senderWith(limits).post({ url, headers: { 'content-type': 'application/json' }, body }, signal);
 
 /** What came of it, without its duration. */
-const outcome = (posted: Posted): string | number =>
+const outcome = (posted: PostResult): string | number =>
   posted.kind === 'failed' ? posted.reason : posted.status;
 
 let paths = 0;

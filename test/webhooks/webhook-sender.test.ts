@@ -9,8 +9,8 @@ import { putDeliveries, putEndpoints } from '../../src/webhooks/deliveries/deliv
 import { ReceiverAnswers } from '../../src/webhooks/deliveries/receiver-answers.js';
 import { WebhookSender } from '../../src/webhooks/deliveries/webhook-sender.js';
 import type { PayloadData } from '../../src/webhooks/payloads/payloads.js';
-import type { Posted, PostRequest } from '../../src/webhooks/sending/webhook-post.js';
-import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js';
+import type { PostResult, PostRequest } from '../../src/webhooks/sending/webhook-post.js';
+import { newEndpointSecret } from '../../src/webhooks/signing/signed-webhook.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
 import type { WebhookSubscriptions } from '../../src/webhooks/subscriptions/webhook-subscriptions.js';
 import { enterWorldWith } from '../support/clock-of-process.js';
@@ -37,7 +37,7 @@ let isSubscribed: boolean;
 
 const SUBSCRIBED_AT = 1_000;
 
-const ANSWERED: Posted = {
+const ANSWERED: PostResult = {
   kind: 'answered',
   status: 200,
   retryAfterMs: null,
@@ -45,7 +45,7 @@ const ANSWERED: Posted = {
   ms: 1,
 };
 
-function post({ url }: PostRequest): Promise<Posted> {
+function post({ url }: PostRequest): Promise<PostResult> {
   return new Promise((resolve) => {
     const answer = (): void => resolve(ANSWERED);
     posts.push({ url, answer });
@@ -269,7 +269,7 @@ describe('the status of the sender', () => {
     expect(sender.worker.loop.status()).toEqual(off);
   });
 
-  test('says that rows cannot be read, and for how long', async () => {
+  test('reports that rows cannot be read, and for how long', async () => {
     sender.worker.loop.start();
     await pool.query('alter table ledger.work_items rename to items_away');
     await eventually(() => !isWell() && sender.worker.loop.status().stillSeconds > 1);
@@ -278,7 +278,7 @@ describe('the status of the sender', () => {
     await eventually(() => isWell() && sender.worker.loop.status().stillSeconds < 1);
   });
 
-  test('says that bodies cannot be made, until one is', async () => {
+  test('reports that bodies cannot be made, until one is', async () => {
     const endpoints = endpointsOf('one', 'live', 2);
     await known(endpoints);
     keysAway = true;

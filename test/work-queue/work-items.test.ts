@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { workStore, type WorkRoom, type WorkStore } from '../../src/work-queue/work-items.js';
+import { workStore, type ClaimLimits, type WorkStore } from '../../src/work-queue/work-items.js';
 import { Worker } from '../../src/work-queue/worker.js';
 import { useDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
@@ -14,7 +14,7 @@ useDatabase(4, (opened) => {
 });
 beforeEach(() => pool.query('truncate ledger.work_items'));
 
-const ROOM: WorkRoom = {
+const ROOM: ClaimLimits = {
   kind: 'k',
   process: 1,
   items: 8,
@@ -37,7 +37,7 @@ const put = (tenant: string, lane: string, count: number, dueAt = 1_000) =>
       payload: {},
     })),
   );
-const claimed = async (room: Partial<WorkRoom> = {}): Promise<readonly string[]> =>
+const claimed = async (room: Partial<ClaimLimits> = {}): Promise<readonly string[]> =>
   (await store.claim({ ...ROOM, ...room })).map(({ id }) => id).sort();
 
 test('a claim takes the oldest items, bounded by lane, by tenant and in all', async () => {
@@ -130,7 +130,7 @@ test('a process works on an item once at a time, even if its claim has lapsed', 
     await new Promise<void>((resolve) => (end = resolve));
     return { kind: 'done' } as const;
   };
-  const kind = { name: 'k', atOnce: 4, ofTenant: 4, leaseMs: 1, perform };
+  const kind = { name: 'k', concurrency: 4, ofTenant: 4, leaseMs: 1, perform };
   const worker = new Worker({ store, presence: { id: 1 }, kind, describe: String });
   await put('a', '', 1);
   worker.loop.start();

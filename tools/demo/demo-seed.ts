@@ -7,7 +7,7 @@ import { isAlias } from '../../src/tenants/tenant-directory.js';
 import { CommandPresence, ProcessPresence } from '../../src/postgres/process-presence.js';
 import { fetchRow, tables } from '../../src/postgres/statements.js';
 import { loadConfig, type Config } from '../../src/config/config.js';
-import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
+import { newOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { openCore, type Core } from '../../src/stores/core.js';
 import { DEMO_OPERATORS, NotSeeded, seedDemo, type Seeded } from './seed-demo.js';
 
@@ -94,7 +94,7 @@ async function writeOperators(config: Config, tenant: string, seeded: Seeded): P
       ? (JSON.parse(await readFile(keys, 'utf8')) as Record<string, unknown>)
       : undefined;
   const made = Object.entries(DEMO_OPERATORS).map(
-    ([name, roles]: [string, readonly OperatorRole[]]) => makeOperatorKey(name, roles),
+    ([name, roles]: [string, readonly OperatorRole[]]) => newOperatorKey(name, roles),
   );
   if (known === undefined)
     await writeOwn(

@@ -77,7 +77,7 @@ const FIELDS = ['firstName', 'lastName', 'email', 'locale', 'countryCode'] as co
 export class AccountActions {
   constructor(
     private readonly pages: TenantPages,
-    private readonly ownWrites: Pick<OwnWrites, 'note'>,
+    private readonly ownWrites: Pick<OwnWrites, 'record'>,
   ) {}
 
   /** Runs the operation of a form, once for each of its keys. */
@@ -108,7 +108,7 @@ export class AccountActions {
       call.form.text('key') || undefined,
     );
     if (outcome instanceof NotDone) return { faults: faultsOf(outcome) };
-    this.ownWrites.note(call.ledger, outcome.position, true);
+    this.ownWrites.record(call.ledger, outcome.position, true);
     return { done: outcome.proposal === undefined ? done : 'grantProposed' };
   }
 

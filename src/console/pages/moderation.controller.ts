@@ -79,7 +79,7 @@ export class ConsoleModerationController {
       key,
     );
     if (outcome instanceof NotDone) return this.shown(call, faultsOf(outcome));
-    this.ownWrites.note(call.ledger, outcome.position, true);
+    this.ownWrites.record(call.ledger, outcome.position, true);
     return redirected(call, `${call.tenantPath}/moderation`, done);
   }
 

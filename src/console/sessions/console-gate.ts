@@ -8,7 +8,7 @@ import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import { clientAddress, countedAddress } from '../../http/edge/client-address.js';
 import type { Scope, ScopeOfMode } from '../../domain/scope.js';
 import { FailedCredentials } from '../../http/limits/call-limit.js';
-import { noteFacts } from '../../http/edge/request-facts.js';
+import { addFacts } from '../../http/edge/request-facts.js';
 import { Form } from './form.js';
 import type { RefusedVisits, Visitor } from './refused-visits.js';
 import { endedCookie, sessionCookie, sessionTokensIn } from './session-cookie.js';
@@ -79,7 +79,7 @@ export class ConsoleGate {
     else delete request.raw.headers['content-type'];
     const { session, visitor } = await this.visitOf(request);
     request.console = { session, visitor, contentType, form: Form.EMPTY };
-    if (visitor !== null) noteFacts(request, { actor: 'operator', actorId: visitor.name });
+    if (visitor !== null) addFacts(request, { actor: 'operator', actorId: visitor.name });
     if (session !== null) request.operator = session.operator;
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherOrigin(request);
     if (open) return;
@@ -144,7 +144,7 @@ export class ConsoleGate {
     }
     await this.recordSession(holder.operator.name, 'signedIn');
     const token = await this.sessions.begin(holder);
-    noteFacts(request, { actor: 'operator', actorId: holder.operator.name });
+    addFacts(request, { actor: 'operator', actorId: holder.operator.name });
     void reply.header('Set-Cookie', sessionCookie(token, isSecure(request)));
     return holder.operator;
   }

@@ -1,7 +1,7 @@
 /** A cell of a file; null: empty. Texts have no line breaks. */
 export type Cell = string | number | Numeral | null;
 
-/** A number in its own spelling. */
+/** A number in its original spelling. */
 export interface Numeral {
   readonly numeral: string;
 }
@@ -9,13 +9,12 @@ export interface Numeral {
 export const isNumeral = (cell: unknown): cell is Numeral =>
   typeof cell === 'object' && cell !== null && 'numeral' in cell;
 
-/** Rows of a file, as they arrive. */
+/** A stream of rows with headers. */
 export interface SheetRows {
-  /** Of the sheet. */
   readonly name: string;
   readonly headers: readonly string[];
-  /** As many cells as headers. */
+  /** With as many cells as headers. */
   readonly rows: AsyncIterable<readonly Cell[]>;
-  /** At least so many cells have to be expected in all. */
+  /** Lower bound of the number of cells. */
   readonly cellsTotal: number;
 }

@@ -1,14 +1,11 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 
-/** The same for every file, so that the same content is the same bytes. */
+/** The same time in every file, so that equal content gives equal bytes. */
 const EPOCH = new Date(1980, 0, 1);
 const READABLE_BY_ALL = 0o100644;
 
-/**
- * A zip file with one entry. It is stored as it is: what is zipped here is compressed.
- * @throws the content's errors.
- */
+/** A zip file with one stored entry: its content is already compressed. @throws its errors. */
 export async function* zipFile(name: string, content: Readable): AsyncGenerator<Buffer> {
   const output = new PassThrough();
   const zip = new ZipFile();

@@ -10,7 +10,7 @@ import { datesIn, filtersIn } from '../export-params.js';
 import type { ExportProgress } from '../shown-export.js';
 import {
   finishAttempt,
-  noteProgress,
+  recordProgress,
   storedBytesOf,
   type ClaimedExport,
 } from '../storage/export-file-rows.js';
@@ -24,49 +24,48 @@ export interface AttemptParts {
   readonly keys: Pick<SubjectKeys, 'loadOrCreate'>;
   readonly chunks: ExportChunks;
   readonly writing: ExportParts;
-  /** Bytes that the files of a tenant may take. */
+  /** Limit of the bytes of a tenant's files. */
   readonly storedBytesMax: number;
-  /** An error of a store that is away: no failure of the export. */
+  /** Recognises errors of unavailable stores, which are no failure of the export. */
   readonly isOutage: (error: unknown) => boolean;
-  /** Whether clients wait for other work: the writing gives way. Default: nobody does. */
+  /** Whether clients are waiting, so that writing yields. Default: never. */
   readonly isBusy?: () => boolean;
-  /** An attempt without progress for so long fails. Default: ten minutes. */
+  /** Longest time without progress. Default: ten minutes. */
   readonly stalledAfterMs?: number;
 }
 
 export type AttemptOutcome =
   | { readonly kind: 'written'; readonly file: ExportedFile }
-  /** The attempt was cancelled, or is another process's: there is nothing to do. */
+  /** The attempt was cancelled, or belongs to another process. */
   | { readonly kind: 'lost' }
-  /** This process ends, or a store is away: this attempt does not count. */
+  /** The process is stopping, or a store is unavailable: the attempt does not count. */
   | { readonly kind: 'stopped' }
-  /** Somebody in it was forgotten meanwhile. */
+  /** A person in the file was forgotten. */
   | { readonly kind: 'forgotten' }
-  /** Another attempt may succeed. */
+  /** A retry may succeed. */
   | { readonly kind: 'failed'; readonly reason: string }
-  /** No other attempt would succeed. */
+  /** A retry would fail as well. */
   | { readonly kind: 'hopeless'; readonly reason: string };
 
 const PROGRESS_EVERY_MS = 500;
-/** Chunks between two looks at what the tenant's files take. */
-const CHUNKS_PER_LOOK = 32;
+/** Chunks between two checks of the tenant's stored bytes. */
+const CHUNKS_PER_CHECK = 32;
 const DISK_FULL = '53100';
-/** Longer than the sort of the largest read model before its first row. */
+/** Longer than sorting the largest read model takes. */
 const STALLED_AFTER_MS = 600_000;
 
-class NoRoom extends Error {
-  override readonly name = 'NoRoom';
+class StorageLimitReached extends Error {
+  override readonly name = 'StorageLimitReached';
 }
 
-/** A statement hangs without an error: its server is frozen, or it waits for a lock. */
+/** A statement hangs: its server is frozen, or it waits for a lock. */
 class Stalled extends Error {
   override readonly name = 'Stalled';
 }
 
 /**
- * Writes the file of a claimed export once. Never throws. What it has under way when it ends early
- * stores nothing more: its attempt is over.
- * @param stopping aborted when this process ends.
+ * Writes the file of a claimed export once. Never throws. After it ends early, its remaining work
+ * stores nothing. @param stopping aborted when this process stops.
  */
 export async function attemptExport(
   parts: AttemptParts,
@@ -86,15 +85,15 @@ export async function attemptExport(
     cancelStall();
     cancelStall = after(stalledAfterMs, stall);
   };
-  const progress = notedProgress(parts.pool, claimed.attempt, stop);
+  const progress = progressRecorder(parts.pool, claimed.attempt, stop);
   const run = { signal: ending.signal, progress, alive };
   try {
-    // A hanging statement would not see the signal.
+    // A hanging statement ignores the signal.
     return await Promise.race([write(parts, claimed, state, run), aborted(ending.signal)]);
   } catch (error) {
     if (stopping.aborted) return { kind: 'stopped' };
     if (error instanceof AttemptLost) return { kind: 'lost' };
-    if (error instanceof NoRoom) return { kind: 'hopeless', reason: error.message };
+    if (error instanceof StorageLimitReached) return { kind: 'hopeless', reason: error.message };
     if (error instanceof Stalled) return { kind: 'failed', reason: error.message };
     if (errorCode(error) === DISK_FULL)
       return { kind: 'hopeless', reason: 'the database has no room for the file' };
@@ -104,12 +103,11 @@ export async function attemptExport(
     stopping.removeEventListener('abort', stop);
     cancelStall();
     void progress.end();
-    // What is left of the writing ends.
+    // Ends the remaining work.
     stop();
   }
 }
 
-/** Rejects with the signal's reason. */
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const end = (): void => reject(signal.reason as Error);
@@ -119,8 +117,8 @@ const aborted = (signal: AbortSignal): Promise<never> =>
 
 interface AttemptRun {
   readonly signal: AbortSignal;
-  readonly progress: NotedProgress;
-  /** There was progress: an attempt that hangs would never end. */
+  readonly progress: ProgressRecorder;
+  /** Call it at progress: otherwise the attempt counts as stalled. */
   readonly alive: () => void;
 }
 
@@ -135,10 +133,10 @@ async function write(
   const key = (await keys.loadOrCreate([attempt])).get(attempt);
   if (!key) return { kind: 'lost' };
   const { epoch } = log;
-  // Whoever was forgotten before the claim is not in the rows from here on; whoever is forgotten
-  // later is noted in the row of the attempt.
+  // People who were forgotten before this position are not in the rows; later ones are noted in
+  // the row of the attempt.
   const notBefore = await log.head();
-  const before = roomFor(parts, scope.tenant);
+  const before = spaceCheck(parts, scope.tenant);
   const file = new StoredFileWriter({ chunks, key, attempt, before }, 'file');
   const people = new StoredFileWriter({ chunks, key, attempt, before }, 'people');
   const way = new GivingWay(parts.isBusy, signal);
@@ -172,24 +170,26 @@ async function write(
   return finished === 'written' ? { kind: 'written', file: facts } : { kind: 'forgotten' };
 }
 
-/** Throws when the files of the tenant take more than they may. */
-function roomFor({ pool, storedBytesMax }: AttemptParts, tenant: string): () => Promise<void> {
+/** Throws when the tenant's files reach their limit. */
+function spaceCheck({ pool, storedBytesMax }: AttemptParts, tenant: string): () => Promise<void> {
   let chunks = 0;
   return async () => {
-    if (chunks++ % CHUNKS_PER_LOOK !== 0) return;
+    if (chunks++ % CHUNKS_PER_CHECK !== 0) return;
     if ((await storedBytesOf(pool, tenant)) >= BigInt(storedBytesMax))
-      throw new NoRoom(`the exports of the tenant take ${storedBytesMax} bytes, as many as may be`);
+      throw new StorageLimitReached(
+        `the exports of the tenant take ${storedBytesMax} bytes, as many as may be`,
+      );
   };
 }
 
-interface NotedProgress {
+interface ProgressRecorder {
   note(progress: ExportProgress): void;
   /** Resolves when nothing is written any more. */
   end(): Promise<void>;
 }
 
-/** Writes progress down now and then, one write at a time. */
-function notedProgress(pool: Pool, attempt: string, onLost: () => void): NotedProgress {
+/** Stores progress from time to time, one write after the other. */
+function progressRecorder(pool: Pool, attempt: string, onLost: () => void): ProgressRecorder {
   let writing = Promise.resolve();
   let writtenAt = -Infinity;
   return {
@@ -197,9 +197,9 @@ function notedProgress(pool: Pool, attempt: string, onLost: () => void): NotedPr
       if (elapsed() - writtenAt < PROGRESS_EVERY_MS) return;
       writtenAt = elapsed();
       writing = writing
-        .then(() => noteProgress(pool, attempt, progress))
+        .then(() => recordProgress(pool, attempt, progress))
         .then((isHeld) => (isHeld ? undefined : onLost()))
-        // The next one is noted.
+        // The next report may succeed.
         .catch(() => undefined);
     },
     end: () => writing,

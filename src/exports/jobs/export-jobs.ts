@@ -41,53 +41,52 @@ export interface ExportJobsParts extends Omit<AttemptParts, 'log'> {
   readonly sweep: ExportSweep;
   readonly presence: Pick<ProcessPresence, 'id'>;
   readonly logger: Pick<Logger, 'warn'>;
-  /** Exports that this process writes at once. */
-  readonly atOnce: number;
-  readonly onAttempt?: (seen: SeenExport) => void;
+  /** Exports that this process writes concurrently. */
+  readonly concurrency: number;
+  readonly onAttempt?: (seen: ObservedExport) => void;
 }
 
-/** For metrics. */
-export interface SeenExport {
+export interface ObservedExport {
   readonly outcome: AttemptOutcome['kind'];
   readonly ms: number;
 }
 
 const FAILURES_MAX = 3;
-/** A request that is not recorded yet is looked at again. */
-const UNRECORDED_MS = 300;
-const AGAIN_AFTER_MS = 1_000;
-/** People may be forgotten while a file is written, again and again: for so long it begins anew. */
-const FORGETTING_WITHIN_MS = 24 * 3_600_000;
+/** Delay until a new request is recorded in the log. */
+const UNRECORDED_DELAY_MS = 300;
+const RETRY_AFTER_MS = 1_000;
+/** A file is rewritten for this time when people in it are forgotten during each attempt. */
+const REWRITTEN_FOR_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const EXPIRE_EVERY_MS = 30_000;
-const LOOK_FOR_SWEEPS_MS = 5_000;
-/** The writing has no limit of time but this one. */
+const SWEEP_CHECK_EVERY_MS = 5_000;
+/** The only time limit of an attempt. */
 const LEASE_MS = 24 * 3_600_000;
 
 /**
- * Writes the exports that wait, one at a time for each tenant and mode in all processes together. A
- * process that dies leaves its exports to the others; the third failure of an export ends it. What
- * the rows say follows the streams: a sweep settles where the two differ.
+ * Writes waiting exports, one at a time per tenant and mode over all processes. Other processes
+ * take over the exports of a dead one; the third failure ends an export. A sweep makes the rows
+ * follow the streams.
  */
 export class ExportJobs {
   readonly worker: Worker;
   private sweepAt = -Infinity;
 
   constructor(private readonly parts: ExportJobsParts) {
-    const { log, pool, presence, atOnce } = parts;
+    const { log, pool, presence, concurrency } = parts;
     log.onWentBack(() => (this.sweepAt = -Infinity));
     this.worker = new Worker({
       store: workStore(pool),
       presence,
       describe: describeFailure,
       sideWork: [
-        { work: () => this.sweep(), everyMs: LOOK_FOR_SWEEPS_MS },
+        { work: () => this.sweep(), everyMs: SWEEP_CHECK_EVERY_MS },
         { work: () => this.expire(), everyMs: EXPIRE_EVERY_MS },
       ],
       kind: {
         name: EXPORTS,
-        atOnce,
-        ofTenant: atOnce,
+        concurrency,
+        ofTenant: concurrency,
         ofLane: 1,
         leaseMs: LEASE_MS,
         perform: (item, signal) => this.carryOut(item, signal),
@@ -102,8 +101,8 @@ export class ExportJobs {
     const state = await exports.stateOf(row);
     if (state?.status !== 'requested') {
       await this.parts.sweep.settle(row);
-      // Without a state its request is about to be recorded, or never was.
-      return state === undefined ? postponedFor(UNRECORDED_MS) : DONE;
+      // The request is about to be recorded, or never will be.
+      return state === undefined ? postponedFor(UNRECORDED_DELAY_MS) : DONE;
     }
     if (row.state === 'WRITTEN') return this.complete(row);
     const claimed = await beginAttempt(pool, row, {
@@ -111,16 +110,16 @@ export class ExportJobs {
       expiresAt: state.expiresAt,
       destroyKey: (attempt) => exports.destroyKey(attempt),
     });
-    if (claimed === undefined) return postponedFor(AGAIN_AFTER_MS);
-    if (item.attempts > FAILURES_MAX) return this.giveUp(row, 'its process ended three times');
-    if (timeNow() >= state.expiresAt) return this.giveUp(row, 'it waited until its time was over');
+    if (claimed === undefined) return postponedFor(RETRY_AFTER_MS);
+    if (item.attempts > FAILURES_MAX) return this.abort(row, 'its process ended three times');
+    if (timeNow() >= state.expiresAt) return this.abort(row, 'it waited until its time was over');
     const began = elapsed();
     const outcome = await attemptExport(this.parts, claimed, state, signal);
     this.parts.onAttempt?.({ outcome: outcome.kind, ms: elapsed() - began });
     return this.settle(claimed, state, { outcome, attempts: item.attempts });
   }
 
-  /** A dead process wrote the file, and its completion may be missing. */
+  /** Completes a file whose process may have ended before recording the completion. */
   private async complete(row: ExportFileRow): Promise<WorkOutcome> {
     const { log } = this.parts;
     const { file, attempt } = row;
@@ -147,32 +146,31 @@ export class ExportJobs {
         return againIn(0);
       case 'stopped':
         await this.release(attempt);
-        return postponedFor(this.worker.loop.signal.aborted ? 0 : AGAIN_AFTER_MS);
+        return postponedFor(this.worker.loop.signal.aborted ? 0 : RETRY_AFTER_MS);
       case 'forgotten':
-        if (timeNow() > expiresAt - EXPORT_KEPT_MS + FORGETTING_WITHIN_MS)
-          return this.giveUp(claimed, 'people in it were forgotten each time it was written');
+        if (timeNow() > expiresAt - EXPORT_KEPT_MS + REWRITTEN_FOR_MS)
+          return this.abort(claimed, 'people in it were forgotten each time it was written');
         await this.release(attempt);
-        return postponedFor(AGAIN_AFTER_MS);
+        return postponedFor(RETRY_AFTER_MS);
       case 'hopeless':
-        return this.giveUp(claimed, outcome.reason);
+        return this.abort(claimed, outcome.reason);
       case 'failed': {
         const { reason } = outcome;
         this.parts.logger.warn({ exportId, reason, failures: attempts }, 'an export failed');
         if (attempts >= FAILURES_MAX)
-          return this.giveUp(claimed, `failed ${attempts} times: ${reason}`);
+          return this.abort(claimed, `failed ${attempts} times: ${reason}`);
         await this.release(attempt);
-        return againIn(AGAIN_AFTER_MS * 2 ** attempts, reason);
+        return againIn(RETRY_AFTER_MS * 2 ** attempts, reason);
       }
     }
   }
 
-  /** The export waits again. */
+  /** Makes the export wait again. */
   private async release(attempt: string): Promise<void> {
     await this.parts.exports.destroyKey(attempt);
     await releaseAttempt(this.parts.pool, attempt);
   }
 
-  /** Records the completion of a file that is whole. */
   private async record(
     { scope, exportId, attempt }: ExportName & { readonly attempt: string },
     file: NonNullable<ExportFileRow['file']>,
@@ -184,14 +182,14 @@ export class ExportJobs {
     else if (state.file?.sha256 !== file.sha256) await exports.expire({ scope, exportId }, 'LOST');
     else if (!(await storeAttempt(pool, attempt))) {
       const row = await findExportFile(pool, exportId);
-      // Somebody in it was forgotten between the last byte and the completion.
+      // A person in it was forgotten between the last byte and the completion.
       if (row?.attempt !== attempt || row.state !== 'STORED')
         await exports.expire({ scope, exportId }, 'FORGOTTEN');
     }
     return DONE;
   }
 
-  private async giveUp({ scope, exportId }: ExportName, reason: string): Promise<WorkOutcome> {
+  private async abort({ scope, exportId }: ExportName, reason: string): Promise<WorkOutcome> {
     await this.step({ scope, exportId }, { type: 'AbortExport', reason, now: timeNow() });
     await this.parts.exports.remove(exportId);
     this.parts.logger.warn({ exportId, reason }, 'an export was aborted');
@@ -210,7 +208,7 @@ export class ExportJobs {
     return outcome.state;
   }
 
-  /** Settles what streams and rows say differently: at the start, every hour, and after a loss. */
+  /** Runs at the start, every hour, and after the log lost events. */
   private async sweep(): Promise<number> {
     if (elapsed() < this.sweepAt) return 0;
     this.sweepAt = elapsed() + SWEEP_EVERY_MS;

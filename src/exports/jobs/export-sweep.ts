@@ -6,9 +6,9 @@ import type { Exports } from '../exports.js';
 import {
   findExportFile,
   findExportFiles,
-  putWaiting,
+  addWaiting,
   releaseAttempt,
-  restingFiles,
+  idleFiles,
   storeAttempt,
   type ExportFileRow,
 } from '../storage/export-file-rows.js';
@@ -20,13 +20,13 @@ export interface ExportSweepParts {
 }
 
 const PAGE = 200;
-/** A request is recorded, or refused, long before. */
-const UNRECORDED_MS = 60_000;
+/** A request is recorded or refused long before. */
+const UNRECORDED_DELAY_MS = 60_000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Makes the rows follow the streams: after a crash between two steps, a loss of the log's end, or a
- * restore of either. Every step may be repeated.
+ * Makes the rows follow the streams after a crash between two steps, a loss of the log's end, or a
+ * restore. Every step is idempotent.
  */
 export class ExportSweep {
   constructor(private readonly parts: ExportSweepParts) {}
@@ -38,17 +38,17 @@ export class ExportSweep {
     await this.recorded('COMPLETED', signal);
   }
 
-  /** A row that no other process works on. */
+  /** @param row one that no process works on. */
   async settle(row: ExportFileRow): Promise<void> {
     const { exports, pool } = this.parts;
     const { exportId, attempt } = row;
     const state = await exports.stateOf(row);
     const now = await findExportFile(pool, exportId);
-    // Somebody works on it after all.
+    // Another process has taken it.
     if (now?.state !== row.state || now.attempt !== attempt) return;
     switch (state?.status) {
       case undefined:
-        if (row.createdAt < timeNow() - UNRECORDED_MS) await exports.remove(exportId);
+        if (row.createdAt < timeNow() - UNRECORDED_DELAY_MS) await exports.remove(exportId);
         return;
       case 'aborted':
       case 'expired':
@@ -66,13 +66,13 @@ export class ExportSweep {
           await exports.destroyKey(attempt);
           await releaseAttempt(pool, attempt);
         }
-        return putWaiting(pool, row);
+        return addWaiting(pool, row);
     }
   }
 
   private async rows(signal: AbortSignal): Promise<void> {
     for (let after = FIRST_ID; !signal.aborted;) {
-      const page = await restingFiles(this.parts.pool, after, PAGE);
+      const page = await idleFiles(this.parts.pool, after, PAGE);
       for (const row of page) if (!signal.aborted) await this.settle(row);
       const last = page.at(-1);
       if (last === undefined) return;
@@ -80,7 +80,7 @@ export class ExportSweep {
     }
   }
 
-  /** Exports without a row: nobody would write those, and nobody can read these. */
+  /** Adds rows for exports without one: they could be neither written nor read. */
   private async recorded(status: 'PENDING' | 'COMPLETED', signal: AbortSignal): Promise<void> {
     const { queries, pool, exports } = this.parts;
     for (let after = ''; !signal.aborted;) {
@@ -93,7 +93,7 @@ export class ExportSweep {
         if (known.has(exportId) || signal.aborted) continue;
         const name = { exportId, scope: scopeOf(of) };
         const state = await exports.stateOf(name);
-        if (state?.status === 'requested') await putWaiting(pool, name);
+        if (state?.status === 'requested') await addWaiting(pool, name);
         else if (state?.status === 'completed' && !(await findExportFile(pool, exportId)))
           await exports.expire(name, 'LOST');
       }

@@ -8,8 +8,8 @@ const PENDING = {
 } as const;
 
 /**
- * A row for each user, type and unit, also where nothing is left of it. As recorded: a reward whose
- * date has passed counts as available until the log says otherwise.
+ * A row per user, type and unit, including empty balances. As recorded: a reward stays available
+ * after its date until the log records its expiry.
  */
 export const balanceRows = (type: 'REWARD_BALANCE' | 'USER_REWARD_BALANCE'): ExportedRows => ({
   readModel: rewardBalancesProjector,

@@ -2,29 +2,28 @@ import type { ExportDates } from '../export-order.js';
 import type { Scope } from '../../domain/scope.js';
 import type { ReadModel } from '../../projecting/generations/generations.js';
 
-/** Values that a statement is given, by name: its text never contains a value. */
-export type GivenValues = Readonly<Record<string, string>>;
+/** Parameters of a statement by name. */
+export type SqlParameters = Readonly<Record<string, string>>;
 
-/** SQL of a value of these names. */
+/** SQL of a parameter. */
 export type Given = (name: string) => string;
 
-/** A column of a file. */
 export interface ExportColumn {
   readonly header: string;
   /**
-   * `text`: what a client may have written. `plain`: a text of ours, without line breaks, that no
-   * spreadsheet would run. `integer`: a whole number.
+   * `text`: written by a client. `plain`: written by the service, without line breaks and formulas.
+   * `integer`: a whole number.
    */
   readonly kind: 'text' | 'plain' | 'integer';
-  /** SQL of the value, of the row `r`; null: an empty cell. */
+  /** SQL of the value in row `r`; null: an empty cell. */
   readonly value: string;
 }
 
-/** A column of dates. @param value SQL of epoch milliseconds, of the row `r`; null: empty. */
+/** A date column. @param value SQL of epoch milliseconds in row `r`; null: empty. */
 export function dateColumn(header: string, value: string, dates: ExportDates): ExportColumn {
   if (dates === 'EPOCH_MS') return { header, kind: 'integer', value };
   const time = `(timestamp 'epoch' + ${value} * interval '1 millisecond')`;
-  // JavaScript's form: a year of more than four digits has a sign and six.
+  // As in JavaScript, a year after 9999 has a sign and six digits.
   const year = `case when ${value} < ${YEAR_10000} then to_char(${time}, 'YYYY') else '+' || lpad(to_char(${time}, 'FMYYYY'), 6, '0') end`;
   return {
     header,
@@ -35,42 +34,39 @@ export function dateColumn(header: string, value: string, dates: ExportDates): E
 
 const YEAR_10000 = Date.UTC(10_000, 0);
 
-/** What SQL of a generation refers to. */
-export interface InGeneration {
-  /** The SQL name of a table. */
+export interface GenerationSql {
   readonly table: (name: string) => string;
-  /** Whether the person is one of those whose erasure is not complete. */
+  /** SQL: whether the erasure of the person has been requested and is not complete. */
   readonly isGone: (person: string) => string;
   readonly given: Given;
 }
 
-/** The rows of a type, in one projection, so that one position describes them. */
+/** The rows of an export type. They come from one projection, so one position describes them. */
 export interface ExportedRows {
   readonly readModel: ReadModel;
   readonly columns: readonly ExportColumn[];
-  /** Of the tenant, for the columns. */
-  readonly values: GivenValues;
-  /** SQL of the people whose ids a row shows, ids of ours; null: none. */
+  readonly values: SqlParameters;
+  /** SQL of the service's ids of the people in a row; null: none. */
   readonly persons: readonly string[];
   /** SQL of the rows, from `select` to the first conditions. */
-  select(inGeneration: InGeneration): string;
-  /** SQL of the columns that filters apply to; undefined: the filter does not apply. */
+  select(generationSql: GenerationSql): string;
+  /** SQL of the columns for filters; undefined: the filter does not apply. */
   readonly created?: string;
   readonly changed?: string;
   readonly programId?: string;
-  /** SQL behind `order by`: oldest first, without ties. */
+  /** SQL after `order by`: oldest first, unique. */
   readonly order: string;
-  /** Columns of texts for the names that the rows themselves have. */
+  /** Text columns for the names that the rows contain. */
   readonly fields?: {
-    /** SQL of a set of names, of the row `r`. */
+    /** SQL of a set of names in row `r`. */
     readonly names: string;
-    /** SQL of an object (JSON) of their values, of the row `r`. */
+    /** SQL of a JSON object of their values in row `r`. */
     readonly values: string;
     header(name: string): string;
   };
 }
 
-/** The tenant of an export, as far as files show it. */
+/** The facts of a tenant that files show. */
 export interface ExportedTenant {
   readonly scope: Scope;
   readonly defaultProgramId: string;

@@ -7,10 +7,7 @@ export class TooManyColumns extends Error {
   override readonly name = 'TooManyColumns';
 }
 
-/**
- * The names that at least one of the rows has a value for, sorted by their bytes.
- * @throws {TooManyColumns} when they are more than `max`.
- */
+/** The names with a value in any row, sorted by bytes. @throws {TooManyColumns} above `max`. */
 export async function fieldNames(
   client: PoolClient,
   { fields }: ExportedRows,

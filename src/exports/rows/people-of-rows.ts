@@ -4,12 +4,12 @@ import { to as copyTo } from 'pg-copy-streams';
 import type { ExportedRows } from './exported-rows.js';
 import type { RowsQuery } from './rows-query.js';
 
-/** Hex digits of a person's id: as many as name a person in a file. */
+/** Hex digits of an id that are stored in a file's list of people. */
 const DIGITS = 16;
 
 /**
- * The people of the rows, in the snapshot of the rows: the first eight bytes of each id, each once,
- * sorted, in pieces of whole ids. Postgres sorts, so that memory does not grow with the rows.
+ * The people of the rows, in the same snapshot: the sorted first eight bytes of their ids. Postgres
+ * removes duplicates and sorts, so that memory does not grow with the rows.
  */
 export async function* peopleOfRows(
   client: PoolClient,
@@ -26,7 +26,7 @@ export async function* peopleOfRows(
       `copy (select distinct id from (${ids.join(' union all ')}) people where id is not null order by id) to stdout`,
     ),
   );
-  // A connection that is closed on this side does not end the stream.
+  // Closing the connection on this side does not end the stream.
   const stream = addAbortSignal(signal, copied);
   let rest = '';
   for await (const chunk of stream as AsyncIterable<Buffer>) {

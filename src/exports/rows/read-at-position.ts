@@ -11,9 +11,8 @@ import {
 } from '../../projecting/generations/live-generations.js';
 import { quoted, schemaOf } from '../../projecting/identifiers.js';
 
-/** A read model as it is at one position, until its transaction ends. */
 export interface ReadModelAtPosition {
-  /** Reads the snapshot; writes nothing. */
+  /** Reads the snapshot. */
   readonly client: PoolClient;
   readonly generation: number;
   /** Undefined: before the first event. */
@@ -34,18 +33,18 @@ export interface PositionParts {
   ): Promise<boolean>;
 }
 
-interface Wanted {
+interface PositionRequest {
   readonly readModel: ReadModel;
-  /** The read model must include it; undefined: any position will do. */
+  /** Oldest acceptable position; undefined: any. */
   readonly notBefore: Position | undefined;
   readonly signal: AbortSignal;
-  /** Called every few seconds while the read model is behind. */
+  /** Called every few seconds while the read model is not there yet. */
   readonly waits?: () => void;
 }
 
 /**
- * The server's other processors are for other reads; compiling pays off for no export. The server
- * notices by itself that an attempt was ended: a long sort, or a wait for a lock, ends with it.
+ * Parallel workers are for other reads, and compiling does not pay off. The server checks the
+ * connection, so that long sorts and waits for locks end with their attempt.
  */
 const SETTINGS = `set local max_parallel_workers_per_gather = 0; set local jit = off;
   set local client_connection_check_interval = '2s'`;
@@ -56,20 +55,19 @@ const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_SCHEMA = '3F000';
 
 /**
- * One snapshot of a read model, not before a position: waits for it, and while the read models are
- * being built. Rows and checkpoint are of one transaction, so what is written, switched or cleaned
- * meanwhile is not seen.
+ * Waits until the read model exists and includes the position, then reads one snapshot of it. Rows
+ * and checkpoint belong to one transaction, so later changes are invisible.
  * @throws the signal's reason, and the database's errors.
  */
 export async function readAtPosition<T>(
   parts: PositionParts,
-  wanted: Wanted,
+  wanted: PositionRequest,
   work: (readModel: ReadModelAtPosition) => Promise<T>,
 ): Promise<T> {
   for (;;) {
-    await reached(parts, wanted);
+    await waitUntilReached(parts, wanted);
     const client = await parts.pool.connect();
-    const release = releaseOf(client, wanted.signal);
+    const release = releaser(client, wanted.signal);
     try {
       wanted.signal.throwIfAborted();
       const found = await snapshotOf(parts, client, wanted);
@@ -87,8 +85,8 @@ export async function readAtPosition<T>(
   }
 }
 
-/** The signal closes the connection of a pool: that ends the statement that runs on it. */
-function releaseOf(client: PoolClient, signal: AbortSignal): (isBroken: boolean) => void {
+/** Closes the connection on abort, which ends its statement. */
+function releaser(client: PoolClient, signal: AbortSignal): (isBroken: boolean) => void {
   let isOver = false;
   const release = (isBroken: boolean): void => {
     if (isOver) return;
@@ -101,8 +99,8 @@ function releaseOf(client: PoolClient, signal: AbortSignal): (isBroken: boolean)
   return release;
 }
 
-/** Waits for the position. Returns also when the log has lost it. */
-async function reached(parts: PositionParts, wanted: Wanted): Promise<void> {
+/** Waits for the position. Also returns when the log has lost it. */
+async function waitUntilReached(parts: PositionParts, wanted: PositionRequest): Promise<void> {
   const { readModel, notBefore, signal, waits } = wanted;
   signal.throwIfAborted();
   if (notBefore === undefined || !parts.log.isPosition(notBefore)) return;
@@ -117,7 +115,7 @@ async function reached(parts: PositionParts, wanted: Wanted): Promise<void> {
 async function snapshotOf(
   { log, generations }: PositionParts,
   client: PoolClient,
-  { readModel, notBefore }: Wanted,
+  { readModel, notBefore }: PositionRequest,
 ): Promise<ReadModelAtPosition | undefined> {
   try {
     await generations.liveGeneration(readModel.name);
@@ -127,7 +125,7 @@ async function snapshotOf(
     if (!checkpoint) return undefined;
     const { generation, position } = checkpoint;
     const schema = schemaOf(readModel.name, generation);
-    // A generation that is dropped from here on waits for this transaction.
+    // Keeps the generation until the end of this transaction.
     const places = readModel.tables.map(({ name }) => `${quoted(schema)}.${quoted(name)}`);
     await client.query(`lock table ${places.join(', ')} in access share mode`);
     if (
@@ -141,7 +139,7 @@ async function snapshotOf(
   } catch (error) {
     if (error instanceof ReadModelsIncomplete) return undefined;
     const code = errorCode(error);
-    // Dropped before it could be locked.
+    // The generation was dropped before the lock.
     if (code === UNDEFINED_TABLE || code === UNDEFINED_SCHEMA) return undefined;
     throw error;
   }

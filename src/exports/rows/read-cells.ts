@@ -3,7 +3,7 @@ import type { Cell, Numeral } from '../files/sheet-rows.js';
 import type { ExportColumn, ExportedRows } from './exported-rows.js';
 import type { RowsQuery } from './rows-query.js';
 
-/** The columns of a file: those of its type, and those that the rows themselves name. */
+/** The columns of a file: those of its type, and those that the rows contain. */
 export interface RowsToRead {
   readonly exported: ExportedRows;
   readonly query: RowsQuery;
@@ -19,14 +19,13 @@ export const headersOf = ({
 ];
 
 const BATCH_ROWS = 200;
-/** Closed with its transaction. */
 const CURSOR = 'export_rows';
 const NEXT_ROWS: QueryArrayConfig = {
   text: `fetch forward ${BATCH_ROWS} from ${CURSOR}`,
   rowMode: 'array',
 };
 
-/** The cells of each row, oldest first. Few rows are in memory at once. */
+/** The cells of each row, oldest first. Few rows are in memory. */
 export async function* readCells(
   client: PoolClient,
   { exported, query, fields }: RowsToRead,
@@ -48,34 +47,30 @@ export async function* readCells(
   }
 }
 
-/** The last cell is an object of the fields. */
+/** The last cell is an object of fields. */
 function withFields(row: Cell[], fields: readonly string[]): Cell[] {
   const named = row.pop();
   return [...row, ...fieldCells(typeof named === 'string' ? named : '{}', fields)];
 }
 
-/** Values of text as they are in a sheet; numbers as numbers, exact to 2^53. */
+/** Texts on one line; numbers as numbers, exact to 2^53. */
 function cellValue(kind: ExportColumn['kind'], value: string): string {
   if (kind === 'integer') return `(${value})::float8`;
   return kind === 'plain' ? value : `nullif(${onOneLine(value)}, '')`;
 }
 
-/** SQL of a text on one line: a line break becomes one space. Most texts have none. */
+/** SQL that replaces line breaks by spaces, which few texts have. */
 const onOneLine = (value: string): string =>
   `case when strpos(${value}, E'\\n') > 0 or strpos(${value}, E'\\r') > 0
     then replace(replace(replace(${value}, E'\\r\\n', ' '), E'\\n', ' '), E'\\r', ' ') else ${value} end`;
 
-/**
- * SQL of the text of a JSON value. A number has no exponent below 1e21, and one from there on, as
- * JavaScript writes it.
- * @param value SQL of JSON, cheap to repeat.
- */
+/** SQL of the text of a JSON value; numbers as in JavaScript. @param value cheap to repeat. */
 const jsonCell = (value: string): string =>
   `case when jsonb_typeof(${value}) = 'number' then
     case when abs((${value} #>> '{}')::numeric) < 1e21 then ${value} #>> '{}' else (${value} #>> '{}')::float8::text end
     else ${value} #>> '{}' end`;
 
-/** SQL of an object of the values that are no empty cells: texts, and numbers as numerals. */
+/** SQL of an object of the non-empty values: texts, and numbers as numerals. */
 const fieldValues = (values: string): string => `
   select jsonb_object_agg(key, case jsonb_typeof(value)
     when 'number' then jsonb_build_object('numeral', ${jsonCell('value')}) else to_jsonb(${onOneLine(`value #>> '{}'`)}) end)

@@ -3,20 +3,23 @@ import type { RewardedSide } from '../../../projections/referrals/table.js';
 import type { ExportDates } from '../export-order.js';
 import { dateColumn, type ExportColumn, type ExportedRows } from './exported-rows.js';
 
-const unlessGone = (side: RewardedSide, column: string): string =>
+const unlessForgotten = (side: RewardedSide, column: string): string =>
   `case when not r.${side}_is_gone then r.${column} end`;
 
 const sideColumns = (side: RewardedSide): readonly ExportColumn[] => [
-  { header: `${side}User`, kind: 'text', value: unlessGone(side, `${side}_user_id`) },
-  { header: `${side}Account`, kind: 'text', value: unlessGone(side, `${side}_account_id`) },
-  { header: `${side}Reward`, kind: 'plain', value: unlessGone(side, `${side}_reward`) },
+  { header: `${side}User`, kind: 'text', value: unlessForgotten(side, `${side}_user_id`) },
+  { header: `${side}Account`, kind: 'text', value: unlessForgotten(side, `${side}_account_id`) },
+  { header: `${side}Reward`, kind: 'plain', value: unlessForgotten(side, `${side}_reward`) },
   { header: `${side}ModerationStatus`, kind: 'plain', value: `r.${side}_status` },
 ];
 
-/** A row for each referral. A forgotten side has neither ids nor a reward. */
+/** A row per referral. A forgotten side has neither ids nor a reward. */
 export const referralRows = (dates: ExportDates): ExportedRows => ({
   readModel: referralsProjector,
-  persons: [unlessGone('referred', 'referred_person'), unlessGone('referrer', 'referrer_person')],
+  persons: [
+    unlessForgotten('referred', 'referred_person'),
+    unlessForgotten('referrer', 'referrer_person'),
+  ],
   values: {},
   columns: [
     { header: 'id', kind: 'plain', value: 'r.referral_id' },
@@ -24,7 +27,7 @@ export const referralRows = (dates: ExportDates): ExportedRows => ({
     ...sideColumns('referred'),
     ...sideColumns('referrer'),
     dateColumn('dateReferralStarted', 'r.date_started', dates),
-    // The payment, or the event that counts as one, is the conversion.
+    // The payment, or the event in its place, is the conversion.
     dateColumn('dateConverted', 'r.date_paid', dates),
     dateColumn('dateReferralPaid', 'r.date_paid', dates),
     dateColumn('dateReferralEnded', 'r.date_ended', dates),

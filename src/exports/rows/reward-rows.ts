@@ -2,11 +2,7 @@ import { rewardsProjector } from '../../../projections/rewards/projector.js';
 import type { ExportDates } from '../export-order.js';
 import { dateColumn, type ExportedRows } from './exported-rows.js';
 
-/**
- * A row for each reward. Its amount is what was granted; of credit also what is spent, and what can
- * be spent now.
- * @param now epoch milliseconds.
- */
+/** A row per reward: the granted amount, and of credit the redeemed and available amounts. */
 export const rewardRows = (dates: ExportDates, now: number): ExportedRows => ({
   readModel: rewardsProjector,
   persons: ['r.person'],

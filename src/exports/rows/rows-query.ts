@@ -1,29 +1,33 @@
 import type { PoolClient } from 'pg';
 import { quoted, schemaOf } from '../../projecting/identifiers.js';
 import type { ExportFilters } from '../export-order.js';
-import type { ExportedRows, ExportedTenant, GivenValues, InGeneration } from './exported-rows.js';
+import type {
+  ExportedRows,
+  ExportedTenant,
+  SqlParameters,
+  GenerationSql,
+} from './exported-rows.js';
 
-/** The rows of an order in one generation. */
 export interface RowsQuery {
-  /** SQL of the rows, without order; `r` in the columns of the type. */
+  /** SQL of the rows without order, as `r`. */
   readonly rows: string;
-  /** SQL behind `order by`. */
+  /** SQL after `order by`. */
   readonly order: string;
-  /** Set before a statement that contains `rows` or a column: see `setValues`. */
-  readonly values: GivenValues;
+  /** Parameters, see `setValues`. */
+  readonly values: SqlParameters;
 }
 
-/** Settings of a transaction with these names are what its statements are given. */
+/** Prefix of the settings that hold parameters. */
 const PREFIX = 'ledger_export.';
 
-/** SQL of a value. COPY takes no parameters, so a setting has it; it is read once a statement. */
+/** SQL of a parameter. COPY takes none, so it is a setting, read once per statement. */
 export const given = (name: string): string => {
   quoted(name);
   return `(select current_setting('${PREFIX}${name}'))`;
 };
 
-/** Until the transaction ends. */
-export async function setValues(client: PoolClient, values: GivenValues): Promise<void> {
+/** Sets parameters for this transaction. */
+export async function setValues(client: PoolClient, values: SqlParameters): Promise<void> {
   await client.query(
     'select set_config(name, value, true) from unnest($1::text[], $2::text[]) as v (name, value)',
     [Object.keys(values).map((name) => PREFIX + name), Object.values(values)],
@@ -38,7 +42,7 @@ export function rowsQuery(
 ): RowsQuery {
   const filtered = conditionsOf(rows, filters);
   const conditions = [
-    rows.select(inGeneration(rows.readModel.name, generation)),
+    rows.select(generationSql(rows.readModel.name, generation)),
     `r.tenant = ${given('tenant')}`,
     `r.mode = ${given('mode')}`,
     ...filtered.conditions,
@@ -50,7 +54,7 @@ export function rowsQuery(
   };
 }
 
-function inGeneration(projection: string, generation: number): InGeneration {
+function generationSql(projection: string, generation: number): GenerationSql {
   const schema = schemaOf(projection, generation);
   const erasures = `from ledger.projection_erasures where projection = '${projection}' and generation = ${generation}`;
   return {
@@ -63,7 +67,7 @@ function inGeneration(projection: string, generation: number): InGeneration {
 
 type TimeFilter = Exclude<keyof ExportFilters, 'programId'>;
 
-/** The filters that apply, as SQL, and their values. */
+/** SQL of the filters that apply, with their values. */
 function conditionsOf({ created, changed, programId }: ExportedRows, filters: ExportFilters) {
   const values: Record<string, string> = {};
   const bound = (column: string, sign: '>=' | '<', filter: TimeFilter): string[] => {

@@ -6,10 +6,10 @@ import {
   type ExportColumn,
   type ExportedRows,
   type ExportedTenant,
-  type GivenValues,
+  type SqlParameters,
 } from './exported-rows.js';
 
-/** Stands for any code in a link; nothing behind the code contains it. */
+/** Placeholder for a code in a link; the rest of the link does not contain it. */
 const ANY_CODE = 'ANY0CODE0';
 
 /** The white space that JavaScript's `trim` removes. */
@@ -18,9 +18,8 @@ const WHITE_SPACE = `U&'\\0009\\000A\\000B\\000C\\000D\\0020\\00A0\\1680\\2000\\
 const SEPARATOR = `U&'\\001F'`;
 
 /**
- * The address in lower case. Postgres' `lower` depends on the database's locale, but for ASCII in
- * the collation C; any other address is in the text for searches, in lower case, before the first
- * separator that is not its own.
+ * The address in lower case. `lower` depends on the database's locale except for ASCII in collation
+ * C; other addresses are the first part of the lower-case search text.
  */
 const LOWER_EMAIL = `case when octet_length(r.email) = char_length(r.email) then lower(r.email collate "C")
   else array_to_string((string_to_array(r.searched, ${SEPARATOR}))[1:cardinality(string_to_array(r.email, ${SEPARATOR}))], ${SEPARATOR}) end`;
@@ -31,10 +30,7 @@ const profile = (member: string): ExportColumn => ({
   value: `r.fields ->> '${member}'`,
 });
 
-/**
- * The segments, separated by spaces. Taken apart only where one of them is escaped: otherwise they
- * are the text of the array without what is around each of them.
- */
+/** The segments separated by spaces; without escapes, the array's text is used, which is faster. */
 const SEGMENTS = `case when strpos(r.fields ->> 'segments', E'\\\\') = 0
   then replace(left(right(r.fields ->> 'segments', -2), -2), '", "', ' ')
   else (select string_agg(segment, ' ' order by place) from jsonb_array_elements_text(r.fields -> 'segments') with ordinality s (segment, place)) end`;
@@ -47,7 +43,7 @@ const LINKS = [
   'linkedinShareLink',
 ] as const;
 
-/** `shareLink` → `share_link`. */
+/** For example `shareLink` to `share_link`. */
 const nameOf = (link: string): string => link.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
 
 const fixed = (dates: ExportDates): readonly ExportColumn[] => [
@@ -78,7 +74,7 @@ const fixed = (dates: ExportDates): readonly ExportColumn[] => [
 
 const FIXED_HEADERS: ReadonlySet<string> = new Set(fixed('EPOCH_MS').map(({ header }) => header));
 
-/** A row for each user, with the custom fields that at least one of these users has. */
+/** A row per user, with a column per custom field. */
 export function userRows(
   { scope, defaultProgramId, publicUrl }: ExportedTenant,
   dates: ExportDates,
@@ -88,7 +84,7 @@ export function userRows(
     persons: ['r.person'],
     values: { program: defaultProgramId, ...linkParts(new ShareLinks(publicUrl, scope)) },
     columns: fixed(dates),
-    // Merged with an empty object, a compressed profile is read once for all columns.
+    // Merging with an empty object decompresses a profile once for all columns.
     select: ({ table, isGone, given }) => `select r.*, a.account_id, r.profile || '{}' as fields,
       r.primary_codes ->> ${given('program')} as code, ${given('before_code')} as before_code,
       ${LINKS.map((link) => `${given(`after_${nameOf(link)}`)} as after_${nameOf(link)}`).join(', ')}
@@ -105,7 +101,7 @@ export function userRows(
   };
 }
 
-function linkParts(links: ShareLinks): GivenValues {
+function linkParts(links: ShareLinks): SqlParameters {
   const flat = links.flat(ANY_CODE);
   const parts: Record<string, string> = {};
   for (const link of LINKS) {

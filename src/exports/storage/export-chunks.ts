@@ -11,7 +11,7 @@ export interface Chunk {
   readonly number: number;
 }
 
-/** The attempt was cancelled, or another process took its place. */
+/** The attempt was cancelled, or replaced by another process. */
 export class AttemptLost extends Error {
   override readonly name = 'AttemptLost';
   constructor() {
@@ -21,11 +21,11 @@ export class AttemptLost extends Error {
 
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/** The encrypted bytes of files. They are removed with the row of the attempt. */
+/** The encrypted bytes of files, deleted with the row of the attempt. */
 export class ExportChunks {
   constructor(private readonly pool: Pool) {}
 
-  /** @throws {AttemptLost} when the attempt is no longer its process's. */
+  /** @throws {AttemptLost} when the attempt belongs to another process. */
   async put({ attempt, kind, number }: Chunk, bytes: Buffer, first?: Buffer): Promise<void> {
     try {
       const changed = await run(
@@ -47,7 +47,7 @@ export class ExportChunks {
     }
   }
 
-  /** Undefined: there is no such chunk, or no longer. */
+  /** Undefined: it does not exist. */
   async get({ attempt, kind, number }: Chunk): Promise<Buffer | undefined> {
     const row = await fetchRow(
       this.pool,

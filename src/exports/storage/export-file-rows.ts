@@ -7,15 +7,15 @@ import { LOCK_CLASSES } from '../../postgres/locks.js';
 import { anyOf, epochMs, fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { addWork } from '../../work-queue/work-items.js';
-import { digestOf, isAmong } from './people-in-file.js';
+import { digestOf, includesDigest } from './people-in-file.js';
 
 /**
- * The rows of `ledger.export_files`: which exports wait, how far each is, and which files are
- * stored. The work queue says which process writes which. An *attempt* is one writing of a file: it
- * names the chunks and their key, and a process that lost its attempt can write nothing more.
+ * The rows of `ledger.export_files`: waiting exports, their progress, and stored files. An
+ * *attempt* writes a file once and names its chunks and their key: a process that lost its attempt
+ * can write nothing more.
  */
 
-/** In the work queue: a tenant has a lane for each mode. */
+/** Work kind of exports; a tenant has a lane per mode. */
 export const EXPORTS = 'export';
 const UNIQUE_VIOLATION = '23505';
 
@@ -24,7 +24,6 @@ export interface ExportName {
   readonly exportId: string;
 }
 
-/** An attempt that this process makes. */
 export interface ClaimedExport extends ExportName {
   readonly attempt: string;
 }
@@ -51,8 +50,8 @@ const named = <R extends { readonly tenant: string; readonly mode: string }>({
   ...row
 }: R) => ({ ...row, scope: scopeOf({ tenant, mode }) });
 
-/** False: as many exports of the tenant wait as may. */
-export async function reservePlace(
+/** False: too many exports of the tenant are waiting. */
+export async function reserveWaiting(
   pool: Pool,
   { scope: { tenant, mode }, exportId }: ExportName,
   waitingMax = EXPORTS_WAITING_MAX,
@@ -70,13 +69,13 @@ export async function reservePlace(
     );
     if (row?.known) return true;
     if ((row?.waiting ?? 0) >= waitingMax) return false;
-    await putWaiting(client, { scope: { tenant, mode }, exportId });
+    await addWaiting(client, { scope: { tenant, mode }, exportId });
     return true;
   });
 }
 
-/** Without a limit: the export is recorded. A row that is there stays, and is worked on. */
-export async function putWaiting(
+/** Adds a row for a recorded export, without a limit. An existing row stays. */
+export async function addWaiting(
   db: Pool | PoolClient,
   { scope: { tenant, mode }, exportId }: ExportName,
 ): Promise<void> {
@@ -91,18 +90,17 @@ export async function putWaiting(
   await addWork(db, [item]);
 }
 
-/** What a claim makes of a row. */
 export interface NewAttempt {
   readonly attempt: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Called for the attempt that the export had before, which is over. */
+  /** Called with the export's earlier attempt. */
   readonly destroyKey: (attempt: string) => Promise<void>;
 }
 
 /**
- * Begins an attempt of an export that this process has claimed. What is left of an earlier one is
- * deleted. @returns undefined: it is over by now, or one of its tenant and mode is not ended yet.
+ * Starts an attempt of a claimed export and deletes what an earlier one left. @returns undefined:
+ * the export has ended, or another one of its tenant and mode is running.
  */
 export async function beginAttempt(
   pool: Pool,
@@ -137,18 +135,18 @@ export async function beginAttempt(
   }
 }
 
-/** 64 MiB: a statement stays far below its limit of time. */
+/** 64 MiB, so that a statement ends far below its time limit. */
 const CHUNKS_PER_PIECE = 256;
 
-/** Of an attempt that stores nothing more: a file may have many thousands. */
+/** Deletes the chunks of an ended attempt: a file may have thousands. */
 export async function deleteChunks(pool: Pool, attempt: string): Promise<void> {
   const piece = sql`delete from ledger.export_chunks where ctid = any (array(
     select ctid from ledger.export_chunks where attempt = ${attempt} limit ${CHUNKS_PER_PIECE}))`;
   while ((await run(pool, piece)) === CHUNKS_PER_PIECE);
 }
 
-/** False: the attempt was cancelled, or is another process's by now. */
-export async function noteProgress(
+/** False: the attempt was cancelled, or belongs to another process. */
+export async function recordProgress(
   pool: Pool,
   attempt: string,
   progress: { readonly rowsDone: number; readonly rowsTotal: number },
@@ -164,7 +162,7 @@ export async function noteProgress(
   return changed === 1;
 }
 
-/** Bytes that the tenant's files take. */
+/** Bytes of the tenant's files. */
 export async function storedBytesOf(pool: Pool, tenant: string): Promise<bigint> {
   const row = await fetchRow(
     pool,
@@ -176,9 +174,9 @@ export async function storedBytesOf(pool: Pool, tenant: string): Promise<bigint>
 }
 
 /**
- * The file is whole. From here on it is told when somebody in it is forgotten.
- * @returns `forgotten`: somebody in it was forgotten while it was written; `lost`: the attempt was
- * cancelled, or is another process's by now.
+ * Marks the file as written; from now on, erasures of people in it remove it.
+ * @returns `forgotten`: a person in it was forgotten while it was written; `lost`: the attempt was
+ * cancelled, or belongs to another process.
  */
 export async function finishAttempt(
   pool: Pool,
@@ -196,7 +194,7 @@ export async function finishAttempt(
         .forUpdate(),
     );
     if (row === undefined) return 'lost';
-    if (await holdsAny(client, attempt, row.erased)) return 'forgotten';
+    if (await containsAny(client, attempt, row.erased)) return 'forgotten';
     await run(
       client,
       tables
@@ -208,11 +206,8 @@ export async function finishAttempt(
   });
 }
 
-/**
- * In one query, which returns each of the chunks once: an account of a thousand users and ten files
- * were ten thousand queries, one after the other.
- */
-async function holdsAny(
+/** One query: an account with a thousand users and ten files would need ten thousand. */
+async function containsAny(
   client: PoolClient,
   attempt: string,
   persons: readonly string[],
@@ -235,10 +230,10 @@ async function holdsAny(
       join ledger.export_chunks as chunk
         on chunk.attempt = ${attempt} and chunk.kind = 'people' and chunk.first = asked.first`,
   );
-  return chunks.some(({ bytes, wanted }) => wanted.some((digest) => isAmong(bytes, digest)));
+  return chunks.some(({ bytes, wanted }) => wanted.some((digest) => includesDigest(bytes, digest)));
 }
 
-/** The completion is recorded. False: the file is gone, or another attempt took its place. */
+/** The completion is recorded. False: the file is gone, or belongs to another attempt. */
 export async function storeAttempt(pool: Pool, attempt: string): Promise<boolean> {
   const changed = await run(
     pool,
@@ -251,7 +246,7 @@ export async function storeAttempt(pool: Pool, attempt: string): Promise<boolean
   return changed === 1;
 }
 
-/** The attempt is over: the export waits again, without chunks. */
+/** Ends the attempt: the export waits again, without chunks. */
 export async function releaseAttempt(pool: Pool, attempt: string): Promise<void> {
   const released = await run(
     pool,
@@ -261,7 +256,7 @@ export async function releaseAttempt(pool: Pool, attempt: string): Promise<void>
       .where('attempt', '=', attempt)
       .where('state', 'in', ['RUNNING', 'WRITTEN', 'STORED']),
   );
-  // After a crash in between, the next claim deletes what is left.
+  // After a crash before the deletion, the next claim deletes them.
   if (released === 0) return;
   await deleteChunks(pool, attempt);
   await run(
@@ -274,8 +269,8 @@ export async function releaseAttempt(pool: Pool, attempt: string): Promise<void>
   );
 }
 
-/** Takes the file out of every hand. @returns the attempt whose key is to be destroyed. */
-export async function takeAway(
+/** Makes the file unavailable. @returns the attempt whose key must be destroyed. */
+export async function removeFile(
   pool: Pool | PoolClient,
   exportId: string,
 ): Promise<string | null | undefined> {
@@ -290,7 +285,7 @@ export async function takeAway(
   return row && row.attempt;
 }
 
-/** Deletes a row that was taken away. Its key is destroyed by now, its chunks are deleted. */
+/** Deletes the row of a removed file, after its key and chunks. */
 export async function deleteRow(pool: Pool, exportId: string): Promise<void> {
   await run(
     pool,
@@ -301,7 +296,7 @@ export async function deleteRow(pool: Pool, exportId: string): Promise<void> {
   );
 }
 
-/** Undefined: there is nothing to do, and no file. */
+/** Undefined: there is neither work nor a file. */
 export async function findExportFile(
   pool: Pool,
   exportId: string,
@@ -310,7 +305,6 @@ export async function findExportFile(
   return row && named(row);
 }
 
-/** Several, by id. */
 export async function findExportFiles(
   pool: Pool,
   exportIds: readonly string[],
@@ -320,8 +314,8 @@ export async function findExportFiles(
   return new Map(rows.map((row) => [row.exportId, named(row)]));
 }
 
-/** Rows that no process works on, in the order of their ids. @param after an id. */
-export async function restingFiles(
+/** Rows that no process works on, by id. @param after an id. */
+export async function idleFiles(
   pool: Pool,
   after: string,
   limit: number,
@@ -333,7 +327,7 @@ export async function restingFiles(
   return (await fetchRows(pool, resting.orderBy('export_id').limit(limit))).map(named);
 }
 
-/** Stored files whose time is over. */
+/** Stored files past their expiry. */
 export async function expiredFiles(pool: Pool, now: number): Promise<readonly ExportName[]> {
   const rows = await fetchRows(
     pool,
@@ -347,11 +341,8 @@ export async function expiredFiles(pool: Pool, now: number): Promise<readonly Ex
   return rows.map(named);
 }
 
-/**
- * Takes away the files that hold one of these people; a file that is being written is compared when
- * it is whole.
- */
-export async function takeAwayFilesOf(
+/** Removes the files that contain one of these people; running ones are checked when written. */
+export async function removeFilesOf(
   pool: Pool,
   { tenant, mode }: Scope,
   persons: readonly string[],
@@ -370,9 +361,9 @@ export async function takeAwayFilesOf(
     const taken: ExportName[] = [];
     for (const { exportId, attempt, state } of rows) {
       if (attempt === null) continue;
-      if (state === 'RUNNING') await noteErased(client, exportId, persons);
-      else if (await holdsAny(client, attempt, persons)) {
-        await takeAway(client, exportId);
+      if (state === 'RUNNING') await recordErased(client, exportId, persons);
+      else if (await containsAny(client, attempt, persons)) {
+        await removeFile(client, exportId);
         taken.push({ exportId, scope: { tenant, mode } });
       }
     }
@@ -380,7 +371,7 @@ export async function takeAwayFilesOf(
   });
 }
 
-const noteErased = (
+const recordErased = (
   client: PoolClient,
   exportId: string,
   persons: readonly string[],
@@ -391,13 +382,12 @@ const noteErased = (
         where export_id = ${exportId}`,
   );
 
-/** For metrics. */
 export interface ExportFigures {
   readonly waiting: number;
   readonly running: number;
   readonly stored: number;
   readonly storedBytes: number;
-  /** Age of the oldest that waits; 0: none does. */
+  /** Age of the oldest waiting export; 0: none. */
   readonly oldestWaitingSeconds: number;
 }
 

@@ -8,11 +8,11 @@ export interface FileWriterParts {
   readonly chunks: ExportChunks;
   readonly key: Buffer;
   readonly attempt: string;
-  /** Called before a chunk is stored. @throws to end the writing. */
+  /** Called before each chunk. @throws to end the writing. */
   readonly before: () => Promise<void>;
 }
 
-/** Stores what it is given in chunks of one size. */
+/** Stores bytes in chunks of one size. */
 export class StoredFileWriter {
   private pieces: Buffer[] = [];
   private held = 0;
@@ -24,11 +24,11 @@ export class StoredFileWriter {
     private readonly chunkBytes = kind === 'file' ? CHUNK_BYTES : PEOPLE_PER_CHUNK * DIGEST_BYTES,
   ) {}
 
-  /** @throws the error of a chunk that was not stored. */
+  /** @throws the error of a chunk that could not be stored. */
   async write(bytes: Buffer): Promise<void> {
     for (let from = 0; from < bytes.length;) {
       const piece = bytes.subarray(from, from + this.chunkBytes - this.held);
-      // The caller may use its buffer again.
+      // The caller may reuse its buffer.
       this.pieces.push(Buffer.from(piece));
       this.held += piece.length;
       from += piece.length;

@@ -1,16 +1,16 @@
 /**
- * Who is in a file: the first eight bytes of each person's id of ours, sorted. Ids of ours are
- * random, so that they are digests already, and name nobody.
+ * The people in a file: the sorted first eight bytes of their ids. The service generates these ids
+ * at random, so that they identify no person outside it.
  */
 
 export const DIGEST_BYTES = 8;
 
-/** @param person a UUID of ours. */
+/** @param person the service's UUID. */
 export const digestOf = (person: string): Buffer =>
   Buffer.from(person.replaceAll('-', '').slice(0, 2 * DIGEST_BYTES), 'hex');
 
-/** Whether a digest is among sorted ones. */
-export function isAmong(sorted: Buffer, digest: Buffer): boolean {
+/** Whether a sorted list contains the digest. */
+export function includesDigest(sorted: Buffer, digest: Buffer): boolean {
   let from = 0;
   let to = sorted.length / DIGEST_BYTES;
   while (from < to) {

@@ -3,7 +3,7 @@ import { deflateRaw, inflateRaw, type InputType, type ZlibOptions } from 'node:z
 import { openBytes, sealBytes } from '../../privacy/sealed-bytes.js';
 import type { Chunk } from './export-chunks.js';
 
-/** Of a file before its encryption: a range finds its chunks by this. */
+/** Size before encryption, from which ranges find their chunks. */
 export const CHUNK_BYTES = 256 * 1024;
 
 const deflate = promisify<InputType, ZlibOptions, Buffer>(deflateRaw);
@@ -12,10 +12,10 @@ const inflate = promisify<InputType, ZlibOptions, Buffer>(inflateRaw);
 const PLAIN = Buffer.from([0]);
 const DEFLATED = Buffer.from([1]);
 
-/** A chunk can be opened in its own place alone. */
+/** The encryption context: a chunk can be decrypted only in its own place. */
 const placeOf = ({ attempt, kind, number }: Chunk): string => `export ${attempt} ${kind} ${number}`;
 
-/** Compressed where that helps, then encrypted. */
+/** Compresses if that makes it smaller, then encrypts. */
 export async function sealChunk(key: Buffer, chunk: Chunk, bytes: Buffer): Promise<Buffer> {
   const deflated = await deflate(bytes, { level: 1 });
   const content =
@@ -25,7 +25,7 @@ export async function sealChunk(key: Buffer, chunk: Chunk, bytes: Buffer): Promi
   return sealBytes(key, content, placeOf(chunk));
 }
 
-/** @throws when the bytes were changed, or belong elsewhere. */
+/** @throws when the bytes were changed or moved. */
 export async function openChunk(key: Buffer, chunk: Chunk, sealed: Buffer): Promise<Buffer> {
   const content = openBytes(key, sealed, placeOf(chunk));
   const bytes = content.subarray(1);

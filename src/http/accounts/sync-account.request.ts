@@ -73,7 +73,7 @@ export class SyncAccountRequest {
   @Nested(() => SubscriptionRequest)
   @ApiProperty({
     allOf: [{ $ref: getSchemaPath(SubscriptionRequest) }],
-    // A paid subscription says what is paid.
+    // A paid subscription requires the members of the payment.
     if: { properties: { status: { const: 'PAID' } } },
     then: {
       required: ['value', 'billingIntervalType', 'billingIntervalValue'],
@@ -97,7 +97,7 @@ export class SyncAccountRequest {
   referral?: CodeInPassingRequest | null;
 }
 
-/** The subscription as it is stored and shown, without members that were not given. */
+/** The subscription as stored and shown, without missing members. */
 export function subscriptionOf({
   status,
   value,

@@ -3,9 +3,8 @@ import { BasicStrategy } from 'passport-http';
 import type { Credentials } from './user-token.strategy.js';
 
 /**
- * HTTP Basic with the key as the password under any user name, or as the user name alone.
- * passport-http refuses an empty side and cuts a password at its first colon, so the header is
- * parsed here.
+ * HTTP Basic with the key as the password under any user name, or as the user name alone. Parses
+ * the header itself: passport-http rejects empty parts and cuts a password at its first colon.
  */
 export class ApiKeyStrategy extends PassportStrategy(BasicStrategy, 'api-key') {
   override authenticate({ headers, findKey }: Credentials): void {
@@ -17,15 +16,11 @@ export class ApiKeyStrategy extends PassportStrategy(BasicStrategy, 'api-key') {
     );
   }
 
-  /** Not called: `authenticate` finds the holder. */
+  /** Never called: `authenticate` finds the holder. */
   validate = (): null => null;
 }
 
-/**
- * The API key in an `Authorization` header: the password under any user name, or the user name when
- * the password is empty. Undefined: not HTTP Basic, or malformed. A password may contain colons, a
- * user name cannot.
- */
+/** The API key in an `Authorization` header. Undefined: not HTTP Basic, or malformed. */
 export function apiKeyIn(authorization: string): string | undefined {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})[ \t]*$/i.exec(authorization)?.[1];
   if (encoded === undefined) return undefined;

@@ -6,7 +6,7 @@ import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { ledgerOf } from '../../domain/tenant/test-clock.js';
 import { aliasIn, isOpenEndpoint, type AccessRule } from '../edge/access.js';
 import { ApiError, unauthorized } from '../edge/api-error.js';
-import { noteFacts } from '../edge/request-facts.js';
+import { addFacts } from '../edge/request-facts.js';
 import type { Actor, Caller } from './call.js';
 import { CredentialsGuard } from './credentials.guard.js';
 import { forbidden, takesTokens, type IsWriteToken } from './rights.js';
@@ -21,8 +21,8 @@ export interface AuthenticationParts {
 const guard = new CredentialsGuard();
 
 /**
- * Finds tenant and caller of a request, in the order of the contract: tenant, credentials,
- * suspension, open switch, rights of the caller, features of the program.
+ * Finds tenant and caller, in the contract's order: tenant, credentials, suspension, open switch,
+ * rights, features of the program.
  * @throws {ApiError} TENANT_NOT_FOUND, UNAUTHORIZED, OPEN_ENDPOINTS_DISABLED, FORBIDDEN,
  * API_REQUEST_NOT_SUPPORTED.
  */
@@ -35,10 +35,10 @@ export async function authenticate(
   const alias = aliasIn(request.params);
   const tenant = alias === undefined ? undefined : await parts.tenants.find(alias);
   if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
-  noteFacts(request, { tenant: tenant.alias });
+  addFacts(request, { tenant: tenant.alias });
   const caller = await callerWithin(tenant, access, request, parts);
   const { kind: actor, id: actorId } = caller.actor;
-  noteFacts(request, { mode: caller.mode, actor, actorId });
+  addFacts(request, { mode: caller.mode, actor, actorId });
   if (tenant.suspended)
     throw new ApiError('FORBIDDEN', {
       message: `The tenant "${tenant.alias}" is suspended: the operator of the service can resume it`,
@@ -53,8 +53,8 @@ export async function authenticate(
 }
 
 /**
- * Finds the operator of a request. The key is the password under any user name, like tenants' keys.
- * @throws {ApiError} UNAUTHORIZED, FORBIDDEN.
+ * Finds the operator of a request, whose key is the password. @throws {ApiError} UNAUTHORIZED,
+ * FORBIDDEN.
  */
 export async function authenticateOperator(
   request: FastifyRequest,
@@ -65,7 +65,7 @@ export async function authenticateOperator(
     (await operators.now()).holderOf(key)?.operator;
   const operator = await guard.holderOf({ headers: request.headers, findKey });
   if (operator === undefined) throw unauthorized(null);
-  noteFacts(request, { actor: 'operator', actorId: operator.name });
+  addFacts(request, { actor: 'operator', actorId: operator.name });
   if (!operator.roles.some((role) => roles.includes(role)))
     throw new ApiError('FORBIDDEN', {
       message: `The route needs the role ${roles.join(' or ')}, and ${operator.name} has ${operator.roles.join(', ')}: use the key of another operator`,

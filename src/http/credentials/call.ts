@@ -11,29 +11,25 @@ import { clientAddress } from '../edge/client-address.js';
 
 const USER_AGENT_LENGTH_MAX = 512;
 
-/** The caller's credential: an API key, the secret that signed a token, or none. */
+/** The caller's credential: an API key, the secret of a token, or none. */
 export interface Actor {
   readonly kind: ActorKind;
   readonly id: string;
 }
 
-/** The caller, as known before the body is read. */
+/** The caller, before the body is read. */
 export interface Caller {
   readonly tenant: OpenTenant;
   readonly mode: Mode;
-  /** Tenant and mode, in the form of the ledger's keys. */
   readonly scope: Scope;
   readonly actor: Actor;
-  /** The user that the token names; undefined without a token. */
+  /** The token's user. */
   readonly token?: TokenSubject;
 }
 
-/**
- * One call of a tenant's route: the caller, the client's address, and what was sent besides path,
- * query and body.
- */
+/** A call of a tenant's route. */
 export interface Call extends Caller {
-  /** Of this request; correlates its events. */
+  /** Id of this request, which correlates its events. */
   readonly id: string;
   readonly method: string;
   /** Path and query as received. */
@@ -43,17 +39,17 @@ export interface Call extends Caller {
   readonly body: unknown;
   /** The client's address, through trusted proxies. */
   readonly clientAddress: string;
-  /** The user's address: only for calls with a token. A server's address is not its users'. */
+  /** The user's address; only in calls with a token, because servers are not users. */
   readonly seen: Seen | undefined;
   /** For the status and headers of the answer. */
   readonly reply: FastifyReply;
-  /** Aborts when the client leaves before the answer. A function: most calls need no signal. */
+  /** Aborts when the client leaves before the answer. A function, because few calls need it. */
   readonly departure: () => AbortSignal;
-  /** Waits for what others do, and leaves the call's place to other calls meanwhile. */
+  /** Waits without occupying the call's place. */
   readonly aside: <T>(wait: () => Promise<T>) => Promise<T>;
 }
 
-/** One call of a route for operators. */
+/** A call of an operator's route. */
 export interface OperatorCall {
   readonly operator: Operator;
   /** For the status and headers of the answer. */
@@ -67,7 +63,7 @@ declare module 'fastify' {
   }
 }
 
-/** Injects the call into a controller's method. @throws when the route belongs to no tenant. */
+/** Injects the call into a controller's method. @throws when the route has no tenant. */
 export const Call = createParamDecorator((_data: unknown, context: ExecutionContext): Call => {
   const http = context.switchToHttp();
   const request = http.getRequest<FastifyRequest>();
@@ -106,7 +102,7 @@ export const OperatorCall = createParamDecorator(
   },
 );
 
-/** Aborts when the request was answered or its client has left: work for its answer may stop. */
+/** Aborts when the request was answered or its client has left. */
 export function departureOf({ raw }: FastifyReply): AbortSignal {
   const leaving = new AbortController();
   if (raw.destroyed) leaving.abort();
@@ -123,7 +119,7 @@ function seenIn(request: FastifyRequest): Seen {
   };
 }
 
-/** The domain of the page that the client names; the rest of the address is private. */
+/** The domain of the referring page; the rest of its address is private. */
 function domainOf(referrer: string | string[] | undefined): string | null {
   if (typeof referrer !== 'string' || !/^https?:\/\//i.test(referrer) || !URL.canParse(referrer))
     return null;

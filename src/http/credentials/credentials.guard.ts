@@ -4,20 +4,19 @@ import { ApiKeyStrategy } from './api-key.strategy.js';
 import { UserTokenStrategy, type Credentials } from './user-token.strategy.js';
 
 /**
- * Tries a token first, then a key. The edge runs it in its own hook: guards of Nest run after the
- * body was parsed, and credentials are checked before.
+ * Tries a token, then a key. Called by the edge, because Nest's guards run after the body is
+ * parsed, and credentials are checked before.
  */
 export class CredentialsGuard extends AuthGuard(['user-token', 'api-key']) {
   constructor() {
     super({ property: 'holder' });
-    // The strategies register themselves in passport's global register; they hold no state.
+    // The strategies register themselves in passport's global registry; they hold no state.
     new UserTokenStrategy();
     new ApiKeyStrategy({});
   }
 
   /**
-   * Undefined: no key, or a wrong one.
-   * @param credentials of this attempt; passport adds members.
+   * Undefined: a missing or wrong key. @param credentials passport adds members to them.
    * @throws {ApiError} UNAUTHORIZED for an invalid token.
    */
   async holderOf<Holder extends object>(

@@ -1,4 +1,4 @@
-/** The used parts of the two strategies; their published types are bound to Express. */
+/** The used parts of the strategies, whose published types require Express. */
 
 declare module 'passport-strategy' {
   export class Strategy {

@@ -5,7 +5,7 @@ import type { TokenSubject } from './user-token.js';
 
 /** An API key opens everything of its mode; a token opens its user's own data. */
 
-/** Whether a token with these fields of its user, the ids left out, may write. */
+/** Whether a token with these fields besides the ids may write. */
 export type IsWriteToken = (fields: TokenSubject['fields']) => boolean;
 
 /** Whether a route accepts tokens. */
@@ -28,7 +28,7 @@ export function forbidden(
   const { accountId, userId } = token;
   const isOwn =
     access.about === 'referral-query'
-      ? isPartyAskedFor(token, request.query)
+      ? isRequestedParty(token, request.query)
       : isUserOfPath(token, request.params);
   return isOwn
     ? undefined
@@ -40,11 +40,8 @@ type NamedUser = Extract<TokenSubject, { kind: 'user' }>;
 const isUserOfPath = ({ accountId, userId }: NamedUser, params: unknown): boolean =>
   memberOf(params, 'accountId') === accountId && memberOf(params, 'userId') === userId;
 
-/**
- * The token's user must be one side of the requested referrals. The parser refuses a query that
- * names no complete side.
- */
-function isPartyAskedFor({ accountId, userId }: NamedUser, query: unknown): boolean {
+/** The token's user must be a side of the requested referrals; the parser requires one. */
+function isRequestedParty({ accountId, userId }: NamedUser, query: unknown): boolean {
   const sides = (['referring', 'referred'] as const)
     .map((side) => [memberOf(query, `${side}AccountId`), memberOf(query, `${side}UserId`)] as const)
     .filter(([account, user]) => Boolean(account) && Boolean(user));

@@ -7,7 +7,7 @@ import { unauthorized } from '../edge/api-error.js';
 import { isPlainObject } from '../shapes/request-shape.js';
 import { subjectOf, type Claims, type TokenRules, type TokenSubject } from './user-token.js';
 
-/** How far the clocks of a tenant's servers may differ from this one, for `exp` and `nbf`. */
+/** Tolerance for clocks of tenants' servers, in `exp` and `nbf`. */
 const CLOCK_TOLERANCE_SECONDS = 60;
 
 /** Verifies the token of a request; undefined: invalid. */
@@ -16,25 +16,24 @@ export type VerifyToken = (
   rules: TokenRules,
 ) => Promise<{ readonly subject: TokenSubject; readonly signedWith: TokenSecret } | undefined>;
 
-/** The object that passport receives as the request: its members stay off Fastify's request. */
+/** Passed to passport as its request, so that its members stay off Fastify's request. */
 export interface Credentials<Holder extends object = object> {
   readonly headers: IncomingHttpHeaders;
-  /** Undefined: an unknown key. */
   readonly findKey: (key: string) => Promise<Holder | undefined>;
-  /** Finds the holder of the request's token; undefined: invalid. Missing: tokens are ignored. */
+  /** Finds the token's user; undefined: invalid. Without this function, tokens are ignored. */
   readonly findUser?: (verify: VerifyToken) => Promise<Holder | undefined>;
   /** Set by the guard; false: not authenticated. */
   holder?: Holder | false;
 }
 
-/** One run of the library, in place of a request. */
+/** The request of one verification. */
 interface Signature extends Pick<TokenSecret, 'secret'> {
   readonly token: string;
 }
 
 /**
- * User tokens. passport-jwt verifies with one secret, and a tenant has several: it runs once for
- * each. The answer never says why a token is invalid.
+ * User tokens. passport-jwt verifies one secret, and a tenant has several, so it runs once per
+ * secret. The answer never contains the reason why a token is invalid.
  */
 export class UserTokenStrategy extends PassportStrategy(Strategy, 'user-token') {
   constructor() {
@@ -74,7 +73,7 @@ export class UserTokenStrategy extends PassportStrategy(Strategy, 'user-token') 
     return undefined;
   }
 
-  /** Runs the library on an object of its own, as passport starts it. */
+  /** Runs the library as passport does, on an object of its own. */
   private async claimsOf(signature: Signature): Promise<Claims | undefined> {
     try {
       return await new Promise((resolve, reject) => {
@@ -88,7 +87,7 @@ export class UserTokenStrategy extends PassportStrategy(Strategy, 'user-token') 
   }
 }
 
-/** A header with `crit` demands what the library does not do (RFC 7515, 4.1.11). */
+/** `crit` requires extensions that the library does not implement (RFC 7515, 4.1.11). */
 function secretOf(
   { token, secret }: Signature,
   _token: string,
@@ -99,7 +98,7 @@ function secretOf(
   else done(null, secret);
 }
 
-/** The tokens of a request, without empty headers. */
+/** The non-empty tokens of a request. */
 export function tokensIn(headers: IncomingHttpHeaders): readonly string[] {
   const own = headers['x-saasquatch-user-token'];
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(headers.authorization?.trim() ?? '');

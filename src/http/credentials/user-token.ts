@@ -1,7 +1,7 @@
 import { isIdentifier } from '../../foundation/identifier.js';
 import { isPlainObject } from '../shapes/request-shape.js';
 
-/** The user that a token names. `anonymous`: a visitor without a user. */
+/** The user of a token. `anonymous`: a visitor without a user. */
 export type TokenSubject =
   | {
       readonly kind: 'user';
@@ -11,13 +11,13 @@ export type TokenSubject =
     }
   | { readonly kind: 'anonymous'; readonly fields: Readonly<Record<string, unknown>> };
 
-/** A tenant's rules on its user tokens. */
+/** A tenant's rules for user tokens. */
 export interface TokenRules {
-  /** The alias that `sub` must name. */
+  /** The alias required in `sub`. */
   readonly tenant: string;
-  /** A token without `exp` is refused. */
+  /** Refuse tokens without `exp`. */
   readonly mustExpire: boolean;
-  /** Tokens that were issued before are refused, epoch milliseconds; null: none is. */
+  /** Refuse tokens issued before this time, epoch milliseconds; null: none. */
   readonly notBefore: number | null;
 }
 
@@ -26,9 +26,9 @@ const SUB = /^([^:]+):(.+)@([^@:]+):users$/su;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** The subject of claims whose signature, `exp` and `nbf` are good; undefined: invalid. */
+/** The subject of verified claims; undefined: invalid. */
 export function subjectOf(claims: Claims, rules: TokenRules): TokenSubject | undefined {
-  if (!isTimely(claims, rules)) return undefined;
+  if (!isWithinTime(claims, rules)) return undefined;
   const { user, sub, authentication, allowAnonymous } = claims;
   const isAnonymous = authentication === 'unauthenticated' || allowAnonymous === true;
   if (isAnonymous && user === undefined && sub === undefined)
@@ -37,14 +37,14 @@ export function subjectOf(claims: Claims, rules: TokenRules): TokenSubject | und
   const [, accountId, userId, tenant] = SUB.exec(typeof sub === 'string' ? sub : '') ?? [];
   const ofSub = tenant === rules.tenant ? subjectNamed(accountId, userId, {}) : undefined;
   const isOther = ofSub?.accountId !== named?.accountId || ofSub?.userId !== named?.userId;
-  // Next to `user`, a `sub` of another form is ignored.
+  // With `user`, a `sub` of another form is ignored.
   if (user !== undefined && tenant !== undefined && isOther) return undefined;
   const subject = user === undefined ? ofSub : named;
   return isAnonymous && subject ? { kind: 'anonymous', fields: subject.fields } : subject;
 }
 
-/** `notBefore` has no tolerance: a token that a thief holds is not let in for a minute. */
-const isTimely = ({ exp, iat }: Claims, { mustExpire, notBefore }: TokenRules): boolean =>
+/** `notBefore` has no tolerance, so that a stolen token fails immediately. */
+const isWithinTime = ({ exp, iat }: Claims, { mustExpire, notBefore }: TokenRules): boolean =>
   (exp !== undefined || !mustExpire) &&
   (notBefore === null || (typeof iat === 'number' && iat * 1000 >= notBefore));
 

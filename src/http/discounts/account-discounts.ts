@@ -8,8 +8,8 @@ import type { Coupons } from './coupons.js';
 import { discountOfAccountJson, type DiscountOfAccountResponse } from './discount.response.js';
 
 /**
- * Discounts of accounts, from the read models of their referrals and rewards; of an account that
- * waits for its first user, from what its referral promises.
+ * Discounts of accounts, from the read models of referrals and rewards; before an account's first
+ * user, from the terms of its referral.
  */
 export class AccountDiscounts {
   constructor(
@@ -20,7 +20,7 @@ export class AccountDiscounts {
     private readonly tenants: Pick<TenantDirectory, 'now'>,
   ) {}
 
-  /** @param couponCode as sent; undefined: none. @returns undefined for an unknown account. */
+  /** @param couponCode as sent. @returns undefined for an unknown account. */
   async find(
     scope: Scope,
     accountRef: AccountRef,

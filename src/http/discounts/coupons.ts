@@ -11,7 +11,7 @@ import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import type { CouponFacts } from './discount.response.js';
 
-/** Codes as coupons of accounts whose referral has not started yet. */
+/** Codes as coupons of accounts before their referral starts. */
 export class Coupons {
   constructor(
     private readonly streams: Pick<ReadableStreams, 'accounts'>,
@@ -21,10 +21,9 @@ export class Coupons {
   ) {}
 
   /**
-   * What the account has by the code that it was referred by, while it waits for its first user; or
-   * would have by the coupon, by the reasons of POST discount. Undefined: the coupon would be
-   * refused, or have no effect.
-   * @param couponCode as sent; undefined: none.
+   * The discount of the code that referred the account, until its first user; otherwise the one
+   * that the coupon would give. Undefined: the coupon would be refused or have no effect.
+   * @param couponCode as sent.
    */
   async find(
     scope: Scope,
@@ -54,7 +53,6 @@ export class Coupons {
   }
 }
 
-/** The percentage that the referred side has as soon as its referral starts. */
 function percentAtStart({ referredReward: terms, moderation }: Program): number {
   const isAtOnce = terms?.when === 'STARTED' && terms.delayDays === 0;
   if (!isAtOnce || moderation.referred !== 'APPROVED') return 0;

@@ -17,9 +17,9 @@ export class DiscountOfAccountResponse extends answerOf({
   referrerName: shortName,
 }) {}
 
-/** What a code adds to an account: at once, or with its first user. */
+/** The discount of a code: immediately, or with the account's first user. */
 export interface CouponFacts {
-  /** 0 where the reward of the referred side is no percentage. */
+  /** 0 if the referred side's reward is not a percentage. */
   readonly percent: number;
   readonly referrerName: string | null;
 }
@@ -33,10 +33,7 @@ export function discountOfCodeJson(details: CodeDetailsResponse): DiscountOfCode
   };
 }
 
-/**
- * @param balances of the account: the same sums as in its reward balances. Rewards by hand and by
- * events are of no side.
- */
+/** @param balances of the account. Rewards by hand and by events belong to no side. */
 export function discountOfAccountJson(
   accountId: string,
   balances: readonly BalanceFacts[],

@@ -7,13 +7,12 @@ import type { CountedCall } from '../../domain/tenant/open-rules.js';
 import { badRequest, type ErrorJson } from './api-error.js';
 
 /**
- * Who may call a route. `none`: belongs to no tenant (health, metrics, the OpenAPI document).
- * `operator`: operators of the service with one of the roles. `console`: the same, signed in to the
- * console, or anyone where `open`. `tenant`: of an existing tenant, without credentials. `key`:
- * with an API key. `key-open`: an open endpoint, with an API key. `user-open`: an open endpoint,
- * with an API key, or with a token of the user that the call is about (see `token`, `about`).
- * `visitor-open`: an open endpoint, with an API key or any token, also an anonymous one. `public-
- * open`: an open endpoint without credentials in live mode; a key or token decides the mode.
+ * Access to a route. `none`: without a tenant (health, metrics, the OpenAPI document). `operator`:
+ * operators with one of the roles. `console`: the same, signed in, or anyone with `open`. `tenant`:
+ * an existing tenant, without credentials. `key`: an API key. Open endpoints: `key-open` with an
+ * API key; `user-open` with an API key or a token of the user in the call (see `token`, `about`);
+ * `visitor-open` with an API key or any token; `public-open` without credentials in live mode,
+ * while a key or token selects the mode.
  */
 export type AccessKind =
   | 'none'
@@ -26,9 +25,7 @@ export type AccessKind =
   | 'visitor-open'
   | 'public-open';
 
-/**
- * Prepares the answer to an error as a page. @returns its body; undefined: the client gets JSON.
- */
+/** Answers an error as a page. @returns its body; undefined: the client gets JSON. */
 export type ErrorPage = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -38,37 +35,31 @@ export type ErrorPage = (
 export interface AccessRule {
   readonly kind: AccessKind;
   /**
-   * The body may be empty: none, or `{}`, with any content type. A JSON body with members is parsed
-   * as on other routes. Always so for GET, HEAD and DELETE.
+   * The body may be missing or `{}`, with any content type; JSON with members is parsed as usual.
+   * Always true for GET, HEAD and DELETE.
    */
   readonly emptyBody: boolean;
-  /** API_REQUEST_NOT_SUPPORTED on a tenant that is connected to a payment provider. */
+  /** API_REQUEST_NOT_SUPPORTED for a tenant with a payment provider. */
   readonly apiOnlyPrograms: boolean;
-  /**
-   * The kind of token that `user-open` requires: a write token carries fields of its user besides
-   * the ids. Default: read.
-   */
+  /** Token kind for `user-open`: a write token has fields besides the ids. Default: read. */
   readonly token?: 'read' | 'write';
-  /** Where `user-open` finds the account and user of the call. Default: in the path. */
+  /** Where `user-open` finds the user of the call. Default: in the path. */
   readonly about?: 'path' | 'referral-query';
-  /** Of `operator` and `console`: one of these is required. */
+  /** For `operator` and `console`: the required roles, one of which suffices. */
   readonly roles?: readonly OperatorRole[];
-  /** Of `none`: answered by this listener alone, where there are two. Default: by both. */
+  /** For `none`: the only listener that serves the route. Default: both. */
   readonly listener?: 'operations' | 'public';
-  /** Of `console`: for anybody, signed in or not. */
+  /** For `console`: no sign-in required. */
   readonly open?: boolean;
-  /** The body is handed on as its bytes, which a signature covers. */
+  /** The body is passed as bytes, because a signature covers them. */
   readonly rawBody?: boolean;
-  /** The body is a file of any size, handed on as it arrives. */
+  /** The body is a file of any size, passed as a stream. */
   readonly upload?: boolean;
-  /**
-   * The answer is sent while it is read: it may take as long as its client does, and is no longer
-   * worked on once its head is there.
-   */
+  /** The answer is a stream: its deadline ends with its head, and the client sets the pace. */
   readonly streams?: boolean;
-  /** The answer is a page for people, and so are its errors. */
+  /** Answers and errors are pages for people. */
   readonly page?: ErrorPage;
-  /** The rate limit for calls without an API key (see `limitCalls`); undefined: unlimited. */
+  /** The rate limit of calls without an API key (see `limitCalls`). */
   readonly counted?: CountedCall;
 }
 
@@ -81,8 +72,8 @@ declare module 'fastify' {
 }
 
 /**
- * The framework passes an escape that is no UTF-8 on as it is written: a filter that matches
- * nothing. @throws {ApiError} BAD_REQUEST.
+ * The framework passes invalid UTF-8 escapes on as text, which would match nothing.
+ * @throws {ApiError} BAD_REQUEST.
  */
 export function refuseBrokenEscapes({ raw }: FastifyRequest): void {
   try {
@@ -92,23 +83,23 @@ export function refuseBrokenEscapes({ raw }: FastifyRequest): void {
   }
 }
 
-/** The path parameter with the tenant's alias. */
+/** The path parameter of the tenant's alias. */
 export const TENANT_PARAMETER = 'tenantAlias';
 
-/** The alias of the tenant in a route's parameters; undefined: none, or malformed. */
+/** The tenant's alias among a route's parameters; undefined: missing or malformed. */
 export function aliasIn(params: unknown): string | undefined {
   const alias: unknown = Reflect.get(Object(params), TENANT_PARAMETER);
   return typeof alias === 'string' && /^[a-z0-9_-]{1,64}$/.test(alias) ? alias : undefined;
 }
 
-/** The path prefix of every controller of a tenant's resources. */
+/** The path prefix of tenants' routes. */
 export const TENANT_PATH = `api/v1/:${TENANT_PARAMETER}`;
 
 export const ACCESS_EXTENSION = 'x-access';
 
 /**
- * States who may call a route; the service does not start with a route that lacks it. The rule is
- * part of the route's own configuration, so another spelling of the path cannot evade it.
+ * Declares the access to a route; the service does not start without it. Part of the route's
+ * configuration, so that another spelling of the path cannot avoid it.
  */
 export function Access(
   kind: AccessKind,

@@ -18,7 +18,7 @@ const meanings = {
   NOT_ATTRIBUTABLE: { status: 400, message: 'The account had paid before it was referred' },
   NOT_REFERABLE: { status: 400, message: 'The user cannot be referred' },
   REFERRAL_CODE_TAKEN: { status: 400, message: 'The referral code belongs to another user' },
-  // Clients match this exact spelling.
+  // Clients match this spelling.
   INVALD_REWARD_REDEMPTION: { status: 400, message: 'The redemption is not possible' },
   REWARD_NOT_CANCELLABLE: { status: 400, message: 'The reward cannot be cancelled' },
   MODERATION_NOT_POSSIBLE: {
@@ -99,7 +99,7 @@ const meanings = {
   POSITION_NOT_REACHED: { status: 503, message: 'What was asked for is not visible yet' },
 } as const satisfies Record<string, ErrorMeaning>;
 
-/** Every `apiErrorCode`. The list is closed; a test holds it together with docs/errors.md. */
+/** Every `apiErrorCode`: a closed list that a test compares with docs/errors.md. */
 export type ApiErrorCode = keyof typeof meanings;
 
 export const API_ERRORS: Readonly<Record<ApiErrorCode, ErrorMeaning>> = meanings;
@@ -109,7 +109,7 @@ export const isApiErrorCode = (text: string): text is ApiErrorCode => Object.has
 export const API_ERROR_CODES: readonly ApiErrorCode[] =
   Object.keys(meanings).filter(isApiErrorCode);
 
-/** The body of every error. `validationErrors` is there for errors that list reasons. */
+/** The body of every error. `validationErrors` exists for errors that list reasons. */
 export interface ErrorJson {
   readonly statusCode: number;
   readonly message: string;
@@ -118,31 +118,31 @@ export interface ErrorJson {
   readonly validationErrors?: readonly string[];
 }
 
-/** Whether an answer that was kept is that of a refusal. */
+/** Whether a stored answer is a refusal. */
 export const isErrorJson = (body: unknown): body is ErrorJson =>
   isApiErrorCode(String(Reflect.get(Object(body), 'apiErrorCode')));
 
 export interface ApiErrorDetails {
-  /** Instead of the default message. Sent to the client, never logged. */
+  /** Replaces the default message. Sent to the client, never logged. */
   readonly message?: string;
-  /** Instead of the default; null: none. */
+  /** Replaces the default; null: none. */
   readonly rsCode?: string | null;
-  /** One line per reason, beginning with the member or parameter. */
+  /** One line per reason, beginning with its member or parameter. */
   readonly validationErrors?: readonly string[];
-  /** E.g. `Retry-After`, `Allow`, `WWW-Authenticate`. */
+  /** For example `Retry-After`, `Allow`, `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Instead of the default: BAD_REQUEST also serves 408, 414, 417 and the like. */
+  /** Replaces the default: BAD_REQUEST is also used for 408, 414, 417 and others. */
   readonly status?: number;
 }
 
-/** Codes whose body always lists reasons, even an empty list. */
+/** Codes whose body always lists reasons, possibly none. */
 export const LISTS_REASONS: ReadonlySet<ApiErrorCode> = new Set([
   'BAD_REQUEST',
   'VALIDATION_FAILED',
   'MODERATION_NOT_POSSIBLE',
 ]);
 
-/** The error that controllers and hooks throw; the edge answers with its body and headers. */
+/** Thrown by controllers and hooks; the edge sends its body and headers. */
 export class ApiError extends HttpException {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ErrorJson;

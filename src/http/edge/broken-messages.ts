@@ -2,18 +2,17 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError, unauthorized } from './api-error.js';
 
 /**
- * Limit of a request target; beyond it the answer is 414. Two ids and a code of 255 characters, 12
- * bytes each when percent-encoded, fit.
+ * Longest request target, or 414. Fits two ids and a code, percent-encoded: 255 × 12 bytes each.
  */
 export const TARGET_BYTES_MAX = 16 * 1024;
-/** Request line and headers together; beyond it Node stops parsing. */
+/** Limit of request line and headers; Node stops parsing beyond it. */
 export const HEAD_BYTES_MAX = 32 * 1024;
 export const TARGET_TOO_LONG = `The request target is longer than ${TARGET_BYTES_MAX} bytes: shorten ids and query`;
 const HEAD_TOO_LONG = `The header fields are larger than ${HEAD_BYTES_MAX} bytes: send fewer or shorter ones`;
 const NO_HTTP =
   'The message is not valid HTTP/1.1: send request line, header fields and body as RFC 9112 says';
 
-/** Node's error for a message that could not be parsed. `rawPacket` is the last piece read. */
+/** Node's parse error. `rawPacket` is the last received piece. */
 export interface BrokenMessage extends Error {
   readonly code?: string;
   readonly rawPacket?: Buffer;
@@ -21,7 +20,6 @@ export interface BrokenMessage extends Error {
   readonly bytesParsed?: number;
 }
 
-/** The last answer of its connection. */
 const refused = (status: number, message: string): ApiError =>
   new ApiError('BAD_REQUEST', { status, message, headers: { Connection: 'close' } });
 
@@ -30,7 +28,7 @@ export const requestLate = (): ApiError =>
 export const methodUnsupported = (): ApiError =>
   refused(501, 'The method is not supported: use GET, HEAD, POST, PUT, PATCH or DELETE');
 
-/** The answer to a message below the framework. */
+/** The answer to a message that the framework does not see. */
 export function describeBroken(error: BrokenMessage): ApiError {
   const line = lineOf(error);
   const notHttp = refused(400, NO_HTTP);
@@ -45,7 +43,7 @@ export function describeBroken(error: BrokenMessage): ApiError {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ApiError('PAYLOAD_TOO_LARGE');
     case 'HPE_INVALID_METHOD':
-      // The parser reports bytes that are no method with the same code.
+      // The parser has the same code for bytes that are not a method.
       return isRequestLine(line) && / HTTP\/\d/.test(line) ? methodUnsupported() : notHttp;
     case 'HPE_INVALID_VERSION':
     case 'HPE_PAUSED_H2_UPGRADE':
@@ -56,8 +54,8 @@ export function describeBroken(error: BrokenMessage): ApiError {
 }
 
 /**
- * Why a message that Node accepts is refused, and its connection closed: a proxy before the service
- * might read other requests in it. Undefined: it is not.
+ * Why a message that Node accepts is refused and its connection closed: a proxy might read other
+ * requests in it.
  */
 export function messageFault(message: IncomingMessage): ApiError | undefined {
   const { headers, rawHeaders, httpVersion } = message;
@@ -75,14 +73,14 @@ export function messageFault(message: IncomingMessage): ApiError | undefined {
 const isRequestLine = (line: string): boolean => /^[A-Za-z-]{1,64} \S/.test(line);
 
 /**
- * A token that is too large is a bad token. The header's name may be in an earlier packet; then
- * only characters of the token's alphabet remain.
+ * An oversize token is an invalid token. The header's name may be in an earlier packet: then only
+ * characters of a token are left.
  */
 const isOversizeToken = (line: string): boolean =>
   /^(?:x-saasquatch-user-token|authorization):\s*(?:bearer\s)?/i.test(line) ||
   /^[\w-]{256,}(?:\.[\w-]*){0,2}\s*$/.test(line);
 
-/** The line at which the parser stopped, as far as the last packet contains it. */
+/** The line at which the parser stopped, within the last packet. */
 function lineOf({ rawPacket = Buffer.alloc(0), bytesParsed = 0 }: BrokenMessage): string {
   const begin = bytesParsed === 0 ? 0 : rawPacket.lastIndexOf('\n', bytesParsed - 1) + 1;
   const end = rawPacket.indexOf('\n', begin);

@@ -3,7 +3,7 @@ import ipaddr, { type IPv6 } from 'ipaddr.js';
 import type { FastifyRequest } from 'fastify';
 import type { Cidr, LoggedAddresses } from '../../config/config.js';
 
-/** Fastify's `trustProxy`: whether an address may name the client behind it. */
+/** Fastify's `trustProxy`: whether to believe an address about its client. */
 export type Trust = (address: string | undefined) => boolean;
 
 export function trustOf(proxies: readonly Cidr[]): Trust {
@@ -15,13 +15,13 @@ export function trustOf(proxies: readonly Cidr[]): Trust {
   };
 }
 
-/** The socket's address, or the one that proxies name. Empty: the socket was reset early. */
+/** The client's address, through trusted proxies. Empty: the socket was reset early. */
 export const clientAddress = ({ ip, raw: { socket } }: FastifyRequest): string =>
   isIP(ip) === 4 ? ip : ((addressIn(ip) ?? addressIn(socket.remoteAddress))?.toString() ?? '');
 
 /**
- * What counts as one client: an IPv4 address; of an IPv6 address the first 64 bits, of which a
- * client has all addresses. Other text stays as it is.
+ * The unit of limits: an IPv4 address, or the first 64 bits of an IPv6 address, which all belong to
+ * one client. Other text stays unchanged.
  */
 export function countedAddress(text: string): string {
   const address = addressIn(text);
@@ -29,9 +29,8 @@ export function countedAddress(text: string): string {
 }
 
 /**
- * An address for a log line. `short`: the first 24 bits of an IPv4 address, the first 48 of an IPv6
- * address, so that the line is about a network and not about a person. Undefined: none, or text
- * that is no address.
+ * An address for a log line. `short`: the first 24 bits of IPv4 or 48 of IPv6, which identify a
+ * network and no person. Undefined: not an address.
  */
 export function loggedAddress(text: string, logged: LoggedAddresses): string | undefined {
   const address = addressIn(text);
@@ -48,7 +47,7 @@ const network = ({ parts }: IPv6, bits: 48 | 64): string =>
     .map((part) => part.toString(16))
     .join(':')}::/${bits}`;
 
-/** Without a zone, and as IPv4 where a dual-stack socket shows such an address as IPv6. */
+/** Without a zone; IPv4-mapped IPv6 as IPv4. */
 function addressIn(text = ''): ReturnType<typeof ipaddr.process> | undefined {
   const address = text.trim().replace(/%.*$/, '');
   return isIP(address) === 0 ? undefined : ipaddr.process(address);

@@ -16,57 +16,56 @@ import { describeBroken, methodUnsupported, type BrokenMessage } from './broken-
 import { countedAddress, type Trust } from './client-address.js';
 import type { HttpLimits } from './http-limits.js';
 
-/** Time for the client to send what is left of a body and to read the last answer. */
+/** Time for the client to send the rest of a body and to read the last answer. */
 const LAST_ANSWER_MS = 5_000;
 
-/** When no request has begun for so long, those in transit at the shutdown have arrived. */
+/** After this time without a new request, those in transit at the shutdown have arrived. */
 const DRAIN_MS = 250;
 
-/** A request whose answer is not sent as a whole. */
+/** A request whose answer is not completely sent. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** An answer to a message that never became a request of the framework's. */
+/** An answer to a message that the framework does not see. */
 export interface BrokenAnswer extends Pick<Socket, 'remoteAddress'> {
   readonly requestId: string;
   readonly body: ErrorJson;
 }
 
-/** `unread`: its client took no answer; `turned-away`: there were too many connections. */
+/** `unread`: the client did not read its answer; `turned-away`: too many connections. */
 export type EndOfConnection = 'unread' | 'turned-away';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The HTTP server and its sockets: what the framework does not see, and the end of connections. */
+/** The HTTP server's sockets: answers below the framework, and the end of connections. */
 export class Connections {
   /** Called for each answer below the framework. */
   onBroken: (answer: BrokenAnswer) => void = () => undefined;
   /** Called when the server ends a connection. */
   onEnd: (why: EndOfConnection) => void = () => undefined;
-  /** Requests whose answers are not sent as a whole. */
+  /** Requests whose answers are not completely sent. */
   inFlight = 0;
-  /** Connections of clients. */
   connections = 0;
   isDraining = false;
-  /** Requests whose bodies may take as long as they do. */
+  /** Requests with unlimited time for their bodies. */
   readonly uploads = new WeakSet<IncomingMessage>();
   private readonly perAddress = new Map<string, number>();
   /** The requests of a connection, oldest first. */
   private readonly open = new WeakMap<Duplex, Exchange[]>();
   private readonly last = new WeakMap<Duplex, IncomingMessage>();
-  /** Connections on which no further request is read. */
+  /** Connections from which no further request is read. */
   private readonly closing = new WeakSet<Duplex>();
   private begun = 0;
 
-  /** @param isProxy whether an address is a trusted proxy's, which has the connections of many. */
+  /** @param isProxy trusted proxies carry the connections of many clients. */
   constructor(
     private readonly limits: HttpLimits,
     private readonly isProxy: Trust,
   ) {}
 
-  /** For Fastify's `serverFactory`. `options` are Node's own limits. */
+  /** For Fastify's `serverFactory`. */
   createServer(options: ServerOptions, handle: Handle): Server {
     const take: Handle = (request, response) => {
       if (this.begin(request, response)) handle(request, response);
@@ -84,9 +83,8 @@ export class Connections {
   }
 
   /**
-   * Whether the answer to this request closes its connection: it is asked to, or the last one
-   * during a shutdown. Answers are sent in the order of their requests, and a later request there
-   * has no answer.
+   * Whether the answer closes its connection: on request, or as the last one during a shutdown.
+   * Answers follow the order of requests, so later requests of the connection get none.
    */
   closesWith(request: IncomingMessage, isAsked: boolean): boolean {
     const { socket } = request;
@@ -97,15 +95,14 @@ export class Connections {
   }
 
   /**
-   * Stops accepting connections, and resolves when all are closed or no request has begun for a
-   * moment; new requests are served. Call it before closing the server: Node closes a connection
-   * without a request immediately, and a request in transit would be lost with its client in doubt
-   * about the effect.
+   * Stops accepting connections; resolves when all are closed, or no request has begun for a
+   * moment. New requests are served. Call it before closing the server, which closes connections
+   * without a request immediately: a client with a request in transit would not know its effect.
    */
   async drain(server: Server): Promise<void> {
     this.isDraining = true;
     const closed = new Promise((resolve) => {
-      // Closes the listening socket alone; http.Server#close closes connections as well.
+      // Closes only the listening socket; http.Server#close would close connections too.
       SocketServer.prototype.close.call(server, resolve);
     });
     let before: number;
@@ -115,7 +112,7 @@ export class Connections {
     } while (this.begun > before);
   }
 
-  /** No address, and no dozen of them, takes up all connections of the server. */
+  /** Limits the connections per address, so that a few addresses cannot take all. */
   private accept(socket: Socket): void {
     const { remoteAddress = '' } = socket;
     const address = countedAddress(remoteAddress);
@@ -136,7 +133,7 @@ export class Connections {
     else this.perAddress.set(address, now);
   }
 
-  /** False: the connection ends with an answer before, and the request is left alone. */
+  /** False: the connection ends with an earlier answer, and the request is ignored. */
   private begin(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
     if (this.closing.has(socket) || socket.destroyed) return false;
@@ -156,7 +153,7 @@ export class Connections {
     open.splice(index, 1);
     this.inFlight -= 1;
     const { socket } = exchange.request;
-    // Its last answer was made before the shutdown began.
+    // Its last answer was made before the shutdown.
     if (this.isDraining && open.length === 0 && !this.closing.has(socket)) socket.destroySoon();
   }
 
@@ -165,24 +162,24 @@ export class Connections {
     if (known !== undefined) return known;
     const open: Exchange[] = [];
     this.open.set(socket, open);
-    // The response to a pipelined request that waits its turn does not close with the socket.
+    // The response to a queued request does not close with its socket.
     socket.once('close', () => {
       for (const exchange of [...open]) this.end(open, exchange);
     });
     return open;
   }
 
-  /** Nothing was sent or received for `unreadMs`, or for the time of an idle connection. */
+  /** Called after `unreadMs`, or the idle time, without data in either direction. */
   private endSilent(socket: Socket): void {
     const isUnread = socket.writableLength > 0;
-    // The heads and bodies of requests have time limits of their own.
+    // Heads and bodies of requests have their own time limits.
     const isIdle = this.last.get(socket)?.complete && this.open.get(socket)?.length === 0;
     if (!isUnread && !isIdle) return;
     if (isUnread) this.onEnd('unread');
     socket.destroy();
   }
 
-  /** A message could not be parsed, or arrived too slowly. */
+  /** A message is invalid or arrived too slowly. */
   private onClientError(error: BrokenMessage, socket: Duplex): void {
     if (this.closing.has(socket)) return;
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
@@ -191,23 +188,23 @@ export class Connections {
     const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
     if (isLate && current && this.uploads.has(current.request)) return;
     const isAnswered = unfinished.length === 0 && this.last.get(socket)?.complete === false;
-    // The message is the body of a request that has its answer: no second one.
+    // The message is the body of an answered request.
     if (isAnswered || current?.response.headersSent) return void socket.destroy();
     this.closing.add(socket);
     const answer = (): void => this.answer(socket, describeBroken(error));
-    // After the answers before it: the client must not match this answer to an earlier request.
+    // Waits for earlier answers, so that the client does not confuse them.
     const before = unfinished.findLast((exchange) => exchange !== current)?.response;
     if (before === undefined || before.writableFinished) answer();
     else before.once('close', answer);
   }
 
   /**
-   * Many clients write the whole body before they read. Closing the socket then would lose the
-   * answer on their side, so it is half-closed until the rest is read, or for a moment.
+   * Many clients write the whole body before they read, and would lose the answer when the socket
+   * closes. So it is half-closed until the rest is read, or for a moment.
    */
   private closeOnceRead(socket: Socket): void {
     const close = socket.destroySoon.bind(socket);
-    // Node's server calls it after the last answer of a connection.
+    // Node calls it after the last answer of a connection.
     socket.destroySoon = () => {
       const last = this.last.get(socket);
       if (last === undefined || last.complete) return close();
@@ -217,7 +214,7 @@ export class Connections {
     };
   }
 
-  /** The last answer of a connection, where there is no request. */
+  /** Writes the last answer of a connection without a request. */
   private answer(socket: Duplex, { body, headers }: ApiError): void {
     this.closing.add(socket);
     if (!socket.writable) return void socket.destroy();
@@ -231,13 +228,13 @@ export class Connections {
       Connection: 'close',
       ...plainHeaders(requestId),
       ...headers,
-      // The caller may be a page, and the request's origin is unknown.
+      // The caller may be a page of unknown origin.
       ...(body.statusCode === 401 ? { 'Access-Control-Allow-Origin': '*' } : {}),
     };
     const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
     const status = `${body.statusCode} ${STATUS_CODES[body.statusCode] ?? 'Error'}`;
     socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${text}`);
-    // Closing while the client still sends would discard the answer on its side.
+    // Closing while the client still sends would discard the answer.
     socket.resume();
     setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
   }

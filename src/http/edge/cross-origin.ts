@@ -3,8 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from './api-error.js';
 
 /**
- * Pages of other origins may call the open endpoints and read the answers, errors included. Cookies
- * are never used.
+ * Pages of any origin may call the open endpoints and read answers and errors. No cookies are used.
  */
 
 const ALLOWED_HEADERS =
@@ -13,14 +12,14 @@ const EXPOSED_HEADERS =
   'Retry-After, Ledger-Position, Ledger-Stale, Request-Id, Idempotency-Replayed, RateLimit, RateLimit-Policy, Test-Clock';
 const PREFLIGHT_SECONDS = 600;
 
-/** The origins that a tenant lists; empty: any; undefined: the tenant is not known. */
+/** Origins allowed by a tenant; empty: any; undefined: unknown tenant. */
 export type AllowedOrigins = (alias: string) => Promise<readonly string[] | undefined>;
 
-/** By the path alone: errors before routing must be readable, too. */
+/** Uses the path only, because errors before routing must be readable too. */
 const openAliasIn = (target: string): string | undefined =>
   /^\/api\/v1\/([^/?]+)\/open(?:[/?]|$)/.exec(target)?.[1];
 
-/** For answers that run no hook. */
+/** For answers without hooks. */
 export function allowCrossOrigin({ raw: { url = '' } }: FastifyRequest, reply: FastifyReply): void {
   if (openAliasIn(url) === undefined) return;
   void reply.header('Access-Control-Allow-Origin', '*');
@@ -28,14 +27,14 @@ export function allowCrossOrigin({ raw: { url = '' } }: FastifyRequest, reply: F
 }
 
 /**
- * Answers preflight requests of open endpoints, without credentials and whether or not the tenant
- * has enabled them, and sets the fields of all their answers.
+ * Answers preflight requests of open endpoints, without credentials and even if the tenant has
+ * disabled them, and sets the headers of all their answers.
  */
 export function installCrossOrigin(
   server: FastifyInstance,
   parts: {
     readonly allowedOrigins: AllowedOrigins;
-    /** Of the target of a request, where its listener answers them. */
+    /** Methods of the request's target on its listener. */
     readonly methodsOf: (request: FastifyRequest) => readonly string[];
   },
 ): void {
@@ -56,8 +55,8 @@ export function installCrossOrigin(
       strictPreflight: false,
     };
   };
-  // Called, not registered: the checks are added after its hook. Other paths skip the hook, which
-  // copies all of its options for each request.
+  // Called directly, because checks are added after its hook. Other paths skip the hook, which
+  // copies its options for each request.
   type Hook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void;
   const addHook = (_name: string, hook: Hook): FastifyInstance =>
     server.addHook('onRequest', (request, reply, done) =>
@@ -70,8 +69,8 @@ export function installCrossOrigin(
 }
 
 /**
- * A browser that remembers a key sends it wherever a page points; `Sec-Fetch-Site` says that the
- * page was another site's. @throws {ApiError} FORBIDDEN.
+ * A browser that remembers a key sends it from any page; `Sec-Fetch-Site` reveals another site.
+ * @throws {ApiError} FORBIDDEN.
  */
 export function refuseCrossSite({ headers }: FastifyRequest): void {
   const site = [headers['sec-fetch-site'] ?? []].flat().join(',').toLowerCase();

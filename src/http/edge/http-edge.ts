@@ -39,11 +39,11 @@ import { isMatch, ROUTER_OPTIONS, RouteTable } from './route-table.js';
 export interface HttpEdgeOptions {
   readonly logger: Logger;
   readonly limits?: Partial<HttpLimits>;
-  /** Proxies that may name the client's address. */
+  /** Proxies that are trusted about the client's address. */
   readonly trustedProxies?: readonly Cidr[];
-  /** How clients' addresses stand in the log. Default: shortened. */
+  /** The form of client addresses in the log. Default: shortened. */
   readonly logAddresses?: LoggedAddresses;
-  /** Operators, health and metrics have a listener of their own: see `listenForOperations`. */
+  /** Operators, health and metrics have their own listener: see `listenForOperations`. */
   readonly hasOperationsListener?: boolean;
 }
 
@@ -60,10 +60,7 @@ export interface EdgeMetrics {
 
 export interface HttpEdgeParts extends Omit<ErrorMapping, 'logger'> {
   readonly metrics: EdgeMetrics;
-  /**
-   * Checks a request of a route before its body is read: tenant, credentials, rights, rate, media
-   * type. @throws {ApiError}
-   */
+  /** Checks a request before its body is read. @throws {ApiError} */
   readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   readonly allowedOrigins: AllowedOrigins;
   /** Refuses a request as soon as its stores are known to hang. */
@@ -76,33 +73,33 @@ export interface HttpEdgeParts extends Omit<ErrorMapping, 'logger'> {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Among the requests that are worked on. */
+    /** The place of a running request. */
     place: Place | null;
-    /** Waits for a place. False: there is none. */
+    /** Waits for a place. False: none is free. */
     takePlace: (reply: FastifyReply) => Promise<boolean>;
   }
 }
 
-/** Of the listener for operators, health and metrics: its clients are few. */
+/** Limit of the operations listener, which has few clients. */
 const OPERATIONS_CONNECTIONS_MAX = 64;
 
-/** A client that reads slowly, and steadily, has its file within a day. */
+/** Limit of a download by a slow client. */
 const STREAMED_WITHIN_MS = 24 * 3_600_000;
 
-/** Anyone may send the form of an open page, and a key is short. */
+/** Forms of open pages contain a key at most, and anyone can send them. */
 const OPEN_FORM_BYTES_MAX = 4_096;
 
 /**
- * Everything between the socket and a controller. Usage: construct it, create the Nest application
- * with `adapter` and `applicationOptions`, call `configure` before `init` or `listen`.
+ * Everything between socket and controller. Usage: construct it, create the Nest application with
+ * `adapter` and `applicationOptions`, and call `configure` before `init` or `listen`.
  */
 export class HttpEdge {
   readonly adapter: FastifyAdapter;
-  /** For `NestFactory.create`: the framework's own body parsers are off. */
+  /** For `NestFactory.create`: without the framework's body parsers. */
   readonly applicationOptions: NestApplicationOptions = { bodyParser: false, abortOnError: false };
   private readonly limits: HttpLimits;
   private readonly connections: Connections;
-  /** Sockets of their own: neither the public listener's clients nor their number matter to it. */
+  /** Has its own sockets, so that the public listener's clients do not affect it. */
   private readonly operations: Connections | undefined;
   private operationsServer: Server | undefined;
   private operationsPort: number | undefined;
@@ -137,24 +134,24 @@ export class HttpEdge {
       this.routes.add(route.method, route.url, access);
       if (access.open) route.bodyLimit = OPEN_FORM_BYTES_MAX;
     });
-    // At the same moment: a client that is asked to close before would reconnect to a server that
-    // no longer listens.
+    // When the server stops listening: a client whose connection closes earlier would reconnect
+    // and be refused.
     server.addHook('preClose', () => this.connections.drain(this.adapter.getHttpServer()));
   }
 
-  /** Requests whose answers are not sent as a whole. */
+  /** Requests whose answers are not completely sent. */
   get inFlight(): number {
     return this.connections.inFlight;
   }
 
-  /** Requests are at work: work for which no client waits yields to them. */
+  /** True while requests are processed, so that background work should yield. */
   get isBusy(): boolean {
     return this.bulkhead.isBusy;
   }
 
   /**
-   * Answers operators, health and metrics at an address of their own. Call it after the application
-   * is initialised. @returns the port. @throws when it is taken.
+   * Serves operators, health and metrics at their own address, once the application is initialised.
+   * @returns the port. @throws if it is in use.
    */
   async listenForOperations(port: number, host: string): Promise<number> {
     if (this.operationsServer === undefined) throw new Error('there is no such listener');
@@ -168,7 +165,7 @@ export class HttpEdge {
     return socket.localPort === this.operationsPort ? 'operations' : 'public';
   }
 
-  /** Closes that listener; requests in progress have this long. */
+  /** Closes the operations listener after a grace period for running requests. */
   async closeOperations(graceMs: number): Promise<void> {
     const { operations, operationsServer: server } = this;
     if (!operations || !server?.listening) return;
@@ -178,14 +175,14 @@ export class HttpEdge {
     clearTimeout(late);
   }
 
-  /** Installs the checks, error answers, log line and metrics of every request. */
+  /** Installs checks, error answers, log lines and metrics of all requests. */
   configure(app: NestFastifyApplication, parts: HttpEdgeParts): void {
     this.parts = { ...parts, logger: this.log.logger };
     const server: FastifyInstance = this.adapter.getInstance();
     installBodyParser(server);
     this.decorateRequests(server);
     server.addHook('onRequest', (request, reply, done) => {
-      // The framework's own, with which answers after this one would be lost: see `keepOrClose`.
+      // The framework's header would lose later answers: see `keepOrClose`.
       if (this.connections.isDraining) reply.raw.removeHeader('connection');
       this.answerInTime(request, reply);
       done(this.begin(request, reply));
@@ -195,15 +192,14 @@ export class HttpEdge {
       methodsOf: (request) => this.methodsOf(request),
     });
     server.addHook('onRequest', (request, reply) => this.check(request, reply));
-    // A body that arrives slowly holds a connection and no place among the requests at work.
+    // A body that arrives slowly occupies a connection but no place.
     server.addHook('preValidation', (request, reply, done) => {
-      // Here and not before: what reads the body does not keep the context.
-      const goOn = (error?: Error): void => withinSpan(request, () => done(error));
-      if (accessOf(request)?.kind === 'none') return goOn();
-      request.takePlace(reply).then((has) => goOn(has ? undefined : unavailable()), goOn);
+      // Set here, because the body's reader does not keep the context.
+      const proceed = (error?: Error): void => withinSpan(request, () => done(error));
+      if (accessOf(request)?.kind === 'none') return proceed();
+      request.takePlace(reply).then((has) => proceed(has ? undefined : unavailable()), proceed);
     });
-    // At the answer, not at the request: a request in progress when the shutdown began must not
-    // leave its connection open.
+    // At the answer, so that requests from before a shutdown close their connections too.
     server.addHook('onSend', (request, reply, _payload, done) => {
       request.place?.leave();
       this.keepOrClose(request, reply);
@@ -214,7 +210,7 @@ export class HttpEdge {
       this.record(request, reply);
       done();
     });
-    // What the framework does not see is counted and logged, too.
+    // Also counts and logs what the framework does not see.
     parts.metrics.watchConnections(this.connections);
     for (const connections of [this.connections, this.operations ?? []].flat())
       connections.onBroken = (answer) => {
@@ -230,7 +226,7 @@ export class HttpEdge {
     const { bulkhead } = this;
     server.decorateRequest('takePlace', async function (this: FastifyRequest, reply: FastifyReply) {
       const place = await bulkhead.enter(tenantOf(this));
-      // Its client has left meanwhile, or its time is over.
+      // The client has left, or its deadline has passed.
       const isOver = reply.sent || reply.raw.destroyed;
       if (isOver) place?.leave();
       else this.place = place ?? null;
@@ -238,7 +234,7 @@ export class HttpEdge {
     });
   }
 
-  /** @returns why its message is refused; nothing behind it in its connection is carried out. */
+  /** @returns why the message is refused; later requests of its connection are not executed. */
   private begin(request: FastifyRequest, reply: FastifyReply): ApiError | undefined {
     beginSpan(request, routeOf(request));
     setHeadersOfEveryAnswer(request, reply);
@@ -247,7 +243,7 @@ export class HttpEdge {
     return fault;
   }
 
-  /** The router's own refusals have no route and run no hook. */
+  /** The router's refusals have no route and run no hook. */
   private refuseUnrouted(error: Error, request: FastifyRequest, reply: FastifyReply): void {
     const fault = this.begin(request, reply);
     allowCrossOrigin(request, reply);
@@ -255,7 +251,7 @@ export class HttpEdge {
     answerWithError(fault ?? error, request, reply, this.parts);
   }
 
-  /** The checks before the body is read, in the order of the contract. @throws {ApiError} */
+  /** The checks before the body is read, in the contract's order. @throws {ApiError} */
   private async check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const isLimited = accessOf(request)?.kind !== 'none';
     if (isLimited && this.bulkhead.isFullFor(tenantOf(request))) throw unavailable();
@@ -264,17 +260,17 @@ export class HttpEdge {
     await this.parts.admit(request, reply);
   }
 
-  /** The last answer of a connection says that it closes, and no other one does. */
+  /** Sets `Connection: close` on the last answer of a connection only. */
   private keepOrClose(request: FastifyRequest, reply: FastifyReply): void {
     const connections = this.connectionsOf(request);
     const isAsked = reply.getHeader('connection') === 'close' || !reply.raw.shouldKeepAlive;
     const closes = connections.closesWith(request.raw, isAsked);
-    // While it ends, the framework would close a connection with answers after this one, too.
+    // During a shutdown, the framework would also close connections with pending answers.
     if (closes || connections.isDraining)
       void reply.header('connection', closes ? 'close' : 'keep-alive');
   }
 
-  /** The framework's own deadline ends when the body has arrived. */
+  /** The framework's deadline ends with the body. */
   private answerInTime(request: FastifyRequest, reply: FastifyReply): void {
     const { streams, upload } = accessOf(request) ?? {};
     if (upload) this.connectionsOf(request).uploads.add(request.raw);
@@ -306,7 +302,7 @@ export class HttpEdge {
       maxHeaderSize: HEAD_BYTES_MAX,
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: limits.timeoutCheckMs,
-      // Node would answer a missing Host header without a body; `messageFault` answers in JSON.
+      // Node answers a missing Host without a body; `messageFault` answers with JSON.
       requireHostHeader: false,
     };
     const options: FastifyServerOptions = {
@@ -316,19 +312,19 @@ export class HttpEdge {
       requestIdHeader: false,
       routerOptions: ROUTER_OPTIONS,
       trustProxy,
-      // Requests on open connections during a shutdown are served: see `keepOrClose`.
+      // Serves open connections during a shutdown: see `keepOrClose`.
       return503OnClosing: false,
       forceCloseConnections: 'idle',
       frameworkErrors: (error, request, reply) => this.refuseUnrouted(error, request, reply),
-      // Broken messages are answered by `Connections`, which knows the state of the socket.
+      // `Connections` answers broken messages, because it knows the socket's state.
       clientErrorHandler: () => undefined,
       serverFactory: (handle) => {
-        // One is made, however many sockets the public listener has.
+        // Called per socket of the public listener, but one is enough.
         this.operationsServer ??= operations?.createServer(nodeOptions, handle);
         return connections.createServer(nodeOptions, handle);
       },
     };
-    // No middleware: it would run for paths that the router has not matched.
+    // Middleware would also run for unmatched paths.
     return new FastifyAdapter({ ...options, skipMiddie: true });
   }
 
@@ -337,7 +333,7 @@ export class HttpEdge {
     return (isForOperations ? this.operations : undefined) ?? this.connections;
   }
 
-  /** Whether the listener of the request answers routes with this rule. */
+  /** Whether the request's listener serves routes with this rule. */
   private isServed({ raw }: FastifyRequest, { kind, listener }: AccessRule): boolean {
     const received = this.listenerOf(raw);
     if (received === 'both') return true;
@@ -370,5 +366,5 @@ export class HttpEdge {
 const accessOf = ({ routeOptions }: FastifyRequest): AccessRule | undefined =>
   routeOptions.config.access;
 
-/** Whose place a request takes; operators count as one tenant. */
+/** The tenant whose place a request takes; operators count as one. */
 const tenantOf = ({ params }: FastifyRequest): string => aliasIn(params) ?? ' operators';

@@ -7,26 +7,26 @@ import type { ErrorPage } from './access.js';
 import { ApiError, unavailable, type ErrorJson } from './api-error.js';
 import { TARGET_TOO_LONG } from './broken-messages.js';
 import { wrongTypeTolerated } from './json-body.js';
-import { noteFacts } from './request-facts.js';
+import { addFacts } from './request-facts.js';
 import { routeOf } from './request-log.js';
 import { traceIdOf } from './request-span.js';
 import { isLiteral } from './route-table.js';
 
 export interface ErrorMapping {
   readonly logger: Logger;
-  /** True for an error of an unavailable or slow store: 503 instead of 500. */
+  /** Recognises errors of unavailable or slow stores: 503 instead of 500. */
   readonly isUnavailable: (error: unknown) => boolean;
-  /** The body for a person: its message names the values of the request. */
+  /** Completes a body's message with values of the request. */
   readonly completed: (
     error: ErrorJson,
     request: FastifyRequest,
     headers: ApiError['headers'],
   ) => ErrorJson;
-  /** Of a path that is no route. */
+  /** For paths without a route. */
   readonly pageOfUnmatched?: ErrorPage | undefined;
 }
 
-/** Answers every error of the framework and of controllers with the one JSON body. */
+/** Answers errors of the framework and of controllers with the one JSON body. */
 @Catch()
 export class HttpErrorFilter implements ExceptionFilter {
   constructor(private readonly mapping: ErrorMapping) {}
@@ -42,7 +42,7 @@ export class HttpErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Sends the answer to an error, unless an answer has begun. Unexpected errors are logged. */
+/** Answers with an error unless an answer has begun. Unexpected errors are logged. */
 export function answerWithError(
   exception: unknown,
   request: FastifyRequest,
@@ -51,15 +51,15 @@ export function answerWithError(
 ): void {
   const error = loggedRefusalOf(exception, request, mapping);
   if (reply.sent || reply.raw.headersSent) return;
-  noteFacts(request, { code: error.code });
-  // The framework would close the connection after an unread body; Node drops the rest.
+  addFacts(request, { code: error.code });
+  // The framework would close the connection after an unread body; Node discards the rest.
   const kept = reply.raw.shouldKeepAlive ? 'keep-alive' : 'close';
   if (reply.hasHeader('connection')) reply.header('connection', kept);
   // The controller set these headers for another answer.
   reply.removeHeader('content-length');
   void reply.code(error.body.statusCode).headers(error.headers);
   const { url = '', config } = request.routeOptions;
-  // A target with an encoded segment is no route: it has the page of none.
+  // A target with an encoded segment is not a route.
   const access = isLiteral(url, request.raw.url ?? '') ? config?.access : undefined;
   const { page = mapping.pageOfUnmatched } = access ?? {};
   const shown = page?.(request, reply, error.body);
@@ -69,7 +69,7 @@ export function answerWithError(
     .send(mapping.completed(error.body, request, error.headers));
 }
 
-/** The refusal that a client gets for an error. Unexpected ones are logged. */
+/** The answer to an error. Unexpected errors are logged. */
 function loggedRefusalOf(
   exception: unknown,
   request: FastifyRequest,
@@ -77,9 +77,9 @@ function loggedRefusalOf(
 ): ApiError {
   const cause =
     exception instanceof HttpException && isError(exception.cause) ? exception.cause : exception;
-  // Turned-away clients are no failure, and a line for each would add load at the worst moment.
+  // Expected refusals are not logged: a line for each would add load at the worst moment.
   if (cause instanceof ApiError) return cause;
-  const refusal = ofFramework(cause, request) ?? ofStatus(exception);
+  const refusal = frameworkError(cause, request) ?? controllerError(exception);
   if (refusal !== undefined) return refusal;
   const isAway = isUnavailable(cause);
   const line = {
@@ -93,12 +93,12 @@ function loggedRefusalOf(
   return isAway ? unavailable() : new ApiError('INTERNAL');
 }
 
-function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefined {
+function frameworkError(error: unknown, request: FastifyRequest): ApiError | undefined {
   const refused = (message: string, status = 400): ApiError =>
     new ApiError('BAD_REQUEST', { status, message });
   switch (errorCode(error) ?? '') {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      // A wrong content type is reported before a size; until here an empty body was possible.
+      // The content type precedes the size; until here the body could be empty.
       return new ApiError(
         wrongTypeTolerated(request) ? 'UNSUPPORTED_MEDIA_TYPE' : 'PAYLOAD_TOO_LARGE',
       );
@@ -109,15 +109,15 @@ function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefi
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return refused(TARGET_TOO_LONG, 414);
     case 'ECONNRESET':
-      // The client disconnected while it was sending.
+      // The client disconnected during the body.
       return request.raw.complete ? undefined : refused('The body ended before its Content-Length');
     default:
       return undefined;
   }
 }
 
-/** Of the framework of controllers; the service's own code throws `ApiError`. */
-function ofStatus(exception: unknown): ApiError | undefined {
+/** Errors of the controllers' framework; the service itself throws `ApiError`. */
+function controllerError(exception: unknown): ApiError | undefined {
   const status = exception instanceof HttpException ? exception.getStatus() : 500;
   return status < 500 ? new ApiError('BAD_REQUEST', { status }) : undefined;
 }

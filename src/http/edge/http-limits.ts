@@ -1,24 +1,23 @@
-/** Limits of the service towards its clients. Times in milliseconds. */
+/** Limits towards clients; times in milliseconds. */
 export const DEFAULT_HTTP_LIMITS = {
   /** Connections of all clients; more are closed without an answer. */
   connectionsMax: 4_096,
-  /** Connections of one address; a trusted proxy has no such limit. */
+  /** Per address; trusted proxies are exempt. */
   connectionsPerAddressMax: 256,
-  /** Requests that are worked on or wait for it; more are answered with 503. */
+  /** Running and waiting requests; more are answered with 503. */
   inFlightMax: 512,
-  /** Requests that are worked on concurrently. */
+  /** Running requests. */
   atWorkMax: 24,
-  /** From the head to the answer; then 503, or 408 when the body is still incomplete. */
+  /** From head to answer; then 503, or 408 for an incomplete body. */
   deadlineMs: 15_000,
-  /** For the head of a request to arrive. */
   headersTimeoutMs: 10_000,
-  /** For a whole request to arrive, body included. */
+  /** For a whole request with its body. */
   requestTimeoutMs: 30_000,
-  /** For an idle connection. Longer than the proxy's, which would send into a closing socket. */
+  /** Longer than a proxy's, which would otherwise send into a closing socket. */
   keepAliveTimeoutMs: 75_000,
-  /** Between searches for late requests. */
+  /** Interval of checks for late requests. */
   timeoutCheckMs: 2_000,
-  /** A client that takes nothing of its answer for so long loses its connection. */
+  /** Disconnects a client that reads nothing of its answer for this time. */
   unreadMs: 10_000,
 };
 

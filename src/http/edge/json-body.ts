@@ -7,23 +7,18 @@ import { NOT_STORABLE, unstorablePath, utf8Text } from '../../foundation/outside
 
 export const BODY_BYTES_MAX = 1024 * 1024;
 
-/**
- * Requests with a wrong content type on a route whose body may be empty: accepted as long as the
- * body is empty.
- */
+/** Requests with a wrong content type that are accepted only with an empty body. */
 const tolerated = new WeakSet<FastifyRequest>();
 
 const marked = new WeakMap<object, unknown>();
 
-/** A body with its rounded integers marked (see `roundedIn`); undefined: parsing rounded none. */
+/** A body with its rounded integers marked (see `roundedIn`); undefined: nothing was rounded. */
 export const markedBody = (body: unknown): unknown => marked.get(Object(body) as object);
 
 export const wrongTypeTolerated = (request: FastifyRequest): boolean => tolerated.has(request);
 
 /**
- * Checks the content type before the body is read, so that it precedes the size (413) and the
- * content (400).
- * @throws {ApiError} UNSUPPORTED_MEDIA_TYPE.
+ * Precedes the checks of size (413) and content (400). @throws {ApiError} UNSUPPORTED_MEDIA_TYPE.
  */
 export function checkContentType(request: FastifyRequest, rule: AccessRule): void {
   const { kind, emptyBody } = rule;
@@ -37,20 +32,19 @@ export function checkContentType(request: FastifyRequest, rule: AccessRule): voi
   const isJson = isJsonInUtf8(type) && ['', 'identity'].includes(coding.trim().toLowerCase());
   const length = Number(headers['content-length'] ?? 0);
   const hasBody = length > 0 || headers['transfer-encoding'] !== undefined;
-  // A page of another site can send any body but one that is called JSON.
+  // Pages of other sites can send any body without preflight except JSON.
   const mayBeOfPage = kind === 'operator' && method !== 'DELETE' && hasBody && !(type && isJson);
   const mayBeEmpty = (emptyBody || method === 'DELETE') && length <= BODY_BYTES_MAX;
   if (mayBeOfPage || !(isJson || mayBeEmpty)) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
   if (!isJson) tolerated.add(request);
-  // The one parser takes every content type; the framework would check the type again, by other
-  // rules.
+  // The parser takes every type; the framework would check it again by other rules.
   delete headers['content-type'];
 }
 
 const UPLOADED = /^\s*(?:text\/csv|application\/x-ndjson)\s*(?:;.*)?$/i;
 const NO_UPLOAD = 'The body must be a file: text/csv or application/x-ndjson, in UTF-8';
 
-/** No type, or JSON with any parameters but another charset. */
+/** No content type, or JSON without another charset. */
 function isJsonInUtf8(contentType: string): boolean {
   const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   if (type !== 'application/json') return contentType.trim() === '';
@@ -59,7 +53,7 @@ function isJsonInUtf8(contentType: string): boolean {
   );
 }
 
-/** Replaces the framework's parsers by one for every content type (see `checkContentType`). */
+/** Installs one parser for all content types (see `checkContentType`). */
 export function installBodyParser(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   const files = ['text/csv', 'application/x-ndjson'];
@@ -79,10 +73,9 @@ function parseBody(request: FastifyRequest, bytes: Buffer): unknown {
 }
 
 /**
- * Parses a body. An empty one, or white space alone, is undefined.
- * @throws {ApiError} BAD_REQUEST for text that is no object of JSON in UTF-8, names `__proto__` or
- * `constructor.prototype`, that is nested deeper than 32, or that contains a NUL or half a
- * surrogate pair: such text can be neither stored nor compared.
+ * Parses a body; undefined: empty or white space. @throws {ApiError} BAD_REQUEST for anything but a
+ * JSON object in UTF-8, for `__proto__` and `constructor.prototype`, for nesting beyond 32, and for
+ * NUL and lone surrogates, which cannot be stored.
  */
 function parseJson(bytes: Buffer): unknown {
   const text = utf8Text(bytes);
@@ -93,8 +86,7 @@ function parseJson(bytes: Buffer): unknown {
   const value = parseText(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badRequest('the body must be a JSON object');
-  // In valid UTF-8 only an escape can produce characters that cannot be stored: without one there
-  // is nothing to search.
+  // In valid UTF-8 only escapes can produce characters that cannot be stored.
   if (text.includes('\\u') && unstorablePath(value) !== undefined)
     throw badRequest(`the body ${NOT_STORABLE}`);
   const withMarks = withRoundedMarked(text);
@@ -106,7 +98,7 @@ function parseText(text: string): unknown {
   try {
     return parse(text) as unknown;
   } catch (error) {
-    // The parser's message quotes the text.
+    // The parser's message would quote the text.
     throw badRequest(
       String(error).includes('forbidden prototype')
         ? 'the body holds a forbidden member (__proto__ or constructor.prototype)'

@@ -2,21 +2,20 @@ import type { FastifyRequest } from 'fastify';
 import type { Mode } from '../../domain/scope.js';
 import type { ApiErrorCode } from './api-error.js';
 
-/** How a caller of a tenant's route was authenticated. */
+/** The authentication of a tenant's caller. */
 export type ActorKind = 'api-key' | 'user-token' | 'anyone';
 
 /**
- * What became known about a request, for its log line, metrics and span. Names and ids that the
- * service or its operators gave out, nothing that a client chose.
+ * Facts for log line, metrics and span: ids from the service or its operators, never a client's.
  */
 export interface RequestFacts {
-  /** An existing tenant, whether or not the credentials were right. */
+  /** An existing tenant, even if the credentials were wrong. */
   readonly tenant?: string;
   readonly mode?: Mode;
   readonly actor?: ActorKind | 'operator';
-  /** Of the key, of the secret that signed the token, or the operator's name. */
+  /** Id of the key or token secret, or the operator's name. */
   readonly actorId?: string;
-  /** Of an answer that is an error. */
+  /** The code of an error. */
   readonly code?: ApiErrorCode;
 }
 
@@ -28,6 +27,6 @@ declare module 'fastify' {
 
 export const factsOf = ({ facts }: FastifyRequest): RequestFacts => facts ?? {};
 
-export function noteFacts(request: FastifyRequest, facts: RequestFacts): void {
+export function addFacts(request: FastifyRequest, facts: RequestFacts): void {
   request.facts = { ...request.facts, ...facts };
 }

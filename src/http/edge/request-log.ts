@@ -7,19 +7,18 @@ import type { BrokenAnswer } from './connections.js';
 import { factsOf } from './request-facts.js';
 import { traceIdOf } from './request-span.js';
 
-/** The pattern of the route, never the path: paths contain clients' ids, often e-mail addresses. */
+/** The route's pattern: paths contain clients' ids, often e-mail addresses. */
 export const routeOf = (request: FastifyRequest): string =>
   request.routeOptions.config?.access === undefined
     ? 'unmatched'
     : (request.routeOptions.url ?? 'unmatched');
 
-/** Where lines of requests go, and how they show addresses. */
 export interface RequestLog {
   readonly logger: Logger;
   readonly addresses: LoggedAddresses;
 }
 
-/** One line per request, without any text of the client but a valid trace id. */
+/** One line per request; of the client's texts only a valid trace id. */
 export function logRequest(
   { logger, addresses }: RequestLog,
   request: FastifyRequest,
@@ -38,7 +37,7 @@ export function logRequest(
   logger.info(line, 'request');
 }
 
-/** One line per message that could not be read as a request. */
+/** One line per message that is not a request. */
 export function logBroken(
   { logger, addresses }: RequestLog,
   { requestId, body, remoteAddress = '' }: BrokenAnswer,
@@ -49,8 +48,8 @@ export function logBroken(
 }
 
 /**
- * The framework's logger. Its lines quote request targets, headers and messages; only the error's
- * kind is kept. The result of a handler after the answer of a deadline is dropped without a line.
+ * The framework's logger. Only the kind of an error is logged, because messages quote the request.
+ * A handler's result after the deadline is dropped.
  */
 export function frameworkLogger(logger: Logger): FastifyBaseLogger {
   const line =
@@ -61,7 +60,7 @@ export function frameworkLogger(logger: Logger): FastifyBaseLogger {
       if (error?.code === 'FST_ERR_REP_ALREADY_SENT') return;
       logger[level]({ source: 'http framework', error }, 'http framework');
     };
-  // Below warnings the framework reports nothing beyond the service's own lines.
+  // Below warnings the framework adds nothing to the service's own lines.
   const none = (): void => undefined;
   const lines: FastifyBaseLogger = {
     level: logger.level,

@@ -17,10 +17,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Begins the span of a request, a child of the caller's. Call it when the head has arrived.
- * @param route the pattern, never the path.
- */
+/** Begins a request's span when its head has arrived. @param route the pattern, never the path. */
 export function beginSpan(request: FastifyRequest, route: string): void {
   if (!isTraced()) return;
   const { method } = request;
@@ -32,19 +29,19 @@ export function beginSpan(request: FastifyRequest, route: string): void {
   request.span = tracer().startSpan(
     `${method} ${route}`,
     { kind: SpanKind.SERVER, attributes },
-    // By the formats that the tracing library is set to.
+    // Uses the tracing library's formats.
     propagation.extract(ROOT_CONTEXT, request.headers),
   );
 }
 
-/** The work for a request, with its span as the parent of others. */
+/** Runs the work with the request's span as its parent. */
 export function withinSpan(request: FastifyRequest, work: () => void): void {
   const { span } = request;
   if (!span || !isSpanContextValid(span.spanContext())) return work();
   context.with(trace.setSpan(ROOT_CONTEXT, span), work);
 }
 
-/** Ends the span when the answer has gone out, or its client has left. */
+/** Ends the span after the answer, or when the client has left. */
 export function endSpan(request: FastifyRequest, { statusCode }: FastifyReply): void {
   const { span } = request;
   if (!span || !span.isRecording()) return;
@@ -57,14 +54,11 @@ export function endSpan(request: FastifyRequest, { statusCode }: FastifyReply): 
   span.end();
 }
 
-/** The caller's span (W3C Trace Context); a later version may append fields. */
+/** The caller's span (W3C Trace Context); later versions may append fields. */
 const TRACE_PARENT =
   /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/;
 
-/**
- * The trace of the request: the one that is recorded, or that the client names. Its random digits
- * are all of the client's in a log line.
- */
+/** The recorded trace, or the client's. Only its random digits appear in the log. */
 export function traceIdOf({ span, headers: { traceparent } }: FastifyRequest): string | undefined {
   const known = span?.spanContext();
   if (known !== undefined && isSpanContextValid(known)) return known.traceId;

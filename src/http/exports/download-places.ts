@@ -3,18 +3,18 @@ import { unavailable } from '../edge/api-error.js';
 import { rateLimited } from '../limits/call-limit.js';
 
 export interface DownloadLimits {
-  /** Downloads at once in this process. */
+  /** Concurrent downloads in this process. */
   readonly all: number;
-  /** Of one holder: a tenant, both modes together, or an operator. */
+  /** Per holder: a tenant with both modes, or an operator. */
   readonly perHolder: number;
 }
 
-/** Each holds about half a MiB. */
+/** A download holds about half a MiB. */
 export const DOWNLOAD_LIMITS: DownloadLimits = { all: 64, perHolder: 16 };
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Limits how many files are downloaded at once: a slow client holds memory. */
+/** Limits concurrent downloads, because a slow client holds memory. */
 export class DownloadPlaces {
   private readonly held = new Map<string, number>();
   private count = 0;
@@ -26,8 +26,8 @@ export class DownloadPlaces {
   ) {}
 
   /**
-   * Begins a download, which holds its place until it is closed.
-   * @throws {ApiError} 429 when the holder has as many as it may; 503 when all places are taken.
+   * Begins a download, which occupies a place until it is closed.
+   * @throws {ApiError} 429 when the holder has too many; 503 when all places are taken.
    */
   enter(holder: string, open: () => Readable): Readable {
     const { all, perHolder } = this.limits;

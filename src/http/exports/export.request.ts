@@ -28,7 +28,7 @@ const LINE = {
   described: { pattern: `[^${CONTROLS}]{0,${EXPORT_TEXT_LENGTH_MAX}}` },
 };
 
-/** Known members that are null or empty count as missing. */
+/** Null and empty members count as missing. */
 const given = (params: unknown): unknown =>
   isPlainObject(params)
     ? Object.fromEntries(
@@ -43,7 +43,7 @@ const given = (params: unknown): unknown =>
 const problemsOf = (params: unknown): readonly string[] =>
   isPlainObject(params) ? problemsOfParams(params) : ['params must be an object'];
 
-/** A rule for each problem that there may be: each is a line of its own. */
+/** A rule per possible problem, each with its own line. */
 const ParamRules = (): readonly PropertyDecorator[] =>
   Array.from({ length: PARAM_PROBLEMS_MAX }, (_, index) =>
     ValidateBy({
@@ -55,7 +55,7 @@ const ParamRules = (): readonly PropertyDecorator[] =>
     }),
   );
 
-/** Filters; all that are given must match. */
+/** Filters, all of which must match. */
 const Params = (): PropertyDecorator =>
   applyDecorators(
     Member(given),

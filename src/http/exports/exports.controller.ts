@@ -23,7 +23,7 @@ import { Fails } from '../shapes/openapi.js';
 import { page, resourceId, type Query } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { refusalAnswer } from '../writing/refusal-answers.js';
-import { isNamedBy, rangeOf } from './byte-range.js';
+import { matchesEtag, rangeOf } from './byte-range.js';
 import { ExportRequest } from './export.request.js';
 import { ExportListResponse, ExportResponse } from './export.response.js';
 import { contentTypeOf, FileDownloads } from './file-downloads.js';
@@ -107,7 +107,7 @@ export class ExportsController {
     const { headers } = call;
     const etag = `"${file.sha256}"`;
     const ofFile = { ETag: etag, 'Cache-Control': 'no-store' };
-    if (isNamedBy(headers['if-none-match'], etag))
+    if (matchesEtag(headers['if-none-match'], etag))
       return void reply.headers(ofFile).status(304).send();
     const { 'if-range': ifRange } = headers;
     const isSame = ifRange === undefined || ifRange === etag;

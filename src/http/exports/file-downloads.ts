@@ -9,15 +9,14 @@ import type { Call } from '../credentials/call.js';
 import { ApiError } from '../edge/api-error.js';
 import type { DownloadPlaces } from './download-places.js';
 
-/** The file of a completed export. */
+/** A completed export's file. */
 export interface FileOfExport {
   readonly exportId: string;
-  /** Names the stored file. */
   readonly attempt: string;
   readonly file: NonNullable<KnownExport['file']>;
 }
 
-/** Downloads of files, within their limits and recorded before the first byte. */
+/** Limits downloads and records each before its first byte. */
 export class FileDownloads {
   constructor(
     private readonly downloads: ExportDownloads,
@@ -35,7 +34,7 @@ export class FileDownloads {
     return { exportId, attempt, file };
   }
 
-  /** @throws {ApiError} when as many as may be are downloaded. */
+  /** @throws {ApiError} when too many downloads are running. */
   async begin(
     {
       scope,

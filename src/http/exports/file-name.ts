@@ -1,15 +1,15 @@
 import type { KnownExport } from '../../domain/export/export.decider.js';
 
-/** Bytes of a file's name on common systems, in UTF-8; its ending included. */
+/** Limit of common file systems in UTF-8, with the extension. */
 const NAME_BYTES_MAX = 255;
-/** Separators of paths, wildcards, quotes, and what is not seen: controls, marks of direction. */
+/** Path separators, wildcards, quotes and invisible characters. */
 const UNSAFE = /[\p{C}\p{Zl}\p{Zp}<>:"/\\|?*%;]+/gu;
-/** Windows opens a device for these, whatever follows a dot. */
+/** Windows opens a device for these names, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])\s*(?:\.|$)/i;
-/** Systems drop these at the end of a name, or hide a name that begins with them. */
+/** Systems strip these at the end of a name, or hide names that begin with them. */
 const EDGES = /^[.\s]+|[.\s]+$/g;
 
-/** The name of the downloaded file, from the export's own: safe on every system. */
+/** The file name of an export, safe on every system. */
 export function fileNameOf({ texts, exportType, exportId, format }: KnownExport): string {
   const ending = format === 'CSV' ? '.csv' : '.zip';
   const given = (texts?.name ?? '').normalize('NFC').replace(UNSAFE, '_').replace(EDGES, '');
@@ -18,7 +18,7 @@ export function fileNameOf({ texts, exportType, exportId, format }: KnownExport)
   return `${name === '' ? `${exportType.toLowerCase()}-${exportId}` : name}${ending}`;
 }
 
-/** As many whole characters, marks upon them included, as fit. */
+/** As many whole characters with their marks as fit. */
 function firstBytes(text: string, bytesMax: number): string {
   let bytes = 0;
   let end = 0;
@@ -30,7 +30,7 @@ function firstBytes(text: string, bytesMax: number): string {
   return text.slice(0, end);
 }
 
-/** RFC 6266: the name as it is, and in ASCII for clients that know no other. */
+/** RFC 6266: the name, and its ASCII form for older clients. */
 export function attachmentNamed(name: string): string {
   const ascii = name.replace(/[^\x20-\x7e]/gu, '_');
   const encoded = encodeURIComponent(name).replace(

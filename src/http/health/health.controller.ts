@@ -7,11 +7,11 @@ import {
 import type { FastifyReply } from 'fastify';
 import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { noteFacts } from '../edge/request-facts.js';
+import { addFacts } from '../edge/request-facts.js';
 import { sharedCall } from '../../foundation/call-in-progress.js';
 import { READINESS_PROBE, type Readiness, type ReadinessProbe } from './readiness.js';
 
-/** The members of an error beside those of readiness. */
+/** The members of an error in addition to those of readiness. */
 const ERROR_MEMBERS = {
   statusCode: { type: 'integer' },
   message: { type: 'string' },
@@ -48,7 +48,7 @@ const readiness = (
 
 @Controller('health')
 export class HealthController {
-  /** Anyone may request it, and it is some forty statements. */
+  /** Shared by concurrent requests, because it costs about forty statements. */
   private readonly check: () => Promise<Readiness>;
 
   constructor(@Inject(READINESS_PROBE) probe: ReadinessProbe) {
@@ -70,7 +70,7 @@ export class HealthController {
 
   @ApiOkResponse(
     readiness(
-      'Requests can be served; `degraded`: read models, reactions or seals stand still for 10 s or more',
+      'Requests can be served; `degraded`: read models, reactions or seals made no progress for 10 s or more',
       ['ready', 'degraded'],
     ),
   )
@@ -83,7 +83,7 @@ export class HealthController {
     const { ready, degraded = false, checks } = await this.check();
     if (ready) return { status: degraded ? 'degraded' : 'ready', ready, checks };
     void reply.code(503).header('Retry-After', '1');
-    noteFacts(reply.request, { code: 'UNAVAILABLE' });
+    addFacts(reply.request, { code: 'UNAVAILABLE' });
     return {
       ...new ApiError('UNAVAILABLE', { message: 'The service is not ready' }).body,
       status: 'not ready',

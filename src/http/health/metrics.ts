@@ -6,10 +6,10 @@ import { Access } from '../edge/access.js';
 import { API_ERROR_CODES, type ApiErrorCode } from '../edge/api-error.js';
 import { sharedCall } from '../../foundation/call-in-progress.js';
 
-/** The injection token of the process's metrics registry. */
+/** The injection token of the metrics registry. */
 export const METRICS_REGISTRY = Symbol('metrics registry');
 
-/** A registry with the default metrics of the process (memory, event loop, garbage collection). */
+/** A registry with default metrics (memory, event loop, garbage collection). */
 export function createMetricsRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -46,16 +46,16 @@ export class HttpMetrics {
       labelNames: ['code'],
       registers: [registry],
     });
-    // From zero on: an increase is seen from the first one.
+    // Start at zero, so that the first error is an increase.
     for (const code of API_ERROR_CODES) this.refusals.inc({ code }, 0);
   }
 
-  /** Reads the numbers at each scrape, and counts the connections that the server ends. */
+  /** Reads the numbers at each scrape and counts connections that the server ends. */
   watchConnections(watched: WatchedConnections): void {
     const registers = [this.registry];
     new Gauge({
       name: 'http_requests_in_flight',
-      help: 'Requests whose answers their clients have not taken yet',
+      help: 'Requests whose answers are not completely sent',
       registers,
       collect() {
         this.set(watched.inFlight);
@@ -71,7 +71,7 @@ export class HttpMetrics {
     });
     const ended = new Counter({
       name: 'http_connections_ended_total',
-      help: `Connections that were ended for the sake of others: ${ENDED_FOR.join(', ')}`,
+      help: `Connections that the server ended, by reason: ${ENDED_FOR.join(', ')}`,
       labelNames: ['why'],
       registers,
     });
@@ -79,12 +79,11 @@ export class HttpMetrics {
     watched.onEnd = (why) => ended.inc({ why });
   }
 
-  /** Counts an answer that is an error. */
   refused(code: ApiErrorCode): void {
     this.refusals.inc({ code });
   }
 
-  /** @param route the pattern: paths would make a time series per id, and expose it. */
+  /** @param route the pattern: paths would create and expose a time series per id. */
   answered(method: string, route: string, status: number, seconds: number): void {
     this.durations.observe({ method, route, status: String(status) }, seconds);
   }
@@ -92,12 +91,12 @@ export class HttpMetrics {
 
 @Controller('metrics')
 export class MetricsController {
-  /** The stores are asked for some of them. */
+  /** Shared, because some metrics query the stores. */
   private readonly collect = sharedCall(() => this.registry.metrics());
 
   constructor(@Inject(METRICS_REGISTRY) private readonly registry: Registry) {}
 
-  /** All metrics in the text format of Prometheus. */
+  /** The metrics in Prometheus's text format. */
   @Get()
   @Access('none', { listener: 'operations' })
   @ApiOkResponse({

@@ -1,22 +1,20 @@
-/** The state of one dependency of the service, or of one projection. */
+/** The state of a dependency or a projection. */
 export interface HealthCheck {
   readonly ok: boolean;
-  /**
-   * Details for operators: lag, position, generation … Never an address, a secret or a client's id.
-   */
+  /** Details for operators, such as lag and position; never addresses, secrets or clients' ids. */
   readonly [detail: string]: boolean | number | string | null;
 }
 
 export interface Readiness {
-  /** Requests can be served. A single parked stream does not make the service unready. */
+  /** Requests can be served, even with parked streams. */
   readonly ready: boolean;
-  /** Requests can be served, but background work stands still; its check says where. */
+  /** Requests can be served, but background work makes no progress; its check names it. */
   readonly degraded?: boolean;
-  /** By name: `postgres`, `event-log`, `projection rewards` … */
+  /** By name, such as `postgres`, `event-log`, `projection rewards`. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
 }
 
-/** Answers within its own short time limits and does not reject. */
+/** Answers within its own short time limits. Never rejects. */
 export interface ReadinessProbe {
   check(): Promise<Readiness>;
 }

@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiBody, ApiHeader, ApiOkResponse } from '@nestjs/swagger';
 import { TenantDirectory } from '../../tenants/tenant-directory.js';
-import { PaymentEvents, type Received } from '../../payments/incoming/payment-events.js';
+import { PaymentEvents, type ReceivedEvent } from '../../payments/incoming/payment-events.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import { Call } from '../credentials/call.js';
@@ -11,7 +11,7 @@ import { Fails } from '../shapes/openapi.js';
 import { ReceivedResponse } from './payment-events.response.js';
 
 const SIGNATURE = 'stripe-signature';
-/** The provider repeats it for some days. */
+/** The provider retries for some days. */
 const FULL_S = 3_600;
 @Controller(`integrations/stripe/:${TENANT_PARAMETER}`)
 export class PaymentEventsController {
@@ -37,7 +37,7 @@ export class PaymentEventsController {
       case 'repeated':
         return { received: true };
       case 'not-connected':
-        // It costs a reading of the tenant, as a wrong signature does.
+        // Costs a read of the tenant, so it counts like a wrong signature.
         throw (
           this.failures.count(countedAddress(call.clientAddress)) ??
           new ApiError('NOT_FOUND', { message: 'No payment provider is connected' })
@@ -47,7 +47,7 @@ export class PaymentEventsController {
       case 'full':
         throw unavailable(FULL_S);
       case 'not-signed':
-        // Good calls always pass: an address of the provider brings the events of many tenants.
+        // Valid calls are not limited: an address of the provider serves many tenants.
         throw (
           this.failures.count(countedAddress(call.clientAddress)) ??
           badRequest('Stripe-Signature is missing, wrong or older than 300 s')
@@ -59,18 +59,18 @@ export class PaymentEventsController {
     }
   }
 
-  private async received({ tenant: { alias }, body, headers }: Call): Promise<Received> {
+  private async received({ tenant: { alias }, body, headers }: Call): Promise<ReceivedEvent> {
     const signature = headers[SIGNATURE];
     const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
     const check = async (
       tenant: Awaited<ReturnType<TenantDirectory['find']>>,
-    ): Promise<Received> =>
+    ): Promise<ReceivedEvent> =>
       tenant === undefined
         ? 'not-connected'
         : this.events.receive(tenant, bytes, typeof signature === 'string' ? signature : undefined);
     const received = await check(await this.tenants.find(alias));
     if (received !== 'not-connected' && received !== 'not-signed') return received;
-    // A connection that was just made, or rotated, counts at once.
+    // The cached tenant may lack a new connection or secret.
     const newest = await this.tenants.read(alias);
     return newest === undefined ? received : check(newest);
   }

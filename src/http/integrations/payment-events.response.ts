@@ -1,4 +1,4 @@
 import { answerOf, described } from '../../presenting/answer-members.js';
 
-/** The provider reads the status alone. */
+/** The provider reads only the status. */
 export class ReceivedResponse extends answerOf({ received: described<true>({ type: Boolean }) }) {}

@@ -21,22 +21,18 @@ import { refuseCrossSite } from '../edge/cross-origin.js';
 import { checkContentType } from '../edge/json-body.js';
 
 export interface AdmissionParts extends AuthenticationParts {
-  /** Of all addresses; shared by what checks credentials of its own. */
+  /** Failed credentials by address, shared with other checks. */
   readonly failures: FailedCredentials;
   /** Counts calls of clients without an API key. */
   readonly calls: CallCounter;
-  /** Of routes for operators. */
   readonly operators: CurrentOperators;
-  /** Who may enter the console. Default: no one. */
+  /** Checks access to the console. Default: refuses. */
   readonly console?: { enter(request: FastifyRequest, access: AccessRule): Promise<void> };
   /** False while read models are incomplete: tenants' routes answer 503. */
   readonly isComplete: () => boolean;
 }
 
-/**
- * The checks of a request of a route before its body is read, in the order of the contract:
- * credentials, rights, rate, media type.
- */
+/** The checks before the body is read: credentials, rights, rate, media type, in this order. */
 export class Admission {
   constructor(private readonly parts: AdmissionParts) {}
 
@@ -70,8 +66,8 @@ export class Admission {
   }
 
   /**
-   * Counts failed credentials; a call without any has not failed.
-   * @throws {ApiError} RATE_LIMITED in place of UNAUTHORIZED when its address has failed too often.
+   * Counts failed credentials; missing ones do not count.
+   * @throws {ApiError} RATE_LIMITED instead of UNAUTHORIZED after too many failures of an address.
    */
   private async counted<T>(request: FastifyRequest, authenticating: Promise<T>): Promise<T> {
     try {
@@ -103,7 +99,7 @@ const hasCredentials = ({ headers }: FastifyRequest): boolean =>
 
 async function limit(call: CountedCaller, rule: AccessRule, calls: CallCounter): Promise<void> {
   const [{ token }, { counted, kind }] = [call, rule];
-  // A token's call is about its own user, except for a visitor's, whose user is named in the body.
+  // A token's call concerns its user, except for a visitor's, whose user is in the body.
   const user = token?.kind === 'user' && kind !== 'visitor-open' ? token : undefined;
   if (counted === 'create-user') return user && limitNewUsers(call, user, calls);
   if (counted !== undefined) await limitCalls(call, counted, calls);

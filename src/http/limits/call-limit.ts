@@ -7,19 +7,19 @@ import { WindowCounts } from './window-counts.js';
 
 export type CallCounter = Pick<RateLimits, 'count' | 'isKnown'>;
 
-/** Whose calls share a count. Other calls: `address`. */
+/** The unit that shares a limit. Default: the address. */
 const COUNTED_PER: Partial<Record<CountedCall, 'user' | 'tenant'>> = {
-  // Each event is stored, and many users share an address.
+  // Each event is stored, and users may share an address.
   'post-events': 'user',
-  // Each call makes the service call or write to others.
+  // Each call makes the service call or mail others.
   'test-webhook': 'tenant',
   'preview-mail': 'tenant',
 };
 
-/** What is known of a call before its body is read. */
+/** What is known before the body is read. */
 export type CountedCaller = Caller & Pick<Call, 'clientAddress' | 'reply'>;
 
-/** Undefined: the call is free. */
+/** Undefined: not limited. */
 function clientOf(
   { mode, token, actor, clientAddress }: CountedCaller,
   counted: CountedCall,
@@ -30,14 +30,14 @@ function clientOf(
     case 'user':
       return token?.kind === 'user' ? [mode, token.accountId, token.userId] : undefined;
     case undefined:
-      // Servers with a key, and the test mode, are not limited.
+      // Servers with a key and the test mode are not limited.
       return actor.kind === 'api-key' || mode === 'test'
         ? undefined
         : [countedAddress(clientAddress)];
   }
 }
 
-/** Counts a call and reports the remaining ones in the answer. @throws {ApiError} RATE_LIMITED. */
+/** Counts a call and sets the headers of the remaining ones. @throws {ApiError} RATE_LIMITED. */
 export async function limitCalls(
   call: CountedCaller,
   counted: CountedCall,
@@ -52,7 +52,7 @@ export async function limitCalls(
     throw rateLimited(`${counted}: at most ${limit} calls in ${windowSeconds} s`, resetSeconds);
 }
 
-/** The same for a write that counts only when it creates the user. */
+/** Counts a write only if it creates the user. */
 export async function limitNewUsers(
   call: CountedCaller,
   user: { readonly accountId: string; readonly userId: string },
@@ -63,7 +63,6 @@ export async function limitNewUsers(
   await limitCalls(call, 'create-user', counter);
 }
 
-/** The fields that show a client its limit and what is left of it. */
 const rateHeaders = (
   name: string,
   { limit, windowSeconds, left, resetSeconds }: Omit<CallCount, 'isExceeded'>,
@@ -72,7 +71,7 @@ const rateHeaders = (
   RateLimit: `"${name}";r=${left};t=${resetSeconds}`,
 });
 
-/** @param rule that the call breaks. */
+/** @param rule the exceeded limit. */
 export const rateLimited = (
   rule: string,
   retryAfterSeconds: number,
@@ -84,8 +83,8 @@ export const rateLimited = (
   });
 
 /**
- * Counts the failed credentials of each address in this process, over all tenants and operators. It
- * is counted after the check, so that good credentials pass from the same address.
+ * Counts failed credentials per address in this process, for tenants and operators together. Counts
+ * after the check, so that valid credentials pass from the same address.
  */
 export class FailedCredentials {
   constructor(
@@ -93,10 +92,7 @@ export class FailedCredentials {
     private readonly counts = new WindowCounts(),
   ) {}
 
-  /**
-   * Counts a failure of this address (see `countedAddress`).
-   * @returns the answer in place of 401 beyond the limit.
-   */
+  /** Counts a failure of an address (see `countedAddress`). @returns the error beyond the limit. */
   count(address: string): ApiError | undefined {
     const limit = this.perMinute;
     const { calls, leftSeconds: resetSeconds } = this.counts.add(address, 60);

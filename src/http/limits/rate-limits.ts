@@ -8,19 +8,17 @@ import { compiledOnce, fetchRow, now, run, tables, type Given } from '../../post
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { WindowCounts, type Counted } from './window-counts.js';
 
-/** One client's call of one tenant. */
 interface ClientCall {
   readonly tenant: { readonly alias: string; readonly openRules: OpenRules };
   readonly call: CountedCall;
-  /** Its address, or mode and ids of the user; stored as a keyed hash. */
+  /** Address, or mode and user ids; stored as a keyed hash. */
   readonly client: readonly string[];
 }
 
 export interface CallCount {
-  /** The number of calls per window, and its length. */
   readonly limit: number;
   readonly windowSeconds: number;
-  /** Calls left in the window after this one. */
+  /** Remaining calls in the window. */
   readonly left: number;
   /** Until the next window; at least 1. */
   readonly resetSeconds: number;
@@ -28,10 +26,9 @@ export interface CallCount {
 }
 
 /**
- * Counts calls per tenant, kind of call and client, for all processes together. A window begins
- * with a client's first call, the next one with the first call after its end. One statement counts
- * and checks, so that concurrent calls cannot pass together. While the database answers and refuses
- * to write, each process counts for itself: reads go on, within the limits.
+ * Counts calls per tenant, kind and client, for all processes. A window begins with a client's
+ * first call after the previous one ended. One statement counts and checks, so that concurrent
+ * calls cannot both pass. While the database is read-only, each process counts alone.
  */
 export class RateLimits {
   private readonly here = new WindowCounts();
@@ -66,7 +63,7 @@ export class RateLimits {
     }
   }
 
-  /** Whether the user exists, according to the log; ids as the client sent them. */
+  /** Whether the user exists in the log; ids as sent. */
   async isKnown(scope: Scope, accountId: string, userId: string): Promise<boolean> {
     const { state } = await this.streams.accounts.load(
       this.names.accountStream(scope, this.names.accountRef(scope, accountId)),
@@ -74,7 +71,7 @@ export class RateLimits {
     return state.status === 'open' && state.personsByUserId.has(userId);
   }
 
-  /** Deletes windows that have ended, whatever their length. @returns how many. */
+  /** Deletes ended windows. @returns their number. */
   async purge(): Promise<number> {
     const longest = Math.max(...Object.values(CALL_WINDOWS).map((one) => one.windowSeconds));
     const over = sql<Date>`now() - ${seconds(longest)}`;

@@ -1,23 +1,23 @@
 import { LRUCache } from 'lru-cache';
 import { elapsed } from '../../foundation/world.js';
 
-/** Some 200 bytes each, 4 MiB in all; beyond that the one counted longest ago is dropped. */
+/** About 200 bytes each, 4 MiB in all; beyond it the least recent one is dropped. */
 const NAMES_MAX = 20_000;
 
 export interface Counted {
-  /** In the window, this one included. */
+  /** Calls in the window, including this one. */
   readonly calls: number;
-  /** Until the window ends; at least 1. */
+  /** Until the end of the window; at least 1. */
   readonly leftSeconds: number;
 }
 
-/** Counts by name in this process. A window begins with the first count of a name. */
+/** Counts by name in this process. A name's window begins with its first count. */
 export class WindowCounts {
   private readonly windows = new LRUCache<string, { readonly endsMs: number; calls: number }>({
     max: NAMES_MAX,
   });
 
-  /** @param clock in milliseconds, never going back. */
+  /** @param clock monotonic, milliseconds. */
   constructor(private readonly clock: () => number = elapsed) {}
 
   add(name: string, windowSeconds: number): Counted {

@@ -20,7 +20,7 @@ import { Fails } from '../shapes/openapi.js';
 import { textQuery, type Query } from '../shapes/parameters.js';
 import { localeIn } from '../themes/locale-in.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { keySent } from '../writing/keyed-request.js';
+import { sentKey } from '../writing/keyed-request.js';
 
 const ADDRESS = {
   type: 'string',
@@ -30,7 +30,7 @@ const ADDRESS = {
 const RETRY_SECONDS = 30;
 const WARNINGS_BYTES_MAX = 2 * 1024;
 
-/** Inline styles and images of a mail, and nothing that acts. */
+/** Allows inline styles and images only. */
 const CSP =
   "default-src 'none'; style-src 'unsafe-inline'; img-src http: https:; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'; sandbox allow-popups";
@@ -64,8 +64,8 @@ export class MailPreviewsController {
     if (!isMailType(type)) throw new ApiError('THEME_NOT_FOUND');
     const locale = localeIn(textQuery(query, 'locale'));
     const to = addressIn(query);
-    // A key has no effect on a preview that is shown, and is checked all the same.
-    keySent(call);
+    // A key has no effect on a shown preview, but must be valid.
+    sentKey(call);
     const preview = { scope: call.scope, type, locale };
     await this.gateway.readable(call, []);
     const warnings = warningsOf(await this.previews.unknownNames(preview));
@@ -97,7 +97,7 @@ export class MailPreviewsController {
   }
 }
 
-/** As many names as fit; what no header holds, a comma and a percent sign are percent-encoded. */
+/** As many names as fit, percent-encoded where a header requires it. */
 function warningsOf(names: readonly string[]): string {
   const all = names
     .map((name) => name.replace(/[^!-~]+|[,%]/g, (some) => encodeURIComponent(wellFormed(some))))
@@ -106,7 +106,7 @@ function warningsOf(names: readonly string[]): string {
   return all.slice(0, Math.max(0, all.lastIndexOf(', ', WARNINGS_BYTES_MAX)));
 }
 
-/** Undefined: none, the preview is shown. @throws {ApiError} BAD_REQUEST for another text. */
+/** Undefined: the preview is shown, not sent. @throws {ApiError} BAD_REQUEST. */
 function addressIn({ sendTo }: Query): string | undefined {
   if (sendTo === undefined || sendTo === '') return undefined;
   if (typeof sendTo === 'string' && isMailAddress(sendTo)) return sendTo;

@@ -15,7 +15,7 @@ import { documentOf, policyOf, styleWith } from '../share-pages/page-document.js
 import { CommandGateway } from '../writing/command-gateway.js';
 import { errorPageOfVisitors } from '../share-pages/page-answers.js';
 
-/** A link that is bad now may be one of a service that is restored later. */
+/** Not cached: a service that is restored later may accept the link. */
 const uncachedErrorPage: ErrorPage = (request, reply, error) => {
   const page = errorPageOfVisitors(request, reply, error);
   void reply.header('Cache-Control', 'no-store');
@@ -24,7 +24,7 @@ const uncachedErrorPage: ErrorPage = (request, reply, error) => {
 
 const AnswersPage = (): MethodDecorator =>
   applyDecorators(
-    // Mail programs send a form, whose contents say nothing.
+    // Mail programs send a form whose content is ignored.
     Access('tenant', {
       counted: 'unsubscribe',
       page: uncachedErrorPage,
@@ -73,7 +73,7 @@ export class UnsubscribeController {
     }));
   }
 
-  /** @throws {ApiError} NOT_FOUND for a link that is not of this service and tenant. */
+  /** @throws {ApiError} NOT_FOUND for a link of another service or tenant. */
   private recipient({ tenant }: Call, token: string): MailRecipient {
     const recipient = this.unsubscribing.recipientOf(token);
     if (recipient?.tenant !== tenant.alias) throw new ApiError('NOT_FOUND');
@@ -84,7 +84,6 @@ export class UnsubscribeController {
 const STYLE = styleWith(BUILT_IN_THEME.page.color);
 const POLICY = policyOf(STYLE, { form: "'self'" });
 
-/** In the visitor's language. */
 function sent(
   { reply, headers }: Call,
   content: (words: MailWords) => { readonly title: string; readonly body: string },

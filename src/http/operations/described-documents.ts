@@ -13,20 +13,20 @@ import { Access } from '../edge/access.js';
 import type { ApiErrorCode } from '../edge/api-error.js';
 import { Fails } from '../shapes/openapi.js';
 
-/** Schemas of the operations interface. The reference has the members of the documents. */
+/** Schemas of the operations interface; the reference describes the documents' members. */
 
 type Schema = Extract<ApiResponseOptions, { schema: unknown }>['schema'];
 
 export const DOCUMENT = { type: 'object' } as const;
 export const DOCUMENTS = { type: 'array', items: { type: 'object' } } as const;
 
-/** Describes a body by the schema that parses it; one that takes `{}` may be left out. */
+/** Describes a body by its schema; if that accepts `{}`, the body may be missing. */
 export const ApiRequest = (
   shape: z.ZodType,
   required = !shape.safeParse({}).success || 'oneOf' in (shape.meta() ?? {}),
 ): MethodDecorator => ApiBody({ required, schema: schemaOf(shape) } as ApiBodyOptions);
 
-/** Describes the parameters of a query by the schema that parses them. */
+/** Describes query parameters by their schema. */
 export const ApiQueries = (shape: z.ZodObject): MethodDecorator => {
   const { properties = {}, required = [] } = schemaOf(shape);
   return applyDecorators(
@@ -41,7 +41,7 @@ function schemaOf(shape: z.ZodType) {
   return schema;
 }
 
-/** A route of runs, for operators with one of the roles, without members in its body. */
+/** A route of runs without a body, for operators with one of the roles. */
 export const ForOperators = (
   roles: readonly OperatorRole[],
   schema: Schema,

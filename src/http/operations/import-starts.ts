@@ -19,7 +19,7 @@ import type { OperationCalls } from './operation-calls.js';
 import type { OperationsCore } from './operations-core.js';
 import { done } from './refusals.js';
 
-/** A run to start: its file is stored. */
+/** A run whose file is stored. */
 export interface StoredImport {
   readonly id: string;
   readonly kind: ImportKind;
@@ -29,7 +29,7 @@ export interface StoredImport {
   readonly continues: boolean;
 }
 
-/** Imports of stored files, over HTTP and in the console. */
+/** Starts imports of stored files, over HTTP and in the console. */
 export class ImportStarts {
   readonly files: RunFiles;
 
@@ -41,7 +41,7 @@ export class ImportStarts {
     this.files = new RunFiles(pool, answerSealer);
   }
 
-  /** @throws {ApiError} UNAVAILABLE when too many runs are not over yet. */
+  /** @throws {ApiError} UNAVAILABLE when too many runs are running. */
   async start(
     by: Staff,
     { id, kind, scope, parameters, continues }: StoredImport,
@@ -53,7 +53,7 @@ export class ImportStarts {
     return shownImport(done(found));
   }
 
-  /** A run that is not over, for `start`. @throws {ApiError} BAD_REQUEST for another. */
+  /** A stopped run, for `start`. @throws {ApiError} BAD_REQUEST for another state. */
   async toContinue(run: RecordedRun): Promise<StoredImport> {
     const { id, scope, state, parameters } = run;
     if (state === 'running' || state === 'done' || scope === null)
@@ -63,7 +63,7 @@ export class ImportStarts {
     return { id, kind: kindOf(run), scope, parameters, continues: true };
   }
 
-  /** Prepares the answer with a result. @returns its body. */
+  /** Prepares the answer with a result file. @returns its body. */
   async sent(reply: FastifyReply, file: RunFile): Promise<Readable> {
     if (!(await this.files.has(file))) done(IMPORT_NOT_FOUND);
     const bytes = this.files.read(file);

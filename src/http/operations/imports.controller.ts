@@ -46,7 +46,7 @@ interface Place {
   readonly import: string;
 }
 
-/** Imports over HTTP: the file is the body, and is stored until its import is done. */
+/** Imports over HTTP: the body is the file, stored until its import is done. */
 @Controller('operations/imports/:tenant')
 export class ImportsController {
   constructor(
@@ -55,7 +55,7 @@ export class ImportsController {
     private readonly starts: ImportStarts,
   ) {}
 
-  // One name for what is at this place: paths of a description may not differ in it alone.
+  // One parameter name per place: paths in a description must differ otherwise.
   @Post(':import')
   @HttpCode(202)
   @Access('operator', { roles: ROLES, upload: true })
@@ -75,7 +75,7 @@ export class ImportsController {
     const parameters = { dryRun, map: mapOf(kind, map) };
     const { core } = this.operations;
     const scope = done(await outcomeOf(() => scopeOf(core, { tenant, mode: ofMode })));
-    // The file may take minutes to arrive: other requests are worked on meanwhile.
+    // The file may take minutes to arrive, so it occupies no place.
     request.place?.leave();
     const id = newId();
     const file = { run: id, kind: 'upload' } as const;
@@ -85,7 +85,7 @@ export class ImportsController {
       if (bytes === 0) throw badRequest('the file is empty');
       return await this.started(call, { id, kind, scope, parameters, continues: false });
     } catch (error) {
-      await this.starts.files.removeUnbegun(file).catch(() => undefined);
+      await this.starts.files.removeUnused(file).catch(() => undefined);
       throw error;
     }
   }
@@ -152,7 +152,7 @@ function checkRole({ operator }: OperatorCall, kind: ImportKind): void {
   if (!operator.roles.includes(IMPORT_ROLES[kind])) throw new ApiError('FORBIDDEN');
 }
 
-/** `Column=field`, any number of times. @throws {ApiError} BAD_REQUEST */
+/** `Column=field`, repeatable. @throws {ApiError} BAD_REQUEST */
 function mapOf(kind: ImportKind, given: string | readonly string[] = []): object {
   const pairs = [given].flat().map((pair) => {
     const [, column, field] = /^([^=]+)=(.+)$/s.exec(pair) ?? [];

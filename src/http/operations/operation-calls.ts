@@ -9,22 +9,21 @@ import {
   type OperationContext,
   type PaymentWorld,
 } from '../../operations/registry/operation.js';
-import type { AskedRun, OperationRuns, Run, RunContext } from './operation-runs.js';
+import type { RunRequest, OperationRuns, Run, RunContext } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';
 import { done } from './refusals.js';
 
 export interface OperationCaller {
   readonly by: Staff;
-  /** The idempotency key. */
   readonly key?: string | undefined;
-  /** Called when the effect is that of an earlier call. */
+  /** Called for the result of an earlier call. */
   readonly onReplayed?: () => void;
 }
 
-/** See `AskedRun`. */
-export type RunOfCall = Pick<AskedRun, 'id' | 'continues'>;
+/** See `RunRequest`. */
+export type RunOfCall = Pick<RunRequest, 'id' | 'continues'>;
 
-/** Runs operations of the registry, with checked requests, over HTTP and in the console. */
+/** Runs operations of the registry with validated requests, over HTTP and in the console. */
 export class OperationCalls {
   constructor(
     private readonly operations: OperationsCore,
@@ -41,7 +40,7 @@ export class OperationCalls {
   }
 
   /**
-   * Undefined: too many runs are not over yet.
+   * Undefined: too many runs are running.
    * @throws {ApiError} TENANT_NOT_FOUND. @throws DatabaseUnavailable
    */
   async start(
@@ -84,7 +83,7 @@ export class OperationCalls {
   }
 }
 
-/** Of work that its caller waits for. */
+/** For work whose caller waits. */
 const ATTENDED: RunContext = {
   signal: new AbortController().signal,
   onProgress: () => undefined,

@@ -37,10 +37,7 @@ type Routed = Operation & { readonly route: OperationRoute };
 
 const METHODS = { GET: Get, POST: Post, PUT: Put, DELETE: Delete } as const;
 
-/**
- * The routes of the operations that have one, as a controller: each takes its path parameters, its
- * query or body and its description from the registry.
- */
+/** A controller with the routes of the registry's operations: parameters, bodies, descriptions. */
 export function operationRoutes(operations: readonly Operation[]): Type {
   @Controller('operations')
   class OperationRoutes {
@@ -52,7 +49,6 @@ export function operationRoutes(operations: readonly Operation[]): Type {
   return OperationRoutes;
 }
 
-/** The call, its query, body and idempotency key, and the values of the path. */
 type Given = readonly [OperatorCall, unknown, unknown, string | undefined, ...string[]];
 
 interface Parts {
@@ -67,7 +63,7 @@ function addRoute(prototype: object, operation: Routed): void {
   const call = function (this: Parts, ...given: readonly unknown[]): Promise<unknown> {
     const [caller, query, body, key, ...path] = given as Given;
     const inBody = hasBody(route) && route.body === undefined;
-    // A mode in the query would mean test mode to its sender, and live mode here.
+    // The client would mean test mode, but the route reads the mode from the body.
     const misplaced = Object.keys(query ?? {}).find(
       (member) => inBody && Object.hasOwn(shape.shape, member),
     );
@@ -94,13 +90,13 @@ function addRoute(prototype: object, operation: Routed): void {
   if (descriptor !== undefined) described(operation, shape)(prototype, name, descriptor);
 }
 
-/** The document is the rows of its table. */
+/** Whether the document is the rows of its table. */
 const isList = ({ columns, rows }: Operation): boolean =>
   columns !== undefined && rows === undefined;
 
 const hasBody = ({ method }: OperationRoute): boolean => method === 'POST' || method === 'PUT';
 
-/** What the query or the body holds: the members that are not in the path. */
+/** The members of query or body that are not in the path. */
 function requestShape({ route, ...operation }: Routed, inPath: readonly string[]): z.ZodObject {
   const members = Object.entries(membersIn(operation, 'http')).filter(
     ([name]) => !inPath.includes(name) && name !== route.body,
@@ -136,7 +132,7 @@ function described(operation: Routed, shape: z.ZodObject): MethodDecorator {
   );
 }
 
-/** Answers with the document or, when a long operation takes longer, with its run. */
+/** Answers with the document, or with the run if the operation takes longer. */
 async function answer(
   calls: OperationCalls,
   { caller: { operator, reply }, key }: { caller: OperatorCall; key: string | undefined },
@@ -155,7 +151,7 @@ async function answer(
   return answerWithRun(calls.runs, reply, await calls.start(operation, request, caller));
 }
 
-/** @throws {ApiError} BAD_REQUEST for a text that is no key. */
+/** @throws {ApiError} BAD_REQUEST for an invalid key. */
 function idempotencyKeyOf(header: string | undefined): string | undefined {
   if (header !== undefined && !isIdempotencyKey(header))
     throw badRequest('Idempotency-Key must be 1 to 255 printable characters');

@@ -16,24 +16,23 @@ import {
 
 export type RunState = 'running' | 'done' | 'failed';
 
-/** An operation that was started over HTTP, as its operator sees it. Times are ISO 8601. */
+/** A run as operators see it. Times are ISO 8601. */
 export interface ShownRun {
   readonly id: string;
   readonly operation: string;
   readonly by: string;
-  /** Null: it is of no single tenant. */
+  /** Null: it concerns several tenants. */
   readonly tenant: string | null;
   readonly mode: string | null;
-  /** Its arguments, as long as they are kept. */
+  /** Its arguments while they are kept. */
   readonly parameters: object;
   readonly state: RunState;
   readonly startedAt: string;
   readonly finishedAt: string | null;
-  /** The progress; null: not known yet. */
   readonly progress: RunProgress | null;
-  /** The document that the command of the same name prints with `--json`. Null until it is done. */
+  /** The document that the command prints with `--json`; null until it is done. */
   readonly result: unknown;
-  /** The error, or why there is no result any more, in one line. */
+  /** The error, or why the result is gone, in one line. */
   readonly error: string | null;
 }
 
@@ -43,30 +42,27 @@ export type { RunProgress } from '../../runs/recorded-runs.js';
 export interface RunContext {
   readonly signal: AbortSignal;
   readonly onProgress: (phase: string, done: number, total?: number) => void;
-  /** Called between pieces of long work: requests come first. */
+  /** Called between pieces of long work, so that requests come first. */
   readonly giveWay: () => Promise<void>;
 }
 
-/** An operation that an operator asks for. */
-export interface AskedRun {
+export interface RunRequest {
   readonly operation: string;
-  /** The operator's name. */
   readonly by: string;
-  /** Undefined: of no single tenant. */
+  /** Undefined: it concerns several tenants. */
   readonly scope?: ScopeOfMode;
   readonly parameters?: object;
-  /** The run has this id; default: a new one. */
+  /** The run's id; default: a new one. */
   readonly id?: string;
-  /** A run of this id was stopped, and continues. */
+  /** Continues the stopped run of this id. */
   readonly continues?: boolean;
 }
 
 /** A run of this process. */
 export interface Run {
   readonly id: string;
-  /** The operator's name. */
   readonly by: string;
-  /** Settles when the operation has ended and that is recorded, as far as it can be. */
+  /** Settles when the operation has ended and its end is recorded, if that is possible. */
   readonly result: Promise<Outcome<unknown>>;
   cancel(): void;
   shown(): ShownRun;
@@ -74,7 +70,7 @@ export interface Run {
 
 type Work = (context: RunContext) => Promise<Outcome<unknown>>;
 
-/** Few of each kind work at once: they take minutes, and connections of the operations' pool. */
+/** Few of each kind run concurrently: they take minutes and connections of the operations' pool. */
 const KINDS: ReadonlyMap<string, 'reading' | 'import'> = new Map([
   // They read a whole ledger.
   ...['digest', 'reconcile', 'replay', 'verify'].map(
@@ -82,13 +78,12 @@ const KINDS: ReadonlyMap<string, 'reading' | 'import'> = new Map([
   ),
   ...['users', 'referrals', 'rewards'].map((one) => [`import ${one}`, 'import'] as const),
 ]);
-/** `RecordedRuns` bounds those that wait. */
-const AT_ONCE = { atWorkMax: 2, waitingMax: Infinity };
+/** `RecordedRuns` limits the waiting ones. */
+const CONCURRENCY = { atWorkMax: 2, waitingMax: Infinity };
 const REPORT_MS = 1_000;
 const RECORD_AGAIN = { first: 500, max: 10_000 };
 const WAITING: RunProgress = { phase: 'waiting for its turn', done: 0, total: null };
 
-/** A run of this process. */
 class OwnRun implements Run {
   readonly id: string;
   readonly by: string;
@@ -99,7 +94,7 @@ class OwnRun implements Run {
   private finishedAt: number | null = null;
   private readonly stopping = new AbortController();
 
-  /** @param onEnd what it returns is waited for before the result is there. */
+  /** @param onEnd awaited before the result is available. */
   constructor(
     readonly asked: NewRun,
     work: (run: OwnRun) => Promise<Outcome<unknown>>,
@@ -150,28 +145,31 @@ class OwnRun implements Run {
 }
 
 /**
- * The operations that operators started over HTTP and in the console, of all processes. This
- * process runs its own and records how far they are; any process shows them and stops them.
+ * The runs of operators, over HTTP and in the console. This process executes its own and records
+ * their progress; any process shows and stops all of them.
  */
 export class OperationRuns {
-  /** Until their end is recorded. */
+  /** Runs whose end is not recorded yet. */
   private readonly own = new Map<string, OwnRun>();
-  private readonly bulkheads = { reading: new Bulkhead(AT_ONCE), import: new Bulkhead(AT_ONCE) };
+  private readonly bulkheads = {
+    reading: new Bulkhead(CONCURRENCY),
+    import: new Bulkhead(CONCURRENCY),
+  };
   private readonly closing = new AbortController();
   private reporting: Promise<void> | undefined;
-  /** Whether requests are at work: runs give way to them. */
+  /** Whether requests are running, to which runs yield. */
   isBusy: () => boolean = () => false;
 
   constructor(
     private readonly recorded: RecordedRuns,
     private readonly logger: Pick<Logger, 'warn'>,
-    /** An operation that takes longer, in ms, is answered with its run, to be fetched again. */
+    /** A longer operation is answered with its run, ms. */
     readonly answerMs = 8_000,
   ) {}
 
-  /** Undefined: too many are not over yet. @throws DatabaseUnavailable */
+  /** Undefined: too many runs are running. @throws DatabaseUnavailable */
   async start(
-    { operation, by, scope, parameters = {}, id = newId(), continues }: AskedRun,
+    { operation, by, scope, parameters = {}, id = newId(), continues }: RunRequest,
     work: Work,
   ): Promise<Run | undefined> {
     const asked: NewRun = { id, operation, by, scope: scope ?? null, parameters };
@@ -187,7 +185,7 @@ export class OperationRuns {
     return run;
   }
 
-  /** Of any process. Undefined: there is none of this id. @throws DatabaseUnavailable */
+  /** A run of any process. @throws DatabaseUnavailable */
   async find(id: string): Promise<ShownRun | undefined> {
     const own = this.own.get(id);
     if (own !== undefined) return own.shown();
@@ -195,17 +193,17 @@ export class OperationRuns {
     return run && shownRun(run, goneOf(run));
   }
 
-  /** Those of an operator, the newest first, without results. @throws DatabaseUnavailable */
+  /** An operator's runs, newest first, without results. @throws DatabaseUnavailable */
   async list(by: string): Promise<readonly ShownRun[]> {
     return (await this.recorded.list(by)).map((run) => shownRun(run));
   }
 
-  /** The ids of those of an operator that found differences. @throws DatabaseUnavailable */
+  /** Ids of an operator's runs that found differences. @throws DatabaseUnavailable */
   differing(by: string): Promise<ReadonlySet<string>> {
     return this.recorded.differing(by);
   }
 
-  /** Those of everybody that are not over, the newest first. @throws DatabaseUnavailable */
+  /** All running ones, newest first. @throws DatabaseUnavailable */
   async unfinished(): Promise<readonly ShownRun[]> {
     return (await this.recorded.list(undefined)).map((run) => shownRun(run));
   }
@@ -217,12 +215,12 @@ export class OperationRuns {
     else own.cancel();
   }
 
-  /** For long work that is no run. */
+  /** For long work that is not a run. */
   givingWay(signal: AbortSignal): GivingWay {
     return new GivingWay(() => this.isBusy(), signal);
   }
 
-  /** Stops the runs of this process and waits until they have ended. */
+  /** Stops the runs of this process and waits for their ends. */
   async close(): Promise<void> {
     this.closing.abort();
     const runs = [...this.own.values()];
@@ -253,17 +251,17 @@ export class OperationRuns {
   }
 
   private async ended(run: OwnRun, end: RunEnd, isFault: boolean): Promise<void> {
-    // A refused operation is no fault of the service: its operator reads why.
+    // A refusal is not an error of the service: its operator sees the reason.
     if (isFault)
       this.logger.warn(
         { operation: run.asked.operation, run: run.id },
         'an operation that an operator started has failed',
       );
-    if (!(await this.hasRecorded(run, end))) void this.recordAgain(run, end);
+    if (!(await this.hasRecorded(run, end))) void this.retryRecording(run, end);
   }
 
-  /** The database is away: until it is back, this process shows the end of the run. */
-  private async recordAgain(run: OwnRun, end: RunEnd): Promise<void> {
+  /** Until the database is available again, this process shows the end of the run. */
+  private async retryRecording(run: OwnRun, end: RunEnd): Promise<void> {
     for (let failures = 0; !this.closing.signal.aborted; failures++) {
       await pause(backOffMs(failures, RECORD_AGAIN), this.closing.signal);
       if (await this.hasRecorded(run, end)) return;
@@ -284,7 +282,7 @@ export class OperationRuns {
     while (this.own.size > 0 && !this.closing.signal.aborted) {
       await pause(REPORT_MS, this.closing.signal, { keepsProcess: false });
       const running = [...this.own.values()].filter(({ end }) => end === undefined);
-      // The database is away: the next report tells the same.
+      // While the database is unavailable, the next report has the same content.
       const toStop = await this.recorded.report(running).catch(() => []);
       for (const id of toStop) this.own.get(id)?.cancel();
     }
@@ -293,7 +291,7 @@ export class OperationRuns {
 
 const isoOf = (time: number): string => new Date(time).toISOString();
 
-/** @param gone why there is no result any more. */
+/** @param gone why the result is gone. */
 function shownRun(run: RecordedRun, gone: string | null = null): ShownRun {
   const { id, operation, by, scope, parameters, state, startedAt, finishedAt } = run;
   return {
@@ -314,7 +312,7 @@ function shownRun(run: RecordedRun, gone: string | null = null): ShownRun {
 
 const ABANDONED = 'the process that ran it has ended: start it again';
 
-/** Why a run that is over has neither result nor error. */
+/** Why an ended run has neither result nor error. */
 function goneOf({ state, result, error, forgotten }: RecordedRun): string | null {
   if (state === 'running' || result !== null || error !== null) return null;
   return forgotten

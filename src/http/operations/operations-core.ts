@@ -3,16 +3,15 @@ import type { CurrentOperators } from '../../config/operators.js';
 import type { Core } from '../../stores/core.js';
 import type { OperatorAnswers } from '../../operations/operator-keys.js';
 
-/** The dependencies of the operations over HTTP, as an injectable class. */
+/** The dependencies of operations over HTTP, injectable. */
 export class OperationsCore {
   constructor(
     readonly core: Core,
-    /** For all operations on read models. */
+    /** For operations on read models. */
     readonly pool: Pool,
-    /** Writes a line to the service's log. */
     readonly warn: (line: string) => void,
     readonly answers: OperatorAnswers,
-    /** The operators who may approve a correction. */
+    /** They may approve corrections. */
     readonly operators: CurrentOperators,
   ) {}
 }

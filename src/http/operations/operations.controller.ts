@@ -39,7 +39,7 @@ export class OperationsController {
     return run;
   }
 
-  /** Results are shown to the operator who started the run only: others may have other roles. */
+  /** Results are shown only to the run's operator, because others may have other roles. */
   private async own(id: string, { name }: Operator): Promise<ShownRun> {
     const run = await this.runs.find(id);
     if (run?.by !== name) throw new ApiError('RUN_NOT_FOUND');

@@ -4,8 +4,8 @@ import type { OperationRuns, Run, ShownRun } from './operation-runs.js';
 import { done } from './refusals.js';
 
 /**
- * Answers with the result of an operation or, when it takes longer, with the run (202, `Location`).
- * @param run undefined: it was not started, since too many are not over yet.
+ * Answers with the result, or with the run (202, `Location`) if the operation takes longer.
+ * @param run undefined: too many runs are running, and it was not started.
  */
 export async function answerWithRun(
   { answerMs }: Pick<OperationRuns, 'answerMs'>,

@@ -4,10 +4,7 @@ import { markedBody } from '../edge/json-body.js';
 import { roundedLines } from '../shapes/validation.js';
 import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
 
-/**
- * Reads the values of a query, by the types of their members: an empty parameter counts as not
- * given, a number has decimal digits only.
- */
+/** Reads query values by the types of their members; an empty parameter counts as missing. */
 export function queryReader(shape: z.ZodObject): (query: unknown) => object {
   const { properties = {} } = z.toJSONSchema(shape, { io: 'input' });
   const types = new Map(
@@ -29,7 +26,7 @@ function queryValue(type: unknown, value: unknown): unknown {
   return type === 'boolean' && (value === 'true' || value === 'false') ? value === 'true' : value;
 }
 
-/** A body; none is an empty one. @throws {ApiError} BAD_REQUEST with a line for each member. */
+/** Parses a body; a missing one is empty. @throws {ApiError} BAD_REQUEST with a line per member. */
 export function parsed<T extends z.ZodType>(schema: T, given: unknown = {}): z.output<T> {
   const unstorable = unstorablePath(given);
   if (unstorable !== undefined) throw badRequest(`${unstorable.slice(1)}: it ${NOT_STORABLE}`);

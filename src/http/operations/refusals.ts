@@ -4,7 +4,7 @@ import type { Operation } from '../../operations/registry/operation.js';
 import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 import { themeRefused } from '../themes/theme-refused.js';
 
-/** The result of an operation. @throws {ApiError} for a refused one. */
+/** The result of an operation. @throws {ApiError} if it was refused. */
 export function done<T>(outcome: Outcome<T>): T {
   if (!(outcome instanceof NotDone)) return outcome;
   if (outcome instanceof ThemeNotDone) throw themeRefused(outcome.theme);
@@ -13,14 +13,14 @@ export function done<T>(outcome: Outcome<T>): T {
   throw new ApiError(code, code === 'FORBIDDEN' ? { message: outcome.text() } : {});
 }
 
-/** The error codes of an operation's route, in the order of the API reference. */
+/** The error codes of an operation's route, in the API reference's order. */
 export function codesOf({ of, route }: Operation): readonly ApiErrorCode[] {
   const refusals = of === 'ledger' || of === 'tenant' ? ['TENANT_NOT_FOUND'] : [];
   const all = [...refusals, ...(route?.refusals ?? [])].flatMap((code) => ANSWERS.get(code) ?? []);
   return [...new Set(all)];
 }
 
-/** Refusals with a code for clients; any other one is a bad request, with its reason. */
+/** Refusals with a code for clients; others are bad requests with a reason. */
 const ANSWERS: ReadonlyMap<string, ApiErrorCode> = new Map<OperationRefusalCode, ApiErrorCode>([
   ['TENANT_NOT_FOUND', 'TENANT_NOT_FOUND'],
   ['ACCOUNT_NOT_FOUND', 'ACCOUNT_NOT_FOUND'],

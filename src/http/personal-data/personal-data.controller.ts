@@ -20,7 +20,7 @@ import { pages, recordText } from './personal-record.js';
 import { personalRecordJson, PersonalRecordResponse } from './personal-record.response.js';
 
 const READ_MODELS = ['users', 'referrals', 'rewards', 'reward-balances'];
-/** Referrals and rewards in memory at a time. */
+/** Referrals and rewards in memory. */
 const PAGE = 200;
 
 @Controller(TENANT_PATH)

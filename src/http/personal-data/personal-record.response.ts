@@ -28,7 +28,7 @@ class ReferralsOfPersonResponse extends answerOf({
   data: answers(ReferralResponse),
 }) {}
 
-/** Members of a user that the record has in another form, or for each program. */
+/** Members of a user with another form in the record. */
 const LEFT_OUT = ['programShareLinks', 'referralCodes', 'referredBy', 'referredByCodes'] as const;
 
 export class PersonalRecordResponse extends IntersectionType(
@@ -46,10 +46,7 @@ export class PersonalRecordResponse extends IntersectionType(
   }),
 ) {}
 
-/**
- * A person's record without rewards and referrals, of which there may be any number. Addresses are
- * never geolocated: those members are always null.
- */
+/** A person's record without rewards and referrals. Addresses are never geolocated: always null. */
 export function personalRecordJson(
   facts: UserFacts,
   user: UserResponse,

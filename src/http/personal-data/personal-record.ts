@@ -1,4 +1,4 @@
-/** A page of a list and the start of the next one; undefined: the last page. */
+/** A page of a list with the start of the next one; undefined: the last page. */
 export interface PageOf<T, Place> {
   readonly items: readonly T[];
   readonly next: Place | undefined;
@@ -6,7 +6,7 @@ export interface PageOf<T, Place> {
 
 export type ReadPage<T, Place> = (after: Place | undefined) => Promise<PageOf<T, Place>>;
 
-/** All pages of a list; each is read on demand. */
+/** The pages of a list, each read on demand. */
 export async function* pages<T extends object, Place>(
   read: ReadPage<T, Place>,
 ): AsyncGenerator<readonly T[]> {
@@ -19,9 +19,8 @@ export async function* pages<T extends object, Place>(
 }
 
 /**
- * The JSON of a record with its lists as `{data, totalCount}`, written page by page: very many
- * referrals are never in memory at once. The count is written last and counts the written rows,
- * whatever changes in the meantime.
+ * The JSON of a record with lists as `{data, totalCount}`, written page by page to limit memory.
+ * The count comes last and counts the written rows, whatever changes meanwhile.
  */
 export async function* recordText(
   record: object,

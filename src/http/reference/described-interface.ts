@@ -18,20 +18,20 @@ import { codeSamples, type SampleKey } from './samples.js';
 
 export interface DescribedInterface {
   readonly document: OpenAPIObject;
-  /** Operations, parameters and fields without a text, and texts about none. */
+  /** Undescribed operations, parameters and fields, and texts without one. */
   readonly problems: readonly string[];
 }
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** A copy of the generated document with the texts of the reference. */
+/** The generated document with the texts of the reference. */
 export function describedInterface(
   generated: OpenAPIObject,
   { reference, errors }: ReferenceFiles,
 ): DescribedInterface {
   const document = JSON.parse(JSON.stringify(generated)) as OpenAPIObject;
   document.info.description = reference.introduction;
-  // The types of the library are those of OpenAPI 3.0.
+  // The library's types are for OpenAPI 3.0.
   Object.assign(document.info, {
     license: { name: 'Unlicensed', identifier: 'LicenseRef-Unlicensed' },
   });
@@ -52,7 +52,6 @@ export function describedInterface(
   return { document, problems };
 }
 
-/** By method and path. */
 function operationsOf({ paths }: OpenAPIObject): ReadonlyMap<string, Operation> {
   return new Map(
     Object.entries(paths).flatMap(([path, item]) =>
@@ -60,7 +59,7 @@ function operationsOf({ paths }: OpenAPIObject): ReadonlyMap<string, Operation> 
         .filter(([method]) => METHODS.includes(method))
         .map(([method, operation]) => [
           `${method.toUpperCase()} ${path}`,
-          // The library's type allows references everywhere; the generated document has none here.
+          // The type allows references everywhere, but the generated document has none here.
           operation as unknown as Operation,
         ]),
     ),
@@ -109,7 +108,7 @@ function describeOperation(
   return problems.map((problem) => `${text.route}: ${problem}`);
 }
 
-/** The operations that a client calls next; values that both paths hold are the same. */
+/** Links to operations that a client calls next; equal path values are passed on. */
 function linksOf({ route, links }: OperationText, { tags }: Reference): object {
   const all = tags.flatMap(({ operations }) => operations);
   const entries = [...links].map(([id, { text: description }]) => {
@@ -128,7 +127,7 @@ function linksOf({ route, links }: OperationText, { tags }: Reference): object {
   return Object.fromEntries(entries);
 }
 
-/** With an API key where one is accepted: a token would have to be made first. */
+/** An API key if one is accepted, because a token must be created first. */
 function sampleKeyOf({ security = [] }: Operation): SampleKey {
   const accepts = (scheme: string): boolean => security.some((one) => scheme in one);
   if (accepts(OPERATOR_SCHEME)) return 'OPERATOR_KEY';
@@ -156,7 +155,7 @@ function describeParameters(
   ];
 }
 
-/** The fields that the operation alone has: those of named shapes are described with these. */
+/** Describes the fields of this operation; named shapes are described separately. */
 function describeBody(content: Content | undefined, texts: FieldTexts): readonly string[] {
   const schemas = Object.values(content ?? {}).flatMap(({ schema }) => schema ?? []);
   const used = new Set<string>();
@@ -167,7 +166,7 @@ function describeBody(content: Content | undefined, texts: FieldTexts): readonly
   return [...unknown(texts, used), ...schemas.flatMap(withoutDescription)];
 }
 
-/** The answer with 202 is a run, whatever the operation, where it is not the only one. */
+/** Describes the run of a 202 answer if there are other answers. */
 function describeRun(operation: Operation, { tags }: Reference): readonly string[] {
   const run = tags.flatMap(({ operations }) => operations).find(({ id }) => id === 'getRun');
   const accepted = operation.responses['202'];

@@ -3,7 +3,7 @@ import type { Operation } from './openapi-operation.js';
 import type { ErrorText } from './error-texts.js';
 import type { FieldTexts } from './reference-texts.js';
 
-/** The codes that the generated answers name. */
+/** The codes of the generated answers. */
 export function errorCodes({ responses }: Operation): readonly string[] {
   return Object.values(responses).flatMap(({ content }) =>
     Object.values(content ?? {}).flatMap(({ schema }) =>
@@ -17,7 +17,7 @@ export function errorCodes({ responses }: Operation): readonly string[] {
   );
 }
 
-/** The errors of the operation alone by status, then the codes that any operation may return. */
+/** The operation's own errors by status, then the codes of all operations. */
 export function errorTable(
   codes: readonly string[],
   own: FieldTexts,

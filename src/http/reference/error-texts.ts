@@ -1,14 +1,14 @@
 import { parts } from './reference-texts.js';
 
-/** What `docs/errors.md` says about a code. */
+/** The entry of a code in `docs/errors.md`. */
 export interface ErrorText {
   readonly cause: string;
   readonly cure: string;
-  /** Of the first section of the page: any operation may return it. */
+  /** In the page's first section: any operation may return it. */
   readonly isGeneral: boolean;
 }
 
-/** The entries of `docs/errors.md`: a code as the heading, then "Cause: …" and "What to do: …". */
+/** The entries of `docs/errors.md`: a heading with the code, "Cause: …", "What to do: …". */
 export function errorTexts(markdown: string): ReadonlyMap<string, ErrorText> {
   const sections = parts(markdown, '## ').parts.filter(({ body }) => body.includes('\nCause: '));
   const codes = sections.flatMap(({ body }, section) =>

@@ -2,7 +2,7 @@ import type { Content, Operation } from './openapi-operation.js';
 import type { JsonSchema } from './json-schema.js';
 import type { HttpExample, OperationText } from './reference-texts.js';
 
-/** Writes the examples of an operation into its parameters, its body and its answer. */
+/** Adds examples to an operation's parameters, body and answer. */
 export function addExamples(
   operation: Operation,
   { route, request, response }: OperationText,
@@ -29,7 +29,7 @@ export function addExamples(
   ];
 }
 
-/** The value that a text stands for in a path, a query or a header field. */
+/** Converts a text of a path, a query or a header. */
 function typed(value: string, type: JsonSchema['type']): unknown {
   if (type === 'integer' || type === 'number') return Number(value);
   return type === 'boolean' ? value === 'true' : value;
@@ -53,7 +53,7 @@ function addBody(
   }
 }
 
-/** The values of path, query and header fields by name; undefined: of another route. */
+/** Values of path, query and headers by name; undefined: another route. */
 export function exampleParameters(
   route: string,
   { start, headers }: HttpExample,

@@ -1,6 +1,6 @@
 import type { FieldTexts } from './reference-texts.js';
 
-/** What the reference reads and writes of a JSON Schema. */
+/** The used part of a JSON Schema. */
 export interface JsonSchema {
   $ref?: string;
   type?: string | string[];
@@ -16,10 +16,7 @@ export interface JsonSchema {
   oneOf?: JsonSchema[];
 }
 
-/**
- * The fields of a schema by their paths: `a.b` of an object, `a[].b` of an array, `a.*.b` of a map.
- * The fields of a named schema are its own: the walk ends at a reference.
- */
+/** The fields by path: `a.b` of an object, `a[].b` of an array, `a.*.b` of a map; no references. */
 export function fieldsOf(
   schema: JsonSchema,
   prefix = '',
@@ -39,7 +36,7 @@ export function fieldsOf(
   ];
 }
 
-/** Writes the texts into the fields. @returns the paths of the texts that found a field. */
+/** Adds descriptions to fields. @returns the paths of existing fields. */
 export function describeFields(schema: JsonSchema, texts: FieldTexts): ReadonlySet<string> {
   const used = new Set<string>();
   for (const [path, field] of fieldsOf(schema)) {
@@ -51,11 +48,11 @@ export function describeFields(schema: JsonSchema, texts: FieldTexts): ReadonlyS
   return used;
 }
 
-/** A schema without fields of its own, such as that of a document of an operation. */
+/** A schema without own fields, such as an operation's document. */
 export const isOpen = (schema: JsonSchema): boolean =>
   schema.$ref === undefined && fieldsOf(schema).length === 0;
 
-/** Declares the fields that only the texts know, each with the type that its text gives. */
+/** Declares fields that only the texts have, with their types. */
 export function declareFields(schema: JsonSchema, texts: FieldTexts): void {
   for (const [path, { type, text }] of texts) {
     if (type === undefined) continue;
@@ -65,7 +62,7 @@ export function declareFields(schema: JsonSchema, texts: FieldTexts): void {
   }
 }
 
-/** The field of a path; it and those above it are made where they are missing. */
+/** The field at a path, created with its parents if missing. */
 function fieldAt(schema: JsonSchema, path: string, isRequired: boolean): JsonSchema {
   let field = schema;
   for (const [step] of path.matchAll(/[^.[\]]+|\[\]/g)) {

@@ -1,7 +1,7 @@
 import type { JsonSchema } from './json-schema.js';
 import type { CodeSample } from './samples.js';
 
-/** What the reference reads and writes of an operation. */
+/** The used part of an operation. */
 export interface Operation {
   operationId?: string;
   tags?: string[];

@@ -6,16 +6,15 @@ import { fieldTexts, tagText, type Reference } from './reference-texts.js';
 export interface ReferenceFiles {
   readonly reference: Reference;
   readonly errors: ReadonlyMap<string, ErrorText>;
-  /** The page of the errors, as Markdown. */
   readonly errorPage: string;
 }
 
-/** Files of `docs/reference` that are no tag. */
+/** Files of `docs/reference` that are not tags. */
 const INTRODUCTION = 'introduction.md';
 const PARAMETERS = 'parameters.md';
 const TAG_FILE = /^\d\d-[a-z-]+\.md$/;
 
-/** Reads the texts of the reference. The numbers in the names of the files order the tags. */
+/** Reads the reference. Numbers in file names order the tags. */
 export async function readReference(docs = docsFolder()): Promise<ReferenceFiles> {
   const read = async (name: string): Promise<string> =>
     (await readFile(new URL(name, docs), 'utf8')).replaceAll('](../errors.md', '](/docs/errors');

@@ -9,7 +9,7 @@ import { describeInterface } from '../shapes/openapi.js';
 import { describedInterface } from './described-interface.js';
 import { readReference } from './reference-files.js';
 
-/** The page loads nothing from other origins, and forbids it to the browser. */
+/** The page loads nothing from other origins, and the browser enforces it. */
 const PAGE_POLICY = [
   "default-src 'self'",
   "img-src 'self' data:",
@@ -85,7 +85,7 @@ table:has(th:nth-child(4)) td:nth-child(-n+2) { display: inline-block !important
 table:has(th:nth-child(4)) td:nth-child(4)::before { content: 'What to do: '; font-weight: 600; }
 `;
 
-/** The page of the errors: each code is a heading with an anchor of its own. */
+/** The page of errors, with an anchor per code. */
 function errorsPage(markdown: string): string {
   const html = marked.parse(markdown, { async: false });
   const anchored = html.replace(
@@ -100,14 +100,11 @@ function errorsPage(markdown: string): string {
 
 export interface ReferenceOptions {
   readonly version: string;
-  /** Where clients reach the service; undefined: at the origin of the page. */
+  /** The service's address for clients; undefined: the page's origin. */
   readonly publicUrl?: string | undefined;
 }
 
-/**
- * Serves the description at `/openapi.json`, the page that shows it at `/docs` and the errors at
- * `/docs/errors`. Call it before the application is initialised.
- */
+/** Serves `/openapi.json`, `/docs` and `/docs/errors`. Call it before the initialisation. */
 export function serveReference(app: NestFastifyApplication, options: ReferenceOptions): void {
   const server: FastifyInstance = app.getHttpAdapter().getInstance();
   const access: AccessRule = { kind: 'none', emptyBody: true, apiOnlyPrograms: false };
@@ -120,7 +117,7 @@ export function serveReference(app: NestFastifyApplication, options: ReferenceOp
       handler: async (_request, reply) =>
         reply
           .type(type)
-          // Nothing in them is about a person; after a release they are old for minutes at most.
+          // Public content, outdated for minutes after a release.
           .header('Cache-Control', 'public, max-age=300')
           .header('Content-Security-Policy', PAGE_POLICY)
           .send(await cached()),
@@ -151,7 +148,6 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Scalar, in one file. */
 const viewerFile = (): string =>
   join(
     dirname(createRequire(import.meta.url).resolve('@scalar/fastify-api-reference')),

@@ -1,11 +1,7 @@
-/**
- * The texts of the API reference, as `docs/reference/*.md` holds them; `docs/reference/README.md`
- * describes the form of the files.
- */
+/** The texts of `docs/reference`, whose format `docs/reference/README.md` describes. */
 export interface Reference {
-  /** The text before the first tag. */
   readonly introduction: string;
-  /** Parameters and header fields of many operations. */
+  /** Parameters and headers of several operations. */
   readonly parameters: FieldTexts;
   readonly shapes: readonly ShapeText[];
   readonly tags: readonly TagText[];
@@ -18,7 +14,7 @@ export interface TagText {
   readonly shapes: readonly ShapeText[];
 }
 
-/** Fields of shapes that have names in the code; a text holds for each shape that has the field. */
+/** Fields of named shapes; a text applies to each shape with the field. */
 export interface ShapeText {
   readonly names: readonly string[];
   readonly fields: FieldTexts;
@@ -26,39 +22,39 @@ export interface ShapeText {
 
 export interface OperationText {
   readonly id: string;
-  /** `POST /api/v1/{tenantAlias}/accountsync`. */
+  /** For example `POST /api/v1/{tenantAlias}/accountsync`. */
   readonly route: string;
   readonly title: string;
   readonly description: string;
   readonly parameters: FieldTexts;
   readonly requestFields: FieldTexts;
   readonly responseFields: FieldTexts;
-  /** By the id of the operation that a client calls next: the parameters and their values. */
+  /** Parameters with their values, by the id of the next operation. */
   readonly links: FieldTexts;
-  /** Causes of errors that say more here than in docs/errors.md. */
+  /** Causes of errors that are more specific than docs/errors.md. */
   readonly errors: FieldTexts;
   readonly request: HttpExample | undefined;
   readonly response: HttpExample | undefined;
 }
 
 export interface FieldText {
-  /** Of a field that the code does not declare: `integer or null`. */
+  /** Type of an undeclared field, such as `integer or null`. */
   readonly type: string | undefined;
   readonly text: string;
 }
 
-/** By the path of the field: `subscription.status`, `units[].opening`. */
+/** By the field's path, such as `subscription.status` or `units[].opening`. */
 export type FieldTexts = ReadonlyMap<string, FieldText>;
 
-/** A message of HTTP: its first line, header fields and body. */
+/** An HTTP message: first line, headers and body. */
 export interface HttpExample {
   readonly start: string;
   readonly headers: ReadonlyMap<string, string>;
-  /** The empty text: no body. */
+  /** Empty: no body. */
   readonly body: string;
 }
 
-/** The parts of one file of a tag. @throws for an operation without id and route. */
+/** The parts of a tag's file. @throws for an operation without id and route. */
 export function tagText(markdown: string): TagText {
   const [page] = parts(markdown, '# ').parts;
   if (page === undefined) throw new Error('A page of the reference has no title');
@@ -107,7 +103,7 @@ interface Part {
   readonly body: string;
 }
 
-/** Cuts a text at its headings of one level; a line inside a fence is no heading. */
+/** Cuts a text at headings of one level, ignoring those inside fences. */
 export function parts(markdown: string, heading: string) {
   const found: { title: string; lines: string[] }[] = [];
   const lead: string[] = [];
@@ -126,7 +122,7 @@ export function parts(markdown: string, heading: string) {
 
 const FIELD = /^[-*] ((?:`[^`]+`(?:, )?)+)(?: \(([^)]+)\))?: (.*)$/;
 
-/** Lines like "- `amount` (integer): text", and indented lines that continue them. */
+/** Lines such as "- `amount` (integer): text", with indented continuations. */
 export function fieldTexts(markdown: string): FieldTexts {
   const texts = new Map<string, FieldText>();
   let last: readonly string[] = [];
@@ -146,7 +142,7 @@ export function fieldTexts(markdown: string): FieldTexts {
   return texts;
 }
 
-/** The message in a fence of the language `http`. */
+/** The message in a fence of language `http`. */
 function httpExample(section: string): HttpExample | undefined {
   const [, message] = /```http\n([\s\S]*?)\n?```/.exec(section) ?? [];
   if (message === undefined) return undefined;

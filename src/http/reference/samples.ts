@@ -1,13 +1,13 @@
 import type { HttpExample } from './reference-texts.js';
 
-/** A sample of a call in the form of the extension `x-codeSamples`, which viewers show. */
+/** A code sample in the form of the extension `x-codeSamples`. */
 export interface CodeSample {
   readonly lang: string;
   readonly label: string;
   readonly source: string;
 }
 
-/** The key that an operation takes: of the tenant, of an operator, or none. */
+/** The operation's key: a tenant's, an operator's, or none. */
 export type SampleKey = 'API_KEY' | 'OPERATOR_KEY' | undefined;
 
 export const codeSamples = (request: HttpExample, key: SampleKey): readonly CodeSample[] => [

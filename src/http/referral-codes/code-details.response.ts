@@ -34,7 +34,6 @@ export class CodeDetailsResponse extends answerOf(DETAILS) {}
 
 export class AppliedCodeResponse extends answerOf({ ...DETAILS, code: textUntilForgotten }) {}
 
-/** A code and the reward of the referred side. */
 export interface CodeDetails {
   readonly code: string;
   readonly dateCreated: number;
@@ -60,7 +59,7 @@ export function codeDetailsJson({
   };
 }
 
-/** Everybody may read it: a first name and an initial are enough to recognise a friend. */
+/** Public, so only a first name and an initial: enough to recognise a friend. */
 export function nameOfOwner({
   firstName,
   lastName,
@@ -85,7 +84,7 @@ function prospectJson(value: PromisedValue): ProspectResponse {
           : { monthsDiscountIsValid: value.monthsDiscountIsValid }),
       };
     case 'FUELTANK':
-      // The fuel-tank code itself is part of the granted reward.
+      // The tank code itself is part of the granted reward.
       return { type: value.type, unit: value.unit };
   }
 }

@@ -11,8 +11,7 @@ import {
 import { Member } from '../shapes/request-shape.js';
 
 /**
- * A code inside of another request never fails the call: an impossible code is skipped like an
- * unknown one.
+ * A code in another request never fails the call: an invalid one is ignored like an unknown one.
  */
 export function codeInPassing(value: unknown): unknown {
   const text = trimmed(numberAsText(value));

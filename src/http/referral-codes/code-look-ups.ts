@@ -14,7 +14,7 @@ import {
   type CodeDetailsResponse,
 } from './code-details.response.js';
 
-/** A code and what it promises, for the routes that show it. */
+/** Codes with their rewards, for the routes that show them. */
 export class CodeLookUps {
   constructor(
     private readonly gateway: CommandGateway,
@@ -22,7 +22,7 @@ export class CodeLookUps {
     private readonly tenants: TenantDirectory,
   ) {}
 
-  /** @throws {ApiError} REFERRAL_CODE_NOT_FOUND, also for the code of a blocked user. */
+  /** @throws {ApiError} REFERRAL_CODE_NOT_FOUND, also if the code's user is blocked. */
   async details(call: Call, code: string): Promise<CodeDetailsResponse> {
     const wanted = referralCode(code);
     await this.gateway.readable(call, ['referral-codes']);
@@ -38,7 +38,7 @@ export class CodeLookUps {
     });
   }
 
-  /** With the reward of the referred side, by the program's current version. */
+  /** With the referred side's reward in the program's current version. */
   async shown(
     { tenant }: Scope,
     details: Omit<CodeDetails, 'reward'>,
@@ -47,10 +47,7 @@ export class CodeLookUps {
     return codeDetailsJson({ ...details, reward: program?.referredReward?.value ?? null });
   }
 
-  /**
-   * A code that was applied, whose owner is deleted. @param programId of the referral; undefined:
-   * unknown.
-   */
+  /** An applied code whose owner was deleted. @param programId of the referral. */
   async applied(
     scope: Scope,
     dateCreated: number,

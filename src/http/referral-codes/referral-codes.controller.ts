@@ -59,10 +59,10 @@ export class ReferralCodesController {
   ) {
     const code = typed.trim();
     const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
-    // An impossible code is looked up as well, so that its refusal is that of an unknown code.
+    // An invalid code is looked up too, so that the refusal is that of an unknown code.
     const present = async ({ state }: Written) => {
       const found = await this.owners.find(call.scope, code);
-      // Deleted since: the referral stays, the answer names no one.
+      // Deleted meanwhile: the referral stays, and the answer contains no name.
       if (!found)
         return this.codes.applied(
           call.scope,

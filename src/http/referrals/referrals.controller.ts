@@ -33,10 +33,9 @@ import { ModerateReferralsRequest } from './moderate-referrals.request.js';
 import { ReferralListResponse, ReferralResponse } from '../../presenting/referral.response.js';
 
 const SIDE_STATUSES: readonly SideStatus[] = ['PENDING', 'APPROVED', 'DENIED'];
-/** A referral is answered with its people and rewards. */
+/** The answer of a referral contains its people and rewards. */
 const READ_MODELS = ['referrals', 'users', 'rewards'];
 
-/** Describes the query of both lists. */
 const ApiReferralFilter = (): MethodDecorator =>
   applyDecorators(
     ApiIdQuery('referringAccountId'),

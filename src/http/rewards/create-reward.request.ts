@@ -27,12 +27,12 @@ import {
 import { isPlainObject, Member, type Shape } from '../shapes/request-shape.js';
 import { parseRequest } from '../shapes/validation.js';
 
-/** A time before it is in seconds, by mistake. */
+/** Earlier times are probably in seconds by mistake. */
 const INSTANT_MIN = Date.UTC(2000, 0, 1);
 const INSTANT_MAX = 8.64e15;
 const isInstant = (value: unknown): boolean =>
   Number.isSafeInteger(value) && Number(value) >= INSTANT_MIN && Number(value) <= INSTANT_MAX;
-/** Units are stored and compared without white space around them. */
+/** Units are stored and compared without surrounding white space. */
 const unitFrom = (value: unknown): unknown =>
   emptyOrNullAsMissing(typeof value === 'string' ? trimmedUnit(value) : value);
 
@@ -42,7 +42,7 @@ const OF_OTHERS: Readonly<Record<RewardType, readonly string[]>> = {
   FUELTANK: ['assignedCredit', 'currency', 'discountPercent'],
 };
 
-/** Members of other types of rewards: null is allowed, a value is refused. */
+/** Members of other reward types must be null or missing. */
 const Without =
   (...names: readonly string[]) =>
   ({ prototype }: { readonly prototype: object }): void => {
@@ -106,10 +106,7 @@ export class CreditRewardRequest extends RewardRequest {
   @ApiProperty({ type: String, pattern: UNIT_PATTERN, example: 'CENTS' })
   unit: string;
 
-  /**
-   * JSON cannot carry a value above 2^53-1 exactly: a single one is malformed, while a sum may be
-   * too large.
-   */
+  /** JSON is exact up to 2^53-1: a larger value is malformed, while a sum may be too large. */
   @Member(nullAsMissing)
   @Must(
     'be an integer above 0 and not above 2^53-1',
@@ -182,10 +179,7 @@ export class FuelTankRewardRequest extends RewardRequest {
   unit?: string;
 }
 
-/**
- * POST rewards/account/{accountId}/user/{userId}: the members depend on the type; unknown ones are
- * refused.
- */
+/** POST rewards/account/{accountId}/user/{userId}: the type selects the members. */
 export type CreateRewardRequest =
   CreditRewardRequest | PercentRewardRequest | FuelTankRewardRequest;
 
@@ -196,7 +190,7 @@ const SHAPES: Readonly<Record<RewardType, Shape<CreateRewardRequest>>> = {
 };
 const REFUSE_UNKNOWN = { unknownMembers: 'refused' } as const;
 
-/** @throws {ApiError} BAD_REQUEST. The decision checks the dates, since it has the time. */
+/** @throws {ApiError} BAD_REQUEST. The decision checks the dates, because it has the time. */
 export function parseCreateReward(body: unknown): CreateRewardRequest {
   const type = isPlainObject(body) ? body['type'] : undefined;
   const known = REWARD_TYPES.find((one) => one === type);
@@ -209,7 +203,7 @@ export function parseCreateReward(body: unknown): CreateRewardRequest {
   );
 }
 
-/** For `@Body(CreateRewardPipe)`: the type of the reward selects the shape. */
+/** For `@Body(CreateRewardPipe)`: selects the shape by the reward's type. */
 export class CreateRewardPipe implements PipeTransform<unknown, CreateRewardRequest> {
   transform(body: unknown): CreateRewardRequest {
     return parseCreateReward(body);
@@ -232,7 +226,6 @@ export const ApiCreateRewardBody = (): MethodDecorator =>
     } as ApiBodyOptions),
   );
 
-/** The reward's value as the ledger records it. */
 export function rewardValueOf(request: CreateRewardRequest): RewardValue {
   switch (request.type) {
     case 'CREDIT':

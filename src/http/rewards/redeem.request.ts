@@ -5,10 +5,7 @@ import { Member } from '../shapes/request-shape.js';
 
 /** POST credit/{id}/redeem. */
 export class RedeemRequest {
-  /**
-   * Any JSON number, also a fractional, a negative or one beyond 2^53-1 (Infinity when it is too
-   * large to parse): the decision refuses the amount, not the validation.
-   */
+  /** Any JSON number, including Infinity: the decision refuses the amount, not the validation. */
   @Member()
   @Must('be a number', (value) => typeof value === 'number' && !Number.isNaN(value))
   @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })

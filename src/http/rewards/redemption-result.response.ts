@@ -22,7 +22,7 @@ export function rewardRedemptionJson(
   };
 }
 
-/** As of the redemption, also in a repeated answer. */
+/** As of the redemption, even in a repeated answer. */
 export function accountRedemptionJson(
   { state, events }: Written,
   unit: string,

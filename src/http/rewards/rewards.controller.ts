@@ -192,7 +192,7 @@ export class RewardsController {
   }
 }
 
-/** A reward is recorded in the account that its id names; any other id is unknown. */
+/** A reward's account is in its id; other ids are unknown. */
 function accountOf(rewardId: string): AccountRef {
   const account = accountOfId(rewardId);
   if (account === undefined) throw new ApiError('REWARD_NOT_FOUND');

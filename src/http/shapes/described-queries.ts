@@ -3,7 +3,7 @@ import { ApiQuery } from '@nestjs/swagger';
 import { ISO_TIME } from '../../foundation/instant.js';
 import { CONTROLS, ID_PATTERN } from '../../foundation/outside-text.js';
 
-/** Describes `limit` and `offset`, as `parameters.ts` parses them. */
+/** Describes `limit` and `offset` for `parameters.ts`. */
 export const ApiPage = (): MethodDecorator =>
   applyDecorators(
     ApiQuery({
@@ -18,7 +18,7 @@ export const ApiPage = (): MethodDecorator =>
     }),
   );
 
-/** A text, or one of the given values. An empty one counts as missing. */
+/** A text or one of the values; an empty one counts as missing. */
 export const ApiTextQuery = (
   name: string,
   {
@@ -49,7 +49,7 @@ export const ApiBooleanQuery = (
 ): MethodDecorator =>
   ApiQuery({ name, required: false, schema: { type: 'boolean', default: fallback } });
 
-/** A point in time, or two separated by a comma. */
+/** A time, or two separated by a comma. */
 export function ApiDateQuery(name: string): MethodDecorator {
   const time = `\\s*(?:-?\\d{1,15}|${ISO_TIME})?\\s*`;
   const schema = { type: 'string', pattern: `^${time}(?:,${time})?$` } as const;
@@ -67,7 +67,7 @@ export const ApiIdQuery = (
     schema: { type: 'string', minLength: required ? 1 : 0, maxLength: 255, pattern: ID_PATTERN },
   });
 
-/** The selection of members: names with commas between them. */
+/** Comma-separated names of members. */
 export function ApiFieldSelection(names: readonly string[]): MethodDecorator {
   const blank = `[^\\S${CONTROLS}]*`;
   const name = `${blank}(?:${names.join('|')})?${blank}`;

@@ -21,7 +21,7 @@ const TOKEN_SCHEME = 'userToken';
 const BEARER_SCHEME = 'bearerToken';
 export const OPERATOR_SCHEME = 'operatorKey';
 
-/** States the errors of a route; errors of every route are added automatically. */
+/** Declares the errors of a route; errors of all routes are added automatically. */
 export const Fails = (...codes: readonly ApiErrorCode[]): MethodDecorator =>
   ApiExtension(FAILS_EXTENSION, codes);
 
@@ -34,10 +34,7 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const TOKEN_DESCRIPTION =
   'A JSON Web Token of one user (HS256), signed with the signing secret of the mode (recommended) or its API key. A read token names account and user, a write token carries fields of the user.';
 
-/**
- * Describes the whole interface: controllers, shapes, and every error by status and code. The
- * application must be initialised.
- */
+/** Describes the interface: controllers, shapes and errors. The application must be initialised. */
 export function describeInterface(
   app: NestFastifyApplication,
   { version }: { readonly version: string },
@@ -90,13 +87,13 @@ export function describeInterface(
   return document;
 }
 
-/** Adds what the decorators imply: path parameters, headers, errors. */
+/** Adds what decorators imply: path parameters, headers, errors. */
 function complete(operation: Operation, method: string, path: string): void {
   const access = accessOf(operation);
   const schemes = SCHEMES[access.kind].map((name) => (name === '' ? {} : { [name]: [] }));
   if (schemes.length > 0) operation.security = schemes;
   const isOfTenant = access.kind !== 'none' && access.kind !== 'operator';
-  // A method that serves several paths declares the parameters of all.
+  // A method with several paths declares the parameters of all.
   const declared = (operation.parameters ?? []).filter(
     (one): one is Parameter =>
       'name' in one && (one.in !== 'path' || path.includes(`{${one.name}}`)),
@@ -123,7 +120,7 @@ function complete(operation: Operation, method: string, path: string): void {
     Reflect.deleteProperty(operation, extension);
 }
 
-/** Not found is a page; other errors are a page to browsers. */
+/** Not found is always a page; other errors are one for browsers. */
 function asPage(response: Response, status: string): Response {
   const page = { 'text/html': { schema: { type: 'string' } } } as const;
   return { ...response, content: status === '404' ? page : { ...response.content, ...page } };
@@ -138,7 +135,7 @@ function pathParameters(path: string): readonly Parameter[] {
   }));
 }
 
-/** Other ids are the service's own: any text is one that does not exist. */
+/** Other ids belong to the service: any text is an unknown one. */
 const ID_SCHEMA = { type: 'string', minLength: 1, maxLength: 255, pattern: ID_PATTERN };
 const PATH_SCHEMAS: ReadonlyMap<string, object> = new Map<string, object>([
   ['accountId', ID_SCHEMA],
@@ -159,7 +156,7 @@ function headerParameters(method: string): readonly Parameter[] {
     : [{ ...KEY_HEADER, in: 'header' }];
 }
 
-/** 1 to 255 printable characters; fields of a head begin and end with another than a space. */
+/** 1 to 255 printable characters without surrounding spaces. */
 export const KEY_HEADER = {
   name: 'Idempotency-Key',
   required: false,
@@ -206,7 +203,7 @@ function ownCodes(operation: Operation): readonly ApiErrorCode[] {
     : [];
 }
 
-/** What a route accepts; empty: no credentials. */
+/** Accepted credentials; empty: none. */
 const SCHEMES: Readonly<Record<AccessKind, readonly string[]>> = {
   none: [],
   operator: [OPERATOR_SCHEME],
@@ -230,9 +227,9 @@ const OF_OPEN_ENDPOINTS: readonly ApiErrorCode[] = [
 const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
   none: [],
   operator: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
-  // Its pages are for people and are not described.
+  // Pages for people, which are not described.
   console: [],
-  // A suspended tenant answers FORBIDDEN on each of its routes.
+  // All routes of a suspended tenant answer FORBIDDEN.
   tenant: ['TENANT_NOT_FOUND', 'FORBIDDEN', 'RATE_LIMITED'],
   key: ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
   'key-open': OF_OPEN_ENDPOINTS,
@@ -252,7 +249,7 @@ function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode
     'BAD_REQUEST',
     ...CREDENTIALS[access.kind],
     ...(access.apiOnlyPrograms ? (['API_REQUEST_NOT_SUPPORTED'] as const) : []),
-    // Also where the body must be empty: a non-empty one may be too large, or no JSON.
+    // Even if the body must be empty, it may be too large or invalid.
     ...(method === 'get'
       ? (['POSITION_INVALID', 'POSITION_NOT_REACHED'] as const)
       : ([
@@ -289,12 +286,12 @@ function errorResponses(
     (a, b) => a - b,
   );
   return statuses.map((status) => {
-    const ofStatus = [...codes].filter((code) => API_ERRORS[code].status === status).sort();
+    const controllerError = [...codes].filter((code) => API_ERRORS[code].status === status).sort();
     const headers = HEADERS_OF_STATUS[status];
     return [
       String(status),
       {
-        description: ofStatus
+        description: controllerError
           .map((code) => `\`${code}\`: ${API_ERRORS[code].message}`)
           .join('\n\n'),
         ...(headers === undefined ? {} : { headers }),
@@ -305,7 +302,7 @@ function errorResponses(
                 { $ref: getSchemaPath(ErrorResponse) },
                 {
                   type: 'object',
-                  properties: { apiErrorCode: { type: 'string', enum: ofStatus } },
+                  properties: { apiErrorCode: { type: 'string', enum: controllerError } },
                 },
               ],
             },

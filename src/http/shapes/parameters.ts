@@ -5,50 +5,44 @@ import { ApiError, badRequest, type ApiErrorCode } from '../edge/api-error.js';
 
 /** Parsers of paths and queries. All throw {ApiError}; a missing parameter is undefined. */
 
-/** A query as the framework parsed it: a repeated name is an array. Unknown names are ignored. */
+/** A parsed query: a repeated name is an array, unknown names are ignored. */
 export type Query = Readonly<Record<string, unknown>>;
 
-/** The id of an account or user in a path. @throws BAD_REQUEST. */
+/** An account or user id in a path. @throws BAD_REQUEST. */
 export function identifier(value: unknown, name: string): string {
   if (typeof value === 'string' && isIdentifier(value)) return value;
   throw badRequest(`${name} must be 1 to ${ID_LENGTH_MAX} characters without control characters`);
 }
 
-/**
- * A referral code in a path or query. An impossible code is an unknown one. @throws
- * REFERRAL_CODE_NOT_FOUND.
- */
+/** A code in a path or query; an invalid one is unknown. @throws REFERRAL_CODE_NOT_FOUND. */
 export function referralCode(value: unknown): string {
   const code = typeof value === 'string' ? value.trim() : '';
   if (REFERRAL_CODE.test(code)) return code;
   throw new ApiError('REFERRAL_CODE_NOT_FOUND');
 }
 
-/** Any text in the place of a referral code; an empty one counts as missing. */
+/** Any text as a referral code; an empty one counts as missing. */
 export function codeQuery(query: Query, name: string): string | undefined {
   const code = single(query, name)?.trim();
   return code === '' ? undefined : code;
 }
 
-/** A required referral code. @throws BAD_REQUEST without one; REFERRAL_CODE_NOT_FOUND. */
+/** A required code. @throws BAD_REQUEST without one; REFERRAL_CODE_NOT_FOUND. */
 export function requiredCodeQuery(query: Query, name: string): string {
   const code = codeQuery(query, name);
   if (code === undefined) throw badRequest(`${name} is required`);
   return referralCode(code);
 }
 
-/**
- * An id that this service made (of a referral, reward, export …). An impossible id is an unknown
- * one. @throws the given 404.
- */
+/** An id made by this service; an invalid one is unknown. @throws the given 404. */
 export function resourceId(value: unknown, notFound: ApiErrorCode): string {
   if (typeof value === 'string' && isIdentifier(value)) return value;
   throw new ApiError(notFound);
 }
 
 /**
- * A text without the white space around it; an empty one counts as missing. @throws BAD_REQUEST
- * when it is repeated or contains control characters.
+ * A trimmed text; an empty one counts as missing. @throws BAD_REQUEST for repeated parameters and
+ * control characters.
  */
 export function textQuery(query: Query, name: string): string | undefined {
   const value = single(query, name)?.trim();
@@ -57,13 +51,13 @@ export function textQuery(query: Query, name: string): string | undefined {
   return value;
 }
 
-/** The id of an account or user as a filter. @throws BAD_REQUEST. */
+/** An account or user id as a filter. @throws BAD_REQUEST. */
 export function identifierQuery(query: Query, name: string): string | undefined {
   const value = single(query, name);
   return value === undefined || value === '' ? undefined : identifier(value, name);
 }
 
-/** The required id of an account or user. @throws BAD_REQUEST. */
+/** A required account or user id. @throws BAD_REQUEST. */
 export function requiredIdentifierQuery(query: Query, name: string): string {
   const value = identifierQuery(query, name);
   if (value === undefined) throw badRequest(`${name} is required`);
@@ -71,15 +65,12 @@ export function requiredIdentifierQuery(query: Query, name: string): string {
 }
 
 export interface Page {
-  /** 0 to 1000; 0: only the totals. */
+  /** 0 to 1000; 0: totals only. */
   readonly limit: number;
   readonly offset: number;
 }
 
-/**
- * `limit` (default 10) and `offset` (default 0). @throws BAD_REQUEST for anything but integers in
- * their range.
- */
+/** `limit` (default 10) and `offset` (default 0). @throws BAD_REQUEST. */
 export function page(query: Query): Page {
   return {
     limit: integerQuery(query, 'limit', { fallback: 10, max: 1000 }),
@@ -99,17 +90,14 @@ function integerQuery(
   throw badRequest(`${name} must be an integer from 0 to ${max}`);
 }
 
-/**
- * Epoch milliseconds, both ends included; a missing end is open. `from` after `to` matches nothing.
- */
+/** Epoch milliseconds, inclusive; a missing end is open. */
 export interface DateFilter {
   readonly from?: number;
   readonly to?: number;
 }
 
 /**
- * A point in time, or `from,to`: epoch milliseconds or ISO 8601, in UTC unless it names a zone. A
- * date without time is its whole day.
+ * A time, or `from,to`: epoch milliseconds or ISO 8601, by default in UTC. A date is its whole day.
  * @throws BAD_REQUEST.
  */
 export function dateFilter(query: Query, name: string): DateFilter | undefined {
@@ -127,7 +115,7 @@ export function dateFilter(query: Query, name: string): DateFilter | undefined {
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 }
 
-/** `true` or `false`. @throws BAD_REQUEST for anything else. */
+/** `true` or `false`. @throws BAD_REQUEST. */
 export function booleanQuery(query: Query, name: string, fallback: boolean): boolean {
   const text = single(query, name);
   if (text === undefined) return fallback;
@@ -135,7 +123,7 @@ export function booleanQuery(query: Query, name: string, fallback: boolean): boo
   throw badRequest(`${name} must be true or false`);
 }
 
-/** Exactly one of the values; an empty one counts as missing. @throws BAD_REQUEST. */
+/** One of the values; an empty one counts as missing. @throws BAD_REQUEST. */
 export function choiceQuery<T extends string>(
   query: Query,
   name: string,
@@ -149,9 +137,8 @@ export function choiceQuery<T extends string>(
 }
 
 /**
- * `fields` (only these) or `extraFields` (these besides the default ones), comma-separated; an
- * empty one counts as missing. @returns the names to show. @throws BAD_REQUEST for both together
- * and for unknown names.
+ * `fields` (only these) or `extraFields` (additional ones), comma-separated; an empty one counts as
+ * missing. @returns the names to show. @throws BAD_REQUEST for both, and for unknown names.
  */
 export function fieldSelection(
   query: Query,

@@ -11,12 +11,9 @@ import {
 import { ID_PATTERN, trimmedPattern } from '../../foundation/outside-text.js';
 import { isPlainObject, Member, readShape, type Shape } from './request-shape.js';
 
-/**
- * Decorators of the members of request shapes. A text `""` counts as missing; null clears a member
- * that can be cleared.
- */
+/** Decorators for members of request shapes. `""` counts as missing; null clears a member. */
 
-/** A rule: its test, and its demand in words that follow the member's name. */
+/** A rule with its demand, in words that follow the member's name. */
 export function Must(
   words: string,
   test: (value: unknown, object: object) => boolean,
@@ -34,7 +31,7 @@ export function Must(
   );
 }
 
-/** A member that is an object of another shape. Other values are left to the rules. */
+/** An object of another shape; other values are left to the rules. */
 export function Nested(shape: () => Shape): PropertyDecorator {
   return applyDecorators(
     Member((value) =>
@@ -48,7 +45,6 @@ export function Nested(shape: () => Shape): PropertyDecorator {
   );
 }
 
-/** One of these texts. */
 export function OneOf(
   values: readonly string[],
   options: { readonly rsCode?: string } = {},
@@ -60,11 +56,11 @@ export function OneOf(
   );
 }
 
-/** 1 to `max` objects of another shape. @param noun of them: `actions`. */
+/** 1 to `max` objects of another shape. @param noun such as `actions`. */
 export function NestedList(shape: Shape, noun: string, max: number): PropertyDecorator {
   const read = (one: unknown): unknown => (isPlainObject(one) ? readShape(shape, one) : one);
   return applyDecorators(
-    // One more than the limit is enough to refuse the number before each is checked.
+    // One more than the limit suffices to refuse the list.
     Member((value) => (Array.isArray(value) ? value.slice(0, max + 1).map(read) : value)),
     Must(
       'hold objects',
@@ -79,7 +75,7 @@ export function NestedList(shape: Shape, noun: string, max: number): PropertyDec
   );
 }
 
-/** A text without the white space around it; other values as they are. */
+/** A trimmed text; other values stay unchanged. */
 export const trimmed = (value: unknown): unknown =>
   typeof value === 'string' ? value.trim() : value;
 
@@ -88,7 +84,7 @@ export const nullAsMissing = (value: unknown): unknown => value ?? undefined;
 export const emptyOrNullAsMissing = (value: unknown): unknown =>
   value === '' || value === null ? undefined : value;
 
-/** A number as text, as long as parsing lost no digit of it. */
+/** A number as text if parsing lost no digit. */
 export function numberAsText(value: unknown): unknown {
   if (typeof value !== 'number' || !Number.isFinite(value)) return value;
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : String(value);
@@ -96,11 +92,11 @@ export function numberAsText(value: unknown): unknown {
 
 interface MemberOptions extends Pick<ApiPropertyOptions, 'description' | 'example'> {
   readonly required?: boolean;
-  /** White space around it is no part of it: what identifies or is compared. */
+  /** Removes surrounding white space, for identifiers and compared texts. */
   readonly isTrimmed?: boolean;
 }
 
-/** An id that a client chose. A JSON number becomes a string. */
+/** A client's id; a JSON number becomes a string. */
 export function Id({
   required = false,
   isTrimmed = false,
@@ -117,14 +113,14 @@ export function Id({
   );
 }
 
-/** A text, a number that becomes one or, where it may be missing, the empty text and null. */
+/** A text or a number; if it may be missing, also the empty text and null. */
 function describedId({ required = false, isTrimmed = false }: MemberOptions): object {
   const pattern = isTrimmed ? trimmedPattern(ID_LENGTH_MAX) : ID_PATTERN;
   const text = { type: 'string', minLength: required ? 1 : 0, maxLength: ID_LENGTH_MAX, pattern };
   return { anyOf: [text, NUMBER_AS_TEXT], nullable: !required };
 }
 
-/** Of a member whose value is ignored unless it has a certain form. */
+/** For values that are ignored unless they have a certain form. */
 export const ANY_VALUE = {
   anyOf: [
     ...['string', 'number', 'boolean', 'object'].map((type) => ({ type })),
@@ -133,7 +129,7 @@ export const ANY_VALUE = {
   nullable: true,
 };
 
-/** As `numberAsText` takes it. */
+/** Accepted by `numberAsText`. */
 export const NUMBER_AS_TEXT = {
   type: 'number' as const,
   minimum: Number.MIN_SAFE_INTEGER,
@@ -141,11 +137,11 @@ export const NUMBER_AS_TEXT = {
 };
 
 export interface TextRule {
-  /** Follows "must". */
+  /** Words after "must". */
   readonly words: string;
   readonly test: (text: string) => boolean;
   readonly rsCode?: string;
-  /** The test as JSON Schema, without the empty text. */
+  /** The rule as JSON Schema, without the empty text. */
   readonly described?:
     | { readonly pattern: string; readonly maxLength?: number; readonly format?: undefined }
     | { readonly pattern: string; readonly format: string }
@@ -158,7 +154,7 @@ export const CURRENCY: TextRule = {
   described: { enum: CURRENCIES },
 };
 
-/** With the empty text, which counts as missing, and with white space where it is trimmed. */
+/** Adds the empty text and, if trimmed, white space. */
 function describedText(rule: TextRule | undefined, isTrimmed = false): object {
   const { described } = rule ?? {};
   if (described === undefined) return { type: 'string', maxLength: TEXT_LENGTH_MAX };
@@ -170,11 +166,11 @@ function describedText(rule: TextRule | undefined, isTrimmed = false): object {
   return { type: 'string', ...described, pattern };
 }
 
-/** A text that may be missing, or null to clear it. */
+/** An optional text; null clears it. */
 export const ClearableText = (rule?: TextRule, about?: MemberOptions): PropertyDecorator =>
   text(emptyAsMissing, rule, about);
 
-/** A text that may be missing; null counts as missing. */
+/** An optional text; null counts as missing. */
 export const OptionalText = (rule?: TextRule, about?: MemberOptions): PropertyDecorator =>
   text(emptyOrNullAsMissing, rule, about);
 
@@ -200,7 +196,7 @@ function text(
   );
 }
 
-/** A member with its own rule; null counts as missing, and of a text the empty one. */
+/** An optional member with its own rule; null counts as missing, and so does an empty text. */
 export function Optional(
   words: string,
   test: (value: unknown) => boolean,

@@ -1,7 +1,6 @@
 /**
- * Turns a parsed body into a request shape: the shape declares how each member is read, and other
- * members are ignored. (A general transformer walks the whole body first; one megabyte of empty
- * objects keeps it busy for seconds.)
+ * Converts a parsed body to a request shape, which declares a reader per member; other members are
+ * ignored. A general transformer walks the whole body: a megabyte of empty objects takes seconds.
  */
 
 type Read = (value: unknown) => unknown;
@@ -10,7 +9,7 @@ export type Shape<T extends object = object> = new () => T;
 
 const membersOf = new WeakMap<object, Map<string, Read>>();
 
-/** Declares a member and its reader; a missing member is read as undefined. */
+/** Declares a member's reader; a missing member is read as undefined. */
 export function Member(read: Read = (value) => value): PropertyDecorator {
   return (prototype, name) => {
     if (typeof name !== 'string') throw new TypeError('a member of a body has a name');
@@ -19,7 +18,7 @@ export function Member(read: Read = (value) => value): PropertyDecorator {
   };
 }
 
-/** Of shapes that were read before: all members are declared when the first body arrives. */
+/** Cached per shape, whose members are all declared before the first body arrives. */
 const declared = new WeakMap<Shape, ReadonlyMap<string, Read>>();
 
 function declaredMembers(shape: Shape): ReadonlyMap<string, Read> {
@@ -30,7 +29,7 @@ function declaredMembers(shape: Shape): ReadonlyMap<string, Read> {
   return found;
 }
 
-/** The declared members, inherited ones first. */
+/** Declared members, inherited ones first. */
 function findMembers(shape: Shape): ReadonlyMap<string, Read> {
   const chain: object[] = [];
   for (

@@ -16,7 +16,7 @@ export interface FollowedLink {
   readonly isVisit: boolean;
 }
 
-/** The targets of short links, and their counts. Nothing about the visitor is read. */
+/** Targets of short links, and the counting of visits. Reads nothing about the visitor. */
 export class ShareLinkRedirects {
   constructor(
     private readonly visits: Pick<ShareLinkVisits, 'add'>,
@@ -26,8 +26,8 @@ export class ShareLinkRedirects {
   ) {}
 
   /**
-   * The address of the program's landing page, or of our own page of the code, with code and media
-   * in its query. The address itself is the tenant's setting.
+   * The program's landing page, or the service's page of the code, with code and media in the
+   * query.
    * @throws {ApiError} REFERRAL_CODE_NOT_FOUND for an unknown code or a blocked user's.
    */
   async targetOf(link: FollowedLink): Promise<string> {

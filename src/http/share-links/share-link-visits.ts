@@ -13,38 +13,36 @@ export interface Visit {
   readonly media: SharedMedia;
 }
 
-/** The visits of a code in one interval. */
+/** The visits of a code in an interval. */
 interface Sum {
-  /** Of its one append: a repetition has no second effect. */
+  /** Of its append, so that a retry has no second effect. */
   readonly commandId: string;
   readonly scope: Scope;
   readonly code: string;
   readonly link: SharedLink;
   readonly since: number;
-  /** By their media. */
   readonly counts: Map<string, SharedMedia & { count: number }>;
 }
 
 export const INTERVAL_MS = 60_000;
 const APPENDS_AT_ONCE = 8;
-/** Counts in memory, some hundred bytes each, that begin a write before the interval is over. */
+/** Counters in memory, some hundred bytes each, after which a write begins early. */
 const COUNTS_MAX = 20_000;
-/** A sum that could not be written for so long is given up. */
+/** A sum that could not be written for this time is dropped. */
 const KEPT_MS_MAX = 24 * 60 * 60 * 1000;
 
 /**
- * Counts visits in memory and records them once a minute: one event per code, however many visits.
- * A sum whose append failed is sent again unchanged, later visits are the next sum's: no visit is
- * counted twice. The visits of the last minute are lost when the process crashes.
+ * Counts visits in memory and records them once a minute, with one event per code. A failed append
+ * is retried unchanged, and later visits belong to the next sum, so that no visit counts twice. A
+ * crash loses the visits of the last minute.
  */
 export class ShareLinkVisits {
   private gathering = new Map<string, Sum>();
-  /** Sums whose append failed; it may have been recorded. */
+  /** Sums whose append failed, or had no answer. */
   private failed: readonly Sum[] = [];
-  /** In all sums, and in those that are gathering. */
   private counts = 0;
   private gathered = 0;
-  /** Visits since the last write that found no room. */
+  /** Visits that found no counter since the last write. */
   private uncounted = 0;
   private writing: Promise<void> | undefined;
   private stopTimer: () => void = () => undefined;
@@ -80,7 +78,7 @@ export class ShareLinkVisits {
     if (this.gathered >= this.countsMax && this.writing === undefined) void this.write();
   }
 
-  /** Records all that was counted when it is called. Never rejects. */
+  /** Records all visits up to now. Never rejects. */
   async write(): Promise<void> {
     while (this.writing !== undefined) await this.writing;
     this.writing = this.recordAll().finally(() => (this.writing = undefined));
@@ -145,5 +143,4 @@ export class ShareLinkVisits {
   }
 }
 
-/** In UTC. */
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);

@@ -17,7 +17,6 @@ import { referralCode, type Query } from '../shapes/parameters.js';
 import { ShareLinkRedirects } from './share-link-redirects.js';
 import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from '../../presenting/share-links.response.js';
 
-/** A route that redirects to a landing page. */
 const Redirects = (): MethodDecorator =>
   applyDecorators(
     HttpCode(302),
@@ -52,11 +51,11 @@ export class ShortLinksController {
       engagementMedium: mediumIn(query['e'], ENGAGEMENT_MEDIA),
       isVisit: call.method === 'GET',
     });
-    // A link is shared for good; the program's page may change.
+    // A link is permanent, but the program's page may change.
     void call.reply.header('Location', target).header('Cache-Control', 'no-store');
   }
 }
 
-/** A mangled medium still redirects to the page. */
+/** An invalid medium still redirects. */
 const mediumIn = <T extends string>(value: unknown, media: readonly T[]): T | 'UNKNOWN' =>
   media.find((medium) => medium === value) ?? 'UNKNOWN';

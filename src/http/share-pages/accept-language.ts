@@ -2,10 +2,7 @@ const HEADER_CHARACTERS_MAX = 1000;
 const LOCALES_MAX = 10;
 const RANGE = /^([a-z]{2})(?:-[a-z]{4})?(?:-([a-z]{2}))?(?:-[a-z0-9-]+)?$/i;
 
-/**
- * The locales that a visitor's browser asks for (`de_CH`, `de`), the dearest first; a header that
- * is none asks for none.
- */
+/** The visitor's locales (`de_CH`, `de`), best first; empty for an invalid header. */
 export function acceptedLocales(header: string | undefined): readonly string[] {
   const ranges = (header ?? '').slice(0, HEADER_CHARACTERS_MAX).split(',');
   const accepted = ranges.flatMap((range) => {
@@ -20,7 +17,7 @@ export function acceptedLocales(header: string | undefined): readonly string[] {
   return [...new Set(sorted)].slice(0, LOCALES_MAX);
 }
 
-/** 1 without one; NaN for a text that is none. */
+/** Default 1; NaN for invalid text. */
 function qualityIn(parameters: readonly string[]): number {
   const named = parameters.find((parameter) => /^q=/i.test(parameter));
   return named === undefined ? 1 : Number(named.slice(2));

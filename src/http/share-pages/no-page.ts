@@ -2,7 +2,7 @@ import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
 import { acceptedLocales } from './accept-language.js';
 import { documentOf, policyOf, styleWith, type HtmlPage } from './page-document.js';
 
-/** Without signs of HTML. */
+/** Without HTML's special characters. */
 interface PageWords {
   readonly title: string;
   readonly text: string;
@@ -13,7 +13,7 @@ const ENGLISH: PageWords = {
   text: 'The link may have been mistyped, or it is no longer in use. Ask the person who sent it to you for a new one.',
 };
 
-/** The other languages in which rewards have words. */
+/** Languages with words for rewards. */
 const WORDS: Readonly<Record<string, PageWords>> = {
   de: {
     title: 'Dieser Link führt nirgendwohin',
@@ -57,8 +57,8 @@ const PAGES: ReadonlyMap<string, HtmlPage> = new Map([
 ]);
 
 /**
- * For every address without a page, whatever the reason: in the first language of the visitor that
- * it has words in, or in English. It tells nothing of anybody, themes and tenants included.
+ * The page for all addresses without a page, in the visitor's first known language or English. It
+ * reveals nothing about people, tenants and themes.
  */
 export const noPage = (acceptLanguage: string | undefined): HtmlPage =>
   acceptedLocales(acceptLanguage)

@@ -3,18 +3,15 @@ import type { ErrorJson } from '../edge/api-error.js';
 import { noPage } from './no-page.js';
 import { pageHeaders, type HtmlPage } from './page-document.js';
 
-/**
- * Prepares the answer with a page, which caches keep: nothing in it is about its first visitor.
- * @returns its body.
- */
+/** Prepares a cacheable page, which contains nothing about its visitor. @returns its body. */
 export function pageSent(reply: FastifyReply, page: HtmlPage): string {
   void reply.removeHeader('RateLimit').removeHeader('RateLimit-Policy').headers(pageHeaders(page));
   return page.html;
 }
 
 /**
- * Prepares the page of an error: the same bytes to visitors of a language, whatever is wrong. All
- * that is not found is a page, and the rest to browsers.
+ * The page of an error, the same for all causes. Not found is always a page; other errors are one
+ * for browsers.
  */
 export function errorPageOfVisitors(
   { headers }: FastifyRequest,

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readableColors } from '../../themes/readable-color.js';
 
-/** A whole page: its content is escaped already. */
+/** A page with escaped content. */
 export interface HtmlPage {
   readonly html: string;
   readonly contentSecurityPolicy: string;
 }
 
-/** The page names a person: no cache keeps it. */
+/** Not cached, because the page names a person. */
 export const pageHeaders = ({
   contentSecurityPolicy,
 }: HtmlPage): Readonly<Record<string, string>> => ({
@@ -15,7 +15,7 @@ export const pageHeaders = ({
   'Content-Security-Policy': contentSecurityPolicy,
   'Cache-Control': 'no-store',
   Vary: 'Accept-Language',
-  // The address names a person's code.
+  // The address contains a person's code.
   'Referrer-Policy': 'no-referrer',
 });
 
@@ -33,7 +33,7 @@ export function documentOf(page: {
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
-    // A page about a person is found by its link, not by searching.
+    // Search engines must not list pages about people.
     '<meta name="robots" content="noindex">',
     `<title>${page.title}</title>`,
     ...page.head,
@@ -49,7 +49,7 @@ export function documentOf(page: {
   ].join('\n');
 }
 
-/** Nothing but this style, the logo and a form: no script, no frame, whatever a theme holds. */
+/** Allows this style, the logo and a form only, whatever a theme contains. */
 export function policyOf(
   style: string,
   {
@@ -68,7 +68,7 @@ export function policyOf(
   ].join('; ');
 }
 
-/** @param themeColor hex; another one: the built-in colour. */
+/** @param themeColor hex; otherwise the built-in colour. */
 export function styleWith(themeColor: string): string {
   const { background, text } = readableColors(themeColor);
   return `

@@ -14,12 +14,12 @@ export interface SharePageContent {
   readonly theme: PageTheme;
   /** `language` or `language_COUNTRY`. */
   readonly locale: string;
-  /** Of the person who shared the link; null: unknown. */
+  /** Name of the person who shared the link. */
   readonly name: string | null;
   readonly code: string;
-  /** The promised reward in words; null: none. */
+  /** The promised reward in words. */
   readonly reward: string | null;
-  /** The page's own address, and the short link to it. */
+  /** The page's address, and the short link to it. */
   readonly url: string;
   readonly shareLink: string;
 }
@@ -27,7 +27,7 @@ export interface SharePageContent {
 const NAME_CHARACTERS_MAX = 100;
 
 const DESCRIPTION_CHARACTERS_MAX = 200;
-/** A name with another sign could end the directive that it is put into. */
+/** Other characters could end the directive of the policy. */
 const PLAIN_ORIGIN = /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/;
 
 export function sharePage(content: SharePageContent): HtmlPage {
@@ -41,7 +41,7 @@ export function sharePage(content: SharePageContent): HtmlPage {
   };
   const line = (own: string, ofOurs: string): string =>
     escapeHtml(renderedOr(own, ofOurs, (template) => renderText(template, values)));
-  // The title of the page: one with nothing but a name is empty where there is none.
+  // A heading that only shows a missing name is empty.
   const heading = line(theme.heading, ours.heading) || line(ours.heading, ours.heading);
   const text = renderedOr(theme.text, ours.text, (template) => renderMarkdown(template, values));
   const siteUrl = addressOf(theme.siteUrl);
@@ -90,7 +90,7 @@ function logoOf(text: string): URL | undefined {
   return url !== undefined && PLAIN_ORIGIN.test(url.origin) ? url : undefined;
 }
 
-/** The text without its tags, for an attribute; entities stay as they are. */
+/** Removes tags for an attribute; entities stay. */
 function descriptionOf(html: string): string {
   const text = html
     .replace(/<[^>]*>/g, ' ')

@@ -11,7 +11,7 @@ import { CommandGateway } from '../writing/command-gateway.js';
 import { errorPageOfVisitors, pageSent } from './page-answers.js';
 import { SharePages } from './share-pages.js';
 
-/** A route that answers a page. */
+/** A route that answers with a page. */
 const ShowsPage = (): MethodDecorator =>
   applyDecorators(
     Access('tenant', { counted: 'short-link', page: errorPageOfVisitors }),

@@ -13,14 +13,13 @@ import { acceptedLocales } from './accept-language.js';
 import type { HtmlPage } from './page-document.js';
 import { sharePage } from './share-page.js';
 
-export interface AskedPage {
+export interface PageRequest {
   readonly scope: Scope;
   readonly code: string;
-  /** As the browser sent it. */
   readonly acceptLanguage: string | undefined;
 }
 
-/** The pages behind share links of programs without a landing page. */
+/** Pages of share links of programs without a landing page. */
 export class SharePages {
   constructor(
     private readonly owners: CodeOwners,
@@ -31,10 +30,9 @@ export class SharePages {
   ) {}
 
   /**
-   * The page of a code in the visitor's language; undefined for a code without owner, or of a
-   * blocked one, as for short links.
+   * A code's page in the visitor's language; undefined for codes that short links do not accept.
    */
-  async find({ scope, code, acceptLanguage }: AskedPage): Promise<HtmlPage | undefined> {
+  async find({ scope, code, acceptLanguage }: PageRequest): Promise<HtmlPage | undefined> {
     const [owner, tenant] = await Promise.all([
       this.owners.find(scope, code),
       this.tenants.find(scope.tenant),
@@ -62,10 +60,7 @@ export class SharePages {
   }
 }
 
-/**
- * The first of these locales that has values of its own, or whose language has. Null: none has
- * before English, which is the language of a theme's default.
- */
+/** The first locale with own values, or whose language has any; null: English comes first. */
 export function localeFor(
   locales: readonly string[],
   isPublished: (locale: string) => boolean,

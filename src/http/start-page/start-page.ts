@@ -7,18 +7,14 @@ import type { Listener } from '../edge/http-edge.js';
 
 export interface StartPageOptions {
   readonly version: string;
-  /** PUBLIC_URL, without a trailing slash; undefined: links are below the origin of the request. */
+  /** PUBLIC_URL without a trailing slash; undefined: links use the request's origin. */
   readonly publicUrl: string | undefined;
-  /** The listener that received the request. */
   readonly listenerOf: (request: IncomingMessage) => Listener;
 }
 
 const NAME = 'referral-ledger';
 
-/**
- * Serves `GET /`: what this address is and where to go next, as a page, or as JSON for clients that
- * prefer JSON. Call it before the application is initialised.
- */
+/** Serves `GET /` as a page or as JSON, with links. Call it before the initialisation. */
 export function serveStartPage(app: NestFastifyApplication, options: StartPageOptions): void {
   const server: FastifyInstance = app.getHttpAdapter().getInstance();
   server.route({
@@ -44,7 +40,7 @@ export function serveStartPage(app: NestFastifyApplication, options: StartPageOp
   });
 }
 
-/** The public address is not that of the listener for operations. */
+/** The operations listener is not at the public address. */
 function baseOf(
   { protocol, host }: FastifyRequest,
   listener: Listener,

@@ -1,7 +1,7 @@
 import { isLocale } from '../../themes/theme-locale.js';
 import { ApiError } from '../edge/api-error.js';
 
-/** The locale of a path or query; null: none, the default. @throws {ApiError} `RS039`. */
+/** The locale of a path or query; null: the default. @throws {ApiError} `RS039`. */
 export function localeIn(text: string): string;
 export function localeIn(text: string | undefined): string | null;
 export function localeIn(text: string | undefined): string | null {

@@ -3,7 +3,7 @@ import type { ApiError } from '../edge/api-error.js';
 import { rateLimited } from '../limits/call-limit.js';
 import { refusalAnswer } from '../writing/refusal-answers.js';
 
-/** The answer to a change of a theme that was refused. @param waitMs until it is taken. */
+/** The answer to a refused change of a theme. @param waitMs until it is accepted. */
 export function themeRefused({
   refused,
   details,

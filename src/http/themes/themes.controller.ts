@@ -11,7 +11,7 @@ import { CommandGateway } from '../writing/command-gateway.js';
 import { localeIn } from './locale-in.js';
 import { themeRefused } from './theme-refused.js';
 
-/** Members that the schema does not name are kept. */
+/** Members that the schema does not define are kept. */
 const CHANGE = {
   type: 'object',
   additionalProperties: true,
@@ -23,7 +23,7 @@ const SCHEMA = {
   type: 'object',
   properties: Object.fromEntries(Object.keys(THEME_SCHEMA).map((name) => [name, {}])),
 } as const;
-/** Of the default, and of a locale. */
+/** Paths of the default and of a locale. */
 const INSTANCE = ['theme/variables/instance', 'theme/:locale/variables/instance'];
 
 type Accepted = Exclude<ThemeOutcome, { readonly refused: unknown }>;

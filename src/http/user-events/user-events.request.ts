@@ -7,7 +7,7 @@ const EVENTS_MAX = 100;
 const TEXT_BYTES_MAX = 1500;
 const FIELDS_MAX = 500;
 const EVENT_BYTES_MAX = 64 * 1024;
-/** The last millisecond that a date can represent. */
+/** The largest valid date. */
 const TIME_MAX = 8.64e15;
 
 const LIST = { type: 'array', items: {} };
@@ -17,10 +17,7 @@ const isShort = (text: string): boolean => Buffer.byteLength(text) <= TEXT_BYTES
 const isTime = (value: unknown): boolean =>
   Number.isSafeInteger(value) && Math.abs(Number(value)) <= TIME_MAX;
 
-/**
- * Texts and names within their limits, no array directly in an array. The depth of a body is
- * limited before.
- */
+/** Limits texts and names, and refuses arrays of arrays; the body's depth is already limited. */
 function isField(value: unknown, isInArray = false): boolean {
   if (typeof value === 'string') return isShort(value);
   // 1e400 would be stored as null.
@@ -36,7 +33,7 @@ const isFields = (value: unknown): boolean =>
 const isFew = (fields: unknown): boolean =>
   !isPlainObject(fields) || Object.keys(fields).length <= FIELDS_MAX;
 
-/** Of the members that are stored, as JSON. */
+/** Limits the stored members as JSON. */
 const isSmall = (event: object): boolean =>
   Buffer.byteLength(JSON.stringify(event)) <= EVENT_BYTES_MAX;
 

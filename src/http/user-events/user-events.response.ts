@@ -31,7 +31,7 @@ export function userEventsJson(
   return { userId, accountId, events: events.flatMap(receivedEventJson) };
 }
 
-/** A program decides on an event when it is received: that is its processing time. */
+/** An event is processed when it is received. */
 function receivedEventJson(fact: AccountEvent): readonly UserEventResponse[] {
   if (fact.type !== 'UserEventReceived' || !fact.content.value) return [];
   const { id, key, fields, dateTriggered } = fact.content.value;

@@ -2,8 +2,7 @@ import { ownMember } from '../../domain/own-member.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
 
 /**
- * The code of the requested program, or of the default one. @throws PROGRAM_NOT_FOUND; BAD_REQUEST
- * when the user has no code in it.
+ * The code of the requested or default program. @throws PROGRAM_NOT_FOUND; BAD_REQUEST without one.
  */
 export function codeForLinks(
   codes: Readonly<Record<string, string>>,

@@ -16,7 +16,7 @@ import { grantedFields } from './granted-fields.js';
 import { CookieUserRequest, userFieldsOf } from './user.request.js';
 import { CookieUserResponse, USER_FIELDS } from '../../presenting/user.response.js';
 
-/** Visitors known only by a cookie, with an account and a user of their own. */
+/** Visitors identified only by a cookie, with their own account and user. */
 @Controller(TENANT_PATH)
 export class CookieUsersController {
   constructor(
@@ -41,7 +41,7 @@ export class CookieUsersController {
     const { scope, token } = call;
     const cookieId = body.cookieId ?? this.newCookieId(call);
     const { accountId, userId } = this.idsOf(scope, cookieId);
-    // Only the body says whether the user is new.
+    // Only the body shows whether the user is new.
     await limitNewUsers(call, { accountId, userId }, this.limits);
     const account = this.names.accountRef(scope, accountId);
     const granted = token && grantedFields(token.fields);
@@ -58,15 +58,13 @@ export class CookieUsersController {
     });
   }
 
-  /** A repeated call with the same idempotency key means the same visitor. */
+  /** The same visitor for a repeated call with its idempotency key. */
   private newCookieId(call: Call): string {
     const key = keyOfCaller(call, this.names);
     return key === undefined ? randomUUID() : this.names.digest('cookie', key).slice(0, 32);
   }
 
-  /**
-   * Derived from the cookie's id, so that no look-up is needed; one id does not reveal the other.
-   */
+  /** Derived from the cookie's id, which saves a look-up; one id does not reveal the other. */
   private idsOf(
     { tenant, mode }: Scope,
     cookieId: string,

@@ -4,8 +4,7 @@ import { parseRequest } from '../shapes/validation.js';
 import { userFieldsOf, UserRequest } from './user.request.js';
 
 /**
- * The fields that a token's claims allow to be written, validated like a body. An invalid claim is
- * ignored.
+ * The fields that a token allows to be written, validated like a body; invalid ones are ignored.
  */
 export function grantedFields(claims: Readonly<Record<string, unknown>>): UserFields {
   const valid = Object.entries(claims).filter(([name, value]) => isValid({ [name]: value }));

@@ -75,14 +75,14 @@ export class Presentation {
     return selection === undefined ? user : selectedUserJson(user, facts, selection);
   }
 
-  /** As much of a user as the tenant shows to everyone. */
+  /** A user as the tenant shows it publicly. */
   async publicUser({ tenant }: Scope, facts: UserFacts): Promise<PublicUserResponse> {
     const { defaultProgramId, openRules } = await this.tenant(tenant);
     const user = publicUserJson(facts, defaultProgramId);
     return publicUserOf(openRules) === 'minimal' ? minimalUser(user) : user;
   }
 
-  /** The flat object of a user's links, of the default program. */
+  /** Links of the default program as a flat object. */
   async shareLinks(scope: Scope, facts: UserFacts): Promise<ShareLinksResponse> {
     const { links, code } = await this.linksOf(scope, facts, undefined);
     return links.flat(code);
@@ -114,8 +114,8 @@ export class Presentation {
   }
 
   /**
-   * Referrals with full users and rewards; a deleted side is null. Two queries for any number of
-   * referrals. `viewer`: the user of the token, who sees less of others; undefined: an API key.
+   * Referrals with users and rewards, in two queries; deleted sides are null.
+   * @param viewer the token's user, who sees less of others; undefined: an API key.
    */
   async referrals(
     scope: Scope,

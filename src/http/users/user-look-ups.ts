@@ -8,13 +8,12 @@ import { ApiError } from '../edge/api-error.js';
 import { identifier, requiredCodeQuery, type Query } from '../shapes/parameters.js';
 import type { CommandGateway } from '../writing/command-gateway.js';
 
-/** The parameters of a path that names a user. */
 export interface UserPath {
   readonly accountId: string;
   readonly userId: string;
 }
 
-/** Users by the paths and codes that name them. */
+/** Finds users by paths and codes. */
 export class UserLookUps {
   constructor(
     private readonly gateway: CommandGateway,
@@ -42,8 +41,7 @@ export class UserLookUps {
   }
 
   /**
-   * The owner of the code in the query.
-   * @param showsBlocked otherwise a blocked user's code is like an unknown one.
+   * The owner of the query's code. @param showsBlocked otherwise a blocked user's code is unknown.
    * @throws {ApiError} BAD_REQUEST, REFERRAL_CODE_NOT_FOUND.
    */
   async byCode(call: Call, query: Query, showsBlocked: boolean): Promise<UserFacts> {

@@ -35,11 +35,11 @@ import {
 } from '../../foundation/user-fields.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
-/** Limit: each is looked up. */
+/** Each code costs a look-up. */
 const CODES_IN_PASSING_MAX = 100;
 const PROGRAM_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** With the white space that is removed, and the empty text, which counts as missing. */
+/** Includes white space, and the empty text, which counts as missing. */
 const CODE_SENT = {
   anyOf: [
     { type: 'string', pattern: '^\\s*[0-9A-Za-z]{0,15}\\s*$' },
@@ -61,11 +61,11 @@ function isCustomFields(value: unknown): boolean {
 const isSegmentOperation = (value: unknown): boolean =>
   typeof value === 'string' && value !== '~' && isSegment(value);
 
-/** Of what is sent: with white space, and the empty text, which is left out. */
+/** Includes white space, and the empty text, which is dropped. */
 const SEGMENT_PATTERN =
   '^\\s*(?:(?:~\\s*[^\\sC]|[^\\s~C])(?:[^C]{0,253}[^\\sC])?)?\\s*$'.replaceAll('C', CONTROLS);
 
-/** Operations without white space around the key; empty ones count as missing. */
+/** Trimmed operations; empty ones are dropped. */
 const segmentOperations = (value: unknown): unknown =>
   Array.isArray(value)
     ? value
@@ -74,7 +74,7 @@ const segmentOperations = (value: unknown): unknown =>
         .filter((text) => text !== '')
     : (value ?? undefined);
 
-/** Codes by program; empty ones count as missing. */
+/** Codes by program; empty ones are dropped. */
 function codesByProgram(value: unknown): unknown {
   if (!isPlainObject(value)) return value ?? undefined;
   return Object.fromEntries(
@@ -84,7 +84,7 @@ function codesByProgram(value: unknown): unknown {
   );
 }
 
-/** The fields of a user: missing members keep the stored value. */
+/** Fields of a user: missing members keep the stored value. */
 abstract class UserMembers {
   @ClearableText(
     {
@@ -225,7 +225,7 @@ abstract class UserMembers {
   paymentProviderId?: string;
 }
 
-/** The open routes, with the ids in the path. */
+/** For open routes, with the ids in the path. */
 export class UserRequest extends UserMembers {
   @Id()
   id?: string;
@@ -234,7 +234,7 @@ export class UserRequest extends UserMembers {
   accountId?: string;
 }
 
-/** POST user, with the ids in the body. */
+/** For POST user, with the ids in the body. */
 export class IdentifiedUserRequest extends UserMembers {
   @Id({ required: true })
   id: string;
@@ -243,13 +243,13 @@ export class IdentifiedUserRequest extends UserMembers {
   accountId: string;
 }
 
-/** A visitor known by a cookie; the service makes the ids. */
+/** For a visitor identified by a cookie; the service makes the ids. */
 export class CookieUserRequest extends UserMembers {
   @Id()
   cookieId?: string;
 }
 
-/** The fields of a user in a body, in the form of the ledger's request. */
+/** The body's user fields in the form of a command. */
 export function userFieldsOf(body: UserMembers): UserFields {
   return {
     changes: {
@@ -270,10 +270,7 @@ export function userFieldsOf(body: UserMembers): UserFields {
   };
 }
 
-/**
- * Codes of a referrer in the user's request, in the order in which they are tried; only possible
- * codes.
- */
+/** Valid referrer codes of a request, in the order in which they are tried. */
 export function codesInPassing({
   referredBy,
   referredByCodes,

@@ -1,7 +1,7 @@
 import { readShape } from '../shapes/request-shape.js';
 import { UserRequest } from './user.request.js';
 
-/** A write token carries writable fields of its user, besides the ids. */
+/** A write token has writable fields besides the ids. */
 export function isWriteToken(fields: Readonly<Record<string, unknown>>): boolean {
   const { id: _id, accountId: _accountId, ...writable } = readShape(UserRequest, fields);
   return Object.values(writable).some((value) => value !== undefined);

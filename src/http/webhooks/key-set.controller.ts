@@ -14,10 +14,10 @@ export class KeySetController {
   @Get('jwks.json')
   @Access('none', { listener: 'public' })
   async keySet(@Res({ passthrough: true }) reply: FastifyReply): Promise<KeySetResponse> {
-    // Anyone may ask: calls at the same time share one read of the database.
+    // Public, so concurrent requests share one read.
     this.reading ??= this.keys.jwks().finally(() => (this.reading = undefined));
     const keySet = await this.reading;
-    // A new key signs at once: a copy without it would make good webhooks fail.
+    // A new key signs immediately: with a cached set, valid webhooks would fail.
     void reply.header('Cache-Control', 'no-cache');
     return keySetJson(keySet);
   }

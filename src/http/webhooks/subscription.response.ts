@@ -24,7 +24,7 @@ export const subscriptionJson = ({
   ...(eventTypes !== null && { eventTypes }),
 });
 
-/** @param isNew whether the call made it: its secret is shown once. */
+/** @param isNew whether the call created it: only then the secret is shown. */
 export const newSubscriptionJson = (
   { endpointUrl, name, secrets: [secret = ''] }: Subscription,
   isNew: boolean,

@@ -16,73 +16,61 @@ import type { Named } from '../../idempotency/idempotency-key.js';
 import type { UnreadableAccounts } from '../../projecting/following/unreadable-accounts.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';
-import type { OwnWrites, ReadAt } from './own-writes.js';
+import type { OwnWrites, ClientRead } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
 import type { WriteAnswer, Writes } from './writes.js';
 
-/** What a read needs of its call. */
+/** The part of a call that a read needs. */
 export type ReadCall = Pick<Call, 'scope' | 'headers' | 'reply' | 'departure' | 'aside'>;
 
-/** The account after a write, and the write's events. */
+/** The account after a write, with the write's events. */
 export interface Written {
   readonly state: OpenAccount;
   readonly events: readonly AccountEvent[];
 }
 
-/** One write, from the call to its answer. */
 export interface AccountWrite {
   readonly call: Call;
-  /**
-   * A function when the account may be missing: its refusal is then part of the answer that is kept
-   * with the key.
-   */
+  /** A function if the account may be missing: its refusal is then stored with the key. */
   readonly account: AccountRef | (() => AccountRef);
   readonly command: AccountCommand;
-  /** Of the caller's rights: refused, it precedes the look-up of the idempotency key. */
+  /** Checks the caller's rights before the idempotency key is looked up. */
   readonly check?: AccountCommand | undefined;
-  /** The body of the answer. */
+  /** Makes the answer's body. */
   readonly respond: (written: Written) => unknown;
   /**
-   * The subjects under whose keys the answer's members are kept with an idempotency key. Default:
-   * the person of the write, or else the account.
+   * Whose keys encrypt the stored answer's members. Default: the write's person, or the account.
    */
   readonly personalFields?: (written: Written, body: unknown) => readonly Named[];
-  /** Default 200. */
   readonly status?: number;
 }
 
-/** The default subject of a kept answer: the person of the write, or else the account. */
-function ofOnePerson({ state, events }: Written, body: unknown): readonly Named[] {
+/** The default subject of a stored answer: the write's person, or the account. */
+function defaultSubject({ state, events }: Written, body: unknown): readonly Named[] {
   const about = events.find((event) => 'person' in event);
   const subject = about && 'person' in about ? about.person : state.account;
   return [{ subject, members: typeof body === 'object' && body !== null ? Object.keys(body) : [] }];
 }
 
-/**
- * The controllers' access to the ledger: writes go through the command bus, reads wait for earlier
- * writes.
- */
+/** The controllers' access to the ledger: commands, and reads that wait for earlier writes. */
 export class CommandGateway {
   constructor(
     private readonly commands: Commands,
     private readonly writes: Writes,
     private readonly ownWrites: OwnWrites,
     /** Types of events that trigger a policy. */
-    private readonly settingOff: ReadonlySet<string>,
+    private readonly triggering: ReadonlySet<string>,
     private readonly unreadable: Pick<UnreadableAccounts, 'has'>,
   ) {}
 
-  /**
-   * Sends a command to an account and answers with the result of `respond`. @throws {ApiError} for
-   * a refusal.
-   */
+  /** Sends a command and answers with the result of `respond`. @throws {ApiError} for a refusal. */
   write({
     call,
     account,
     command,
     check,
     respond,
-    personalFields = ofOnePerson,
+    personalFields = defaultSubject,
     status = 200,
   }: AccountWrite): Promise<unknown> {
     const accountOf = () => (typeof account === 'function' ? account() : account);
@@ -90,10 +78,10 @@ export class CommandGateway {
       const outcome = await this.accepted(meta, accountOf(), command);
       const { events, state, position, replayed } = outcome;
       if (state.status === 'absent') throw new Error('an accepted write left no account');
-      // Without events of its own, the write may still follow a recent one of another process that
-      // triggers a policy.
+      // Even without events, the write may follow a recent one of another process that triggers a
+      // policy.
       const triggersPolicy =
-        events.length === 0 || events.some((event) => this.settingOff.has(event.type));
+        events.length === 0 || events.some((event) => this.triggering.has(event.type));
       const body = await respond({ state, events });
       return {
         status,
@@ -120,10 +108,7 @@ export class CommandGateway {
     return outcome;
   }
 
-  /**
-   * Forgets a user or an account; answers 204 once their keys are destroyed. @throws {ApiError} for
-   * a refusal.
-   */
+  /** Forgets a user or an account; answers when the keys are destroyed. @throws {ApiError} */
   forget(
     call: Call,
     account: AccountRef,
@@ -135,7 +120,7 @@ export class CommandGateway {
     });
   }
 
-  /** Records a look at a person's data before they are shown. */
+  /** Records the access to a person's data before they are shown. */
   async recordLook(call: Call, account: AccountRef, person: PersonId): Promise<void> {
     const { id, scope, actor } = call;
     const cause = {
@@ -152,7 +137,7 @@ export class CommandGateway {
     );
   }
 
-  /** Ends the mails to a person. @returns their address; undefined: of a person who is gone. */
+  /** Unsubscribes a person from mails. @returns the address; undefined: the person is gone. */
   async unsubscribe(
     scope: Scope,
     account: AccountRef,
@@ -190,17 +175,17 @@ export class CommandGateway {
     });
   }
 
-  /** A write of another kind, run once per idempotency key. @throws {ApiError} for a refusal. */
+  /** Another kind of write, once per idempotency key. @throws {ApiError} for a refusal. */
   answer(call: Call, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
     return this.writes.answer(call, write);
   }
 
   /**
-   * Waits, bounded, until these projections include earlier writes and the position that the client
-   * requires. The answer says in `Ledger-Stale` when earlier writes are missing.
-   * @param account whose rows are read; undefined: a list, or an account that only a row names.
-   * @throws {ApiError} POSITION_INVALID, POSITION_NOT_REACHED for the client's position; 503 for an
-   * account with an event that this release cannot read.
+   * Waits, bounded, until the projections include earlier writes and the client's position. Missing
+   * earlier writes are reported in `Ledger-Stale`.
+   * @param account of the rows; undefined: a list, or an account named by a row.
+   * @throws {ApiError} POSITION_INVALID, POSITION_NOT_REACHED; 503 for an account with an event
+   * that this release cannot read.
    */
   async readable(
     call: ReadCall,
@@ -210,20 +195,20 @@ export class CommandGateway {
     const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
     const { scope } = call;
-    // Most reads wait for nothing: they need neither a signal nor a timer.
+    // Most reads do not wait, and need neither signal nor timer.
     const shown = { scope, projections };
-    if (atLeast !== undefined || !this.ownWrites.isAllShown(shown))
+    if (atLeast !== undefined || !this.ownWrites.includesAllWrites(shown))
       await this.waitFor(call, { ...shown, atLeast });
     if (account !== undefined) await this.refuseUnreadable(account);
   }
 
-  private async waitFor(call: ReadCall, read: Omit<ReadAt, 'departure'>): Promise<void> {
+  private async waitFor(call: ReadCall, read: Omit<ClientRead, 'departure'>): Promise<void> {
     const departure = call.departure();
     const stale = await call.aside(() => this.ownWrites.visible({ ...read, departure }));
     if (stale) void call.reply.header('Ledger-Stale', stale.included ?? 'none');
   }
 
-  /** @throws {ApiError} 503: its rows end before an event that this release cannot read. */
+  /** @throws {ApiError} 503 if the account has an event that this release cannot read. */
   async refuseUnreadable(account: AccountRef): Promise<void> {
     if (await this.unreadable.has(account)) throw unavailable();
   }

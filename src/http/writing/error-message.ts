@@ -4,18 +4,17 @@ import { API_ERRORS, type ApiErrorCode, type ErrorJson } from '../edge/api-error
 import { ROUNDED } from '../../foundation/json-text.js';
 import { BODY_BYTES_MAX } from '../edge/json-body.js';
 
-/** Longer values are cut: a message is for reading. */
+/** Longer values are cut. */
 const VALUE_CHARACTERS_MAX = 80;
 
-/** The value of such a member is never repeated. */
+/** Values of these members are never repeated. */
 const SECRET = /secret|password|token/i;
 
 const READ_MODE = 'in the mode of the request (live or test)';
 
 /**
- * The message of a code once the request names its values: the value, the rule, the way out.
- * `{a|b}` is a member of the path, body, query, header fields or fields of the answer, the first
- * one that is there. The first sentence whose members are all there is used.
+ * Messages with values of the request: the value, the rule, and what to do. `{a|b}` is the first
+ * existing member of path, body, query, headers or answer. The first complete sentence is used.
  */
 const SENTENCES: Readonly<Partial<Record<ApiErrorCode, string | readonly string[]>>> = {
   SELF_REFERRAL:
@@ -96,11 +95,7 @@ const SENTENCES: Readonly<Partial<Record<ApiErrorCode, string | readonly string[
     'The Idempotency-Key {idempotency-key} was used for another request: send each new request with a new key',
 };
 
-/**
- * The body of an error, its message completed for a person. A message that is not the default of
- * its code stays.
- * @param fields of the answer.
- */
+/** Completes the default message of an error's body. @param fields of the answer. */
 export function completedError(
   body: ErrorJson,
   request: FastifyRequest,
@@ -126,7 +121,7 @@ export function completedError(
   return message === undefined ? body : { ...body, message };
 }
 
-/** The first reason, with the value of the member that it begins with. */
+/** Appends the first reason with the value of its member. */
 function withReason(
   message: string,
   [first, ...more]: readonly string[],
@@ -141,7 +136,7 @@ function withReason(
   return `${message}: ${first}${given}${more.length > 0 ? ` (and ${more.length} more)` : ''}`;
 }
 
-/** The sentence with its values; undefined: the request lacks one. */
+/** The sentence with its values; undefined: one is missing. */
 function filled(sentence: string, places: readonly unknown[]): string | undefined {
   const names = [...sentence.matchAll(/\{([\w|-]+)\}/g)].map(([, names = '']) => names);
   const values = names.map((name) =>
@@ -165,7 +160,7 @@ function aboutRoute(
   return undefined;
 }
 
-/** As text; undefined: none of the places has it, it is empty, or it has members. */
+/** The value as text; undefined: missing, empty or an object. */
 function valueOf(places: readonly unknown[], path: readonly string[]): string | undefined {
   const [value] = places
     .map((place) => path.filter((name) => name !== '').reduce(memberOf, place))

@@ -7,10 +7,9 @@ import type { Call } from '../credentials/call.js';
 type Caller = Pick<Call, 'scope' | 'actor' | 'token' | 'headers'>;
 
 /**
- * The call's idempotency key, as a keyed hash within the set of its caller. The API keys of a
- * tenant and mode share one set; each user who calls with tokens has one. Undefined: no key, or a
- * caller without a set, such as an anonymous token.
- * @throws {ApiError} BAD_REQUEST for a text that is no key.
+ * The idempotency key as a keyed hash within its caller's set: the API keys of a tenant and mode
+ * share a set, and each token user has one. Undefined: no key, or a caller without a set.
+ * @throws {ApiError} BAD_REQUEST for an invalid key.
  */
 export function keyOfCaller(
   { scope: { tenant, mode }, actor, token, headers }: Caller,
@@ -18,15 +17,15 @@ export function keyOfCaller(
 ): string | undefined {
   const ofUser = token?.kind === 'user' ? token : undefined;
   if (actor.kind !== 'api-key' && ofUser === undefined) return undefined;
-  const key = keySent({ headers });
+  const key = sentKey({ headers });
   if (key === undefined) return undefined;
   if (ofUser === undefined) return names.digest('idempotency-key', tenant, mode, key);
   const { accountId, userId } = ofUser;
   return names.digest('idempotency-key of user', tenant, mode, accountId, userId, key);
 }
 
-/** The header as it came. @throws {ApiError} BAD_REQUEST for a text that is no key. */
-export function keySent({ headers }: Pick<Caller, 'headers'>): string | undefined {
+/** The header. @throws {ApiError} BAD_REQUEST for an invalid key. */
+export function sentKey({ headers }: Pick<Caller, 'headers'>): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined || (typeof key === 'string' && isIdempotencyKey(key))) return key;
   throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
@@ -49,12 +48,12 @@ export function keyedRequest(
   return { scope, key, fingerprint };
 }
 
-/** Path and query of a routed request, in one spelling for all that mean the same. */
+/** Path and query in one spelling for equal requests. */
 function canonicalTarget(target: string): string {
   const [path = '', ...query] = target.split('?');
   const segments = path.replace(/\/+$/, '').split('/');
   const canonicalPath = segments
-    // Encoded again: a slash inside a segment does not separate two segments.
+    // Encoded again, because an encoded slash does not separate segments.
     .map((segment) => encodeURIComponent(decodeURIComponent(segment)))
     .join('/');
   const canonicalQuery = new URLSearchParams(query.join('?')).toString();

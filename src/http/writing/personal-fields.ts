@@ -5,15 +5,15 @@ import type { UserResponse } from '../../presenting/user.response.js';
 import type { Written } from './command-gateway.js';
 
 /**
- * The subject of each member of a kept answer: the member is encrypted with that subject's key, and
- * null or empty once the key is destroyed.
+ * The subject of each member of a stored answer, whose key encrypts it. Once the key is destroyed,
+ * the member is null or empty.
  */
 
 const OF_ACCOUNT = ['accountId', 'paymentProviderId'];
 const OF_REFERRER = ['referredBy', 'referredByCodes'];
-/** Members without personal data, which clients rely on. */
-const IMPERSONAL = ['dateCreated', 'dateBlocked', 'referable'];
-/** Never null in any answer. */
+/** Members without personal data, on which clients rely. */
+const WITHOUT_PERSONAL_DATA = ['dateCreated', 'dateBlocked', 'referable'];
+/** Members that are never null. */
 const EMPTY = {
   imageUrl: '',
   segments: [],
@@ -23,20 +23,14 @@ const EMPTY = {
   customFields: {},
 };
 
-/**
- * The client's id of a write's user; also in an answer that is repeated after the user was
- * forgotten.
- */
+/** The person of a write's user, even in a repeated answer after the user was forgotten. */
 export function personOfWrite({ state, events }: Written, userId: string): PersonId | undefined {
   const known = state.personsByUserId.get(userId);
   const about = known === undefined ? events.find((event) => 'person' in event) : undefined;
   return about && 'person' in about ? about.person : known;
 }
 
-/**
- * A user's answer, whole or in part, is about the person, the account and, through a code, the
- * referrer.
- */
+/** Subjects of a user's answer: the person, the account and, through a code, the referrer. */
 export function personalFieldsOfUser(
   written: Written,
   userId: string,
@@ -44,7 +38,7 @@ export function personalFieldsOfUser(
 ): readonly Named[] {
   const { state } = written;
   const person = personOfWrite(written, userId);
-  const known = new Set([...OF_ACCOUNT, ...OF_REFERRER, ...IMPERSONAL]);
+  const known = new Set([...OF_ACCOUNT, ...OF_REFERRER, ...WITHOUT_PERSONAL_DATA]);
   const others = Object.keys(Object(user) as object).filter((member) => !known.has(member));
   return [
     { subject: state.account, members: OF_ACCOUNT },
@@ -61,13 +55,13 @@ export function personalFieldsOfUser(
   ];
 }
 
-/** The referral stays when the referrer is forgotten. Undefined: the answer names none. */
+/** The referral without its code, when the referrer is forgotten. */
 function withoutCode(user: unknown): object | undefined {
   const { referredBy } = Object(user) as Partial<Pick<UserResponse, 'referredBy'>>;
   return referredBy ? { ...referredBy, code: null } : undefined;
 }
 
-/** A reward's user and texts; its value identifies no one. */
+/** Subject of a reward's user and texts; its value identifies no person. */
 export function personalFieldsOfReward(
   { state }: Written,
   rewardId: string | undefined,
@@ -79,7 +73,7 @@ export function personalFieldsOfReward(
   ];
 }
 
-/** For answers of figures alone. */
+/** For answers with figures only. */
 export const noPersonalFields = (): readonly Named[] => [];
 
 /** A user's events belong to the user. */
@@ -92,7 +86,7 @@ export function personalFieldsOfEvents(written: Written, userId: string): readon
   ];
 }
 
-/** The answer to an applied code is about the owner of the code, not about its user. */
+/** The answer about an applied code concerns the code's owner. */
 export function personalFieldsOfCode({ state }: Written): readonly Named[] {
   return state.attribution
     ? [{ subject: state.attribution.codeSubject, members: ['code', 'referrerName'] }]

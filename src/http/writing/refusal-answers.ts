@@ -1,13 +1,12 @@
 import type { Refusal } from '../../domain/refusal.js';
 import { ApiError, LISTS_REASONS, type ApiErrorCode } from '../edge/api-error.js';
 
-type Renamed = Exclude<Refusal, ApiErrorCode>;
+type MappedRefusal = Exclude<Refusal, ApiErrorCode>;
 
 /**
- * The answers to refusals that are no code of an answer themselves. A record over them: a new
- * refusal does not compile until it is mapped.
+ * Codes of refusals that have no error code of their own. Exhaustive, so new ones must be mapped.
  */
-const ANSWERS: Readonly<Record<Renamed, ApiErrorCode>> = {
+const ANSWERS: Readonly<Record<MappedRefusal, ApiErrorCode>> = {
   RESERVED_BY_ANOTHER: 'REFERRAL_CODE_TAKEN',
   REWARD_EXISTS: 'IDEMPOTENCY_KEY_REUSED',
   PROGRAM_UNKNOWN: 'BAD_REQUEST',
@@ -36,11 +35,11 @@ const ANSWERS: Readonly<Record<Renamed, ApiErrorCode>> = {
   RECORD_TOO_LARGE: 'BAD_REQUEST',
 };
 
-const isRenamed = (refusal: Refusal): refusal is Renamed => Object.hasOwn(ANSWERS, refusal);
+const isMapped = (refusal: Refusal): refusal is MappedRefusal => Object.hasOwn(ANSWERS, refusal);
 
-/** `details`: the decision's reasons, one line each. */
+/** @param details the decision's reasons, one line each. */
 export function refusalAnswer(refusal: Refusal, details: readonly string[] = []): ApiError {
-  const code = isRenamed(refusal) ? ANSWERS[refusal] : refusal;
+  const code = isMapped(refusal) ? ANSWERS[refusal] : refusal;
   if (LISTS_REASONS.has(code)) return new ApiError(code, { validationErrors: details });
   return new ApiError(code, details.length > 0 ? { message: details.join('; ') } : {});
 }

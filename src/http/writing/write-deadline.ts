@@ -2,27 +2,23 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { after } from '../../foundation/world.js';
 import { unavailable, type ApiError } from '../edge/api-error.js';
 
-/**
- * After this time a write checks its stores; with the check's own time it is refused within five
- * seconds.
- */
+/** A write checks its stores after this time, and so is refused within five seconds. */
 const CHECK_AFTER_MS = 2_400;
-/** A person waits for a page, and sees within two seconds that a store is away. */
+/** Pages show an outage within two seconds. */
 const CHECK_PAGE_AFTER_MS = 500;
 const CHECK_AGAIN_MS = 500;
 
 export interface StoreChecks {
-  /** Whether the stores of a write answer and accept it; itself answered within two seconds. */
+  /** Whether the stores answer and accept writes; answers within two seconds. */
   readonly storesAnswer: () => Promise<boolean>;
-  /** The same for a page of the console: reads go on while the log alone is away. */
+  /** For pages: reads continue while only the log is unavailable. */
   readonly databaseAnswers: () => Promise<boolean>;
 }
 
 /**
- * Refuses a write, or a page of the console, with 503 as soon as a store is known to hang or to
- * refuse. Each step of a write has its own time limit, and these may expire one after the other;
- * one limit for all would refuse long writes that progress. The write continues behind the answer:
- * a repetition with the same idempotency key shows its effect, as after any lost answer.
+ * Refuses a write or a console page with 503 as soon as a store is known to hang. The steps' own
+ * limits would add up, and a limit for all would refuse long writes that progress. The write
+ * continues: a repetition with its idempotency key shows the effect.
  */
 export function refuseWhenStoresHang(
   request: FastifyRequest,

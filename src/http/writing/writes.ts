@@ -14,41 +14,38 @@ import type { KeptAnswers } from '../../idempotency/kept-answers.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { ApiError, isErrorJson, unavailable, type ApiErrorCode } from '../edge/api-error.js';
 import type { Call } from '../credentials/call.js';
-import { noteFacts } from '../edge/request-facts.js';
+import { addFacts } from '../edge/request-facts.js';
 import { completedError } from './error-message.js';
 import { keyedRequest } from './keyed-request.js';
 import type { OwnWrites } from './own-writes.js';
 
-/** The result of a write. */
 export interface WriteAnswer {
   readonly status: number;
   readonly body: unknown;
   /** Default: nothing is recorded. */
   readonly position?: Position | null;
-  /** The subjects of the body; undefined: none. */
+  /** The subjects in the body. */
   readonly named?: readonly Named[];
-  /** The events trigger a policy. Default: they do not. */
   readonly triggersPolicy?: boolean;
-  /** The effect was already recorded. Default: it was not. */
+  /** The effect was already recorded. */
   readonly replayed?: boolean;
 }
 
-/** Statuses of decisions, which are kept as answers. Other refusals leave the key free. */
-const DECIDED: ReadonlySet<number> = new Set([400, 403, 404, 409]);
+/** Statuses of decisions, which are stored as answers; other refusals leave the key unused. */
+const STORED_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 409]);
 
 /**
- * Refusals that precede the decision although they share a status with it: of fields that a write
- * token may not write, and of a document of a faulty form.
+ * Refusals before the decision that share a status with it: fields of a token, faulty documents.
  */
 const BEFORE_DECISION: ReadonlySet<ApiErrorCode> = new Set(['FORBIDDEN', 'VALIDATION_FAILED']);
 
-const isDecided = (error: ApiError): boolean =>
-  DECIDED.has(error.getStatus()) && !BEFORE_DECISION.has(error.code);
+const isStored = (error: ApiError): boolean =>
+  STORED_STATUSES.has(error.getStatus()) && !BEFORE_DECISION.has(error.code);
 
 const isRefusal = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.getStatus() < 500;
 
-/** The frame of every write: command envelope, idempotency key, position, read-your-writes. */
+/** The frame of all writes: envelope, idempotency key, position, read-your-writes. */
 export class Writes {
   constructor(
     private readonly answers: KeptAnswers,
@@ -59,8 +56,7 @@ export class Writes {
 
   /**
    * Runs the write once per idempotency key and answers. `write` throws {ApiError} for a refusal.
-   * @param check of the caller's rights, which precedes the look-up of the key. A call without a
-   * key is checked by `write` alone.
+   * @param check the caller's rights, before the key is looked up; without a key, `write` checks.
    */
   async answer(
     call: Call,
@@ -90,7 +86,7 @@ export class Writes {
     return this.send(reply, meta, answer);
   }
 
-  /** A kept answer whose effect the log has lost is dropped: the request is executed again. */
+  /** Drops a stored answer whose effect the log has lost, so that the request is repeated. */
   private async claim(keyed: KeyedRequest): Promise<ClaimedKey> {
     const claimed = await this.answers.claim(keyed);
     if (!('answer' in claimed) || claimed.answer.position === null) return claimed;
@@ -99,21 +95,21 @@ export class Writes {
     return this.answers.claim(keyed);
   }
 
-  /** A recorded effect may be older than an erasure. */
+  /** A recorded effect may precede an erasure. */
   private async withoutForgotten(answer: WriteAnswer): Promise<WriteAnswer> {
     if (!answer.replayed) return answer;
     return { ...answer, body: await this.answers.withoutForgotten(answer.body, answer.named) };
   }
 
   /**
-   * Keeps a decided refusal as the answer of the key. A refusal before the decision leaves the key
-   * free; after an outage, which may have recorded the effect, it stays that of this request.
-   * @throws {ApiError} 503 when the refusal could not be kept: it records no event, so that the
-   * request, executed again, might have another outcome than the client received.
+   * Stores a decided refusal as the key's answer. An earlier refusal leaves the key unused; after
+   * an outage, which may have recorded the effect, the key stays bound to the request.
+   * @throws {ApiError} 503 if the refusal could not be stored: it records no event, so a repetition
+   * could have another outcome.
    */
   private async keepRefusal(keyed: KeyedRequest, error: unknown): Promise<void> {
     if (!isRefusal(error)) this.answers.abandon(keyed);
-    else if (!isDecided(error)) await this.answers.drop(keyed);
+    else if (!isStored(error)) await this.answers.drop(keyed);
     else {
       const refusal = { status: error.getStatus(), body: error.body, position: null };
       if (!(await this.keep(keyed, refusal))) throw unavailable();
@@ -121,8 +117,7 @@ export class Writes {
   }
 
   /**
-   * False when the answer could not be stored. The effect is recorded anyway, and the client
-   * receives its answer.
+   * False: the answer could not be stored. The effect is recorded, and the client gets it anyway.
    */
   private async keep(
     keyed: KeyedRequest,
@@ -144,7 +139,7 @@ export class Writes {
     { scope }: CommandMeta,
     { status, body, position = null, triggersPolicy = false, replayed }: WriteAnswer,
   ): unknown {
-    this.ownWrites.note(scope, position, triggersPolicy);
+    this.ownWrites.record(scope, position, triggersPolicy);
     if (position !== null) void reply.header('Ledger-Position', position);
     if (replayed) void reply.header('Idempotency-Replayed', 'true');
     void reply.status(status);
@@ -156,14 +151,13 @@ export class Writes {
     scope: Scope,
     { status, body, ...kept }: KeptAnswer,
   ): Promise<unknown> {
-    const position = await this.ownWrites.inThisLog(kept.position);
-    // The write may have gone through another service: the next read here must include it, and the
-    // reactions to it.
-    this.ownWrites.note(scope, position, true);
+    const position = await this.ownWrites.translated(kept.position);
+    // Another service may have recorded the write: the next read must include it and its reactions.
+    this.ownWrites.record(scope, position, true);
     if (position !== null) void reply.header('Ledger-Position', position);
     void reply.header('Idempotency-Replayed', 'true').status(status);
     if (!isErrorJson(body)) return body;
-    noteFacts(reply.request, { code: body.apiErrorCode });
+    addFacts(reply.request, { code: body.apiErrorCode });
     return completedError(body, reply.request);
   }
 }

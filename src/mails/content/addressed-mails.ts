@@ -32,51 +32,44 @@ export interface AddressedMailsParts {
   readonly accounts: { load(stream: string): Promise<{ readonly state: AccountState }> };
   readonly names: Pick<KeyedNames, 'accountStream' | 'digest'>;
   readonly themes: Pick<Themes, 'themeFor'>;
-  readonly testAddresses: Pick<TestAddresses, 'of'>;
+  readonly testAddresses: Pick<TestAddresses, 'has'>;
   readonly unsubscribing: Pick<Unsubscribing, 'linkOf'>;
   readonly unsubscribed: Pick<UnsubscribedAddresses, 'has'>;
   readonly publicUrl: () => string;
-  /** The address of the service. */
   readonly mailFrom: () => string;
   readonly render: typeof renderMail;
 }
 
-/** A mail with everything that is sent. */
+/** A mail ready to be sent. */
 export interface AddressedMail {
   readonly sender: Sender;
   readonly to: string;
   readonly messageId: string;
   readonly unsubscribeUrl: string;
   readonly rendered: RenderedMail;
-  /** Keyed digest of address, mode and day; null: its mails are not counted. */
+  /** Keyed digest of address, mode and day; null: the mail does not count towards a limit. */
   readonly countedAs: string | null;
 }
 
-export type Made =
+export type PreparedMail =
   | { readonly kind: 'made'; readonly mail: AddressedMail }
-  /** Nobody is to get it, or nothing is to be told any more. */
+  /** The recipient must not get it, or it has become obsolete. */
   | { readonly kind: 'not-sent'; readonly reason: string };
 
-/** What a mail tells besides the recipient's own facts. */
-interface Told {
+/** The facts of a mail besides those of its recipient. */
+interface MailFacts {
   readonly friend: UserState | undefined;
-  /** Null: none. */
   readonly reward: PromisedValue | null;
 }
 
-const notSent = (reason: string): Made => ({ kind: 'not-sent', reason });
+const notSent = (reason: string): PreparedMail => ({ kind: 'not-sent', reason });
 
-/**
- * Makes mails from the log: to the people as they are now, not to those who are gone, blocked or
- * unsubscribed meanwhile. Keeps nothing.
- */
+/** Makes mails from the log, for the people as they are now. Caches nothing. */
 export class AddressedMails {
   constructor(private readonly parts: AddressedMailsParts) {}
 
-  /**
-   * @throws {EventLogUnavailable} {UnreadableEvent}; when keys or themes cannot be read.
-   */
-  async make(tenant: OpenTenant, planned: PlannedMail): Promise<Made> {
+  /** @throws {EventLogUnavailable} {UnreadableEvent}, when keys or themes cannot be read. */
+  async make(tenant: OpenTenant, planned: PlannedMail): Promise<PreparedMail> {
     const { type, account, person } = planned;
     const since = tenant.mails.types[type];
     if (since === undefined) return notSent('the type is switched off');
@@ -92,17 +85,17 @@ export class AddressedMails {
     if (!isMailAddress(to)) return notSent('the person has no usable e-mail address');
     if (await this.parts.unsubscribed.has(planned, to))
       return notSent('the address has unsubscribed');
-    const isListed = await this.isListed(tenant, to);
+    const isListed = await this.parts.testAddresses.has(tenant, to);
     if (planned.mode !== 'live' && !isListed)
       return notSent('the address is not one that the test mode may send to');
     const now = nowIn(tenant, planned.mode);
-    const told = await this.told(planned, event, { state, now });
-    if (typeof told === 'string') return notSent(told);
-    const facts = { user, to, isListed, about: { ...told, currency: state.currency } };
+    const factsOf = await this.factsOf(planned, event, { state, now });
+    if (typeof factsOf === 'string') return notSent(factsOf);
+    const facts = { user, to, isListed, about: { ...factsOf, currency: state.currency } };
     return { kind: 'made', mail: await this.mail(tenant, planned, facts) };
   }
 
-  /** The same for every attempt and every resend, whatever the theme says by then. */
+  /** The same for every attempt and resend, whatever the theme contains. */
   messageIdOf({ event, person, type }: PlannedMail): string {
     const digest = this.parts.names.digest('mail', event.eventId, person, type);
     return `${digest.slice(0, 40)}@${hostOf(this.parts.publicUrl())}`;
@@ -120,7 +113,7 @@ export class AddressedMails {
       readonly user: UserState;
       readonly to: string;
       readonly isListed: boolean;
-      readonly about: Told & { readonly currency: string };
+      readonly about: MailFacts & { readonly currency: string };
     },
   ): Promise<AddressedMail> {
     const { type, mode } = planned;
@@ -157,7 +150,7 @@ export class AddressedMails {
     const code = user.primaryCodes.get(defaultProgramId) ?? user.primaryCodes.first() ?? null;
     const links = new ShareLinks(this.parts.publicUrl(), { tenant, mode });
     return {
-      // The address may be another person's than the one who signed up.
+      // The address may belong to another person than the one who signed up.
       'user.firstName': nameForOthers(user.profile?.firstName ?? ''),
       'user.lastName': nameForOthers(user.profile?.lastName ?? ''),
       code,
@@ -165,12 +158,12 @@ export class AddressedMails {
     };
   }
 
-  /** A text: why there is nothing to tell. */
-  private async told(
+  /** A text is the reason for sending nothing. */
+  private async factsOf(
     planned: PlannedMail,
     event: AccountEvent,
     { state, now }: { readonly state: AccountState; readonly now: number },
-  ): Promise<Told | string> {
+  ): Promise<MailFacts | string> {
     const reward =
       state.status === 'open' && planned.about !== null
         ? state.rewards.get(planned.about)
@@ -178,11 +171,11 @@ export class AddressedMails {
     switch (planned.type) {
       case 'REFERRAL_STARTED':
       case 'REFERRAL_CONVERTED':
-        return { friend: await this.referred(planned), reward: earnedBy(event, 'referrer') };
+        return { friend: await this.referred(planned), reward: promisedTo(event, 'referrer') };
       case 'WELCOME':
         return {
           friend: await this.referrer(planned, event),
-          reward: earnedBy(event, 'referred'),
+          reward: promisedTo(event, 'referred'),
         };
       case 'REFERRER_REWARD_LIMIT_REACHED':
         return { friend: undefined, reward: null };
@@ -191,13 +184,13 @@ export class AddressedMails {
           ? 'the reward is cancelled'
           : { friend: undefined, reward: reward.value };
       case 'REWARD_EXPIRES_SOON':
-        return reward === undefined || !isLeft(reward, now)
+        return reward === undefined || !hasValueLeft(reward, now)
           ? 'nothing is left of the reward'
           : { friend: undefined, reward: reward.value };
     }
   }
 
-  /** Undefined: forgotten, or blocked. */
+  /** Undefined: forgotten or blocked. */
   private async referred(planned: PlannedMail): Promise<UserState | undefined> {
     const { state } = await this.parts.accounts.load(planned.event.stream);
     if (state.status === 'absent' || !state.referral) return undefined;
@@ -225,11 +218,6 @@ export class AddressedMails {
     const [decoded] = await codec.decodeAll(recorded ? [recorded] : []);
     return decoded?.event as AccountEvent | undefined;
   }
-
-  private async isListed(tenant: OpenTenant, address: string): Promise<boolean> {
-    const listed = await this.parts.testAddresses.of(tenant);
-    return listed.some((known) => sameAddress(known) === sameAddress(address));
-  }
 }
 
 function refusalOf(user: UserState | undefined): string | undefined {
@@ -238,20 +226,20 @@ function refusalOf(user: UserState | undefined): string | undefined {
   return user.wantsNoMails === true ? 'the person has unsubscribed' : undefined;
 }
 
-/** `Bob R`: a friend's whole name is nobody else's business. */
+/** `Bob R`: other people do not see a friend's whole name. */
 function nameOf(friend: UserState | undefined): string {
   const { firstName, lastName } = friend?.profile ?? { firstName: null, lastName: null };
   const [initial = ''] = nameForOthers(lastName ?? '');
   return `${nameForOthers(firstName ?? '')} ${initial}`.trim();
 }
 
-/** What an event of a referral promises a side; null: nothing. */
-function earnedBy(event: AccountEvent, side: 'referrer' | 'referred'): PromisedValue | null {
+/** The reward that an event of a referral promises a side. */
+function promisedTo(event: AccountEvent, side: 'referrer' | 'referred'): PromisedValue | null {
   if (event.type !== 'ReferralStarted' && event.type !== 'ReferralConverted') return null;
   return (side === 'referrer' ? event.referrerReward : event.referredReward)?.value ?? null;
 }
 
-function isLeft(reward: RewardState, now: number): boolean {
+function hasValueLeft(reward: RewardState, now: number): boolean {
   if (reward.dateCancelled !== null || reward.phase === 'EXPIRED') return false;
   if (reward.dateExpires !== null && reward.dateExpires <= now) return false;
   return reward.value.type !== 'CREDIT' || amountLeft(reward) > 0;

@@ -12,7 +12,7 @@ export interface PreviewedMail {
   readonly locale: string | null;
 }
 
-/** A mail with sample values, which has nobody to unsubscribe. */
+/** A mail with sample values and without an unsubscription link. */
 export function previewMail(
   { theme, locale }: LocalizedTheme,
   { scope, type }: PreviewedMail,

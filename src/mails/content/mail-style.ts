@@ -1,6 +1,6 @@
 /**
- * Looks of all mails. Put into the elements' own attributes, since mail programs drop style sheets;
- * those that know the dark mode keep the media query.
+ * Styles of all mails. They are copied into the elements, because mail programs drop style sheets;
+ * programs with a dark mode keep the media query.
  */
 export const MAIL_STYLE = `
 body { margin: 0; padding: 0; background-color: #f2f4f7; }

@@ -1,4 +1,4 @@
-/** The words of the service itself around a theme's texts: how somebody gets no more mails. */
+/** The service's own words in a mail and on the page that unsubscribes. */
 export interface MailWords {
   /** The link in a mail, and the title of its page. */
   readonly unsubscribe: string;
@@ -72,9 +72,9 @@ const WORDS: ReadonlyMap<string, MailWords> = new Map([
   ],
 ]);
 
-/** @param locale `language` or `language_COUNTRY`; English for a language without words here. */
+/** @param locale `language` or `language_COUNTRY`; other languages get English. */
 export const mailWords = (locale: string): MailWords => WORDS.get(locale.slice(0, 2)) ?? ENGLISH;
 
-/** The first of these locales whose language has words; `en`: none has. */
+/** The first locale whose language has words here. */
 export const localeWithWords = (locales: readonly string[]): string =>
   locales.find((locale) => WORDS.has(locale.slice(0, 2))) ?? 'en';

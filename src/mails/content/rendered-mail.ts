@@ -15,11 +15,11 @@ import type { MailContent, MailType, ThemeInstance } from '../../themes/theme-in
 import { MAIL_STYLE } from './mail-style.js';
 import { mailWords } from './mail-words.js';
 
-/** What a mail shows besides its texts. */
+/** The parts of a mail around its texts. */
 export interface MailFrame {
-  /** `language` or `language_COUNTRY`: that of the texts. */
+  /** `language` or `language_COUNTRY` of the texts. */
   readonly locale: string;
-  /** Where one click ends the mails; null: in a preview there is none. */
+  /** Address for one-click unsubscription; null: a preview. */
   readonly unsubscribeUrl: string | null;
 }
 
@@ -31,12 +31,11 @@ export interface RenderedMail {
   readonly text: string;
 }
 
-/** The members of a mail's content that are markdown. */
 type Texts = Omit<MailContent, 'headerImageUrl' | 'hasShareLink'>;
 
 /**
- * A mail of a theme. Values are text in it, whatever they hold. A text that cannot be rendered,
- * since it was stored under other rules, gives way to the built-in one; so does an empty subject.
+ * Renders a mail of a theme; values are always plain text. A text that cannot be rendered, because
+ * older rules allowed it, is replaced by the built-in one, and so is an empty subject.
  */
 export function renderMail(
   theme: Pick<ThemeInstance, 'email' | 'page'>,
@@ -49,7 +48,7 @@ export function renderMail(
   const line = (own: string, ofOurs: string): string =>
     renderedOr(own, ofOurs, (template) => renderText(template, values));
   const ourSubject = ours.configuration.subject;
-  // A subject with nothing but a name is empty where there is none.
+  // A subject that only shows a missing name is empty.
   const subject = line(configuration.subject, ourSubject) || line(ourSubject, ourSubject);
   const rich = (name: keyof Texts): RichText =>
     renderedOr(content[name], ours.content[name], (template) => renderRich(template, values));
@@ -88,7 +87,7 @@ export function renderMail(
   function button(href: string): string {
     const words = oneLine(rich('shareButtonHeader').text) || href;
     const { background, text } = readableColors(theme.page.color);
-    // `!important`, or the colour of links in the dark mode would count.
+    // `!important` overrides the colour of links in dark mode.
     return (
       `<p><a class="button" href="${escapeHtml(href)}" style="background-color:${background};` +
       `color:${text} !important">${escapeHtml(words)}</a></p><p class="link">${escapeHtml(href)}</p>`

@@ -3,10 +3,6 @@ import { rewardInWords } from '../../themes/reward-in-words.js';
 
 const REWARD = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000, currency: 'USD' } as const;
 
-/**
- * The values of a preview: nobody's.
- * @param locale of the texts around them.
- */
 export const sampleValues = (
   locale: string,
   shareLink: (code: string) => string,

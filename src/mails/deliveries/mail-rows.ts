@@ -8,9 +8,9 @@ import type { MailType } from '../../themes/theme-instance.js';
 import type { ClaimedWork } from '../../work-queue/work-items.js';
 import { RETRIED_FOR_MS } from './mail-retries.js';
 
-/** Mails in the database: for whom and why, by ids of the ledger alone. */
+/** The rows of mails hold ids of the ledger only. */
 
-/** For whom a mail is, and what it is about. */
+/** The recipient and subject of a mail. */
 export interface PlannedMail {
   readonly id: string;
   readonly tenant: string;
@@ -19,7 +19,6 @@ export interface PlannedMail {
   /** The recipient's account. */
   readonly account: string;
   readonly person: string;
-  /** The reward that it is about; null: none. */
   readonly about: string | null;
   readonly event: EventPlace;
   /** Epoch milliseconds. */
@@ -29,27 +28,27 @@ export interface PlannedMail {
 /** A mail that has not ended. */
 export interface OpenMail extends PlannedMail {
   readonly state: 'PENDING' | 'SENDING';
-  /** Made so far. */
+  /** Earlier attempts. */
   readonly attempts: number;
-  /** `DAILY_LIMIT` of one that an operator sends again. */
+  /** `DAILY_LIMIT`: an operator resends it. */
   readonly reason: string | null;
 }
 
-/** In the work queue. */
+/** Work kind of mails. */
 export const MAILS = 'mail';
 
-/** Why a mail above `MAILS_A_DAY_MAX` was not sent. */
+/** The reason of a mail above `MAILS_A_DAY_MAX`. */
 export const DAILY_LIMIT = 'daily limit';
-/** To an address, of a tenant and mode, in a day (UTC). */
+/** Limit per address, tenant, mode and day (UTC). */
 export const MAILS_A_DAY_MAX = 20;
 
-/** A conversation with the server ends before, whatever the server does. */
+/** Limit of an SMTP conversation, whatever the server does. */
 const CONVERSATION_MS = 60_000;
-/** As long may it take to make a mail. */
+/** Making the mail may take as long again. */
 export const LEASE_MS = 2 * CONVERSATION_MS;
 const RETRIED_FOR = `${RETRIED_FOR_MS} ms`;
 
-/** Nothing, when the mail is there already. @param dueAt epoch milliseconds. */
+/** Does nothing if the mail exists. @param dueAt epoch milliseconds. */
 export async function planMail(
   pool: Connection,
   { event, created, ...mail }: PlannedMail,
@@ -89,7 +88,7 @@ export async function findOpenMail(pool: Connection, id: string): Promise<OpenMa
 }
 
 /**
- * From here on the mail may have been sent, whatever happens to this process.
+ * Marks the mail as possibly sent.
  * @returns false: the claim lapses too soon, and the mail must not be sent.
  */
 export async function beginSending(
@@ -111,10 +110,9 @@ export async function beginSending(
 
 /**
  * Counts a mail to an address.
- * @param address keyed digest of the address, the mode and the day.
- * @returns false: there were `MAILS_A_DAY_MAX` before.
+ * @param address keyed digest of address, mode and day. @returns false: the limit is exceeded.
  */
-export async function countOfDay(
+export async function countDailyMail(
   pool: Connection,
   tenant: string,
   address: string,
@@ -130,19 +128,18 @@ export async function countOfDay(
   return counted !== undefined && counted.calls <= MAILS_A_DAY_MAX;
 }
 
-/** What came of a claim. */
 export type Outcome =
-  /** The server has taken it. */
+  /** The server accepted it. */
   | { readonly kind: 'delivered' }
-  /** The server may have taken it. */
+  /** The server may have accepted it. */
   | { readonly kind: 'unknown'; readonly reason: string }
-  /** The server will never take it. */
+  /** The server rejected it permanently. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** Nobody is to get it. */
+  /** The recipient must not get it. */
   | { readonly kind: 'not-sent'; readonly reason: string }
-  /** The server has not taken it: again later, as long as that is worth it. */
+  /** The server did not accept it; it is retried for a time. */
   | { readonly kind: 'failed'; readonly reason: string; readonly inMs: number }
-  /** For no fault of the mail or the server: it does not count as an attempt. */
+  /** Neither the mail nor the server failed: the attempt does not count. */
   | { readonly kind: 'postponed'; readonly reason: string; readonly inMs: number };
 
 const ENDS = {
@@ -153,10 +150,8 @@ const ENDS = {
 } as const;
 
 /**
- * A mail that has ended meanwhile stays as it is; so does a later attempt, if this statement is
- * executed late.
- * @param attempts of the mail, including this one once it began.
- * @returns whether it is tried again.
+ * Leaves ended mails and later attempts unchanged, because the statement may run late.
+ * @param attempts of the mail, including this one once it began. @returns whether it is retried.
  */
 export async function recordOutcome(
   pool: Connection,
@@ -190,7 +185,7 @@ export async function recordOutcome(
   return false;
 }
 
-/** Deletes what ended before. @returns how many. */
+/** Deletes mails that ended before. @returns their number. */
 export async function purgeMails(pool: Pool, before: Date, limit: number): Promise<number> {
   return run(
     pool,

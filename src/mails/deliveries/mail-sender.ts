@@ -16,11 +16,11 @@ import {
 import { Worker } from '../../work-queue/worker.js';
 import type { AddressedMails } from '../content/addressed-mails.js';
 import type { mimeOf } from '../sending/mime.js';
-import type { Sent, SmtpSender } from '../sending/smtp-sender.js';
-import { retryInMs, TOLD_WITHIN_MS } from './mail-retries.js';
+import type { SmtpResult, SmtpSender } from '../sending/smtp-sender.js';
+import { retryInMs, PLANNED_WITHIN_MS } from './mail-retries.js';
 import {
   beginSending,
-  countOfDay,
+  countDailyMail,
   DAILY_LIMIT,
   findOpenMail,
   LEASE_MS,
@@ -35,30 +35,28 @@ export interface MailSenderParts {
   readonly pool: Pool;
   readonly tenants: Pick<TenantDirectory, 'read'>;
   readonly mails: Pick<AddressedMails, 'make'>;
-  /** Makes the bytes of a mail. */
   readonly compose: typeof mimeOf;
   readonly smtp: Pick<SmtpSender, 'send'>;
   readonly presence: Pick<ProcessPresence, 'id'>;
   readonly onOutcome?: (outcome: MailOutcome) => void;
 }
 
-/** For metrics. */
 export type MailOutcome = Outcome['kind'];
 
-/** Conversations at once, of this process and of one tenant in it. */
-const AT_ONCE = 8;
-const AT_ONCE_OF_TENANT = 4;
+/** Concurrent conversations in this process, in total and per tenant. */
+const CONCURRENCY = 8;
+const TENANT_CONCURRENCY = 4;
 const RETRY = { first: 100, max: 5_000 };
 const SUSPENDED_MS = 60_000;
 const UNREADABLE_MS = 600_000;
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_MORE_MS = 250;
-const PURGE_AT_ONCE = 1_000;
+const PURGE_BATCH = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
 
 /**
- * Sends what is due, at most once: before a conversation begins the mail is marked, and what a
- * crash leaves marked is not sent again by itself. Any number of processes share the work.
+ * Sends due mails at most once: a mail is marked before its conversation begins, and a marked one
+ * is not resent automatically after a crash. Any number of processes share the work.
  */
 export class MailSender {
   readonly worker: Worker;
@@ -72,8 +70,8 @@ export class MailSender {
       sideWork: [{ work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS }],
       kind: {
         name: MAILS,
-        atOnce: AT_ONCE,
-        ofTenant: AT_ONCE_OF_TENANT,
+        concurrency: CONCURRENCY,
+        ofTenant: TENANT_CONCURRENCY,
         leaseMs: LEASE_MS,
         perform: (item) => this.attempt(item),
       },
@@ -90,7 +88,7 @@ export class MailSender {
     if ('kind' in ready) return this.record(mail, ready);
     if (!(await beginSending(pool, item))) return againIn(0);
     const attempts = mail.attempts + 1;
-    return this.record({ ...mail, attempts }, outcomeOfSent(await smtp.send(ready), attempts));
+    return this.record({ ...mail, attempts }, outcomeOfSmtp(await smtp.send(ready), attempts));
   }
 
   private async record(mail: OpenMail, outcome: Outcome): Promise<WorkOutcome> {
@@ -105,25 +103,25 @@ export class MailSender {
     mail: OpenMail,
   ): Promise<Outcome | { readonly from: string; readonly to: string; readonly bytes: Buffer }> {
     try {
-      return await this.made(mail);
+      return await this.prepared(mail);
     } catch (error) {
       if (!(error instanceof UnreadableEvent)) throw error;
       return postponed(mail, 'an event of the account cannot be read', UNREADABLE_MS);
     }
   }
 
-  private async made(mail: OpenMail) {
+  private async prepared(mail: OpenMail) {
     const { tenants, mails, compose, pool } = this.parts;
     const tenant = await tenants.read(mail.tenant);
     if (tenant === undefined) return notSent('the tenant is unknown');
     if (isRemoved(tenant, mail)) return notSent('not sent: the test data were removed');
     if (tenant.suspended !== null) return postponed(mail, 'the tenant is suspended', SUSPENDED_MS);
-    const made = await mails.make(tenant, mail);
-    if (made.kind === 'not-sent') return notSent(`not sent: ${made.reason}`);
-    const { sender, to, messageId, unsubscribeUrl, rendered, countedAs } = made.mail;
-    // Retries are counted once, and an operator may send one above the limit again.
+    const prepared = await mails.make(tenant, mail);
+    if (prepared.kind === 'not-sent') return notSent(`not sent: ${prepared.reason}`);
+    const { sender, to, messageId, unsubscribeUrl, rendered, countedAs } = prepared.mail;
+    // A retry is not counted again, and an operator may resend a mail above the limit.
     const isCounted = mail.attempts === 0 && mail.reason !== DAILY_LIMIT;
-    if (countedAs !== null && isCounted && !(await countOfDay(pool, mail.tenant, countedAs)))
+    if (countedAs !== null && isCounted && !(await countDailyMail(pool, mail.tenant, countedAs)))
       return notSent(DAILY_LIMIT);
     const date = new Date(timeNow());
     const bytes = await compose(rendered, { sender, to, messageId, unsubscribeUrl, date });
@@ -131,20 +129,20 @@ export class MailSender {
   }
 
   private purge(): Promise<number> {
-    return purgeMails(this.parts.pool, new Date(timeNow() - KEPT_MS), PURGE_AT_ONCE);
+    return purgeMails(this.parts.pool, new Date(timeNow() - KEPT_MS), PURGE_BATCH);
   }
 }
 
 const notSent = (reason: string): Outcome => ({ kind: 'not-sent', reason });
 
-/** What has waited for a week is no news; a reward that expires is looked at when it is sent. */
+/** A mail older than a week is obsolete, except for expiring rewards, which are checked later. */
 function postponed({ type, created }: OpenMail, reason: string, inMs: number): Outcome {
-  return type !== 'REWARD_EXPIRES_SOON' && created < timeNow() - TOLD_WITHIN_MS
+  return type !== 'REWARD_EXPIRES_SOON' && created < timeNow() - PLANNED_WITHIN_MS
     ? notSent(`not sent: for a week ${reason}`)
     : { kind: 'postponed', reason, inMs };
 }
 
-function outcomeOfSent(sent: Sent, attempts: number): Outcome {
+function outcomeOfSmtp(sent: SmtpResult, attempts: number): Outcome {
   switch (sent.kind) {
     case 'taken':
       return { kind: 'delivered' };
@@ -159,7 +157,7 @@ function outcomeOfSent(sent: Sent, attempts: number): Outcome {
 
 const TRIES = 5;
 
-/** A database that is away for a moment must not make a sent mail an unknown one. */
+/** During a short outage of the database a sent mail must not become `unknown`. */
 async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

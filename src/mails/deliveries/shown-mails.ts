@@ -9,12 +9,12 @@ import { DAILY_LIMIT, MAILS } from './mail-rows.js';
 
 const RETRIED_FOR = `${RETRIED_FOR_MS} ms`;
 
-/** What operators see of mails, and what they can do about them. Nobody is named. */
+/** Mails as operators see and resend them, without personal values. */
 
 export const MAIL_STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
 export type MailState = (typeof MAIL_STATES)[number];
 
-export interface KnownMail {
+export interface MailRow {
   readonly id: string;
   readonly eventId: string;
   readonly type: string;
@@ -28,13 +28,12 @@ export interface KnownMail {
 export interface MailFilter {
   readonly state?: MailState | undefined;
   readonly type?: string | undefined;
-  /** Of the recipient: its keyed hash. */
+  /** The recipient's account as a keyed hash. */
   readonly account?: string | undefined;
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
 }
 
-/** What mails can be ordered by. */
 export const MAIL_SORTS = ['created', 'type', 'state', 'attempts'] as const;
 export type MailSort = (typeof MAIL_SORTS)[number];
 
@@ -42,20 +41,20 @@ interface MailPage {
   readonly limit: number;
   readonly offset?: number;
   readonly sort?: MailSort;
-  /** False: oldest or smallest first. */
+  /** False: ascending. */
   readonly descending?: boolean;
 }
 
-/** By default newest first. One that is being sent counts as pending. */
+/** Newest first by default. A mail in `SENDING` is shown as pending. */
 export function listMails(
   pool: Pool,
   scope: Scope,
   { limit, offset = 0, sort = 'created', descending = true, ...filter }: MailFilter & MailPage,
-): Promise<readonly KnownMail[]> {
+): Promise<readonly MailRow[]> {
   const direction = descending ? sql`desc` : sql`asc`;
   return fetchRows(
     pool,
-    sql<KnownMail>`
+    sql<MailRow>`
       select id, event_id as "eventId", type,
         case state when 'SENDING' then 'PENDING' else state end as state,
         attempts, reason, created, (
@@ -68,7 +67,7 @@ export function listMails(
   );
 }
 
-/** How many there are under a filter, counted up to one more than a bound. */
+/** The number of matching mails, counted up to `countedMax` + 1. */
 export async function countMails(
   pool: Pool,
   scope: Scope,
@@ -96,7 +95,7 @@ function matching({ tenant, mode }: Scope, { state, type, account, since, until 
       and (${until ?? null}::timestamptz is null or created <= ${until ?? null}::timestamptz)`;
 }
 
-/** An ended mail is due again, with the same `Message-ID`. @returns false: none such has ended. */
+/** Makes an ended mail due again, with the same `Message-ID`. @returns false: it has not ended. */
 export async function resendMail(
   pool: Pool,
   { tenant, mode }: Scope,
@@ -117,7 +116,6 @@ export async function resendMail(
   });
 }
 
-/** Whether there is such a mail. */
 export async function mailExists(pool: Pool, { tenant, mode }: Scope, id: string) {
   const rows = await fetchRows(
     pool,
@@ -127,13 +125,13 @@ export async function mailExists(pool: Pool, { tenant, mode }: Scope, id: string
   return rows.length > 0;
 }
 
-/** Of all tenants and processes. */
+/** Mails of all tenants and processes. */
 export interface WaitingMails {
-  /** Due, tried or being sent, counted up to a bound; not those that are due later. */
+  /** Due or retried mails, counted up to a bound. */
   readonly waiting: number;
-  /** Since the oldest of them was due, or failed first. */
+  /** Time since the oldest was due, or first failed. */
   readonly oldestWaitingSeconds: number;
-  /** How long one has been due while nobody sends any. */
+  /** Age of the oldest due mail while no process sends any. */
   readonly unsentSeconds: number;
 }
 

@@ -5,14 +5,14 @@ import type { RenderedMail } from '../content/rendered-mail.js';
 export interface Envelope {
   readonly sender: Pick<Sender, 'from' | 'replyTo'>;
   readonly to: string;
-  /** Without brackets. */
+  /** Without angle brackets. */
   readonly messageId: string;
   readonly date: Date;
-  /** Where one click ends the mails; null: there is none. */
+  /** Address for one-click unsubscription; null: none. */
   readonly unsubscribeUrl: string | null;
 }
 
-/** The bytes of a mail, with both parts. Reads no file and no address. */
+/** The bytes of a mail with a text and an HTML part. Reads no file and no URL. */
 export function mimeOf(mail: RenderedMail, envelope: Envelope): Promise<Buffer> {
   const { sender, to, messageId, date, unsubscribeUrl } = envelope;
   const composer = new MailComposer({

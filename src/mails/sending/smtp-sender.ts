@@ -3,14 +3,14 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { after } from '../../foundation/world.js';
 import type { SmtpAddress } from '../../config/smtp-url.js';
 
-/** What a server said to a mail. Reasons name no address and no text of the server's. */
-export type Sent =
+/** The server's answer. Reasons contain no address and no text of the server. */
+export type SmtpResult =
   | { readonly kind: 'taken' }
-  /** It may have taken it. */
+  /** The server may have accepted it. */
   | { readonly kind: 'unknown'; readonly reason: string }
-  /** It has not: another time it may. */
+  /** Not accepted; a retry may succeed. */
   | { readonly kind: 'failed'; readonly reason: string }
-  /** It never will. */
+  /** Rejected permanently. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface SmtpMail {
@@ -22,9 +22,8 @@ export interface SmtpMail {
 export interface SmtpTimes {
   readonly connectMs: number;
   readonly greetingMs: number;
-  /** Longest silence of the server. */
+  /** Longest pause of the server. */
   readonly silenceMs: number;
-  /** The whole conversation. */
   readonly totalMs: number;
 }
 
@@ -36,26 +35,26 @@ const TIMES: SmtpTimes = {
 };
 const RESPONSE_BYTES_MAX = 64 * 1024;
 
-/** Sends mails, each in a conversation of its own. */
+/** Sends each mail in its own conversation. */
 export class SmtpSender {
   constructor(
     private readonly address: SmtpAddress,
     private readonly times: SmtpTimes = TIMES,
   ) {}
 
-  /** Ends within `totalMs`, whatever the server does. Does not reject. */
-  send(mail: SmtpMail): Promise<Sent> {
+  /** Ends within `totalMs`, whatever the server does. Never rejects. */
+  send(mail: SmtpMail): Promise<SmtpResult> {
     return new Promise((resolve) => {
       const bytes = new SentBytes(mail.bytes);
       const connection = this.connection();
-      const end = (sent: Sent): void => {
+      const end = (sent: SmtpResult): void => {
         cancel();
-        // First, since closing is announced at once.
+        // Resolve first: closing emits `end` synchronously.
         resolve(sent);
         if (sent.kind === 'taken') connection.quit();
         else connection.close();
       };
-      const fail = (error: unknown): void => end(failureOf(error, bytes.isBegun));
+      const fail = (error: unknown): void => end(failureOf(error, bytes.isStarted));
       const cancel = after(this.times.totalMs, () => fail({ code: 'ETIMEDOUT' }));
       const deliver = (): void =>
         connection.send({ from: mail.from, to: [mail.to] }, bytes, (error) => {
@@ -83,7 +82,7 @@ export class SmtpSender {
       port,
       secure,
       requireTLS: requireTls,
-      // Where TLS is not asked for, one without proof is better than none.
+      // Without required TLS, an unverified certificate is better than none.
       tls: { rejectUnauthorized: secure || requireTls },
       connectionTimeout: connectMs,
       dnsTimeout: connectMs,
@@ -96,33 +95,33 @@ export class SmtpSender {
   }
 }
 
-/** They are read once the server has agreed to take them. */
+/** The stream is read once the server has accepted the envelope. */
 class SentBytes extends Readable {
-  isBegun = false;
+  isStarted = false;
 
   constructor(private readonly bytes: Buffer) {
     super();
   }
 
   override _read(): void {
-    if (this.isBegun) return;
-    this.isBegun = true;
+    if (this.isStarted) return;
+    this.isStarted = true;
     this.push(this.bytes);
     this.push(null);
   }
 }
 
-/** @param isBegun whether the server was sent the mail's bytes. */
-export function failureOf(error: unknown, isBegun: boolean): Sent {
+/** @param isStarted whether the server may have received the mail. */
+export function failureOf(error: unknown, isStarted: boolean): SmtpResult {
   const { responseCode, code } = facts(error);
   if (responseCode !== undefined) {
     const reason = `the server answered ${responseCode}`;
-    // A refused login is a fault of the configuration.
+    // A refused login is a configuration error, and may be repaired.
     const isFinal = responseCode >= 500 && code !== 'EAUTH' && code !== 'ETLS';
     return { kind: isFinal ? 'refused' : 'failed', reason };
   }
   const reason = WORDS[code] ?? 'the conversation with the server failed';
-  if (isBegun) return { kind: 'unknown', reason: `${reason} after it was sent the mail` };
+  if (isStarted) return { kind: 'unknown', reason: `${reason} after it was sent the mail` };
   return { kind: 'failed', reason };
 }
 

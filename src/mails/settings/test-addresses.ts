@@ -1,11 +1,12 @@
 import type { SealedAddresses } from '../../domain/tenant/mail-settings.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import { sameAddress } from '../../foundation/mail-address.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { Sealer } from '../../privacy/sealed-bytes.js';
 
 export const TEST_ADDRESSES_MAX = 100;
 
-/** Where the test mode of a tenant may send: addresses of its staff, encrypted in the log. */
+/** Addresses that a tenant's test mode may send to, encrypted in the log. */
 export class TestAddresses {
   constructor(
     private readonly sealer: Sealer,
@@ -21,12 +22,15 @@ export class TestAddresses {
     return { sealed: bytes.toString('base64'), digest };
   }
 
-  /** As they were given. */
   async of({ alias, mails }: Pick<OpenTenant, 'alias' | 'mails'>): Promise<readonly string[]> {
     if (mails.testTo === null) return [];
     const bytes = Buffer.from(mails.testTo.sealed, 'base64');
     const opened = await this.sealer.open(bytes, contextOf(alias));
     return JSON.parse(opened.toString()) as readonly string[];
+  }
+
+  async has(tenant: Pick<OpenTenant, 'alias' | 'mails'>, address: string): Promise<boolean> {
+    return (await this.of(tenant)).some((known) => sameAddress(known) === sameAddress(address));
   }
 }
 

@@ -1,7 +1,7 @@
 import { RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
 import {
   AccountPostings,
-  momentOf,
+  countedAt,
   POSTED_TYPES,
   type Entry,
   type LedgerAccount,
@@ -42,7 +42,7 @@ export class CreditFold {
       this.withheld = [...this.withheld, event].slice(-WITHHELD_MAX);
     if (!POSTED.has(event.type)) return;
     const entry = withoutPeople(entryOf(decoded));
-    this.post(this.postings.post(entry), momentOf(entry));
+    this.post(this.postings.post(entry), countedAt(entry));
   }
 
   /** @param clock epoch milliseconds: dates up to here have passed. */

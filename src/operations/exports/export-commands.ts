@@ -2,7 +2,7 @@ import { ExportQueries } from '../../../projections/exports/queries.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { problemsOfParams } from '../../exports/export-params.js';
-import type { RequestedExport } from '../../exports/exports.js';
+import type { ExportRequest } from '../../exports/exports.js';
 import { shownExport, stateOfRow, type ShownExport } from '../../exports/shown-export.js';
 import { timeNow } from '../../foundation/world.js';
 import type { StaffMeta } from '../audit.js';
@@ -34,7 +34,7 @@ const NAME_MAX = 255;
 export async function requestExport(
   core: Pick<Core, 'exports'>,
   meta: StaffMeta,
-  { texts, ...requested }: RequestedExport,
+  { texts, ...requested }: ExportRequest,
 ): Promise<Done<ShownExport>> {
   const name = texts.name ?? '';
   const params = { dates: 'ISO_8601', ...texts.params };

@@ -1,4 +1,4 @@
-import type { RequestedExport } from '../../exports/exports.js';
+import type { ExportRequest } from '../../exports/exports.js';
 import type { ShownExport } from '../../exports/shown-export.js';
 import { pause } from '../../foundation/pause.js';
 import { auditedOn } from '../audited.js';
@@ -17,7 +17,7 @@ const POLL_MS = 200;
  */
 export async function runExport(
   context: ScopedContext,
-  requested: RequestedExport,
+  requested: ExportRequest,
   out: string,
 ): Promise<ShownExport> {
   const { core, scope, by, warn, payments } = context;

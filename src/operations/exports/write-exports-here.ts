@@ -49,7 +49,7 @@ export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>):
       logger,
       generations,
       readModels,
-      atOnce: 1,
+      concurrency: 1,
       publicUrl: () => publicUrl,
     });
     try {

@@ -27,7 +27,7 @@ export async function ledgerBalances(
   for await (const { accountId, decoded } of everyAccount(core, scope, 'reading accounts', work)) {
     if (accountId === null) continue;
     const { postings, available, scheduled } = postAccount(decoded, span);
-    for (const unitKey of postings.unitsOfThePresent())
+    for (const unitKey of postings.presentUnits())
       balances.push({
         account: accountId,
         unit: postings.units.get(unitKey) ?? unitKey,

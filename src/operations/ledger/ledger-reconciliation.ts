@@ -1,4 +1,4 @@
-import { PeriodPostings, upToLastWithin, type Span } from '../../bookkeeping/period-postings.js';
+import { PeriodPostings, entriesWithin, type Span } from '../../bookkeeping/period-postings.js';
 import { POSTED_TYPES, type Posting } from '../../bookkeeping/postings.js';
 import { faultsOf, RollForwardSums } from '../../bookkeeping/roll-forward.js';
 import { effectOn } from '../../bookkeeping/statement.js';
@@ -185,7 +185,7 @@ export function postAccount(
   });
   const { postings } = period;
   const entries = decoded.filter(({ event }) => POSTED.has(event.type)).map(entryOf);
-  for (const entry of upToLastWithin(entries, span.to)) period.post(entry);
+  for (const entry of entriesWithin(entries, span.to)) period.post(entry);
   period.end();
   return { postings, available, scheduled };
 }
@@ -195,7 +195,7 @@ type UnitsInFile = ReadonlyMap<string, { readonly unit: string; readonly balance
 
 /** The units of an account in the ledger or in the file. */
 const unitsOfBoth = ({ postings }: Pick<Posted, 'postings'>, inFile: UnitsInFile = new Map()) => [
-  ...new Set([...postings.unitsOfThePresent(), ...inFile.keys()]),
+  ...new Set([...postings.presentUnits(), ...inFile.keys()]),
 ];
 
 /** The units of an account whose balance in the file is another one. */

@@ -1,5 +1,5 @@
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
-import { upToLastWithin } from '../../bookkeeping/period-postings.js';
+import { entriesWithin } from '../../bookkeeping/period-postings.js';
 import type { Entry } from '../../bookkeeping/postings.js';
 import { statementOf, type PaidReward } from '../../bookkeeping/statement.js';
 import type { Core } from '../../stores/core.js';
@@ -74,7 +74,7 @@ async function readAccount(
      * The events that postings are made of, in the order of the log, up to the last selected one.
      * Those that count after the end are among them: others may rest on them.
      */
-    entries: upToLastWithin(entries, until),
+    entries: entriesWithin(entries, until),
     /** Number of the events that one expects among them and that count after the end. */
     later: later.count,
     /** Rewards that the payment provider has paid. */

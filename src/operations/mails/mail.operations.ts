@@ -8,7 +8,7 @@ import {
   MAIL_STATES,
   mailExists,
   resendMail,
-  type KnownMail,
+  type MailRow,
   type MailFilter,
   type MailSort,
 } from '../../mails/deliveries/shown-mails.js';
@@ -41,7 +41,7 @@ export const showMails = async (
   filter: MailFilter & { readonly limit: number },
 ) => (await listMails(pool, scope, filter)).map(shownMail);
 
-const shownMail = ({ nextAttemptAt, created, ...mail }: KnownMail) => ({
+const shownMail = ({ nextAttemptAt, created, ...mail }: MailRow) => ({
   ...mail,
   nextAttemptAt: mail.state === 'PENDING' ? (nextAttemptAt?.toISOString() ?? null) : null,
   created: created.toISOString(),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { loadConfig } from '../../config/config.js';
 import { readOperators, writeOperators } from '../../config/operators-file.js';
-import { makeOperatorKey, OPERATOR_NAME, OPERATOR_ROLES } from '../../config/operators.js';
+import { newOperatorKey, OPERATOR_NAME, OPERATOR_ROLES } from '../../config/operators.js';
 import { personNamed } from '../audit.js';
 import { notDone } from '../outcome.js';
 import { given, help } from '../registry/members.js';
@@ -30,7 +30,7 @@ export const operations: readonly Operation[] = [
       const { list, entries } = await listIn(path);
       if (entries.some((entry) => personNamed(entry.name) === personNamed(added)))
         throw notDone(`there is an operator ${added} in ${list} already`);
-      const { key, entry } = makeOperatorKey(added, roles);
+      const { key, entry } = newOperatorKey(added, roles);
       await writeOperators(list, [...entries, entry]);
       note('This key is shown this once. It is valid now.');
       return { name: added, roles: entry.roles, key, file: list };
@@ -74,7 +74,7 @@ export const operations: readonly Operation[] = [
       note(
         'This key is shown this once. It counts as soon as its entry is in the list in OPERATORS_FILE.',
       );
-      return Promise.resolve(makeOperatorKey(made, roles));
+      return Promise.resolve(newOperatorKey(made, roles));
     },
   }),
 ];

@@ -9,7 +9,7 @@ import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
 import { figuresOf, noteSync, waitingCustomers } from '../../payments/incoming/payment-rows.js';
 import { syncPayments, type Synced } from '../../payments/incoming/payment-sync.js';
-import { askForWork } from '../../payments/outgoing/payment-work.js';
+import { requestPayment } from '../../payments/outgoing/payment-work.js';
 import { workStore } from '../../work-queue/work-items.js';
 import type { OpenedConnection } from '../../payments/payment-connections.js';
 import { ProviderFailure } from '../../payments/payment-provider.js';
@@ -128,7 +128,7 @@ export async function retryPush(
 ): Promise<Done<null>> {
   const account = await pushesOf({ pool }).accountOfParked(scope, rewardId);
   if (account === undefined) throw notDone('the reward is not refused any more');
-  await askForWork(workStore(pool), { ...scope, account, dueAt: null, retriesParked: true });
+  await requestPayment(workStore(pool), { ...scope, account, dueAt: null, retriesParked: true });
   return { result: null, parameters: { reward: rewardId }, completed: 'the reward is tried again' };
 }
 
@@ -146,7 +146,12 @@ async function askForAll({ pool }: Pick<Core, 'pool'>, scope: Scope): Promise<vo
   for (let after = ''; ;) {
     const accounts = await pushes.accountsToPay(scope, after, ACCOUNTS_AT_ONCE);
     for (const account of accounts)
-      await askForWork(workStore(pool), { ...scope, account, dueAt: null, retriesParked: true });
+      await requestPayment(workStore(pool), {
+        ...scope,
+        account,
+        dueAt: null,
+        retriesParked: true,
+      });
     const last = accounts.at(-1);
     if (last === undefined || accounts.length < ACCOUNTS_AT_ONCE) return;
     after = last;

@@ -58,7 +58,7 @@ export class OperatorSessions {
     );
     if (found === undefined) return undefined;
     const { operator: name, key_sha256: keySha256 } = found;
-    return { name, operator: (await this.operators.now()).stillHolding(name, keySha256) };
+    return { name, operator: (await this.operators.now()).operatorWithKey(name, keySha256) };
   }
 
   /** Also for a session that is over already. @throws DatabaseUnavailable */

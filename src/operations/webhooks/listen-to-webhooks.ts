@@ -15,7 +15,7 @@ import {
 import type { Announced, WebhookType } from '../../webhooks/payloads/announced.js';
 import { Payloads } from '../../webhooks/payloads/payloads.js';
 import { WebhookForwarder } from '../../webhooks/sending/webhook-forwarder.js';
-import type { Posted } from '../../webhooks/sending/webhook-post.js';
+import type { PostResult } from '../../webhooks/sending/webhook-post.js';
 import type { WebhookEnvelope } from '../../webhooks/signing/signed-webhook.js';
 import { SigningKeys } from '../../webhooks/signing/signing-keys.js';
 import type { ScopedContext } from '../registry/operation.js';
@@ -149,7 +149,7 @@ class Listener {
     if (posted !== undefined && !signal.aborted) this.noteForwarded(envelope, posted);
   }
 
-  private noteForwarded({ id, type }: WebhookEnvelope, posted: Posted): void {
+  private noteForwarded({ id, type }: WebhookEnvelope, posted: PostResult): void {
     const { note } = this.listens;
     if (posted.kind === 'failed') note(`${type} ${id} was not forwarded: ${posted.reason}`);
     else if (posted.status < 200 || posted.status > 299)

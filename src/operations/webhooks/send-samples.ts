@@ -1,6 +1,10 @@
 import { modeOf } from '../../domain/scope.js';
 import { newId } from '../../foundation/world.js';
-import { sendOnce, type MadeWebhook, type SentOnce } from '../../webhooks/deliveries/send-once.js';
+import {
+  sendOnce,
+  type EventlessWebhook,
+  type SendResult,
+} from '../../webhooks/deliveries/send-once.js';
 import type { WebhookType } from '../../webhooks/payloads/announced.js';
 import { testData } from '../../webhooks/payloads/presented.js';
 import { sampleData, sampleHeaders } from '../../webhooks/payloads/sample-data.js';
@@ -12,7 +16,7 @@ import { notDone } from '../outcome.js';
 import type { ScopedContext } from '../registry/operation.js';
 import { enabled } from './webhook-commands.js';
 
-export const isAccepted = ({ status }: SentOnce): boolean =>
+export const isAccepted = ({ status }: SendResult): boolean =>
   status !== null && status >= 200 && status <= 299;
 
 type SendingContext = Pick<ScopedContext, 'core' | 'payments' | 'scope'>;
@@ -21,7 +25,7 @@ type SendingContext = Pick<ScopedContext, 'core' | 'payments' | 'scope'>;
 export async function sendTest(
   context: SendingContext,
   endpointUrl: string,
-): Promise<Done<SentOnce & { readonly id: string }>> {
+): Promise<Done<SendResult & { readonly id: string }>> {
   const endpoint = await enabled(context.core, context.scope, endpointUrl);
   const data = testData(endpoint.endpointUrl, endpoint.name);
   const [result] = await sentTo(context, [endpoint], () => ({ type: 'test', data }));
@@ -33,7 +37,7 @@ export async function sendTest(
 export async function testEndpoint(
   context: SendingContext,
   endpointUrl: string,
-): Promise<Done<SentOnce>> {
+): Promise<Done<SendResult>> {
   const { result, ...done } = await sendTest(context, endpointUrl);
   const { status, ms, reason } = result;
   return { ...done, result: { status, ms, reason } };
@@ -80,7 +84,7 @@ async function endpointsFor(
 async function sentTo(
   { core, payments, scope }: SendingContext,
   endpoints: readonly Subscription[],
-  webhookFor: (endpoint: Subscription) => Omit<MadeWebhook, 'created'>,
+  webhookFor: (endpoint: Subscription) => Omit<EventlessWebhook, 'created'>,
 ) {
   const { pool, webhookAnswers: answers } = core;
   const keys = new SigningKeys(pool, core.webhookKeysSealer);

@@ -10,8 +10,8 @@ import {
   listDeliveries,
   resend,
   type DeliveryState,
-  type KnownDelivery,
-  type Resent,
+  type DeliveryRow,
+  type ResendSelection,
 } from '../../webhooks/deliveries/shown-deliveries.js';
 import { FAILING_FROM } from '../../webhooks/deliveries/retry-times.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
@@ -129,7 +129,11 @@ export async function resendDeliveries(
   return { result: { resent }, parameters, completed: `${resent} deliveries are sent again` };
 }
 
-async function resentOf(core: WebhookCore, scope: Scope, which: ResentDeliveries): Promise<Resent> {
+async function resentOf(
+  core: WebhookCore,
+  scope: Scope,
+  which: ResentDeliveries,
+): Promise<ResendSelection> {
   if ('delivery' in which) {
     const { id, endpointId } = await known(core, scope, which.delivery);
     if ((await core.webhooks.list(scope)).some((one) => one.endpointId === endpointId))
@@ -176,7 +180,7 @@ function sinceOf(text: string | undefined): Date | undefined {
   return since === undefined ? undefined : new Date(since);
 }
 
-async function known(core: WebhookCore, scope: Scope, id: string): Promise<KnownDelivery> {
+async function known(core: WebhookCore, scope: Scope, id: string): Promise<DeliveryRow> {
   const delivery = UUID.test(id) ? await findDelivery(core.pool, scope, id) : undefined;
   if (delivery === undefined) throw deliveryNotFound();
   return delivery;
@@ -208,7 +212,7 @@ export async function urlsOf(
 }
 
 export const shownDelivery = (
-  { id, webhookId, type, endpointId, state, attempts, nextAttemptAt, created }: KnownDelivery,
+  { id, webhookId, type, endpointId, state, attempts, nextAttemptAt, created }: DeliveryRow,
   urls: ReadonlyMap<string, string>,
 ) => ({
   id,

@@ -22,36 +22,35 @@ import { syncPage, type SyncParts } from './payment-sync.js';
 
 export interface DailySyncsParts extends SyncParts, Pick<WorkerParts, 'presence'> {
   readonly work: WorkStore;
-  readonly rows: Pick<ProviderRows, 'noteSync' | 'walkedAt'>;
+  readonly rows: Pick<ProviderRows, 'recordSync' | 'walkedAt'>;
   readonly tenants: Pick<TenantDirectory, 'read'>;
   readonly connections: Pick<PaymentConnections, 'current'>;
-  /** Loaded when it is first needed. */
+  /** Loaded on first use. */
   readonly provider: () => Promise<Pick<PaymentProvider, 'calls'>>;
   readonly logger: Pick<Logger, 'warn'>;
-  /** @returns how many keys were looked at. */
-  readonly endWaitedKeys: () => Promise<number>;
-  readonly onEnd?: (end: SeenSync) => void;
+  /** @returns the number of checked keys. */
+  readonly destroyExpiredKeys: () => Promise<number>;
+  readonly onEnd?: (end: ObservedSync) => void;
 }
 
-/** For metrics: the outcome of a page of a walk. */
-export type SeenSync = 'done' | 'more' | 'not-connected' | 'postponed' | 'suspended' | 'failed';
+/** For metrics: the outcome of one page. */
+export type ObservedSync = 'done' | 'more' | 'not-connected' | 'postponed' | 'suspended' | 'failed';
 
-/** Walks of this process at once, one of each tenant and mode. */
-const AT_ONCE = 4;
-/** A page is called for and recorded within this time, or another process may call for it. */
+/** Concurrent walks of this process, one per tenant and mode. */
+const CONCURRENCY = 4;
+/** Another process may take over a page after this time. */
 const LEASE_MS = 60_000;
-/** The provider did not answer, or refused. */
+/** Retry delays after a failure or a refusal of the provider. */
 const PROVIDER_RETRY = { first: 5_000, max: 3_600_000 };
 const SUSPENDED_MS = 3_600_000;
-/** How far back a walk looks. */
+/** Least period that a walk covers. */
 const SYNCED_DAYS = 3;
 const KEYS = { everyMs: 3_600_000, moreMs: 1_000 };
 
 /**
- * Walks the provider of every connected tenant and mode once a day, page by page, for what no event
- * said. Any number of processes share the work. After each page the other walks that are due come
- * first: a slow provider holds up its own walk alone. The keys of customers that no account has got
- * end as well.
+ * Reads the provider of every connected tenant and mode once a day, page by page, and records what
+ * no event reported. Processes share the work. After each page, other due walks come first, so that
+ * a slow provider delays only its own. Also destroys the keys of customers without an account.
  */
 export class DailySyncs {
   readonly worker: Worker;
@@ -61,11 +60,11 @@ export class DailySyncs {
       store: parts.work,
       presence: parts.presence,
       describe: describeFailure,
-      sideWork: [{ work: parts.endWaitedKeys, ...KEYS }],
+      sideWork: [{ work: parts.destroyExpiredKeys, ...KEYS }],
       kind: {
         name: WALKS,
-        atOnce: AT_ONCE,
-        ofTenant: AT_ONCE,
+        concurrency: CONCURRENCY,
+        ofTenant: CONCURRENCY,
         leaseMs: LEASE_MS,
         perform: (item) => this.walk(item),
       },
@@ -88,14 +87,14 @@ export class DailySyncs {
       const { message, kind } = error;
       const line = { ...scope, error: message };
       this.parts.logger.warn(line, 'a payment provider could not be walked');
-      // A page that the provider refuses would be refused again.
+      // A refused page would be refused again, so the walk starts from the first one.
       const payload = kind === 'refused' ? {} : item.payload;
       const inMs = backOffMs(item.attempts - 1, PROVIDER_RETRY);
       return this.end('failed', { ...againIn(inMs, message), payload });
     }
   }
 
-  private end(seen: SeenSync, outcome: WorkOutcome): WorkOutcome {
+  private end(seen: ObservedSync, outcome: WorkOutcome): WorkOutcome {
     this.parts.onEnd?.(seen);
     return outcome;
   }
@@ -128,14 +127,14 @@ export class DailySyncs {
       const page = { since: String(since), cursor: next };
       return this.end('more', { ...againIn(0), attempts: 0, payload: page });
     }
-    await rows.noteSync(scope);
+    await rows.recordSync(scope);
     return this.end('done', { ...againIn(DAY_MS), attempts: 0, payload: {}, waits: true });
   }
 }
 
 /**
- * The last days, and all since the last walk or, before the first, since the connection; what is
- * older than 30 days does not count.
+ * The last days, and the time since the last walk, or since the connection before the first walk;
+ * never more than 30 days.
  */
 function sinceOf(walkedAt: number | undefined, waitingMs: number): number {
   const now = timeNow();

@@ -20,10 +20,10 @@ import {
 } from '../payment-provider.js';
 
 /**
- * What came of an incoming event. `ignored`: recorded, without an effect. `repeated`: it was
- * recorded before. `full`: its customer had too many today.
+ * The result of an incoming event. `ignored`: recorded without effect. `repeated`: recorded before.
+ * `full`: its customer reached the daily limit.
  */
-export type Received =
+export type ReceivedEvent =
   | RecordedEvent
   | 'ignored'
   | 'not-connected'
@@ -32,34 +32,33 @@ export type Received =
   | 'other-mode'
   | 'unavailable';
 
-/** What is known of customers. */
-export interface KnownCustomers {
+export interface CustomerLookups {
   readonly streams: Pick<ReadableStreams, 'customers'>;
   readonly names: KeyedNames;
 }
 
-interface PaymentEventsParts extends KnownCustomers {
+interface PaymentEventsParts extends CustomerLookups {
   readonly record: RecordProviderEvent;
   readonly connections: PaymentConnections;
-  /** Loaded when it is first needed. */
+  /** Loaded on first use. */
   readonly provider: () => Promise<PaymentProvider>;
-  /** Once for each answer. */
-  readonly onAnswer?: (received: Received) => void;
+  /** Called once per answer. */
+  readonly onAnswer?: (received: ReceivedEvent) => void;
 }
 
-/** Incoming events of payment providers: checked, then recorded. */
+/** Verifies and records the incoming events of payment providers. */
 export class PaymentEvents {
   constructor(private readonly parts: PaymentEventsParts) {}
 
   /**
-   * Records an event durably, once. The secret that signed it decides the mode.
-   * @param signature the header as it came; undefined: none.
+   * Records an event durably, once. The mode is that of the secret that signed it.
+   * @param signature the header; undefined: missing.
    */
   async receive(
     tenant: OpenTenant,
     body: Buffer,
     signature: string | undefined,
-  ): Promise<Received> {
+  ): Promise<ReceivedEvent> {
     const secrets = await this.parts.connections.webhookSecrets(tenant);
     if (secrets.length === 0) return 'not-connected';
     const provider = await this.parts.provider();
@@ -79,8 +78,7 @@ export class PaymentEvents {
     return recorded === 'recorded' && whole.fact.kind === 'IGNORED' ? 'ignored' : recorded;
   }
 
-  /** For metrics. */
-  answered(received: Received): void {
+  answered(received: ReceivedEvent): void {
     this.parts.onAnswer?.(received);
   }
 
@@ -99,18 +97,18 @@ export class PaymentEvents {
       return await (await provider()).calls(connection).completed(event);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
-      // The provider sends it again.
+      // The provider resends it.
       return undefined;
     }
   }
 }
 
 /**
- * Whether the provider is called for what the event leaves open. Not for one that is recorded, or
- * for the end of a subscription next to another one that is live by the events known.
+ * Whether the provider must be called to complete the event. Not for a recorded event, and not for
+ * the end of a subscription while another one is known to be live.
  */
 export async function needsCall(
-  { streams, names }: KnownCustomers,
+  { streams, names }: CustomerLookups,
   scope: Scope,
   event: ProviderEvent,
 ): Promise<boolean> {
@@ -124,7 +122,7 @@ export async function needsCall(
   return !hasAnotherLive(state, ref);
 }
 
-/** There is no account to apply it to. */
+/** The event has no customer, and so no account. */
 const NO_CUSTOMER: ProviderFact = { kind: 'IGNORED', because: 'NO_CUSTOMER' };
 
 /** Records an event durably, once. */

@@ -3,7 +3,7 @@ import type { ProviderNote, WaitingForAccount } from '../../reacting/policy.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { ProviderRows } from './payment-rows.js';
 
-/** Keeps the rows beside the log, as policies ask for it: at least once, in any order. */
+/** Stores what policies report about providers, at least once and in any order. */
 export class PaymentNotes {
   constructor(
     private readonly rows: ProviderRows,
@@ -13,15 +13,15 @@ export class PaymentNotes {
   note({ tenant, mode }: Scope, note: ProviderNote): Promise<void> {
     switch (note.kind) {
       case 'connected':
-        return this.rows.noteConnection({ tenant, mode: note.mode });
+        return this.rows.recordConnection({ tenant, mode: note.mode });
       case 'event':
-        return this.rows.noteEvent({ tenant, mode }, note.at);
+        return this.rows.recordEventTime({ tenant, mode }, note.at);
       case 'linked':
         return this.linked(this.names.customerStream({ tenant, mode }, note.customer));
     }
   }
 
-  /** No account has the customer of the stream. */
+  /** The customer of the stream has no account. */
   waits(scope: Scope, stream: string, event: WaitingForAccount): Promise<void> {
     return this.rows.addWaiting(scope, stream, event);
   }

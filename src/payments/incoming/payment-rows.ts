@@ -6,32 +6,31 @@ import { boundTo, fetchRow, fetchRows, run, type Connection } from '../../postgr
 import { addWork, type NewWork } from '../../work-queue/work-items.js';
 
 /**
- * What is known of payment providers beside the log: work and figures, no facts. Times are those of
- * the database's clock unless a parameter says otherwise.
+ * Work and figures of payment providers, which are not in the log. Times are those of the
+ * database's clock unless a parameter says otherwise.
  */
 
-/** In Postgres, for any number of processes. Notes may be repeated. */
+/** Shared by any number of processes. All writes are idempotent. */
 export const providerRows = (db: Connection) =>
   boundTo(db, {
-    noteEvent,
-    noteConnection,
+    recordEventTime,
+    recordConnection,
     addWaiting,
     markLinked,
-    noteSync,
+    recordSync,
     walkedAt,
-    waitedKeys,
-    dropWaited,
-    waitAgain,
+    expiredKeys,
+    dropExpired,
+    restartWait,
   });
 
-/** Where it is kept. */
 export type ProviderRows = ReturnType<typeof providerRows>;
 
-/** Walks in the work queue: a lane for each mode. */
+/** Work kind of walks, with a lane per mode. */
 export const WALKS = 'payment-walk';
 export const DAY_MS = 24 * 3_600_000;
 
-/** The walk of a provider. The first one is due in a day. */
+/** The walk of a provider; the first one is due in a day. */
 export const walkOf = ({ tenant, mode }: Scope): NewWork => ({
   kind: WALKS,
   id: `${tenant} ${modeOf(mode)}`,
@@ -41,8 +40,8 @@ export const walkOf = ({ tenant, mode }: Scope): NewWork => ({
   payload: {},
 });
 
-/** An event has arrived. @param at epoch milliseconds. */
-export async function noteEvent(db: Connection, scope: Scope, at: number): Promise<void> {
+/** Records the time of the newest event. @param at epoch milliseconds. */
+export async function recordEventTime(db: Connection, scope: Scope, at: number): Promise<void> {
   await run(
     db,
     sql`
@@ -53,8 +52,8 @@ export async function noteEvent(db: Connection, scope: Scope, at: number): Promi
   );
 }
 
-/** A tenant and mode has a new connection: its provider is walked daily from now on. */
-export async function noteConnection(db: Connection, scope: Scope): Promise<void> {
+/** Starts the daily walks of a new connection. */
+export async function recordConnection(db: Connection, scope: Scope): Promise<void> {
   await run(
     db,
     sql`
@@ -64,8 +63,8 @@ export async function noteConnection(db: Connection, scope: Scope): Promise<void
   await addWork(db, [walkOf(scope)], 'replacement');
 }
 
-/** The provider was walked to its end. */
-export async function noteSync(db: Connection, scope: Scope): Promise<void> {
+/** Records the end of a walk. */
+export async function recordSync(db: Connection, scope: Scope): Promise<void> {
   await run(
     db,
     sql`
@@ -76,7 +75,7 @@ export async function noteSync(db: Connection, scope: Scope): Promise<void> {
   await addWork(db, [walkOf(scope)], 'missing');
 }
 
-/** No account has the customer of the stream. Nothing, when it is noted already. */
+/** Records an event of a customer without an account, once. */
 export async function addWaiting(
   db: Connection,
   { tenant, mode }: Scope,
@@ -92,7 +91,7 @@ export async function addWaiting(
   );
 }
 
-/** An account has got the customer of the stream: its events wait no longer. */
+/** The customer of the stream has an account now: its events no longer wait. */
 export async function markLinked(db: Connection, stream: string): Promise<void> {
   await run(
     db,
@@ -109,7 +108,7 @@ export interface ProviderFigures {
   readonly waitingEvents: number;
 }
 
-/** @param since epoch milliseconds: what was recorded before does not wait any more. */
+/** @param since epoch milliseconds: older events no longer wait. */
 export async function figuresOf(
   db: Connection,
   { tenant, mode }: Scope,
@@ -130,7 +129,7 @@ export async function figuresOf(
   return row ?? { lastEventAt: null, lastSyncAt: null, waitingEvents: 0 };
 }
 
-/** Customers of events that no account has. */
+/** Customers of events without an account. */
 export async function waitingCustomers(
   db: Connection,
   { tenant, mode }: Scope,
@@ -145,7 +144,7 @@ export async function waitingCustomers(
   return row?.count ?? 0;
 }
 
-/** When the provider was walked last; null: not yet. */
+/** Time of the last walk; null: none yet. */
 export async function walkedAt(db: Connection, { tenant, mode }: Scope): Promise<Date | null> {
   const row = await fetchRow(
     db,
@@ -156,22 +155,22 @@ export async function walkedAt(db: Connection, { tenant, mode }: Scope): Promise
   return row?.at ?? null;
 }
 
-/** A key whose events have all waited long enough. */
-export interface WaitedKey {
+/** A key whose events have all waited for the maximum time. */
+export interface ExpiredKey {
   readonly subject: string;
   readonly stream: string;
 }
 
 /** @param before epoch milliseconds. */
-export function waitedKeys(
+export function expiredKeys(
   db: Connection,
   before: number,
   atMost: number,
-): Promise<readonly WaitedKey[]> {
+): Promise<readonly ExpiredKey[]> {
   const end = new Date(before);
   return fetchRows(
     db,
-    sql<WaitedKey>`
+    sql<ExpiredKey>`
       select distinct subject, stream from (
         select subject, stream from ledger.payment_waiting_events old
         where at < ${end} and not exists (
@@ -181,8 +180,8 @@ export function waitedKeys(
   );
 }
 
-/** @param before epoch milliseconds: newer ones stay. */
-export async function dropWaited(db: Connection, subject: string, before: number): Promise<void> {
+/** @param before epoch milliseconds: newer events stay. */
+export async function dropExpired(db: Connection, subject: string, before: number): Promise<void> {
   await run(
     db,
     sql`
@@ -191,8 +190,8 @@ export async function dropWaited(db: Connection, subject: string, before: number
   );
 }
 
-/** An account has the customer: the key stays for now. @param at epoch milliseconds. */
-export async function waitAgain(db: Connection, subject: string, at: number): Promise<void> {
+/** Keeps the key for now, because an account has the customer. @param at epoch milliseconds. */
+export async function restartWait(db: Connection, subject: string, at: number): Promise<void> {
   await run(
     db,
     sql`

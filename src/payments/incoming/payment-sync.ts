@@ -1,23 +1,22 @@
 import { isSeen, newestKindOf, type CustomerState } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import { ProviderFailure, type ProviderCalls, type ProviderEvent } from '../payment-provider.js';
-import { needsCall, type KnownCustomers, type RecordProviderEvent } from './payment-events.js';
+import { needsCall, type CustomerLookups, type RecordProviderEvent } from './payment-events.js';
 
 export interface Synced {
   /** Paid invoices that the provider has. */
   readonly invoices: number;
-  /** What was recorded: no event had told it. */
+  /** Facts recorded because no event had reported them. */
   readonly applied: number;
 }
 
-export interface SyncParts extends KnownCustomers {
+export interface SyncParts extends CustomerLookups {
   readonly record: RecordProviderEvent;
 }
 
-/** A page of a walk. */
 export interface WalkPage {
   readonly calls: ProviderCalls;
-  /** Epoch milliseconds: of the invoices and subscriptions that were made from then on. */
+  /** Epoch milliseconds: invoices and subscriptions that were created since. */
   readonly since: number;
   /** Null: the first page. */
   readonly cursor: string | null;
@@ -30,9 +29,8 @@ export interface Walk extends Omit<WalkPage, 'cursor'> {
 }
 
 /**
- * Walks the provider's paid invoices and its subscriptions, and records what no event told; the
- * policies apply it. Repeated, it records nothing.
- * @throws {ProviderFailure} what was recorded until then stays.
+ * Reads the provider's paid invoices and subscriptions and records what no event reported; policies
+ * apply it. Idempotent. @throws {ProviderFailure} after recording a part.
  */
 export async function syncPayments(
   parts: SyncParts,
@@ -51,7 +49,7 @@ export async function syncPayments(
   return all;
 }
 
-/** @returns the page behind; null: there is none. @throws {ProviderFailure} */
+/** @returns the next page; null: there is none. @throws {ProviderFailure} */
 export async function syncPage(
   parts: SyncParts,
   scope: Scope,
@@ -68,7 +66,7 @@ export async function syncPage(
     const whole = event.customer === null ? await calls.completed(event) : event;
     if (whole.customer === null) continue;
     const { state } = await streams.customers.load(names.customerStream(scope, whole.customer));
-    if (isSeen(state, names.providerEventRef(scope, event.id)) || isTold(state, event, refOf))
+    if (isSeen(state, names.providerEventRef(scope, event.id)) || isReported(state, event, refOf))
       continue;
     const isLeft = whole === event && (await needsCall(parts, scope, event));
     const said = isLeft ? await calls.completed(event) : whole;
@@ -77,8 +75,8 @@ export async function syncPage(
   return { invoices, applied, next };
 }
 
-/** Whether an event told it before, to whatever account. */
-function isTold(
+/** Whether an event has reported it, for any account. */
+function isReported(
   state: CustomerState,
   { fact, invoice, subscription }: ProviderEvent,
   refOf: (kind: 'invoice' | 'subscription', id: string) => string,

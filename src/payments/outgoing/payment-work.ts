@@ -2,11 +2,11 @@ import type { AccountRef, LedgerMode, Scope } from '../../domain/scope.js';
 import { atDate } from '../../reacting/ledger-dates.js';
 import type { NewWork, WorkPayload, WorkStore } from '../../work-queue/work-items.js';
 
-/** The accounts whose rewards the payment provider is to pay: an item each, work and not facts. */
+/** Work items of accounts with rewards that the payment provider is to pay. */
 
 export const PAYMENTS = 'payment';
 
-/** Reasons that are no fault: what waits for them is not late. */
+/** Reasons for waiting that do not count as late. */
 export const WAITS_FOR = {
   subscription: 'no subscription yet',
   connection: 'the tenant is suspended or not connected',
@@ -16,11 +16,10 @@ interface PaidAccount extends Scope {
   readonly account: AccountRef;
 }
 
-/** An account that is to be worked on. */
-export interface AskedFor extends PaidAccount {
+export interface PaymentRequest extends PaidAccount {
   /** Epoch milliseconds; null: now. */
   readonly dueAt: number | null;
-  /** Whether refused rewards are tried again. */
+  /** Whether to retry refused rewards. */
   readonly retriesParked?: boolean;
 }
 
@@ -30,23 +29,23 @@ const itemOf = ({ tenant, mode, account }: PaidAccount): Pick<NewWork, 'kind' | 
 });
 
 /** In test mode every move of the test clock may make something due. */
-export const lookedAtByMoves = (mode: LedgerMode): WorkPayload =>
+export const movedWithTestClock = (mode: LedgerMode): WorkPayload =>
   mode === 'live' ? {} : atDate(0);
 
-/** Asks for an account. Harmless when repeated. */
-export const askForWork = (
+/** Adds work for an account. Idempotent. */
+export const requestPayment = (
   store: Pick<WorkStore, 'add'>,
-  { dueAt, retriesParked = false, ...of }: AskedFor,
+  { dueAt, retriesParked = false, ...of }: PaymentRequest,
 ): Promise<void> => {
   const { tenant, mode: lane, account } = of;
   const payload = {
     account,
-    ...lookedAtByMoves(lane),
+    ...movedWithTestClock(lane),
     ...(retriesParked && { retriesParked: 'true' }),
   };
   return store.add([{ ...itemOf(of), tenant, lane, dueAt, payload }]);
 };
 
-/** Looks again at an account that is waited for; nothing where nothing waits. */
-export const wakeWork = (store: Pick<WorkStore, 'wake'>, of: PaidAccount): Promise<void> =>
+/** Makes the waiting work of an account due; without such work, does nothing. */
+export const wakePayment = (store: Pick<WorkStore, 'wake'>, of: PaidAccount): Promise<void> =>
   store.wake(itemOf(of));

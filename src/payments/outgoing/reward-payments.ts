@@ -6,14 +6,14 @@ import { isInUse } from '../../domain/reservation/reservation.decider.js';
 import { reservationOfCustomer } from '../../privacy/keyed-names.js';
 import type { LedgerEvent } from '../../projecting/projector.js';
 import type { WorkStore } from '../../work-queue/work-items.js';
-import { askForWork, wakeWork } from './payment-work.js';
+import { requestPayment, wakePayment } from './payment-work.js';
 
 type PaymentReaction = Extract<Reaction, { kind: 'payment' }>;
 
-/** Asks for the accounts that an event gives something to pay. */
+/** Adds work for accounts that an event gives something to pay. */
 export class RewardPayments {
-  /** Called when something is due. */
-  onAsked: () => void = () => undefined;
+  /** Called when work is due. */
+  onRequested: () => void = () => undefined;
 
   constructor(
     private readonly parts: {
@@ -23,17 +23,17 @@ export class RewardPayments {
     },
   ) {}
 
-  /** Harmless when repeated. @throws when the database or the log is unavailable. */
+  /** Idempotent. @throws when the database or the log is unavailable. */
   async plan(event: LedgerEvent<DomainEvent>, { of, dueAt }: PaymentReaction): Promise<void> {
     const { work, tenants, streams } = this.parts;
     const { tenant, mode } = event;
     if ((await tenants.read(tenant))?.programType !== 'PAYMENT_PROVIDER') return;
-    if ('account' in of) await askForWork(work, { tenant, mode, account: of.account, dueAt });
+    if ('account' in of) await requestPayment(work, { tenant, mode, account: of.account, dueAt });
     else {
       const { state } = await streams.reservations.load(reservationOfCustomer(of.customer));
       if (!isInUse(state)) return;
-      await wakeWork(work, { tenant, mode, account: state.holder.account });
+      await wakePayment(work, { tenant, mode, account: state.holder.account });
     }
-    this.onAsked();
+    this.onRequested();
   }
 }

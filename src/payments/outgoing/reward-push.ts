@@ -15,13 +15,12 @@ import { newId, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { ProviderFailure, type ProviderCalls } from '../payment-provider.js';
 
-/** Where a reward is behind a turn. */
 export type PushTurn =
   | 'pushed'
   | 'refused'
-  /** For a subscription of its customer. */
+  /** The customer has no subscription yet. */
   | 'waits'
-  /** Nothing is to be paid, or another process pays it. */
+  /** There is nothing to pay, or another process pays it. */
   | 'nothing';
 
 interface PushParts {
@@ -30,32 +29,31 @@ interface PushParts {
   readonly names: Pick<KeyedNames, 'accountStream'>;
 }
 
-/** The connection that an account is paid by. */
 export interface PayingConnection {
   readonly calls: ProviderCalls;
-  /** Epoch milliseconds: since when no other key was connected; 0: there was none before. */
+  /** Epoch milliseconds: this key has been connected since; 0: it is the first. */
   readonly keySince: number;
-  /** The connection that it replaced; null: there was none, or its secrets are destroyed. */
+  /** The replaced connection; null: there was none, or its secrets are destroyed. */
   readonly before: { readonly calls: ProviderCalls; readonly keySince: number } | null;
-  /** How far the clock of the ledger is ahead of the real one, which the provider has. */
+  /** Offset of the ledger's clock from the real clock, which the provider uses. */
   readonly offsetMs: number;
 }
 
 const UNKNOWN_BEFORE =
   'a call of the connection before has no answer, and that connection cannot be asked';
 
-/** Those of two processes, one of which may not know the new connection yet. */
+/** Bound of clock differences, and of the time until all processes know a new connection. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 const isSince = ({ keySince }: Pick<PayingConnection, 'keySince'>, at: number): boolean =>
   keySince <= at + CLOCKS_DIFFER_MS;
 
-/** The provider forgets keys after a day. */
+/** The provider forgets idempotency keys after a day. */
 const KEY_KNOWN_MS = 23 * 3_600_000;
 
 /**
- * Pays the rewards of one account: what is to be called is recorded, then called, then its outcome
- * is recorded. A step that is repeated finds what the one before has recorded.
+ * Pays the rewards of one account: records the calls, makes them, and records their outcome. A
+ * repeated step finds what the earlier one recorded.
  */
 export class AccountPushes {
   constructor(
@@ -65,7 +63,7 @@ export class AccountPushes {
     private readonly connection: PayingConnection,
   ) {}
 
-  /** The real time of an event, or one before it: the test clock may have moved since. */
+  /** The real time of an event or earlier: the test clock may have moved since. */
   private real(at: number): number {
     return at - this.connection.offsetMs;
   }
@@ -79,35 +77,35 @@ export class AccountPushes {
     return (await streams.accounts.load(names.accountStream(this.scope, this.account))).state;
   }
 
-  /** @throws {ProviderFailure} that a later repetition may not meet. */
+  /** @throws {ProviderFailure} that a retry may avoid. */
   async push(reward: RewardState): Promise<PushTurn> {
     const { pushed } = reward;
     try {
       if (pushed === undefined) return await this.start(reward, 0, new Map());
       if (pushed.status === 'STARTED') return await this.call(reward, pushed, false);
-      return await this.startAgain(reward, pushed);
+      return await this.restart(reward, pushed);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // Before any call: the provider refuses to say what is there.
-      const unsure = unsureIf(isBeingPushed(reward));
+      // Before any call, the provider refuses to list earlier payments.
+      const unsure = possiblyPaid(isBeingPushed(reward));
       return this.refuse(reward, pushed?.push ?? 0, error, { made: new Map(), ...unsure });
     }
   }
 
   /** Records the calls, then makes them. */
-  private async start(reward: RewardState, replaces: number, made: Made): Promise<PushTurn> {
+  private async start(reward: RewardState, replaces: number, made: Effects): Promise<PushTurn> {
     const { rewardId, value } = reward;
     const found = { done: doneBy(made), reference: first(made) };
     const request = { type: 'StartRewardPush', rewardId, replaces, ...found } as const;
     const begun = await this.execute({ ...request, subscriptions: null });
     let after = rewardIn(begun, rewardId);
-    if (isUnchanged(reward, after) && value.type === 'PCT_DISCOUNT') {
+    if (isUndecided(reward, after) && value.type === 'PCT_DISCOUNT') {
       const customer = begun.status === 'open' ? begun.paymentProviderId : null;
       if (customer === null) return 'nothing';
       const paid = replaces === 0 ? await this.paidBefore(reward, customer) : {};
       const { subscriptions, refusal } = await this.subscriptionsOf(customer);
       after = rewardIn(await this.execute({ ...request, ...paid, subscriptions }), rewardId);
-      if (isUnchanged(reward, after)) {
+      if (isUndecided(reward, after)) {
         if (refusal !== undefined) throw refusal;
         return 'waits';
       }
@@ -117,10 +115,7 @@ export class AccountPushes {
     return this.call(after, after.pushed, true);
   }
 
-  /**
-   * What a log that lost its end has paid for a discount, which may have become credit then, or
-   * become it now.
-   */
+  /** The payment of a discount, or of the credit in its place, that a lost end of the log made. */
   private async paidBefore(
     { rewardId, source, dateGiven }: RewardState,
     customer: string,
@@ -138,13 +133,13 @@ export class AccountPushes {
       const reference = await this.provider.made(credit, rewardId, this.real(dateGiven));
       return reference === undefined ? {} : { reference, isPaid: true };
     } catch (error) {
-      // What is refused here is refused to the call, too.
+      // The call itself would be refused as well.
       if (!isRefusal(error)) throw error;
       return {};
     }
   }
 
-  /** A discount that becomes credit needs none of them. */
+  /** A discount that becomes credit needs no subscription. */
   private async subscriptionsOf(customer: string): Promise<{
     readonly subscriptions: readonly ProviderSubscription[];
     readonly refusal?: ProviderFailure;
@@ -157,13 +152,14 @@ export class AccountPushes {
     }
   }
 
-  /** Behind a refusal, or a failure that the provider keeps: what is there stays. */
-  private async startAgain(reward: RewardState, pushed: RewardPush): Promise<PushTurn> {
-    const end = await this.endBefore(reward, pushed);
+  /** After a refusal or a failure that the provider repeats for its key; keeps what took effect. */
+  private async restart(reward: RewardState, pushed: RewardPush): Promise<PushTurn> {
+    const end = await this.settleEarlierCalls(reward, pushed);
     if (end !== undefined) return end;
-    const made = await this.madeBy(reward, pushed).catch((error: unknown) => {
-      // Another account of the provider has none of the subscriptions.
-      if (isBeingPushed(reward) || !this.isOfBefore(pushed) || !isMissing(error)) throw error;
+    const made = await this.effectsOf(reward, pushed).catch((error: unknown) => {
+      // Another account of the provider does not have these subscriptions.
+      if (isBeingPushed(reward) || !this.isByEarlierConnection(pushed) || !isMissing(error))
+        throw error;
       return new Map<ProviderCall, string>();
     });
     const reference = made.size > 0 && made.size === pushed.calls?.length && first(made);
@@ -171,14 +167,14 @@ export class AccountPushes {
     return this.start(reward, pushed.push, made);
   }
 
-  /** @param isNew the calls were recorded just now, by this process. */
+  /** @param isNew this process has just recorded the calls. */
   private async call(reward: RewardState, pushed: RewardPush, isNew: boolean): Promise<PushTurn> {
     const { calls, push } = pushed;
-    // Its key is destroyed.
+    // Their key is destroyed.
     if (calls === null) return 'nothing';
-    const end = isNew ? undefined : await this.endBefore(reward, pushed);
+    const end = isNew ? undefined : await this.settleEarlierCalls(reward, pushed);
     if (end !== undefined) return end;
-    const made = await this.madeBefore(reward, pushed, isNew);
+    const made = await this.existingEffects(reward, pushed, isNew);
     if (made.size === 0 && (await this.isGivenUp(reward, pushed)))
       return this.start(reward, push, made);
     for (const call of calls) {
@@ -187,33 +183,36 @@ export class AccountPushes {
         made.set(call, await this.provider.pay(call, reward.rewardId));
       } catch (error) {
         if (isRefusal(error))
-          return this.refuseUnlessMade(reward, pushed, error, { made, ...unsureIf(!isNew) });
-        // The next try behind this one has another key.
+          return this.refuseUnlessMade(reward, pushed, error, { made, ...possiblyPaid(!isNew) });
+        // The next start has another idempotency key.
         if (error instanceof ProviderFailure && error.isKept && !isNew)
-          return this.startAgain(reward, pushed);
+          return this.restart(reward, pushed);
         throw error;
       }
     }
     return this.succeed(reward, push, first(made) ?? '');
   }
 
-  /** Whether its calls were made by a connection of another key, maybe to another account. */
-  private isOfBefore({ at }: RewardPush): boolean {
+  /** Whether an earlier connection made the calls, possibly to another account. */
+  private isByEarlierConnection({ at }: RewardPush): boolean {
     const { keySince } = this.connection;
     return keySince > 0 && this.real(at) < keySince + CLOCKS_DIFFER_MS;
   }
 
   /**
-   * A call without an answer may have been paid by the account of the connection before: a call to
-   * another account, which knows neither key nor reward, would pay it twice.
-   * @returns undefined: it had no effect there, or an operator wants it repeated all the same.
+   * The earlier connection's account may have paid a call without an answer. Another account knows
+   * neither its key nor the reward, and would pay it again.
+   * @returns undefined: it had no effect there, or an operator wants it repeated nevertheless.
    */
-  private async endBefore(reward: RewardState, pushed: RewardPush): Promise<PushTurn | undefined> {
-    if (!isBeingPushed(reward) || !this.isOfBefore(pushed)) return undefined;
+  private async settleEarlierCalls(
+    reward: RewardState,
+    pushed: RewardPush,
+  ): Promise<PushTurn | undefined> {
+    if (!isBeingPushed(reward) || !this.isByEarlierConnection(pushed)) return undefined;
     const { before } = this.connection;
     const asked = before !== null && isSince(before, this.real(pushed.at)) ? before.calls : null;
-    const here = await this.madeAt(this.provider, reward, pushed);
-    const there = asked === null ? undefined : await this.madeAt(asked, reward, pushed);
+    const here = await this.effectsAt(this.provider, reward, pushed);
+    const there = asked === null ? undefined : await this.effectsAt(asked, reward, pushed);
     const made = new Map([...(here ?? []), ...(there ?? [])]);
     const reference = first(made);
     if (reference !== undefined && made.size === pushed.calls?.length)
@@ -224,14 +223,14 @@ export class AccountPushes {
     return this.refuse(reward, pushed.push, failure, { made, mayBePaid: true });
   }
 
-  /** What took effect at an account of the provider; undefined: it refuses to say. */
-  private async madeAt(
+  /** The calls that took effect at this account; undefined: the provider refuses to list them. */
+  private async effectsAt(
     provider: ProviderCalls,
     reward: RewardState,
     pushed: RewardPush,
-  ): Promise<Made | undefined> {
+  ): Promise<Effects | undefined> {
     try {
-      return await this.madeBy(reward, pushed, provider);
+      return await this.effectsOf(reward, pushed, provider);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       return isMissing(error) ? new Map() : undefined;
@@ -239,11 +238,11 @@ export class AccountPushes {
   }
 
   /**
-   * What is there already: before a first start always, since a log that lost its end grants the
-   * reward once more, with the same id, when the key of its payment may be forgotten. Of a later
-   * start, and of a discount, it was looked for before, and the provider knows its key for a while.
+   * The calls that already took effect. Checked before a first start, because a restored log grants
+   * a reward again with the same id. Later starts and discounts were checked before, and the
+   * provider knows their keys for a while.
    */
-  private async madeBefore(
+  private async existingEffects(
     reward: RewardState,
     pushed: RewardPush,
     isNew: boolean,
@@ -252,7 +251,7 @@ export class AccountPushes {
     const isLookedFor = pushed.push > 1 || (isNew && reward.value.type === 'PCT_DISCOUNT');
     if (isLookedFor && isKeyKnown) return new Map();
     try {
-      return await this.madeBy(reward, pushed);
+      return await this.effectsOf(reward, pushed);
     } catch (error) {
       if (!isRefusal(error) || !isKeyKnown) throw error;
       return new Map();
@@ -260,8 +259,8 @@ export class AccountPushes {
   }
 
   /**
-   * Whether a refund took it back, or its owner was forgotten, and it is too late to repeat its
-   * call under the same key: by now the provider would have what that call did.
+   * Whether the reward was refunded or its owner forgotten, and the provider has forgotten the key:
+   * by now it would list an effect of the call.
    */
   private async isGivenUp({ rewardId }: RewardState, { at }: RewardPush): Promise<boolean> {
     if (timeNow() - this.real(at) < KEY_KNOWN_MS) return false;
@@ -271,18 +270,18 @@ export class AccountPushes {
   }
 
   /**
-   * A refusal does not say what a call before did: one without an answer, or one that a restored
-   * log has lost, whose key belongs to another body.
+   * A refusal says nothing about earlier calls: one without an answer, or one that a restored log
+   * has lost and whose key belongs to another body.
    */
   private async refuseUnlessMade(
     reward: RewardState,
     pushed: RewardPush,
     error: ProviderFailure,
-    { made, ...unsure }: Refused,
+    { made, ...unsure }: RefusedCalls,
   ): Promise<PushTurn> {
     const { push, calls } = pushed;
     try {
-      const all = new Map([...made, ...(await this.madeBy(reward, pushed))]);
+      const all = new Map([...made, ...(await this.effectsOf(reward, pushed))]);
       const reference = first(all);
       if (reference !== undefined && all.size === calls?.length)
         return await this.succeed(reward, push, reference);
@@ -293,7 +292,7 @@ export class AccountPushes {
     }
   }
 
-  private async madeBy(
+  private async effectsOf(
     { rewardId, dateGiven }: RewardState,
     { calls }: RewardPush,
     provider = this.provider,
@@ -319,7 +318,7 @@ export class AccountPushes {
     { rewardId }: RewardState,
     push: number,
     { message }: ProviderFailure,
-    { made, ...unsure }: Refused,
+    { made, ...unsure }: RefusedCalls,
   ): Promise<PushTurn> {
     const found = { done: doneBy(made), reference: first(made) };
     await this.record(rewardId, push, { kind: 'refused', reason: message, ...found, ...unsure });
@@ -349,16 +348,15 @@ export class AccountPushes {
 
 type PaidBefore = Partial<Pick<StartRewardPush, 'done' | 'reference' | 'isPaid'>>;
 
-/** What is known of the calls of a start that was refused. */
-interface Refused {
-  readonly made: Made;
+interface RefusedCalls {
+  readonly made: Effects;
   readonly mayBePaid?: true;
 }
 
-/** The calls that took effect, with the provider's id of what they made. */
-type Made = ReadonlyMap<ProviderCall, string>;
+/** The calls that took effect, with the provider's ids of their results. */
+type Effects = ReadonlyMap<ProviderCall, string>;
 
-const unsureIf = (mayBePaid: boolean): Pick<Refused, 'mayBePaid'> =>
+const possiblyPaid = (mayBePaid: boolean): Pick<RefusedCalls, 'mayBePaid'> =>
   mayBePaid ? { mayBePaid } : {};
 
 const isRefusal = (error: unknown): error is ProviderFailure =>
@@ -369,16 +367,15 @@ const isMissing = (error: unknown): boolean => isRefusal(error) && error.isMissi
 const rewardIn = (state: AccountState, rewardId: string): RewardState | undefined =>
   state.status === 'open' ? state.rewards.get(rewardId) : undefined;
 
-/** Whether the start of a push was neither recorded nor made needless. */
-const isUnchanged = (before: RewardState, after: RewardState | undefined): boolean =>
+/** Whether the start was neither recorded nor became superfluous. */
+const isUndecided = (before: RewardState, after: RewardState | undefined): boolean =>
   after !== undefined &&
   after.dateCancelled === null &&
   after.phase === 'AVAILABLE' &&
   after.pushed?.push === before.pushed?.push &&
   after.pushed?.status === before.pushed?.status;
 
-const first = (made: Made): string | undefined => made.values().next().value;
+const first = (made: Effects): string | undefined => made.values().next().value;
 
-/** Subscriptions that have the discount. */
-const doneBy = (made: Made): readonly string[] =>
+const doneBy = (made: Effects): readonly string[] =>
   [...made.keys()].flatMap((call) => (call.kind === 'DISCOUNT' ? [call.subscription] : []));

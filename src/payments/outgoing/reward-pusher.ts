@@ -21,41 +21,39 @@ import {
   type WorkStore,
 } from '../../work-queue/work-items.js';
 import { Worker, type WorkerParts } from '../../work-queue/worker.js';
-import { lookedAtByMoves, PAYMENTS, WAITS_FOR } from './payment-work.js';
-import { lookAgainInMs, retryInMs } from './push-retries.js';
+import { movedWithTestClock, PAYMENTS, WAITS_FOR } from './payment-work.js';
+import { nextCheckInMs, retryInMs } from './push-retries.js';
 import { AccountPushes, type PayingConnection, type PushTurn } from './reward-push.js';
 
 export interface RewardPusherParts extends Pick<WorkerParts, 'presence'> {
   readonly work: WorkStore;
   readonly tenants: Pick<TenantDirectory, 'read'>;
   readonly connections: Pick<PaymentConnections, 'current'>;
-  /** Loaded when it is first needed. */
+  /** Loaded on first use. */
   readonly provider: () => Promise<Pick<PaymentProvider, 'calls'>>;
   readonly commands: Commands;
   readonly streams: Pick<ReadableStreams, 'accounts'>;
   readonly names: Pick<KeyedNames, 'accountStream'>;
   readonly logger: Pick<Logger, 'error'>;
-  /** What came of a turn of a reward; `failed`: the provider gave no outcome. */
-  readonly onTurn?: (turn: SeenPush) => void;
+  /** Called after each reward; `failed`: the provider gave no outcome. */
+  readonly onTurn?: (turn: ObservedPush) => void;
 }
 
-/** For metrics. */
-export type SeenPush = PushTurn | 'failed';
+export type ObservedPush = PushTurn | 'failed';
 
-/** Accounts at once, of this process and of one tenant in it: each waits for one call at a time. */
-const AT_ONCE = 32;
+/** Concurrent accounts, of this process and of a tenant in it, with one call each. */
+const CONCURRENCY = 32;
 const AT_ONCE_OF_TENANT = 2;
-/** Of a tenant that is suspended or not connected. */
+/** Delay for a tenant that is suspended or not connected. */
 const PAUSED_MS = 5_000;
-/** Then the rest of an account comes in its next turn: a claim is not for ever. */
+/** The rest of an account follows in its next turn, so that claims do not lapse. */
 const TURN_MS = 60_000;
-/** All calls for an account end before: then another process may claim it. */
+/** Limit of all calls for an account; then another process may claim it. */
 const LEASE_MS = 180_000;
 
-/** An account that this process works on. */
 interface AccountWork extends Scope {
   readonly account: AccountRef;
-  /** In a row, with this turn. */
+  /** Consecutive, including this one. */
   readonly attempts: number;
   readonly retriesParked: boolean;
 }
@@ -68,13 +66,12 @@ const workOf = ({ tenant, lane, attempts, payload }: ClaimedWork): AccountWork =
 });
 
 /**
- * Pays the rewards that the payment provider pays, account by account. The tenants come in turn, so
- * that a slow provider holds up its own tenant alone, and many of them leave room for others. Any
- * number of processes share the work.
+ * Pays rewards through the payment provider, account by account. Tenants take turns, so that a slow
+ * provider delays only its own tenant. Any number of processes share the work.
  */
 export class RewardPusher {
   readonly worker: Worker;
-  /** Lanes, each until when, by the clock of `elapsed`. */
+  /** Paused lanes with their end, by the clock of `elapsed`. */
   private readonly paused = new Map<string, number>();
 
   constructor(private readonly parts: RewardPusherParts) {
@@ -84,7 +81,7 @@ export class RewardPusher {
       describe: describeFailure,
       kind: {
         name: PAYMENTS,
-        atOnce: AT_ONCE,
+        concurrency: CONCURRENCY,
         ofTenant: AT_ONCE_OF_TENANT,
         leaseMs: LEASE_MS,
         lanes: () => Promise.resolve({ paused: this.pausedLanes() }),
@@ -113,7 +110,7 @@ export class RewardPusher {
   }: Scope): Promise<PayingConnection | 'unconnected' | 'removed'> {
     const tenant = await this.parts.tenants.read(alias);
     if (tenant === undefined || tenant.suspended !== null) return 'unconnected';
-    // Of test data.
+    // The test data were removed.
     if (mode !== 'live' && isRemoved(tenant, { mode })) return 'removed';
     const connection = await this.parts.connections.current(tenant, mode);
     if (connection === undefined) return 'unconnected';
@@ -128,13 +125,13 @@ export class RewardPusher {
   }
 }
 
-/** All that is due of one account, one call after the other. */
+/** Pays all due rewards of one account, one call at a time. */
 class AccountTurn {
   private readonly pushes: AccountPushes;
   private readonly had = new Set<string>();
   private failure: ProviderFailure | undefined;
   private waits = false;
-  /** A discount whose call has no outcome: its subscription is not touched by another reward. */
+  /** A discount's call has no outcome: other rewards must not change its subscription. */
   private isDiscountOpen = false;
 
   constructor(
@@ -175,7 +172,7 @@ class AccountTurn {
     try {
       const turn = await this.pushes.push(reward);
       this.waits ||= turn === 'waits';
-      // A retry of a parked reward parks it anew.
+      // Retrying a parked reward parks it again.
       if (turn === 'refused' && reward.pushed?.status !== 'PARKED') await this.logParked(reward);
       this.parts.onTurn?.(turn);
     } catch (error) {
@@ -200,12 +197,12 @@ class AccountTurn {
   private next(nextAt: number | null): WorkOutcome {
     const { attempts, account, mode } = this.work;
     if (this.failure !== undefined) return againIn(retryInMs(attempts), this.failure.message);
-    // Refused rewards were tried again.
-    const waiting = { payload: { account, ...lookedAtByMoves(mode) }, waits: true } as const;
+    // Refused rewards were retried.
+    const waiting = { payload: { account, ...movedWithTestClock(mode) }, waits: true } as const;
     if (this.waits)
-      return { ...againIn(lookAgainInMs(attempts), WAITS_FOR.subscription), ...waiting };
+      return { ...againIn(nextCheckInMs(attempts), WAITS_FOR.subscription), ...waiting };
     if (nextAt === null) return DONE;
-    // By the clock that found it not due yet.
+    // The same clock found it not due yet.
     return { ...againIn(Math.max(0, nextAt - this.now())), ...waiting, attempts: 0 };
   }
 }

@@ -1,9 +1,7 @@
 import Stripe from 'stripe';
 import { ProviderFailure } from '../payment-provider.js';
 
-/**
- * What comes of a call. An answer may have any form: one that its reading does not expect is none.
- */
+/** Reads the results of calls. Answers of an unexpected form count as failures. */
 
 /** @throws {ProviderFailure} */
 export async function called<T>(call: Promise<T>): Promise<T> {
@@ -14,7 +12,7 @@ export async function called<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-/** The package's messages may quote values of the request; its codes do not. */
+/** Uses codes only, because the package's messages may quote values of the request. */
 function failureOf(error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error;
   if (!(error instanceof Stripe.errors.StripeError))
@@ -32,7 +30,7 @@ function failureOf(error: unknown): ProviderFailure {
   return new ProviderFailure(isLater ? 'unavailable' : 'refused', reason, false, isMissing);
 }
 
-/** A function that reads answers. @returns the same, which throws nothing but {ProviderFailure}. */
+/** Wraps a function that reads answers, so that it throws only {ProviderFailure}. */
 export const read =
   <A extends readonly unknown[], T>(ask: (...of: A) => Promise<T>) =>
   (...of: A): Promise<T> =>

@@ -3,15 +3,15 @@ import { ProviderFailure, type Interval, type ProviderEvent } from '../payment-p
 import { called } from './stripe-answers.js';
 import { intervalIn } from './stripe-events.js';
 
-/** What an event leaves open, by calls. A call that the provider refuses leaves it open. */
+/** Completes events by calls. A refused call leaves the event as it is. */
 
-/** A price never changes its interval: null for one that is not recurring. */
+/** A price never changes its interval; null: it is not recurring. */
 export type KnownPrices = Map<string, Interval | null>;
 
-/** Of all tenants. Beyond, the oldest is called for again. */
+/** For all tenants; the oldest are evicted. */
 const PRICES_MAX = 10_000;
 
-/** @param prices of this connection and of others, by the name that it gives to each. */
+/** @param prices cache of all connections, by the names that `nameOf` gives. */
 export async function complete(
   stripe: Stripe,
   event: ProviderEvent,
@@ -38,7 +38,7 @@ export async function complete(
   }
 }
 
-/** Null also when a price before the first interval is refused: its line may be recurring. */
+/** Null also when an earlier price is refused: its line may be recurring. */
 async function firstInterval(
   open: readonly (Interval | string)[],
   intervalOfPrice: (price: string) => Promise<Interval | null | undefined>,
@@ -83,7 +83,7 @@ async function liveNextTo(
     .map(({ id }) => id);
 }
 
-/** Invoices are found by payment intents alone. */
+/** Invoices can be found by payment intents only. */
 async function invoicePaidBy(stripe: Stripe, payments: readonly string[]): Promise<string | null> {
   const payment = payments.find((id) => id.startsWith('pi_'));
   if (payment === undefined) return null;
@@ -93,7 +93,7 @@ async function invoicePaidBy(stripe: Stripe, payments: readonly string[]): Promi
   return idOf(first?.invoice);
 }
 
-/** A dispute names its charge, which names the customer. A key may read invoices alone. */
+/** A dispute names its charge, which names the customer. The key may read invoices only. */
 async function withCharge(
   stripe: Stripe,
   event: ProviderEvent,
@@ -114,7 +114,6 @@ async function payerOf(stripe: Stripe, invoice: string | null): Promise<string |
   return idOf((await unlessRefused(called(stripe.invoices.retrieve(invoice))))?.customer);
 }
 
-/** Of an object, or the id itself. */
 const idOf = (object: string | { readonly id?: string } | null | undefined): string | null =>
   (typeof object === 'string' ? object : object?.id) ?? null;
 

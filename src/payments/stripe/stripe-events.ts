@@ -5,11 +5,11 @@ import { ownMember } from '../../domain/own-member.js';
 import type { Interval, ProviderEvent, SignedEvent } from '../payment-provider.js';
 
 /**
- * From an event of Stripe to the fact that is kept. A tenant's endpoint has the version of the
- * interface that it was made with: members of older and of present versions are understood.
+ * Converts Stripe's events to recorded facts. A tenant's endpoint keeps the interface version of
+ * its creation, so members of old and new versions are read.
  */
 
-/** The events with an effect; the ids and the customer of others are not kept. */
+/** For events with an effect; of others, neither ids nor the customer are recorded. */
 type Reading = (object: unknown) => Omit<ProviderEvent, 'id' | 'type' | 'created'>;
 
 const READINGS: Readonly<Record<string, Reading>> = {
@@ -29,7 +29,7 @@ const READINGS: Readonly<Record<string, Reading>> = {
 /** The types of events with an effect. */
 export const KNOWN_TYPES: readonly string[] = Object.keys(READINGS);
 
-/** Undefined: it is no event of a form that is known. */
+/** Undefined: not an event of a known form. */
 export function eventOf(parsed: unknown): SignedEvent | undefined {
   const [id, type] = [textIn(parsed, 'id'), textIn(parsed, 'type')];
   const [created, isLive] = [numberIn(parsed, 'created'), memberOf(parsed, 'livemode')];
@@ -38,7 +38,7 @@ export function eventOf(parsed: unknown): SignedEvent | undefined {
   const read = ownMember(READINGS, type);
   const kept =
     read === undefined ? ignored('TYPE') : read(memberOf(memberOf(parsed, 'data'), 'object'));
-  // A dispute does not name its customer: its charge does.
+  // A dispute does not name its customer; its charge does.
   const isKept = kept.fact.kind !== 'IGNORED' && kept.fact.kind !== 'DISPUTED';
   const known = isKept && kept.customer === null ? ignored('NO_CUSTOMER') : kept;
   const event = { id, type, created: timeOf(created), ...known };
@@ -46,8 +46,8 @@ export function eventOf(parsed: unknown): SignedEvent | undefined {
 }
 
 /**
- * An object of another form, recorded without an effect. @param otherId of one without an id.
- * @param now its time: epoch milliseconds.
+ * Records an unknown object without effect. @param otherId used if it has no id.
+ * @param now epoch milliseconds.
  */
 export function unknownForm(parsed: object, otherId: () => string, now: number): SignedEvent {
   const isLive = memberOf(parsed, 'livemode');
@@ -60,7 +60,7 @@ export function unknownForm(parsed: object, otherId: () => string, now: number):
   return { event, mode: typeof isLive !== 'boolean' ? null : isLive ? 'live' : 'test' };
 }
 
-/** The last time that a date can have, in epoch milliseconds. */
+/** The largest valid date, in epoch milliseconds. */
 const TIME_MAX = 8.64e15;
 
 const timeOf = (seconds: number): number => Math.min(Math.max(0, seconds) * 1_000, TIME_MAX);
@@ -89,7 +89,7 @@ const ofSubscription = (object: unknown, fact: ProviderFact): ReturnType<Reading
   subscription: textIn(object, 'id'),
 });
 
-/** Of one invoice: the provider lists ten in an event. A refund finds it by its own id, too. */
+/** Per invoice; the provider lists ten in an event. A refund also finds the invoice by its id. */
 const PAYMENTS_MAX = 20;
 
 function paidInvoice(invoice: unknown): ReturnType<Reading> {
@@ -113,27 +113,27 @@ function paidInvoice(invoice: unknown): ReturnType<Reading> {
   };
 }
 
-/** Of a list: as the event would tell it, at the time of the payment. */
+/** A listed invoice in the form of its event, at the time of the payment. */
 export function* invoiceFact(invoice: unknown): Iterable<ProviderEvent> {
   const paidAt = numberIn(memberOf(invoice, 'status_transitions'), 'paid_at');
   yield* factAt(invoice, 'invoice.paid', paidAt, paidInvoice(invoice));
 }
 
-/** Of a list: its present status, at the time that it began where the provider says it. */
+/** A listed subscription's present status, at its beginning if the provider has it. */
 export function* subscriptionFact(object: unknown): Iterable<ProviderEvent> {
   const isTrial = textIn(object, 'status') === 'trialing';
   const since = isTrial
     ? numberIn(object, 'trial_start')
     : (numberIn(object, 'ended_at') ?? numberIn(object, 'canceled_at'));
   const kept = subscription(object);
-  // The others change nothing.
+  // Other statuses change nothing.
   if (kept.fact.kind !== 'TRIAL' && kept.fact.kind !== 'CANCELLED') return;
   yield* factAt(object, 'customer.subscription.updated', since, kept);
 }
 
-/** As it came, or was to come: with its own id, so that it counts once. */
+/** A listed event, with its own id, so that it counts once. */
 export function* listedEvent(object: unknown): Iterable<ProviderEvent> {
-  // The key that lists it is of one mode.
+  // The key that lists it belongs to one mode.
   const signed = eventOf(typeof object === 'object' ? { livemode: true, ...object } : object);
   if (signed !== undefined) yield signed.event;
 }
@@ -150,7 +150,7 @@ function* factAt(
   yield { id: `sync ${id} ${kept.fact.kind} ${created}`, type, created: timeOf(created), ...kept };
 }
 
-/** Whether a subscription of this status bills nothing more. */
+/** Whether a subscription of this status sends no more bills. */
 export const hasEnded = (status: string): boolean => ENDED.has(status);
 
 const ENDED: ReadonlySet<string | null> = new Set(['canceled', 'unpaid', 'incomplete_expired']);
@@ -160,7 +160,7 @@ function subscription(object: unknown): ReturnType<Reading> {
   if (status === null) return ignored('MALFORMED');
   if (status === 'trialing') return ofSubscription(object, { kind: 'TRIAL' });
   if (ENDED.has(status)) return ofSubscription(object, { kind: 'CANCELLED' });
-  // It changes no account, but a discount may wait for it, and the end of another one counts less.
+  // It affects discounts that wait for it, and the end of other subscriptions.
   return ofSubscription(object, { kind: status === 'active' ? 'ACTIVE' : 'INACTIVE' });
 }
 
@@ -189,8 +189,8 @@ const INTERVALS: ReadonlyMap<string, BillingInterval> = new Map([
 const PRICES_MAX = 20;
 
 /**
- * Of the lines that are no proration, up to the first recurring one: its interval, or the ids of
- * the prices that may be recurring.
+ * The lines without prorations, up to the first recurring one: its interval, or the ids of prices
+ * that may be recurring.
  */
 function pricesOf(lines: readonly unknown[]): readonly (Interval | string)[] {
   const prices: (Interval | string)[] = [];
@@ -205,7 +205,7 @@ function pricesOf(lines: readonly unknown[]): readonly (Interval | string)[] {
   return prices;
 }
 
-/** The object, or its id. */
+/** The price object, or its id. */
 function priceOf(line: unknown): unknown {
   const details = memberOf(memberOf(line, 'pricing'), 'price_details');
   const price = memberOf(line, 'price') ?? memberOf(details, 'price');
@@ -221,7 +221,6 @@ function isProration(line: unknown): boolean {
   ].some((details) => memberOf(details, 'proration') === true);
 }
 
-/** Null: the price is not recurring. */
 export function intervalIn(price: unknown): Interval | null {
   const recurring = memberOf(price, 'recurring');
   const type = INTERVALS.get(textIn(recurring, 'interval') ?? '');
@@ -256,7 +255,7 @@ function textIn(value: unknown, name: string): string | null {
   return typeof member === 'string' && member !== '' && member.length <= TEXT_MAX ? member : null;
 }
 
-/** The id of another object, which may be there as a whole. */
+/** The id of another object, which may be expanded. */
 function idIn(value: unknown, name: string): string | null {
   return textIn(value, name) ?? textIn(memberOf(value, name), 'id');
 }

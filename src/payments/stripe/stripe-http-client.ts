@@ -7,18 +7,15 @@ const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 const IDLE_CONNECTION_MS = 4_000;
 
 export interface CallLimits {
-  /** For name, connection, TLS, request and answer together. */
+  /** Time limit for name, connection, TLS, request and answer together. */
   readonly withinMs: number;
-  /** Certificates in PEM, instead of those that Node trusts. */
+  /** Trusted certificates in PEM. Default: those of Node. */
   readonly trusted?: string | undefined;
 }
 
 type Client = Stripe.HttpClient;
 
-/**
- * Carries the calls of the official package over connections that the guard of addresses has
- * checked. No redirect is followed; one limit of time holds for a whole call.
- */
+/** Sends the official package's calls over the address guard's connections, without redirects. */
 export class GuardedHttpClient implements Client {
   private readonly agent: Agent;
 
@@ -28,7 +25,7 @@ export class GuardedHttpClient implements Client {
       maxResponseSize: ANSWER_BYTES_MAX,
       keepAliveTimeout: IDLE_CONNECTION_MS,
       keepAliveMaxTimeout: IDLE_CONNECTION_MS,
-      // One limit holds for everything.
+      // `withinMs` limits all of it.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -62,7 +59,7 @@ export class GuardedHttpClient implements Client {
     }
   }
 
-  /** Waits for what is under way. */
+  /** Waits for running calls. */
   async close(): Promise<void> {
     await this.agent.close();
   }
@@ -75,19 +72,19 @@ function answered(
   const flat = Object.entries(headers).map(
     ([name, value]) => [name, [value ?? ''].flat().join(', ')] as const,
   );
-  // The package writes members into it.
+  // The package adds members to it.
   const raw = { statusCode };
   return {
     getStatusCode: () => statusCode,
     getHeaders: () => Object.fromEntries(flat),
     getRawResponse: () => raw,
     toStream: () => text,
-    // An error becomes a rejection.
+    // The package turns a thrown error into a rejection.
     toJSON: () => Promise.resolve(text).then(objectIn),
   };
 }
 
-/** The package never ends a call whose answer is another value, and rejects what nobody handles. */
+/** For a non-object the package would never settle the call, with an unhandled rejection. */
 function objectIn(json: string): object {
   const value: unknown = JSON.parse(json);
   if (typeof value === 'object' && value !== null) return value;
@@ -95,8 +92,8 @@ function objectIn(json: string): object {
 }
 
 /**
- * The package gives every POST a key. A coupon is made under an id of ours, once; a key would keep
- * a failure for a day.
+ * Removes the package's idempotency key from coupons: a coupon has our own id, and the key would
+ * repeat a failure for a day.
  */
 function sentHeaders(headers: object, method: string, path: string): Record<string, string> {
   const left = new Set(['content-length', 'host']);

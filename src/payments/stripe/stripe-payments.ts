@@ -5,7 +5,7 @@ import { ProviderFailure, type PaidDiscount, type ProviderCalls } from '../payme
 import { read, readEach } from './stripe-answers.js';
 import { hasEnded } from './stripe-events.js';
 
-/** Rewards on the bill: balance credits, coupons and discounts. */
+/** Pays rewards by balance credits, coupons and discounts. */
 
 type Payments = Pick<
   ProviderCalls,
@@ -15,9 +15,9 @@ type BalanceCredit = Extract<ProviderCall, { kind: 'BALANCE_CREDIT' }>;
 type Discount = Extract<ProviderCall, { kind: 'DISCOUNT' }>;
 
 const PAGE = 100;
-/** Of balance transactions. */
-const LOOKED_AT_MIN = 10 * PAGE;
-/** The clocks of this machine and of the provider differ by less. */
+/** Least number of searched balance transactions. */
+const SEARCHED_MIN = 10 * PAGE;
+/** Bound of the difference between this clock and the provider's. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
 export function stripePayments(stripe: Stripe): Payments {
@@ -62,7 +62,6 @@ async function* paidInvoices(stripe: Stripe, customer: string): AsyncIterable<st
 const balanceOf = (stripe: Stripe, customer: string) =>
   eachOf((after) => stripe.customers.listBalanceTransactions(customer, { limit: PAGE, ...after }));
 
-/** Of a list in pages. */
 async function* eachOf<T extends { readonly id?: string }>(
   list: (after: object) => Promise<Stripe.ApiList<T>>,
 ): AsyncIterable<T> {
@@ -92,8 +91,8 @@ async function payBalance(
 }
 
 /**
- * The provider lists the newest first. What a lost log has paid may be older than the grant: a
- * thousand are looked at all the same.
+ * Transactions are listed newest first. A restored log may have paid before the grant, so at least
+ * a thousand are searched.
  */
 async function balanceMade(
   stripe: Stripe,
@@ -104,12 +103,12 @@ async function balanceMade(
   let looked = 0;
   for await (const { id, created, metadata } of balanceOf(stripe, customer)) {
     if (metadata?.['rewardId'] === rewardId) return id;
-    if ((looked += 1) >= LOOKED_AT_MIN && created < from) return undefined;
+    if ((looked += 1) >= SEARCHED_MIN && created < from) return undefined;
   }
   return undefined;
 }
 
-/** The coupon is there, then the discount is added behind those that the subscription keeps. */
+/** Ensures the coupon, then adds the discount to the subscription's existing ones. */
 async function addDiscount(
   stripe: Stripe,
   { subscription, keeps, slot, key, ...terms }: Discount,
@@ -154,7 +153,7 @@ async function ensureCoupon(
       ? ({ duration: 'once' } as const)
       : ({ duration: 'repeating', duration_in_months: months } as const);
   const made = stripe.coupons.create({ id, percent_off: percent, ...duration });
-  // Another process made it meanwhile.
+  // Another process may have created it.
   await made.then(() => undefined, unlessCode('resource_already_exists'));
 }
 
@@ -170,7 +169,7 @@ const unlessCode = (code: string) => (error: unknown) => {
 const codeOf = (error: unknown): unknown =>
   typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 
-/** Of the newest thousand subscriptions of the customer. */
+/** Searches the customer's newest thousand subscriptions. */
 async function discountsFor(
   stripe: Stripe,
   customer: string,
@@ -190,8 +189,8 @@ async function discountsFor(
 }
 
 /**
- * A subscription has twenty discounts at most, and names the rewards of as many, each in a slot of
- * its metadata. The provider allows fifty members.
+ * A subscription has up to twenty discounts, whose rewards are named in slots of its metadata,
+ * which may have fifty members.
  */
 const SLOTS = 20;
 const MEMBERS_MAX = 50;
@@ -201,7 +200,7 @@ const nameOfSlot = (slot: number): string => `rewardId_${slot + 1}`;
 
 type Metadata = Readonly<Record<string, string | undefined>>;
 
-/** What it names, with the coupon of each. Older releases named the newest one alone. */
+/** Rewards in the metadata with their coupons. Older releases stored the newest one only. */
 function rewardsOf({
   id,
   metadata = {},
@@ -219,7 +218,7 @@ function rewardsOf({
   return rewards;
 }
 
-/** The slot of the oldest reward, or a free one; undefined: other members leave no room. */
+/** The slot of the oldest reward, or a free one; undefined: the metadata are full. */
 function nextSlot(metadata: Metadata): number | undefined {
   const slots = Array.from({ length: SLOTS }, (_, slot) => slot);
   const rewardIn = (slot: number) => metadata[nameOfSlot(slot)]?.split(' ')[0];
@@ -236,7 +235,7 @@ function withDiscounts({ id, discounts, metadata }: Stripe.Subscription): Provid
   return { id, discounts: idsOf(discounts), ...(slot === undefined ? {} : { slot }) };
 }
 
-/** Ids, or the objects themselves. */
+/** The objects may be expanded. */
 const idsOf = (discounts: readonly (string | Stripe.Discount)[]): readonly string[] =>
   discounts.map((discount) => (typeof discount === 'string' ? discount : discount.id));
 
@@ -245,7 +244,7 @@ const newDiscount = (
   keeps: readonly string[],
 ): string | undefined => idsOf(discounts).find((id) => !keeps.includes(id));
 
-/** An answer without an id is none: the call is repeated. */
+/** An answer without an id counts as unavailable, so that the call is repeated. */
 function idOf({ id }: { readonly id?: unknown }): string {
   if (typeof id === 'string' && id !== '') return id;
   throw new ProviderFailure('unavailable', 'the provider answered without an id');

@@ -26,13 +26,13 @@ import { called, read } from './stripe-answers.js';
 import { GuardedHttpClient, type CallLimits } from './stripe-http-client.js';
 import { stripePayments } from './stripe-payments.js';
 
-/** Answers have the shapes of this version, whatever the tenant's account is set to. */
+/** Fixes the shapes of answers, independent of the tenant's account. */
 const API_VERSION = '2026-10-28.endive';
 const CALL_WITHIN_MS = 10_000;
-/** Age of a signature. */
+/** Longest age of a signature. */
 const TOLERANCE_S = 300;
 
-/** Stripe, by its official package. */
+/** Stripe through its official package. */
 export class StripeProvider implements PaymentProvider {
   private readonly http: GuardedHttpClient;
   private readonly prices: KnownPrices = new Map();
@@ -59,7 +59,7 @@ export class StripeProvider implements PaymentProvider {
     try {
       return signatures.verifyHeader(body, signature, secret, TOLERANCE_S, undefined, now);
     } catch {
-      // The package throws for each reason; all get one answer.
+      // The package throws a different error per reason.
       return false;
     }
   }
@@ -107,14 +107,10 @@ function objectIn(body: Buffer): object | undefined {
 
 const PAGE = 100;
 
-/** The lists, one after the other, each from its newest object on. */
+/** Read one after the other, each from its newest object. */
 const LISTS = ['invoices', 'subscriptions', 'events'] as const;
 
-/**
- * @param since epoch seconds.
- * @param cursor a list, and the last object of its page before.
- * @throws {ProviderFailure}
- */
+/** @param since epoch seconds. @param cursor list and last object. @throws {ProviderFailure} */
 async function factsPage(stripe: Stripe, since: number, cursor: string | null): Promise<FactsPage> {
   const [name, after] = (cursor ?? LISTS[0]).split(' ');
   const of = LISTS.find((known) => known === name) ?? LISTS[0];
@@ -149,13 +145,13 @@ async function listed(
       return called(stripe.invoices.list({ ...page, status: 'paid' }));
     case 'subscriptions':
       return called(stripe.subscriptions.list({ ...page, status: 'all' }));
-    // What is older than the time may be paid or end behind it: only its event has that time.
+    // An older object may be paid or end later: only its event has that time.
     case 'events':
       return called(stripe.events.list({ ...page, types: [...KNOWN_TYPES] })).catch(withoutEvents);
   }
 }
 
-/** A restricted key may lack the right: then what the other lists have must do. */
+/** A restricted key may not read events; the other lists must do. */
 function withoutEvents(error: unknown): ListedPage {
   if (!(error instanceof ProviderFailure) || error.kind !== 'refused') throw error;
   return { data: [], has_more: false };

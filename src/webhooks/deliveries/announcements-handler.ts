@@ -42,37 +42,36 @@ export interface AnnouncementsHandlerOptions {
   readonly streams: Pick<ReadableStreams, 'tenantRegister'>;
   readonly names: KeyedNames;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
-  /** Called when something is to be sent. */
+  /** Runs after deliveries or endpoints were stored. */
   readonly onDeliveries?: () => void;
-  /** A position of the log that this one is a copy of, in this one; undefined: there is none. */
+  /** Translates a position of the source of a copied log into this log; undefined: not found. */
   readonly translate: (position: Position) => Promise<Position | undefined>;
 }
 
-/** For the health page and the metrics. */
 export interface WebhooksStatus extends HandlerStatus {
-  /** Deliveries on their way, counted up to a bound. */
+  /** Deliveries that wait to be sent, counted up to a bound. */
   readonly waiting: number;
   /** Age of the oldest of them; 0: there is none. */
   readonly oldestWaitingSeconds: number;
-  /** How long something that may be sent has found no place, or nobody who sends. */
+  /** Age of the oldest deliverable webhook without a worker. */
   readonly unsentSeconds: number;
-  /** Why the oldest event that no release could read waits; null: none does. */
+  /** Reason of the oldest unreadable event; null: there is none. */
   readonly parkedBecause: string | null;
 }
 
-/** Longest delay of the checkpoint behind pages that came to nothing. */
+/** Longest delay of the checkpoint after pages without effect. */
 const IDLE_CHECKPOINT_MS = 200;
 /** Older events are not announced: their rows may have been deleted. */
-const TOLD_WITHIN_MS = 30 * 24 * 3_600_000;
-const UNREAD_AT_ONCE = 1_000;
-/** A leader moves the checkpoint meanwhile, at most a few times a second. */
+const ANNOUNCED_WITHIN_MS = 30 * 24 * 3_600_000;
+const UNREAD_BATCH = 1_000;
+/** A leader moves the checkpoint a few times a second at most. */
 const TRIES_MAX = 20;
 
 /**
- * Follows the log and writes a row for each event and endpoint, in one transaction with its
- * checkpoint: neither a projector nor a policy, so that no rebuild and no replay sends anything.
- * Where nothing was followed before, it begins at the head. One process leads. An event that this
- * release cannot read is noted, and announced once one can: order is not promised.
+ * Follows the log and writes a row per event and endpoint, in one transaction with its checkpoint.
+ * It is neither a projector nor a policy, so rebuilds and replays send nothing. The first start
+ * begins at the head of the log. An event that this release cannot read is parked and announced
+ * later, so the order of webhooks is not guaranteed.
  */
 export class AnnouncementsHandler implements Handler<Page> {
   readonly name = WEBHOOKS_HANDLER;
@@ -80,7 +79,7 @@ export class AnnouncementsHandler implements Handler<Page> {
   private active = new Map<string, Map<string, EndpointName>>();
   private trail: Trail | undefined;
   private version = 0n;
-  /** Passed without effect, and not stored yet. */
+  /** The newest point without effect that is not stored yet. */
   private passed: TrailPoint | undefined;
   private cancelIdle: (() => void) | undefined;
   private storing: Promise<void> = Promise.resolve();
@@ -100,7 +99,6 @@ export class AnnouncementsHandler implements Handler<Page> {
   async status(now: number, follower: Progress): Promise<WebhooksStatus> {
     const { store, log } = this.options;
     const known = await store.checkpoint();
-    // Before the first start there is nothing to follow.
     const position = known === undefined ? await log.head() : (known.position ?? undefined);
     const { waiting, oldest, unsentSeconds } = await store.waiting();
     const [unread] = await store.unreadEvents(1);
@@ -117,14 +115,14 @@ export class AnnouncementsHandler implements Handler<Page> {
   async begin(turn: HandlerTurn): Promise<void> {
     const { log, store } = this.options;
     await this.end();
-    const checkpoint = (await store.checkpoint()) ?? (await this.begun());
-    const from = await this.inThisLog(checkpoint.position);
+    const checkpoint = (await store.checkpoint()) ?? (await this.createCheckpoint());
+    const from = await this.translated(checkpoint.position);
     this.version = checkpoint.version;
     this.trail = new Trail(checkpoint.trail, (position) => log.order(position));
     this.passed = undefined;
-    await this.lookAgain(from);
-    await this.knowActive();
-    await this.readAgain(await store.unreadEvents(UNREAD_AT_ONCE));
+    await this.reloadUnknown(from);
+    await this.loadActive();
+    await this.announceParked(await store.unreadEvents(UNREAD_BATCH));
     this.at = from;
     this.fail = (error) => turn.fail(error);
   }
@@ -132,34 +130,32 @@ export class AnnouncementsHandler implements Handler<Page> {
   async take(page: Page): Promise<void> {
     const { log } = this.options;
     const events = page.events.filter(({ position }) => log.compare(position, this.at) > 0);
-    if (events.length > 0) await this.takeUp(events, page);
+    if (events.length > 0) await this.apply(events, page);
     this.at = page.last;
   }
 
-  /** Stores where it is. */
   async end(): Promise<void> {
     await this.storePassed().catch(() => undefined);
   }
 
-  /** A database that is new to this log sends nothing of the past. */
-  private async begun() {
+  /** A new database starts at the head: nothing from before is sent. */
+  private async createCheckpoint() {
     const { log, store } = this.options;
     const head = await log.head();
-    await store.begin(head ?? null, await this.subscribed(head));
+    await store.begin(head ?? null, await this.subscribedEndpoints(head));
     const begun = await store.checkpoint();
     if (begun === undefined) throw new Error('the checkpoint of webhooks is missing');
     return begun;
   }
 
-  /** A copy of the log has places of its own, and knows those of the log before. */
-  private async inThisLog(position: Position | null): Promise<Position | undefined> {
+  /** A copied log has positions of its own and can translate those of its source. */
+  private async translated(position: Position | null): Promise<Position | undefined> {
     const { log, translate } = this.options;
     if (position === null || log.isPosition(position)) return position ?? undefined;
     return (await translate(position)) ?? log.head();
   }
 
-  /** The endpoints of all tenants, as the log has them up to its head. */
-  private async subscribed(head: Position | undefined): Promise<EndpointChange[]> {
+  private async subscribedEndpoints(head: Position | undefined): Promise<EndpointChange[]> {
     const { streams, names } = this.options;
     const { state } = await streams.tenantRegister.load(names.tenantRegisterStream());
     const all: EndpointChange[] = [];
@@ -167,10 +163,7 @@ export class AnnouncementsHandler implements Handler<Page> {
     return all;
   }
 
-  /**
-   * The endpoints of a tenant as they were at a position: what changed behind it the follower meets
-   * on its way.
-   */
+  /** The endpoints of a tenant at a position; the follower reads later changes itself. */
   private async endpointsAt(
     alias: string,
     position: Position | undefined,
@@ -180,7 +173,7 @@ export class AnnouncementsHandler implements Handler<Page> {
     for await (const recorded of log.readStream(names.tenantStream(alias))) {
       if (!isAboutEndpoint(recorded.type) || log.compare(recorded.position, position) > 0) continue;
       const [decoded] = await decode([recorded]);
-      const change = decoded && !('undecodable' in decoded) ? changeBy(decoded) : undefined;
+      const change = decoded && !('undecodable' in decoded) ? endpointChangeOf(decoded) : undefined;
       if (change === undefined) continue;
       const before = known.get(nameOf(change));
       const isBegun = before === undefined || before.state === 'UNSUBSCRIBED';
@@ -192,9 +185,9 @@ export class AnnouncementsHandler implements Handler<Page> {
     return known;
   }
 
-  /** Endpoints of which nothing is known any more are as the log has them up to this position. */
-  private async lookAgain(position: Position | undefined): Promise<void> {
-    const unknown = await this.options.store.endpointsIn(['UNKNOWN']);
+  /** Reads the endpoints in state UNKNOWN from the log, up to this position. */
+  private async reloadUnknown(position: Position | undefined): Promise<void> {
+    const unknown = await this.options.store.endpointsInState(['UNKNOWN']);
     for (const tenant of new Set(unknown.map((endpoint) => endpoint.tenant))) {
       const known = await this.endpointsAt(tenant, position);
       const endpoints = unknown
@@ -207,18 +200,19 @@ export class AnnouncementsHandler implements Handler<Page> {
     }
   }
 
-  private async knowActive(): Promise<void> {
+  private async loadActive(): Promise<void> {
     this.active = new Map();
-    for (const endpoint of await this.options.store.endpointsIn(['ACTIVE'])) this.know(endpoint);
+    for (const endpoint of await this.options.store.endpointsInState(['ACTIVE']))
+      this.addActive(endpoint);
   }
 
-  private know({ tenant, mode, endpointId }: EndpointName): void {
+  private addActive({ tenant, mode, endpointId }: EndpointName): void {
     const scope = `${tenant} ${mode}`;
     const known = this.active.get(scope) ?? new Map<string, EndpointName>();
     this.active.set(scope, known.set(endpointId, { tenant, mode, endpointId }));
   }
 
-  private async takeUp(events: readonly PageEvent[], page: Page): Promise<void> {
+  private async apply(events: readonly PageEvent[], page: Page): Promise<void> {
     const { endpoints, deliveries, unread } = this.effectsOf(events);
     const point = {
       reached: page.last,
@@ -244,14 +238,14 @@ export class AnnouncementsHandler implements Handler<Page> {
     const endpoints: EndpointChange[] = [];
     let deliveries: NewDelivery[] = [];
     const unread: UnreadEvent[] = [];
-    const concerning = this.concerning(events);
-    const announced = announcedTogether(concerning.flatMap(({ decoded }) => decoded ?? []));
-    for (const { decoded, undecodable, eventId, recorded } of concerning) {
+    const relevant = this.relevant(events);
+    const announced = tryAnnouncements(relevant.flatMap(({ decoded }) => decoded ?? []));
+    for (const { decoded, undecodable, eventId, recorded } of relevant) {
       const { stream, revision, position } = recorded;
       const park = (reason: string) => unread.push({ eventId, stream, revision, position, reason });
       if (undecodable) park(undecodable.undecodable);
       if (decoded === undefined) continue;
-      const change = changeBy(decoded);
+      const change = endpointChangeOf(decoded);
       if (change === undefined) {
         try {
           deliveries.push(...this.deliveriesOf(decoded, announced));
@@ -260,29 +254,30 @@ export class AnnouncementsHandler implements Handler<Page> {
         }
       } else {
         endpoints.push(change);
-        // What waits for an endpoint that ends is not sent.
+        // Waiting deliveries of an unsubscribed endpoint are dropped.
         if (change.state === 'UNSUBSCRIBED')
           deliveries = deliveries.filter((delivery) => nameOf(delivery) !== nameOf(change));
-        if (change.state === 'ACTIVE') this.know(change);
+        if (change.state === 'ACTIVE') this.addActive(change);
         else this.active.get(`${change.tenant} ${change.mode}`)?.delete(change.endpointId);
       }
     }
     return { endpoints, deliveries, unread };
   }
 
-  /** The changes of endpoints, and the events that an active endpoint may get. */
-  private concerning(events: readonly PageEvent[]): readonly PageEvent[] {
-    // An endpoint that begins within the page gets the events behind that place.
+  /** The changes of endpoints, and the events that an active endpoint may receive. */
+  private relevant(events: readonly PageEvent[]): readonly PageEvent[] {
+    // An endpoint that is subscribed within the page receives the later events of the page.
     const isAnyBegun = events.some(
       ({ type }) => type === 'WebhookSubscribed' || type === 'WebhookEnabled',
     );
     return events.filter(
       ({ type, recorded: { stream } }) =>
-        isAboutEndpoint(type) || (isAnnouncing(stream) && (isAnyBegun || this.isTold(stream))),
+        isAboutEndpoint(type) ||
+        (isAnnouncing(stream) && (isAnyBegun || this.hasActiveEndpoint(stream))),
     );
   }
 
-  private isTold(stream: string): boolean {
+  private hasActiveEndpoint(stream: string): boolean {
     const scope = scopeOfStream(stream);
     const known = scope && this.active.get(`${scope.tenant} ${modeOf(scope.mode)}`);
     return known !== undefined && known.size > 0;
@@ -290,10 +285,10 @@ export class AnnouncementsHandler implements Handler<Page> {
 
   private deliveriesOf(
     decoded: LedgerEvent<DomainEvent>,
-    together: ReturnType<typeof announcedTogether>,
+    together: ReturnType<typeof tryAnnouncements>,
   ): NewDelivery[] {
     const { tenant, mode, stream, revision, eventId, recordedAt } = decoded;
-    if (recordedAt < timeNow() - TOLD_WITHIN_MS) return [];
+    if (recordedAt < timeNow() - ANNOUNCED_WITHIN_MS) return [];
     const known = this.active.get(`${tenant} ${modeOf(mode)}`);
     if (known === undefined || known.size === 0) return [];
     const announced = (together ?? announcements([decoded])).get(decoded) ?? [];
@@ -311,23 +306,20 @@ export class AnnouncementsHandler implements Handler<Page> {
     });
   }
 
-  /**
-   * Announces what is parked, as far as this release can; the leader begins again, since its
-   * checkpoint has moved.
-   */
+  /** Announces parked events; the leader restarts, because its checkpoint has moved. */
   async retry(parked: readonly EventPlace[]): Promise<void> {
     for (let tries = 1; ; tries++)
       try {
         this.version = (await this.options.store.checkpoint())?.version ?? 0n;
-        await this.knowActive();
-        return await this.readAgain(parked);
+        await this.loadActive();
+        return await this.announceParked(parked);
       } catch (error) {
         if (!(error instanceof CheckpointMoved) || tries >= TRIES_MAX) throw error;
       }
   }
 
-  /** Announces parked events to the endpoints of now. */
-  private async readAgain(parked: readonly EventPlace[]): Promise<void> {
+  /** Announces parked events to the endpoints that are active now. */
+  private async announceParked(parked: readonly EventPlace[]): Promise<void> {
     const { log } = this.options;
     for (const { eventId, stream, revision } of parked) {
       const recorded = await eventAt(log, { stream, revision, eventId });
@@ -337,13 +329,13 @@ export class AnnouncementsHandler implements Handler<Page> {
       }
       const [decoded] = await this.options.decode([recorded]);
       if (decoded === undefined || 'undecodable' in decoded) continue;
-      const change = changeBy(decoded);
+      const change = endpointChangeOf(decoded);
       if (change !== undefined) {
         await this.store({ endpoints: [{ ...change, state: 'UNKNOWN' }], read: eventId });
-        await this.lookAgain(await log.head());
-        await this.knowActive();
+        await this.reloadUnknown(await log.head());
+        await this.loadActive();
       } else {
-        const announced = announcedTogether([decoded]);
+        const announced = tryAnnouncements([decoded]);
         if (announced === undefined) continue;
         await this.store({ deliveries: this.deliveriesOf(decoded, announced), read: eventId });
       }
@@ -356,7 +348,7 @@ export class AnnouncementsHandler implements Handler<Page> {
     return this.store({ point });
   }
 
-  /** One write after the other. */
+  /** Writes run one after the other. */
   private store(page: Omit<FollowedPage, 'trail'>): Promise<void> {
     this.cancelIdle?.();
     this.cancelIdle = undefined;
@@ -372,8 +364,8 @@ export class AnnouncementsHandler implements Handler<Page> {
   }
 }
 
-/** What the events announce; undefined: one of them cannot be announced. */
-function announcedTogether(
+/** Undefined: one of the events cannot be announced. */
+function tryAnnouncements(
   decoded: readonly LedgerEvent<DomainEvent>[],
 ): ReturnType<typeof announcements> | undefined {
   try {
@@ -385,8 +377,8 @@ function announcedTogether(
 
 const isAboutEndpoint = (type: string): boolean => type.startsWith('Webhook');
 
-/** How an event changes an endpoint; undefined: not at all. */
-function changeBy(decoded: LedgerEvent<DomainEvent>): EndpointChange | undefined {
+/** Undefined: the event changes no endpoint. */
+function endpointChangeOf(decoded: LedgerEvent<DomainEvent>): EndpointChange | undefined {
   const { event, tenant, position, recordedAt } = decoded;
   const state = stateAfter(event);
   if (state === undefined || !('endpointId' in event)) return undefined;

@@ -3,8 +3,8 @@ import { loadCheckpoint } from '../../following/checkpoints.js';
 import { boundTo } from '../../postgres/statements.js';
 import { WEBHOOKS_HANDLER } from '../../reacting/parked-reactions.js';
 import {
-  beginFollowing,
-  endpointsIn,
+  createWebhookCheckpoint,
+  endpointsInState,
   storePage,
   unreadEvents,
   waitingDeliveries,
@@ -14,9 +14,9 @@ import {
 export const postgresAnnouncementsStore = (pool: Pool) =>
   boundTo(pool, {
     checkpoint: (db: Pool) => loadCheckpoint(db, WEBHOOKS_HANDLER),
-    begin: beginFollowing,
+    begin: createWebhookCheckpoint,
     storePage,
-    endpointsIn,
+    endpointsInState,
     unreadEvents,
     waiting: waitingDeliveries,
   });

@@ -22,13 +22,11 @@ const isOfAccount = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent<
 const isOfExport = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent<ExportEvent> =>
   isExportStream(decoded.stream);
 
-/** Of an event that is not an account's. */
-function announcedBeside(decoded: LedgerEvent<DomainEvent>): readonly Announced[] {
+function announcedOutsideAccounts(decoded: LedgerEvent<DomainEvent>): readonly Announced[] {
   if (isOfExport(decoded)) return announcedByExport(decoded.event);
   return isThemeStream(decoded.stream) ? ANNOUNCED_BY_THEME : [];
 }
 
-/** What the events announce, by event. */
 export function announcements(
   all: readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[],
 ): ReadonlyMap<LedgerEvent<DomainEvent>, readonly Announced[]> {
@@ -37,21 +35,20 @@ export function announcements(
       !('undecodable' in decoded) && isOfAccount(decoded),
   );
   const each = announcedByEach(ofAccounts);
-  const told = new Map<LedgerEvent<DomainEvent>, readonly Announced[]>(
+  const byEvent = new Map<LedgerEvent<DomainEvent>, readonly Announced[]>(
     ofAccounts.map((decoded, index) => [decoded, each[index] ?? []]),
   );
   for (const decoded of all)
     if (!('undecodable' in decoded) && !isOfAccount(decoded))
-      told.set(decoded, announcedBeside(decoded));
-  return told;
+      byEvent.set(decoded, announcedOutsideAccounts(decoded));
+  return byEvent;
 }
 
-/**
- * The `id` of a webhook. The first thing that an event announces has the event's id; the others
- * have ids made from it.
- */
+/** The webhook id: the event's id for its first announcement, else an id derived from it. */
 export function webhookIdOf(decoded: LedgerEvent<DomainEvent>, announced: Announced): string {
-  const [first] = isOfAccount(decoded) ? announcedBy(decoded.event) : announcedBeside(decoded);
+  const [first] = isOfAccount(decoded)
+    ? announcedBy(decoded.event)
+    : announcedOutsideAccounts(decoded);
   const name = JSON.stringify(announced);
   return JSON.stringify(first) === name
     ? decoded.eventId

@@ -9,22 +9,20 @@ import { webhookBody } from '../signing/signed-webhook.js';
 import type { Subscription } from '../subscriptions/webhook-subscriptions.js';
 import type { NewDelivery } from './delivery-rows.js';
 
-/** What a delivery sends, and whom it names. */
 export interface DeliveryBody {
   readonly made: ReturnType<typeof webhookBody>;
   readonly people: readonly SubjectId[];
 }
 
-/** To whom: a test names its endpoint. */
 export interface Receiver {
   readonly tenant: OpenTenant;
   readonly subscription: Pick<Subscription, 'endpointUrl' | 'name'>;
 }
 
 /**
- * Makes the body of a delivery from the log: the same at every call, unless a person or a code in
- * it was forgotten meanwhile. `forgotten`: it is about such a person; `nothing`: the log lost the
- * event. @throws {EventLogUnavailable} {UnreadableEvent}
+ * Makes the body of a delivery from the log: the same at every call, unless a person or code in it
+ * was forgotten. `forgotten`: its subject was; `nothing`: the log lost the event.
+ * @throws {EventLogUnavailable} {UnreadableEvent}
  */
 export async function deliveryBody(
   payloads: Pick<Payloads, 'data'>,

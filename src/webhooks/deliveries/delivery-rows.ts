@@ -19,8 +19,6 @@ import { WEBHOOKS_HANDLER } from '../../reacting/parked-reactions.js';
 import { parking } from '../../reacting/postgres-parked-reactions.js';
 import type { WebhookType } from '../payloads/announced.js';
 
-/** What the handler of webhooks stores: the endpoints, and what is to be sent. */
-
 export type EndpointState = 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED' | 'UNKNOWN';
 
 export interface EndpointName {
@@ -33,26 +31,22 @@ export interface EndpointName {
 export interface EndpointChange extends EndpointName {
   readonly state: EndpointState;
   readonly position: Position | null;
-  /**
-   * Of a subscription, epoch milliseconds: its beginning, unless there is one already. Undefined:
-   * of another change.
-   */
+  /** Epoch milliseconds, of a subscription; undefined: another change. */
   readonly subscribedAt?: number | undefined;
 }
 
-/** An event that is to be told to an endpoint. */
 export interface NewDelivery extends EndpointName {
   readonly id: string;
   readonly webhookId: string;
   readonly type: WebhookType;
   readonly subject: Readonly<Record<string, string>>;
-  /** Null: about no event. */
+  /** Null: a test. */
   readonly event: EventPlace | null;
-  /** When it was recorded, epoch milliseconds. */
+  /** Time of the recording, epoch milliseconds. */
   readonly created: number;
 }
 
-/** The event of a delivery, by column. */
+/** The columns of a delivery's event. */
 export interface StoredPlace {
   readonly stream: string | null;
   readonly revision: bigint | null;
@@ -70,21 +64,21 @@ export interface UnreadEvent extends EventPlace {
   readonly reason: string;
 }
 
-/** The rows that a page of the log changes, or a second look at earlier events. */
+/** The changes of one page of the log, or of a retry of parked events. */
 export interface FollowedPage {
-  /** Undefined: the checkpoint stays where it is. */
+  /** Undefined: the checkpoint stays. */
   readonly point?: TrailPoint;
-  /** Undefined: the stored one stays. */
+  /** Undefined: the stored trail stays. */
   readonly trail?: readonly TrailPoint[] | undefined;
   readonly endpoints?: readonly EndpointChange[];
   readonly deliveries?: readonly NewDelivery[];
   readonly unread?: readonly UnreadEvent[];
-  /** The id of an event that was unread before; its deliveries replace it. */
+  /** Id of a parked event that could be read now. */
   readonly read?: string;
 }
 
-/** The first checkpoint, and the endpoints at it, unless there is a checkpoint by now. */
-export async function beginFollowing(
+/** Stores the first checkpoint with the endpoints, unless a checkpoint exists. */
+export async function createWebhookCheckpoint(
   pool: Pool,
   position: Position | null,
   endpoints: readonly EndpointChange[],
@@ -96,9 +90,8 @@ export async function beginFollowing(
 }
 
 /**
- * What was seen of endpoints behind a place that the handler goes back to is unknown from then on.
- * Within the caller's transaction.
- * @param isBehind whether an endpoint's last change stands behind the place, or nowhere.
+ * Marks endpoints as unknown that changed after a position to which the handler returns.
+ * @param isBehind whether a position is after it, or not in the log.
  */
 export async function forgetEndpointsBehind(
   client: PoolClient,
@@ -125,15 +118,15 @@ export async function forgetEndpointsBehind(
 }
 
 /**
- * Rows and checkpoint in one transaction. @returns the new version.
- * @throws {CheckpointMoved} also when this arrives late, after another write.
+ * Stores rows and checkpoint in one transaction. @returns the new version.
+ * @throws {CheckpointMoved} also for a late call, after another write.
  */
 export async function storePage(
   pool: Pool,
   version: bigint,
   { point, trail, endpoints = [], deliveries = [], unread = [], read }: FollowedPage,
 ): Promise<bigint> {
-  // A crash that undoes the rows undoes the checkpoint with them: the page is read again.
+  // A crash that undoes the rows also undoes the checkpoint: the page is read again.
   return inTransactionThatMayBeLost(pool, async (client) => {
     const next = await moveCheckpoint(
       client,
@@ -144,7 +137,7 @@ export async function storePage(
     if (endpoints.length > 0) {
       await lockEndpoints(client, [...endpoints, ...deliveries]);
       await dropWaiting(client, endpoints);
-      // An end between two subscriptions counts.
+      // One by one: an unsubscription between two subscriptions drops what waits.
       for (const change of endpoints) await putEndpoints(client, [change]);
     }
     if (deliveries.length > 0) await putDeliveries(client, deliveries);
@@ -162,8 +155,8 @@ export async function storePage(
 }
 
 /**
- * What waits for endpoints that ended, to be begun anew or not, is not sent. A test may be for a
- * subscription that began behind this: the sender knows.
+ * Deletes waiting deliveries of unsubscribed endpoints. Tests stay: one may belong to a later
+ * subscription, which the sender checks.
  */
 async function dropWaiting(client: PoolClient, changes: readonly EndpointChange[]): Promise<void> {
   for (const { tenant, mode, endpointId, state } of changes)
@@ -181,10 +174,7 @@ async function dropWaiting(client: PoolClient, changes: readonly EndpointChange[
       );
 }
 
-/**
- * Stores how endpoints are now; one that is active may have something waiting, but nothing of a
- * subscription before.
- */
+/** Stores endpoints, and deletes waiting deliveries from before a new subscription. */
 export async function putEndpoints(
   db: Pool | PoolClient,
   changes: readonly EndpointChange[],
@@ -212,14 +202,14 @@ export async function putEndpoints(
           subscribed_at: sql<Date>`case when webhook_endpoints.state in ('ACTIVE', 'DISABLED')
             then webhook_endpoints.subscribed_at
             else coalesce(excluded.subscribed_at, webhook_endpoints.subscribed_at) end`,
-          // Another name brings no relief.
+          // Renaming an endpoint does not reset its failures.
           failures: sql<number>`case when webhook_endpoints.state = 'ACTIVE'
             and excluded.state = 'ACTIVE' then webhook_endpoints.failures else 0 end`,
           pause_until: sql<Date>`case when webhook_endpoints.state = 'ACTIVE'
             and excluded.state = 'ACTIVE' then webhook_endpoints.pause_until end`,
           failing_since: sql<Date>`case when webhook_endpoints.state = 'ACTIVE'
             and excluded.state = 'ACTIVE' then webhook_endpoints.failing_since end`,
-          // What waited while it was disabled has its full time.
+          // Deliveries that waited while it was disabled have their full retry time.
           held_until: sql<Date>`case when webhook_endpoints.state = 'DISABLED'
             and excluded.state = 'ACTIVE' then now() else webhook_endpoints.held_until end`,
         })),
@@ -228,7 +218,7 @@ export async function putEndpoints(
   for (const change of last) await dropBefore(db, change);
 }
 
-/** What waits from before a subscription that just began; a test has no place in the log. */
+/** Deletes deliveries from before a new subscription; tests stay. */
 async function dropBefore(db: Pool | PoolClient, begun: EndpointChange): Promise<void> {
   const { tenant, mode, endpointId, state, subscribedAt } = begun;
   if (state !== 'ACTIVE' || subscribedAt === undefined) return;
@@ -244,19 +234,16 @@ async function dropBefore(db: Pool | PoolClient, begun: EndpointChange): Promise
   );
 }
 
-/**
- * Locks the rows of endpoints until the end of the transaction, in one order for all who lock them
- * before those of deliveries.
- */
+/** Locks endpoints in one order, before the rows of deliveries, so that writers never deadlock. */
 export async function lockEndpoints(
   client: PoolClient,
   endpoints: readonly EndpointName[],
 ): Promise<void> {
   const names = endpoints.map(({ tenant, mode, endpointId }) => ({ tenant, mode, endpointId }));
-  await run(client, LOCKED({ names: JSON.stringify(names) }));
+  await run(client, LOCK_ENDPOINTS({ names: JSON.stringify(names) }));
 }
 
-const LOCKED = compiledOnce(
+const LOCK_ENDPOINTS = compiledOnce(
   'webhook_endpoints.lock',
   ({ names }: Given<{ names: string }>) => sql`
     select from ledger.webhook_endpoints
@@ -267,9 +254,9 @@ const LOCKED = compiledOnce(
     order by tenant, mode, endpoint_id for update`,
 );
 
-/** In the work queue: each endpoint has a lane. */
+/** Work kind of webhooks; each endpoint has a lane. */
 export const WEBHOOKS = 'webhook';
-/** Suffix of an endpoint's second lane, in which an operator's deliveries wait for no others. */
+/** Suffix of an endpoint's second lane: deliveries of operators skip the queue. */
 const FIRST = ' first';
 
 export const laneOf = (
@@ -277,7 +264,7 @@ export const laneOf = (
   isFirst = false,
 ): string => `${mode} ${endpointId}${isFirst ? FIRST : ''}`;
 
-/** A row that is there already stays as it is. */
+/** Existing rows stay unchanged. */
 export async function putDeliveries(
   db: Pool | PoolClient,
   deliveries: readonly NewDelivery[],
@@ -295,11 +282,11 @@ export async function putDeliveries(
     event_id: event?.eventId ?? null,
     created: new Date(created).toISOString(),
   }));
-  await run(db, ANNOUNCED({ rows: JSON.stringify(rows) }));
+  await run(db, PUT_DELIVERIES({ rows: JSON.stringify(rows) }));
 }
 
-// A test does not wait for other deliveries to its endpoint.
-const ANNOUNCED = compiledOnce(
+// A test uses the second lane, so it does not wait for other deliveries.
+const PUT_DELIVERIES = compiledOnce(
   'webhook_deliveries.put',
   ({ rows }: Given<{ rows: string }>) => sql`
     with given as (
@@ -323,8 +310,7 @@ const ANNOUNCED = compiledOnce(
     on conflict do nothing`,
 );
 
-/** The endpoints in one of these states. */
-export async function endpointsIn(
+export async function endpointsInState(
   db: Pool | PoolClient,
   states: readonly EndpointState[],
 ): Promise<readonly (EndpointName & { readonly state: EndpointState })[]> {
@@ -341,7 +327,7 @@ export async function endpointsIn(
 export const nameOf = ({ tenant, mode, endpointId }: EndpointName): string =>
   `${tenant} ${mode} ${endpointId}`;
 
-/** Events that could not be read or announced yet, oldest first. */
+/** Parked events, oldest first. */
 export async function unreadEvents(
   db: Pool | PoolClient,
   limit: number,
@@ -357,28 +343,24 @@ export async function unreadEvents(
   );
 }
 
-/** More waiting deliveries are not counted. */
+/** Waiting deliveries are counted up to this number. */
 export const WAITING_MAX = 100_000;
 
-/** A tenant that has so many attempts under way waits for its own endpoints. */
+/** Deliveries of a tenant with this many running attempts wait for each other. */
 const BUSY_TENANT = 16;
 
-/** What a disabled endpoint has to get is sent once it is enabled: it does not wait to be sent. */
+/** Excludes disabled endpoints: their deliveries are sent after the endpoint is enabled. */
 export const IS_TO_BE_SENT = sql<boolean>`state = 'PENDING'
   and (tenant, mode, endpoint_id) not in (
     select tenant, mode, endpoint_id from ledger.webhook_endpoints where state = 'DISABLED'
   )`;
 
-/** Deliveries that wait to be sent. */
 export interface WaitingDeliveries {
   /** Up to `WAITING_MAX`. */
   readonly waiting: number;
-  /** When the oldest was made, epoch milliseconds. */
+  /** Creation of the oldest, epoch milliseconds. */
   readonly oldest: number | undefined;
-  /**
-   * How long something that may be sent has found no place, or nobody who sends: the endpoint is
-   * neither left alone for a while nor busy, nor is its tenant.
-   */
+  /** Age of the oldest one that no worker took, of endpoints and tenants that are not busy. */
   readonly unsentSeconds: number;
 }
 
@@ -422,9 +404,9 @@ export async function waitingDeliveries(db: Pool | PoolClient): Promise<WaitingD
 }
 
 /**
- * Of a tenant's test mode, from before its test data were removed: by their time, and by the number
- * of their ledger, which a late one still has.
- * @param since epoch milliseconds. @param ledger the number of the ledger that came after them.
+ * Deletes deliveries of a tenant's test mode from before its test data were removed: by time, and
+ * by the number of their ledger, because one may arrive late.
+ * @param since epoch milliseconds. @param ledger number of the new ledger.
  */
 export async function removeTestDeliveries(
   db: Connection,

@@ -9,16 +9,14 @@ import {
   type NewDelivery,
   type StoredPlace,
 } from './delivery-rows.js';
-import { FAILING_FROM, type Retried } from './retry-times.js';
+import { FAILING_FROM, type RetryHistory } from './retry-times.js';
 
-/** Deliveries that this process has claimed, and the endpoints that they wait for. */
-
-/** A delivery that this process is to send. */
+/** A delivery that this process has claimed. */
 export interface DueDelivery extends NewDelivery {
-  /** Made so far. */
+  /** Earlier attempts. */
   readonly attempts: number;
-  /** With the attempt that it is claimed for. */
-  readonly retried: Retried;
+  /** Includes the attempt that it is claimed for. */
+  readonly retried: RetryHistory;
 }
 
 interface DueRow extends StoredPlace, Omit<DueDelivery, 'event' | 'retried'> {
@@ -27,21 +25,20 @@ interface DueRow extends StoredPlace, Omit<DueDelivery, 'event' | 'retried'> {
   readonly heldMs: number | null;
 }
 
-/** Those that have not ended, by their ids. @throws while the database is unavailable. */
+/** The pending ones of these deliveries, by id. @throws while the database is unavailable. */
 export async function dueDeliveries(
   pool: Pool,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, DueDelivery>> {
-  const rows = await fetchRows(pool, DUE({ ids }));
+  const rows = await fetchRows(pool, DUE_DELIVERIES({ ids }));
   return new Map(rows.map((row) => [row.id, deliveryOf(row)]));
 }
 
-/** From then until now, milliseconds. */
 const sinceMs = (then: RawBuilder<unknown>) =>
   sql<number>`(extract(epoch from now() - ${then}) * 1000)::double precision`;
 
-// By an array, so that the planner knows how few they are.
-const DUE = compiledOnce(
+// With an array the planner knows the number of rows.
+const DUE_DELIVERIES = compiledOnce(
   'webhook_deliveries.due',
   ({ ids }: Given<{ ids: readonly string[] }>) => sql<DueRow>`
     select d.id, tenant, mode, endpoint_id as "endpointId", webhook_id as "webhookId", type,
@@ -59,16 +56,15 @@ const deliveryOf = ({ attemptsBefore, retriedForMs, heldMs, ...row }: DueRow): D
   ...withPlace(row),
   retried: {
     attempts: row.attempts - attemptsBefore + 1,
-    // The time since it was held back counts.
+    // Only the time since its endpoint was enabled counts.
     forMs: Math.max(0, Math.min(retriedForMs, heldMs ?? Infinity)),
   },
 });
 
-/** Lanes of endpoints that may have less than others, as `laneName` names them. */
+/** Lanes of limited endpoints, as `laneName` names them. */
 export interface EndpointLanes {
-  /** Left alone for a while. */
   readonly paused: readonly string[];
-  /** One at a time: failing, or never answered well. */
+  /** One attempt at a time: the endpoint fails, or never succeeded. */
   readonly narrow: readonly string[];
 }
 
@@ -91,10 +87,7 @@ const LANES = compiledOnce(
       and (pause_until > now() or failures >= ${FAILING_FROM} or last_success is null)`,
 );
 
-/**
- * Deletes ended deliveries of before, and those of endpoints that are gone; so many at most.
- * @returns how many.
- */
+/** Deletes old ended deliveries and those of unsubscribed endpoints. @returns their number. */
 export async function purgeDeliveries(pool: Pool, before: Date, limit: number): Promise<number> {
   const ended = await run(
     pool,

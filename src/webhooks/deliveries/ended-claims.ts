@@ -7,26 +7,23 @@ import { lockEndpoints, nameOf, type EndpointName } from './delivery-rows.js';
 import type { DueDelivery } from './due-deliveries.js';
 import { FAILING_FROM, PROBE_SECONDS_MAX, RETRIED_FOR_MS, retryInMs } from './retry-times.js';
 
-/** What became of claimed deliveries. */
-
 export interface Attempt {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly ms: number;
-  /** Null: no answer came, and `reason` says why. */
+  /** Null: no answer, with the reason in `reason`. */
   readonly status: number | null;
   readonly reason: string | null;
   readonly retryAfterMs: number | null;
-  /** The beginning of the answer, encrypted; null: none. */
+  /** The encrypted beginning of the answer. */
   readonly beginning: Buffer | null;
-  /** Whom the delivery named. */
+  /** People in the delivery. */
   readonly people: readonly SubjectId[];
 }
 
-/** An attempt that ended well, or the way of a failed one. */
 export type AttemptOutcome = 'delivered' | 'failed' | 'gone';
 
-/** Of an answer: 2xx is success, 410 asks for no more; null: there was none. */
+/** 2xx is delivered, 410 is gone; null: no answer. */
 export const outcomeOf = (status: number | null): AttemptOutcome =>
   status === null || status < 200 || status > 299
     ? status === 410
@@ -34,48 +31,45 @@ export const outcomeOf = (status: number | null): AttemptOutcome =>
       : 'failed'
     : 'delivered';
 
-/** For how long, in milliseconds, and whether its endpoint is left alone as well. */
-export interface Postponed {
-  readonly notFor: number;
+export interface Postponement {
+  readonly delayMs: number;
   readonly endpoint: boolean;
 }
 
-/** What became of a claim. */
 export type EndedClaim = { readonly delivery: DueDelivery } & (
   | { readonly kind: 'attempted'; readonly attempt: Attempt }
-  /** About nothing any more (forgotten, lost, unsubscribed): it leaves no trace. */
+  /** Forgotten, lost or unsubscribed: the row is deleted. */
   | { readonly kind: 'dropped' }
-  /** Not now, and no attempt. */
-  | { readonly kind: 'postponed'; readonly postponed: Postponed }
+  /** Delayed without an attempt. */
+  | { readonly kind: 'postponed'; readonly postponed: Postponement }
 );
 
-/** With when it is sent next, as `nextInMs`. */
+/** `next`: as `nextInMs`. */
 export type RecordedClaim = EndedClaim & { readonly next: number | null };
 
 /**
- * Records what became of claims: of an attempt what it came to, when the next one is, and how the
- * endpoint does. A claim that has lapsed and was taken by another process changes nothing more, but
- * for a success.
- * @param ended in their order; of a delivery one.
+ * Records the results of claims with the next attempt and the state of the endpoint. Of a claim
+ * that lapsed and was taken by another process only a success counts.
+ * @param ended in their order, one per delivery.
  */
 export async function recordEnded(pool: Pool, ended: readonly RecordedClaim[]): Promise<void> {
-  const endpoints = endpointsAfter(ended);
-  // An outcome that a crash undoes is found out again: the delivery is sent once more.
+  const endpoints = endpointOutcomes(ended);
+  // After a crash without commit the delivery is sent again.
   await inTransactionThatMayBeLost(pool, async (client) => {
     await lockEndpoints(client, endpoints);
     await storeDeliveries(client, ended);
     await storeEndpoints(client, endpoints);
-    if (endpoints.some(({ failures }) => failures > 0)) await giveUp(client, endpoints);
+    if (endpoints.some(({ failures }) => failures > 0)) await endExpired(client, endpoints);
   });
 }
 
 function storeDeliveries(client: PoolClient, ended: readonly RecordedClaim[]): Promise<number> {
   const ids = ended.map(({ delivery }) => delivery.id);
-  return run(client, ENDED({ ids, rows: JSON.stringify(ended.map(rowOf)) }));
+  return run(client, RECORD_ENDED({ ids, rows: JSON.stringify(ended.map(rowOf)) }));
 }
 
-// The planner knows how many are in an array.
-const ENDED = compiledOnce(
+// With an array the planner knows the number of rows.
+const RECORD_ENDED = compiledOnce(
   'webhook_deliveries.ended',
   ({ ids, rows }: Given<{ ids: readonly string[]; rows: string }>) => sql`
     with given as materialized (
@@ -104,15 +98,14 @@ const ENDED = compiledOnce(
     where d.id = any(${ids}::uuid[]) and d.id = g.id and g.kind = 'dropped'`,
 );
 
-/** When a delivery is sent next, milliseconds; null: never. */
+/** Milliseconds to the next attempt; null: there is none. */
 export function nextInMs(ended: EndedClaim): number | null {
   if (ended.kind === 'dropped') return null;
-  if (ended.kind === 'postponed') return ended.postponed.notFor;
+  if (ended.kind === 'postponed') return ended.postponed.delayMs;
   const { status, retryAfterMs } = ended.attempt;
   return outcomeOf(status) === 'failed' ? retryInMs(ended.delivery.retried, retryAfterMs) : null;
 }
 
-/** @param next as `nextInMs`. */
 function rowOf({ next, ...ended }: RecordedClaim): Readonly<Record<string, unknown>> {
   const { id, attempts } = ended.delivery;
   const claim = { id, kind: ended.kind, attempts };
@@ -131,27 +124,26 @@ function rowOf({ next, ...ended }: RecordedClaim): Readonly<Record<string, unkno
   };
 }
 
-/** How an endpoint does after all that ended. */
-interface EndpointAfter extends EndpointName {
-  /** One was delivered; `failures` counts from the last of these on. */
+interface EndpointOutcome extends EndpointName {
+  /** One was delivered: `failures` counts from the last success. */
   isDelivered: boolean;
   failures: number;
-  /** By the last one. `as-before`: those that are dropped say nothing. */
+  /** Set by the last result; `as-before`: dropped ones change nothing. */
   pause: 'as-before' | 'by-failures' | 'postponed';
   pauseMs: number;
 }
 
-function endpointsAfter(ended: readonly EndedClaim[]): readonly EndpointAfter[] {
-  const after = new Map<string, EndpointAfter>();
+function endpointOutcomes(ended: readonly EndedClaim[]): readonly EndpointOutcome[] {
+  const after = new Map<string, EndpointOutcome>();
   for (const one of ended) {
-    const endpoint = after.get(nameOf(one.delivery)) ?? unchanged(one.delivery);
+    const endpoint = after.get(nameOf(one.delivery)) ?? unchangedEndpoint(one.delivery);
     after.set(nameOf(endpoint), endpoint);
-    note(endpoint, one);
+    addOutcome(endpoint, one);
   }
   return [...after.values()];
 }
 
-const unchanged = ({ tenant, mode, endpointId }: EndpointName): EndpointAfter => ({
+const unchangedEndpoint = ({ tenant, mode, endpointId }: EndpointName): EndpointOutcome => ({
   tenant,
   mode,
   endpointId,
@@ -161,14 +153,14 @@ const unchanged = ({ tenant, mode, endpointId }: EndpointName): EndpointAfter =>
   pauseMs: 0,
 });
 
-function note(endpoint: EndpointAfter, ended: EndedClaim): void {
+function addOutcome(endpoint: EndpointOutcome, ended: EndedClaim): void {
   switch (ended.kind) {
     case 'dropped':
       return;
     case 'postponed':
       if (!ended.postponed.endpoint) return;
       endpoint.pause = 'postponed';
-      endpoint.pauseMs = ended.postponed.notFor;
+      endpoint.pauseMs = ended.postponed.delayMs;
       return;
     case 'attempted': {
       const isDelivered = outcomeOf(ended.attempt.status) === 'delivered';
@@ -179,11 +171,14 @@ function note(endpoint: EndpointAfter, ended: EndedClaim): void {
   }
 }
 
-function storeEndpoints(client: PoolClient, endpoints: readonly EndpointAfter[]): Promise<number> {
-  return run(client, ENDPOINTS_AFTER({ endpoints: JSON.stringify(endpoints) }));
+function storeEndpoints(
+  client: PoolClient,
+  endpoints: readonly EndpointOutcome[],
+): Promise<number> {
+  return run(client, STORE_ENDPOINTS({ endpoints: JSON.stringify(endpoints) }));
 }
 
-const ENDPOINTS_AFTER = compiledOnce(
+const STORE_ENDPOINTS = compiledOnce(
   'webhook_endpoints.after',
   ({ endpoints }: Given<{ endpoints: string }>) => sql`
     with given as (
@@ -210,22 +205,20 @@ const ENDPOINTS_AFTER = compiledOnce(
     where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
 );
 
-/** Of an endpoint, at once. */
-const GIVEN_UP_AT_ONCE = 1_000;
+const EXPIRED_BATCH = 1_000;
 
 /**
- * What has waited for as long as a delivery is retried ends where nothing was delivered in that
- * time, attempted or not: a failing endpoint is probed by one at a time, and more than it could
- * ever be asked to take would wait for ever.
+ * Ends deliveries that waited for as long as a delivery is retried, attempted or not, when the
+ * endpoint failed for that time: it gets one attempt at a time, and the rest would wait forever.
  */
-function giveUp(client: PoolClient, endpoints: readonly EndpointName[]): Promise<number> {
+function endExpired(client: PoolClient, endpoints: readonly EndpointName[]): Promise<number> {
   const names = endpoints.map(({ tenant, mode, endpointId }) => ({ tenant, mode, endpointId }));
-  return run(client, GIVEN_UP({ names: JSON.stringify(names) }));
+  return run(client, END_EXPIRED({ names: JSON.stringify(names) }));
 }
 
-const WAITED = sql`now() - ${`${RETRIED_FOR_MS} ms`}::interval`;
+const RETRY_START_MIN = sql`now() - ${`${RETRIED_FOR_MS} ms`}::interval`;
 
-const GIVEN_UP = compiledOnce(
+const END_EXPIRED = compiledOnce(
   'webhook_deliveries.given_up',
   ({ names }: Given<{ names: string }>) => sql`
     update ledger.webhook_deliveries
@@ -235,14 +228,14 @@ const GIVEN_UP = compiledOnce(
       from jsonb_to_recordset(${names}::jsonb) as named (
         tenant text, mode text, "endpointId" text
       ) join ledger.webhook_endpoints e on e.tenant = named.tenant and e.mode = named.mode
-        and e.endpoint_id = named."endpointId" and e.failing_since < ${WAITED}
-        and (e.held_until is null or e.held_until < ${WAITED})
+        and e.endpoint_id = named."endpointId" and e.failing_since < ${RETRY_START_MIN}
+        and (e.held_until is null or e.held_until < ${RETRY_START_MIN})
       cross join lateral (
         select id, created, retried_from from ledger.webhook_deliveries
         where tenant = e.tenant and mode = e.mode and endpoint_id = e.endpoint_id
           and state = 'PENDING'
-        order by created limit ${GIVEN_UP_AT_ONCE} for update skip locked
+        order by created limit ${EXPIRED_BATCH} for update skip locked
       ) d
-      where greatest(d.created, d.retried_from) < ${WAITED}
+      where greatest(d.created, d.retried_from) < ${RETRY_START_MIN}
     )`,
 );

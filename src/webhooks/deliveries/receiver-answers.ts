@@ -3,9 +3,8 @@ import { openBytes, sealBytes, type Sealer } from '../../privacy/sealed-bytes.js
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
 
 /**
- * Encrypts the beginnings of answers. A receiver may echo whom it was told about: the keys of all
- * these people encrypt the bytes as well, one after the other, so that they can never be read again
- * once one of them is forgotten, in backups either, and also when that was before.
+ * Encrypts the beginnings of answers. A receiver may echo personal data, so the keys of all people
+ * in the delivery encrypt the bytes too: after one of them is forgotten, no copy can be read.
  */
 export class ReceiverAnswers {
   constructor(
@@ -13,10 +12,7 @@ export class ReceiverAnswers {
     private readonly keys: Pick<SubjectKeys, 'load'>,
   ) {}
 
-  /**
-   * @param people whom the delivery named. @returns null: nothing may be kept.
-   * @throws when keys cannot be read.
-   */
+  /** @returns null: nothing may be kept. @throws when keys cannot be read. */
   async seal(
     answer: Buffer,
     deliveryId: string,
@@ -30,10 +26,7 @@ export class ReceiverAnswers {
     return this.sealer.seal(sealed, context);
   }
 
-  /**
-   * @param people as it was sealed.
-   * @returns null: one of them was forgotten. @throws when keys cannot be read.
-   */
+  /** @returns null: one of the people was forgotten. @throws when keys cannot be read. */
   async open(
     sealed: Buffer,
     deliveryId: string,
@@ -46,7 +39,7 @@ export class ReceiverAnswers {
     return keys.reduceRight((bytes, key) => openBytes(key, bytes, context), opened);
   }
 
-  /** Null: one of them was forgotten. */
+  /** Null: one of the people was forgotten. */
   private async keysOf(people: readonly SubjectId[]): Promise<readonly Buffer[] | null> {
     const loaded = await this.keys.load(people);
     const keys = people.flatMap((person) => loaded.get(person) ?? []);

@@ -13,38 +13,38 @@ import type { Subscription } from '../subscriptions/webhook-subscriptions.js';
 import { outcomeOf } from './ended-claims.js';
 import type { ReceiverAnswers } from './receiver-answers.js';
 
-export interface SendsOnce {
+export interface SendOnceParts {
   readonly pool: Pool;
   readonly guard: EndpointGuard;
   readonly keys: Pick<SigningKeys, 'current'>;
   readonly answers: Pick<ReceiverAnswers, 'seal'>;
 }
 
-/** A webhook about no event of the log. */
-export interface MadeWebhook {
+/** A webhook without an event of the log. */
+export interface EventlessWebhook {
   readonly type: WebhookType;
   readonly data: Readonly<Record<string, unknown>>;
-  /** By the clock of the ledger, epoch milliseconds. */
+  /** Epoch milliseconds by the ledger's clock. */
   readonly created: number;
 }
 
-/** The answer; without one, the reason. */
-export interface SentOnce {
+/** `reason` is null with an answer, `status` without one. */
+export interface SendResult {
   readonly status: number | null;
   readonly ms: number;
   readonly reason: string | null;
 }
 
 /**
- * Sends a webhook immediately and once, ahead of what waits, whatever types the endpoint receives.
- * The deliveries show it with its attempt. @returns the id of its delivery as well.
+ * Sends a webhook once, immediately, whatever types the endpoint receives, and stores it as a
+ * delivery with its attempt. @returns also the delivery's id.
  */
 export async function sendOnce(
-  { pool, guard, keys, answers }: SendsOnce,
+  { pool, guard, keys, answers }: SendOnceParts,
   scope: Scope,
   subscription: Subscription,
-  { type, data, created }: MadeWebhook,
-): Promise<SentOnce & { readonly id: string }> {
+  { type, data, created }: EventlessWebhook,
+): Promise<SendResult & { readonly id: string }> {
   const { tenant, mode } = ofMode(scope);
   const [id, webhookId] = [newId(), newId()];
   const at = new Date(timeNow());

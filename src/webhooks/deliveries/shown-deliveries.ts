@@ -14,8 +14,6 @@ import {
   type StoredPlace,
 } from './delivery-rows.js';
 
-/** What operators see of deliveries, and what they can do about them. */
-
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
@@ -27,22 +25,20 @@ export interface DeliveryFilter {
   readonly until?: Date | undefined;
 }
 
-/** What deliveries can be ordered by. */
 export type DeliverySort = 'created' | 'type' | 'state' | 'attempts';
 
 interface DeliveryPage {
   readonly limit: number;
   readonly offset?: number;
   readonly sort?: DeliverySort;
-  /** False: oldest or smallest first. */
+  /** False: ascending. */
   readonly descending?: boolean;
 }
 
-export type KnownDelivery = Awaited<ReturnType<typeof listDeliveries>>[number];
+export type DeliveryRow = Awaited<ReturnType<typeof listDeliveries>>[number];
 
-export type KnownAttempt = Awaited<ReturnType<typeof attemptsOf>>[number];
+export type AttemptRow = Awaited<ReturnType<typeof attemptsOf>>[number];
 
-/** How an endpoint does. */
 export interface EndpointFigures {
   readonly endpointId: string;
   readonly failures: number;
@@ -54,7 +50,7 @@ export interface EndpointFigures {
 }
 
 const COLUMNS = [
-  // Shown of one that waits.
+  // Shown of a pending delivery.
   sql<Date | null>`(select due_at from ledger.work_items
     where kind = ${WEBHOOKS} and work_items.id = webhook_deliveries.id::text)`.as('nextAttemptAt'),
   'id',
@@ -69,7 +65,7 @@ const COLUMNS = [
 const deliveriesOf = (scope: Scope) =>
   tables.selectFrom('ledger.webhook_deliveries').where((eb) => eb.and({ ...ofMode(scope) }));
 
-/** By default newest first. */
+/** Newest first by default. */
 export function listDeliveries(
   pool: Pool,
   scope: Scope,
@@ -89,7 +85,7 @@ export function listDeliveries(
   return fetchRows(pool, query.limit(limit).offset(offset));
 }
 
-/** How many there are under a filter, counted up to one more than a bound. */
+/** The number of matching deliveries, counted up to `countedMax` + 1. */
 export async function countDeliveries(
   pool: Pool,
   scope: Scope,
@@ -122,11 +118,10 @@ export function findDelivery(
   pool: Pool,
   scope: Scope,
   id: string,
-): Promise<KnownDelivery | undefined> {
+): Promise<DeliveryRow | undefined> {
   return fetchRow(pool, deliveriesOf(scope).select(COLUMNS).where('id', '=', id));
 }
 
-/** As it was made, whatever became of it. */
 export async function storedDelivery(
   pool: Pool,
   scope: Scope,
@@ -144,7 +139,7 @@ export async function storedDelivery(
   return row && withPlace(row);
 }
 
-/** Oldest first. `beginning` is encrypted; the delivery named `people`. */
+/** Oldest first. `beginning` is encrypted with the keys of `people`. */
 export function attemptsOf(pool: Pool, deliveryId: string) {
   return fetchRows(
     pool,
@@ -179,9 +174,8 @@ export function endpointFigures(pool: Pool, scope: Scope): Promise<EndpointFigur
   );
 }
 
-/** Of all endpoints of a tenant and mode. */
 export interface WaitingAndDead {
-  /** When the oldest delivery that waits to be sent was made; null: none does. */
+  /** Creation of the oldest waiting delivery. */
   readonly oldestWaiting: Date | null;
   readonly dead: number;
 }
@@ -203,53 +197,48 @@ export async function waitingAndDead(pool: Pool, scope: Scope): Promise<WaitingA
   return { oldestWaiting: row?.oldestWaiting ?? null, dead: row?.dead ?? 0 };
 }
 
-/** What of an endpoint is sent again at once: ids and body stay. */
-export type Resent = { readonly endpointId: string } & (
+/** One delivery, or all of an endpoint since a time. */
+export type ResendSelection = { readonly endpointId: string } & (
   { readonly id: string } | { readonly since: Date }
 );
 
-const RESENT_AT_ONCE = 1_000;
-/**
- * Of an endpoint: what happens meanwhile does not wait behind all of it, and a receiver that was
- * just mended is not flooded.
- */
-const RESENT_PER_SECOND = 50;
+const RESEND_BATCH = 1_000;
+/** Per endpoint: new deliveries do not wait for all of them, and a repaired receiver copes. */
+const RESEND_PER_SECOND = 50;
 
-/** Where a resend stands: the last delivery that it looked at. */
-interface ResentUpTo {
+interface ResendCursor {
   readonly created: string;
   readonly id: string;
 }
 
 /**
- * Ended deliveries become due, and those that wait as well: a single one immediately, several
- * oldest first and `RESENT_PER_SECOND`. Their retries begin anew. One that is just being sent stays
- * as it is, and so does what is older than the endpoint's present subscription.
- * @returns how many.
+ * Makes deliveries due again with new retries: a single one immediately, several oldest first at
+ * `RESEND_PER_SECOND`. Running ones stay unchanged, and so do those from before the endpoint's
+ * present subscription. @returns their number.
  */
-export async function resend(pool: Pool, scope: Scope, which: Resent): Promise<number> {
-  // Deliveries end by the database's clock; as text it keeps its microseconds.
+export async function resend(pool: Pool, scope: Scope, which: ResendSelection): Promise<number> {
+  // Deliveries end by the database's clock; text keeps its microseconds.
   const clock = await fetchRow(pool, sql<{ now: string }>`select now()::text as now`);
   if (clock === undefined) throw new Error('the database has no time');
   let resent = 0;
-  let upTo: ResentUpTo | undefined;
+  let upTo: ResendCursor | undefined;
   for (;;) {
     const some = await inTransaction(pool, (client) =>
-      resendSome(client, scope, which, { began: clock.now, resent, upTo }),
+      resendBatch(client, scope, which, { began: clock.now, resent, upTo }),
     );
     resent += some.length;
     upTo = some.at(-1);
-    if (some.length < RESENT_AT_ONCE) return resent;
+    if (some.length < RESEND_BATCH) return resent;
   }
 }
 
-/** Locks the endpoint first, as all do: so it does not end meanwhile. */
-async function resendSome(
+/** Locks the endpoint first, so that it is not unsubscribed meanwhile. */
+async function resendBatch(
   client: PoolClient,
   scope: Scope,
-  which: Resent,
-  { began, resent, upTo }: { began: string; resent: number; upTo: ResentUpTo | undefined },
-): Promise<readonly ResentUpTo[]> {
+  which: ResendSelection,
+  { began, resent, upTo }: { began: string; resent: number; upTo: ResendCursor | undefined },
+): Promise<readonly ResendCursor[]> {
   const { tenant, mode } = ofMode(scope);
   const { endpointId } = which;
   const selected = 'id' in which ? sql`d.id = ${which.id}` : sql`d.created >= ${which.since}`;
@@ -259,7 +248,7 @@ async function resendSome(
   await lockEndpoints(client, [{ tenant, mode, endpointId }]);
   const some = await fetchRows(
     client,
-    sql<ResentUpTo & { readonly dueAt: Date }>`
+    sql<ResendCursor & { readonly dueAt: Date }>`
       with chosen as materialized (
         select d.id, d.created from ledger.webhook_deliveries d
         join ledger.webhook_endpoints e using (tenant, mode, endpoint_id)
@@ -269,7 +258,7 @@ async function resendSome(
           and ${selected} and ${isBehind} and w.claimed_by is null
           and (d.ended_at <= ${began}::timestamptz
             or d.ended_at is null and (${'id' in which} or w.due_at > ${began}::timestamptz))
-        order by d.created, d.id limit ${RESENT_AT_ONCE} for update of d skip locked
+        order by d.created, d.id limit ${RESEND_BATCH} for update of d skip locked
       ), again as (
         update ledger.webhook_deliveries d
         set state = 'PENDING', ended_at = null, attempts_before = attempts,
@@ -282,7 +271,7 @@ async function resendSome(
       )
       select created::text as created, id, ${began}::timestamptz
         + (${resent} + row_number() over (order by created, id) - 1)
-          * interval '1 s' / ${RESENT_PER_SECOND} as "dueAt"
+          * interval '1 s' / ${RESEND_PER_SECOND} as "dueAt"
       from chosen order by chosen.created, id`,
   );
   const lane = laneOf({ mode, endpointId }, 'id' in which);

@@ -6,7 +6,6 @@ import type { Subscription } from '../subscriptions/webhook-subscriptions.js';
 import { putDeliveries } from './delivery-rows.js';
 import type { DueDelivery } from './due-deliveries.js';
 
-/** Test events, which are about nothing in the log. */
 export class TestDeliveries {
   constructor(
     private readonly pool: Pool,
@@ -14,8 +13,8 @@ export class TestDeliveries {
   ) {}
 
   /**
-   * To one endpoint; the same command again sends nothing more. The row names the subscription: the
-   * follower may learn of its beginning, and of the end of the one before, behind this.
+   * Sends a test to one endpoint, once per command. The row names the subscription, because the
+   * follower may read its beginning later.
    */
   async send(
     scope: Scope,
@@ -38,8 +37,8 @@ export class TestDeliveries {
   }
 }
 
-/** False: a test of an earlier subscription of the URL. */
-export const isFor = (
+/** False: the test belongs to an earlier subscription. */
+export const belongsTo = (
   { event, subject: { subscribedAt } }: Pick<DueDelivery, 'event' | 'subject'>,
   subscription: Pick<Subscription, 'subscribedAt'>,
 ): boolean =>

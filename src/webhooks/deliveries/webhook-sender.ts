@@ -25,13 +25,13 @@ import {
 import { Worker } from '../../work-queue/worker.js';
 import type { Payloads } from '../payloads/payloads.js';
 import { sampleHeaders } from '../payloads/sample-data.js';
-import type { Posted, WebhookPost } from '../sending/webhook-post.js';
+import type { PostResult, WebhookPost } from '../sending/webhook-post.js';
 import { signedWebhook } from '../signing/signed-webhook.js';
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
 import { deliveryBody } from './delivery-body.js';
 import { WEBHOOKS } from './delivery-rows.js';
-import { isFor } from './test-deliveries.js';
+import { belongsTo } from './test-deliveries.js';
 import {
   dueDeliveries,
   endpointLanes,
@@ -44,7 +44,7 @@ import {
   recordEnded,
   type Attempt,
   type EndedClaim,
-  type Postponed,
+  type Postponement,
   type RecordedClaim,
 } from './ended-claims.js';
 import type { ReceiverAnswers } from './receiver-answers.js';
@@ -58,13 +58,12 @@ export interface WebhookSenderParts {
   readonly post: Pick<WebhookPost, 'post'>;
   readonly answers: Pick<ReceiverAnswers, 'seal'>;
   readonly presence: Pick<ProcessPresence, 'id'>;
-  readonly onAttempt?: (seen: SeenAttempt) => void;
+  readonly onAttempt?: (seen: ObservedAttempt) => void;
 }
 
-/** For metrics. */
-export interface SeenAttempt {
+export interface ObservedAttempt {
   readonly outcome: 'delivered' | 'failed' | 'gone';
-  /** From the append of the event to the first attempt, milliseconds; undefined: a later one. */
+  /** Milliseconds from the append to the first attempt; undefined: a later attempt. */
   readonly sinceAppendMs: number | undefined;
 }
 
@@ -73,51 +72,48 @@ interface Endpoint {
   readonly subscription: Subscription;
 }
 
-/** A request, and since when the subscription that it goes to is active. */
+/** A request, and the time since which its subscription is active. */
 interface Request {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly activeSince: number;
-  /** Whom it names. */
   readonly people: readonly SubjectId[];
 }
 
-/** Bodies in the making at once: connections are shared with requests. */
-const BODIES_AT_ONCE = 4;
+/** Bodies in progress: they share database connections with requests. */
+const BODIES_MAX = 4;
 const RETRY = { first: 100, max: 5_000 };
-/** Attempts under way in this process. */
-const AT_ONCE = 512;
-const OF_TENANT_AT_ONCE = AT_ONCE / 8;
-/** To one endpoint, by all processes. */
-const OF_ENDPOINT_AT_ONCE = 10;
-/** A process that claimed a delivery and is frozen leaves it to others after this time. */
+/** Attempts in progress in this process. */
+const CONCURRENCY = 512;
+const TENANT_CONCURRENCY = CONCURRENCY / 8;
+/** Per endpoint, over all processes. */
+const ENDPOINT_CONCURRENCY = 10;
+/** Other processes take over the deliveries of a frozen process after this time. */
 const LEASE_MS = 30_000;
-/** The current key is read once for the attempts of a moment. */
+/** The signing key is read once in this time. */
 const KEY_KNOWN_MS = 1_000;
-/** A suspended tenant or a disabled endpoint is looked at again. */
-const NOTHING_SENT_MS = 60_000;
-/** Its account has an event that this release cannot read. */
-const UNREADABLE_MS = 600_000;
-/** A claim that is older is given back: before its end the attempt has to end, and be recorded. */
-const BEGIN_WITHIN_MS = LEASE_MS - 18_000;
-const NOT_BEGUN: Postponed = { notFor: 0, endpoint: false };
+/** Delay for a suspended tenant or a disabled endpoint. */
+const INACTIVE_DELAY_MS = 60_000;
+/** Delay for an account with an event that this release cannot read. */
+const UNREADABLE_DELAY_MS = 600_000;
+/** A later attempt would not be recorded before the claim lapses. */
+const START_WITHIN_MS = LEASE_MS - 18_000;
+const CLAIM_LAPSED: Postponement = { delayMs: 0, endpoint: false };
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_MORE_MS = 250;
-const PURGE_AT_ONCE = 1_000;
+const PURGE_BATCH = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
 const RETRIES_AT_END = 3;
 
 /**
- * Sends what is due. Any number of processes share the work, and a delivery is sent at least once.
- * The body is made from the log at every attempt; it is the same each time, unless a person or a
- * code in it was forgotten meanwhile. Claimed deliveries are read together, and outcomes are
- * recorded together.
+ * Sends due deliveries at least once. Any number of processes share the work. The body is made from
+ * the log at every attempt, so that it contains nothing of forgotten people.
  */
 export class WebhookSender {
   readonly worker: Worker;
-  private readonly bodies = pLimit(BODIES_AT_ONCE);
-  /** One account's bodies take turns: while a large one is read, they take no places of others. */
+  private readonly bodies = pLimit(BODIES_MAX);
+  /** The bodies of one account are made one after the other, so a large one blocks no others. */
   private readonly turns = new Turns();
   private readonly find: (id: string) => Promise<DueDelivery | undefined>;
   private readonly record: (ended: RecordedClaim) => Promise<unknown>;
@@ -140,10 +136,10 @@ export class WebhookSender {
       sideWork: [{ work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS }],
       kind: {
         name: WEBHOOKS,
-        atOnce: AT_ONCE,
-        // The more places are taken, the fewer each tenant may have: one that has none finds one.
-        ofTenant: (free) => Math.min(free, OF_TENANT_AT_ONCE),
-        ofLane: OF_ENDPOINT_AT_ONCE,
+        concurrency: CONCURRENCY,
+        // Fewer places per tenant when few are free, so that a new tenant finds one.
+        ofTenant: (free) => Math.min(free, TENANT_CONCURRENCY),
+        ofLane: ENDPOINT_CONCURRENCY,
         leaseMs: LEASE_MS,
         lanes: () => endpointLanes(pool),
         perform: (item) => this.perform(item),
@@ -154,7 +150,7 @@ export class WebhookSender {
   private async perform({ id }: ClaimedWork): Promise<WorkOutcome> {
     const claimedAt = elapsed();
     const delivery = await this.find(id);
-    // It has ended, or its endpoint has.
+    // The delivery has ended or was deleted.
     if (delivery === undefined) return DONE;
     const ended = await this.attempt(delivery, claimedAt);
     const next = nextInMs(ended);
@@ -163,7 +159,7 @@ export class WebhookSender {
     return ended.kind === 'postponed' ? postponedFor(next) : againIn(next);
   }
 
-  /** During an outage of the database outcomes keep their places; nothing is sent again. */
+  /** While the database is unavailable, results wait here, and their deliveries are not resent. */
   private async untilRecorded(ended: readonly RecordedClaim[]): Promise<void> {
     const { signal } = this.worker.loop;
     for (let failures = 0; ; failures++)
@@ -187,11 +183,11 @@ export class WebhookSender {
   private async attempt(delivery: DueDelivery, claimedAt: number): Promise<EndedClaim> {
     const made = await this.made(delivery);
     if (made === 'nothing') return { kind: 'dropped', delivery };
-    if ('notFor' in made) return { kind: 'postponed', delivery, postponed: made };
+    if ('delayMs' in made) return { kind: 'postponed', delivery, postponed: made };
     const at = timeNow();
-    // Others may have sent it since, and recorded that.
-    if (elapsed() - claimedAt > BEGIN_WITHIN_MS)
-      return { kind: 'postponed', delivery, postponed: NOT_BEGUN };
+    // The claim may have lapsed, and another process may have sent the delivery.
+    if (elapsed() - claimedAt > START_WITHIN_MS)
+      return { kind: 'postponed', delivery, postponed: CLAIM_LAPSED };
     const posted = await this.parts.post.post(made);
     const attempt = { at, ...(await this.attemptOf(delivery, posted, made.people)) };
     const outcome = outcomeOf(attempt.status);
@@ -201,29 +197,29 @@ export class WebhookSender {
     return { kind: 'attempted', delivery, attempt };
   }
 
-  /** As `make`; postponed where it failed. */
-  private async made(delivery: DueDelivery): Promise<Request | 'nothing' | Postponed> {
+  private async made(delivery: DueDelivery): Promise<Request | 'nothing' | Postponement> {
     try {
       return await this.make(delivery);
     } catch (error) {
-      // What else goes to the endpoint is not held up.
-      if (error instanceof UnreadableEvent) return { notFor: UNREADABLE_MS, endpoint: false };
+      // Other deliveries to the endpoint continue.
+      if (error instanceof UnreadableEvent)
+        return { delayMs: UNREADABLE_DELAY_MS, endpoint: false };
       throw error;
     }
   }
 
-  /** The request; `nothing`: there is nothing to tell any more. */
-  private async make(delivery: DueDelivery): Promise<Request | 'nothing' | Postponed> {
+  /** `nothing`: there is nothing to send any more. */
+  private async make(delivery: DueDelivery): Promise<Request | 'nothing' | Postponement> {
     const before = await this.endpointOf(delivery);
-    if (before === 'nothing' || 'notFor' in before) return before;
+    if (before === 'nothing' || 'delayMs' in before) return before;
     const body = await this.turns.take(delivery.event?.stream ?? delivery.id, () =>
       this.bodies(() => deliveryBody(this.parts.payloads, delivery, before)),
     );
     if (typeof body === 'string') return 'nothing';
-    // To make a body may take long.
+    // The subscription may have changed while the body was made.
     const isAsBefore = (await this.parts.tenants.find(delivery.tenant)) === before.tenant;
     const now = isAsBefore ? before : await this.endpointOf(delivery);
-    if (now === 'nothing' || 'notFor' in now) return now;
+    if (now === 'nothing' || 'delayMs' in now) return now;
     const { endpointUrl: url, activeSince } = now.subscription;
     const signed = await signedWebhook(body.made, now.subscription, await this.currentKey());
     const headers = {
@@ -233,16 +229,18 @@ export class WebhookSender {
     return { url, headers, body: signed.body, activeSince, people: body.people };
   }
 
-  /** `nothing`: nobody subscribes it any more. */
-  private async endpointOf(delivery: DueDelivery): Promise<Endpoint | 'nothing' | Postponed> {
+  /** `nothing`: no subscription receives it any more. */
+  private async endpointOf(delivery: DueDelivery): Promise<Endpoint | 'nothing' | Postponement> {
     const { tenant: alias } = delivery;
     const { tenants, subscriptions } = this.parts;
     const foundIn = async (tenant: OpenTenant | undefined): Promise<Endpoint | undefined> => {
       const subscription =
         tenant && (await subscriptions.of(tenant, delivery.mode, delivery.endpointId));
-      return subscription && isFor(delivery, subscription) ? { tenant, subscription } : undefined;
+      return subscription && belongsTo(delivery, subscription)
+        ? { tenant, subscription }
+        : undefined;
     };
-    // The one in the cache may be older than the subscription.
+    // The cached tenant may be older than the subscription.
     const found =
       (await foundIn(await tenants.find(alias))) ?? (await foundIn(await tenants.read(alias)));
     if (found === undefined) return 'nothing';
@@ -252,13 +250,13 @@ export class WebhookSender {
     const { eventTypes } = found.subscription;
     if (delivery.event !== null && eventTypes?.includes(delivery.type) === false) return 'nothing';
     return found.tenant.suspended !== null || found.subscription.disabled !== null
-      ? { notFor: NOTHING_SENT_MS, endpoint: true }
+      ? { delayMs: INACTIVE_DELAY_MS, endpoint: true }
       : found;
   }
 
   private async attemptOf(
     { id }: DueDelivery,
-    posted: Posted,
+    posted: PostResult,
     people: readonly SubjectId[],
   ): Promise<Omit<Attempt, 'at'>> {
     const ms = Math.round(posted.ms);
@@ -282,6 +280,6 @@ export class WebhookSender {
   }
 
   private purge(): Promise<number> {
-    return purgeDeliveries(this.parts.pool, new Date(timeNow() - KEPT_MS), PURGE_AT_ONCE);
+    return purgeDeliveries(this.parts.pool, new Date(timeNow() - KEPT_MS), PURGE_BATCH);
   }
 }

@@ -1,37 +1,38 @@
 import { LRUCache } from 'lru-cache';
-import type { EventCodec } from '../../event-log/codec.js';
+import { EventCodec } from '../../event-log/codec.js';
 import { LogWentBack, type EventLog, type RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
 import { Turns } from '../../foundation/turns.js';
+import type { SubjectId } from '../../domain/personal.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
+import type { SubjectKeys } from '../../privacy/subject-keys.js';
 import { AccountHistory } from './account-history.js';
 
-/** Estimated memory of all histories that are kept. */
+/** Estimated memory of all cached histories. */
 const KEPT_BYTES = 128 * 1024 * 1024;
 
-/** Large, and nothing that a payload shows. */
+/** These events are large, and no payload shows them. */
 const isNeeded = ({ type }: RecordedEvent): boolean => type !== 'UserEventReceived';
-const isOfCode = ({ type }: RecordedEvent): boolean => type === 'ReferralCodeAssigned';
+const hasCode = ({ type }: RecordedEvent): boolean => type === 'ReferralCodeAssigned';
 
 export interface HistoryParts {
   readonly log: Pick<EventLog, 'readStream' | 'epoch'>;
   readonly codec: EventCodec;
-  /** See `namelessCodec`. */
-  readonly nameless: EventCodec;
+  /** See `maskedCodec`. */
+  readonly masked: EventCodec;
   readonly names: Pick<KeyedNames, 'digest'>;
 }
 
 /**
- * The histories of accounts, kept up to a limit of memory, or one that is larger; each read
- * continues from what is kept. They hold no personal value but encrypted ones, so that an erasure
- * evicts none.
+ * Caches the histories of accounts; each read continues from the cached end. They hold personal
+ * values only encrypted, so an erasure evicts none.
  */
 export class AccountHistories {
   readonly #kept: LRUCache<string, AccountHistory>;
-  /** The callers bound how many wait. */
+  /** Callers bound the number of waiting reads. */
   readonly #turns = new Turns();
 
-  /** @param bytesMax of all that are kept together; a larger one is kept alone. */
+  /** @param bytesMax of all cached histories; a larger one is cached alone. */
   constructor(
     private readonly parts: HistoryParts,
     bytesMax = KEPT_BYTES,
@@ -43,8 +44,8 @@ export class AccountHistories {
   }
 
   /**
-   * Includes the newest event of the stream. It grows when others read it on: what is asked of it
-   * is asked for a revision.
+   * Includes the newest event of the stream. Later reads extend the same object, so its methods
+   * take a revision.
    * @throws {EventLogUnavailable} {UnreadableEvent}, when keys cannot be read.
    */
   upToDate(stream: string): Promise<AccountHistory> {
@@ -56,7 +57,7 @@ export class AccountHistories {
       const history = this.#kept.get(stream) ?? new AccountHistory();
       this.#kept.delete(stream);
       try {
-        await this.readOn(stream, history);
+        await this.readNewEvents(stream, history);
         this.#kept.set(stream, history);
         return history;
       } catch (error) {
@@ -65,13 +66,13 @@ export class AccountHistories {
     }
   }
 
-  /** The keyed digest under which a history has a code. */
+  /** The keyed digest of a code within a history. */
   digestOf(code: string): string {
     return this.parts.names.digest('code of a history', code.toLowerCase());
   }
 
-  /** @throws {LogWentBack} when the log lost what was read before. */
-  private async readOn(stream: string, history: AccountHistory): Promise<void> {
+  /** @throws {LogWentBack} when the log lost events that were read. */
+  private async readNewEvents(stream: string, history: AccountHistory): Promise<void> {
     const { log } = this.parts;
     const { epoch } = log;
     if (history.end !== undefined && history.end.epoch !== epoch) throw new LogWentBack();
@@ -85,15 +86,29 @@ export class AccountHistories {
     history: AccountHistory,
     epoch: number,
   ): Promise<void> {
-    const { codec, nameless } = this.parts;
-    const decoded = await nameless.decodeAll(page.filter(isNeeded));
-    for (const { event, recorded } of await codec.decodeAll(page.filter(isOfCode))) {
+    const { codec, masked } = this.parts;
+    const decoded = await masked.decodeAll(page.filter(isNeeded));
+    for (const { event, recorded } of await codec.decodeAll(page.filter(hasCode))) {
       if (event.type === 'ReferralCodeAssigned' && event.code.value !== null)
         history.recordCode(event.person, this.digestOf(event.code.value), recorded.revision);
     }
     for (const one of decoded) history.record(one);
     history.store(page);
     const last = page.at(-1);
-    if (last !== undefined) history.skipTo(last, epoch);
+    if (last !== undefined) history.setEnd(last, epoch);
   }
+}
+
+/**
+ * Decodes events with null in place of personal values, without reading keys, so that the results
+ * may be cached. Evicts the people of an erasure from `keys`: its announcement may come later.
+ */
+export function maskedCodec(keys: Pick<SubjectKeys, 'forget'>): EventCodec {
+  const none = new Map<SubjectId, Buffer | null>();
+  return new EventCodec({
+    load: () => Promise.resolve(none),
+    loadOrCreate: () => Promise.resolve(none),
+    destroy: () => Promise.resolve(),
+    forget: (subjects) => keys.forget(subjects),
+  });
 }

@@ -17,22 +17,21 @@ import type { Decoded } from '../../event-log/codec.js';
 import type { Position, RecordedEvent, StreamEnd } from '../../event-log/event-log.js';
 import { LRUCache } from 'lru-cache';
 import { bytesOf, HEAP_PER_STREAM } from '../../command-handling/stream-cache.js';
-import { unitOfCredit } from './unit-of-credit.js';
+import { unitOfCredit } from './announced.js';
 
-/** A reward that was granted for a referral. */
 export interface ReferralReward {
   readonly rewardId: string;
   readonly side: ReturnType<typeof rewardedSide>;
   readonly position: Position;
 }
 
-/** A referral as of an event, without names. */
+/** A referral at an event, without names. */
 export interface ReferralAt {
   readonly state: ReferralState;
-  /** Of the event that started it: it has the names. */
+  /** Revision of the event that started it and has its names. */
   readonly startedAt: bigint;
   readonly dateModified: number;
-  /** Of the last moderation; undefined: none. */
+  /** Time of the last moderation. */
   readonly dateUserModified: number | undefined;
 }
 
@@ -44,18 +43,18 @@ type ReferralEvent = AccountEventOf<
   | 'ReferralModerated'
 >;
 
-interface Placed<E> {
+interface AtRevision<E> {
   readonly revision: bigint;
   readonly event: E;
 }
 
-/** The revisions of an append's events. */
+/** The first and last revision of an append. */
 export interface AppendPlace {
   readonly first: bigint;
   readonly last: bigint;
 }
 
-/** What an account can spend of a unit, before and after an append. */
+/** Available credit of a unit before and after an append. */
 interface AvailableCredit {
   readonly before: number;
   readonly available: number;
@@ -65,49 +64,48 @@ export interface BalanceAt extends AvailableCredit {
   readonly unit: string;
 }
 
-/** Of events as they are stored: the newest ones of an account, and those that were needed. */
+/** Bound of the kept stored events. */
 const STORED_BYTES = 128 * 1024;
 const HEAP_PER_STORED_EVENT = 512;
 
-/** The events of one append so far. */
+/** The append that is being folded. */
 interface OpenAppend {
   readonly commandId: string;
-  /** What was available before it of the units that it changed. */
+  /** Available amount before it, by changed unit. */
   readonly units: Map<string, number>;
-  /** Its newest event that changed credit. */
+  /** Revision of its newest event that changed credit. */
   changedAt: bigint;
 }
 
 /**
- * What payloads need of an account's events, at any of their revisions, without personal values:
- * those are opened from the log each time. Grows with the account's stream; rests on the domain's
- * own fold.
+ * What payloads need of an account at any of its revisions, folded as the domain does, without
+ * personal values: these are decrypted from the stored events each time. Grows with the stream.
  */
 export class AccountHistory {
   #state: AccountState = initialState;
   #append: OpenAppend | undefined;
   #end: StreamEnd | undefined;
   #bytes = HEAP_PER_STREAM;
-  /** Personal values in them are encrypted; they are opened each time, while their keys exist. */
+  /** With encrypted personal values. */
   readonly #stored = new LRUCache<bigint, RecordedEvent>({
     maxSize: STORED_BYTES,
     sizeCalculation: (event) => HEAP_PER_STORED_EVENT + bytesOf([event]),
   });
-  /** Events that say something about the account itself, and its deletions. */
-  readonly #ofAccount: Placed<AccountEvent>[] = [];
-  readonly #referrals = new Map<string, Placed<ReferralEvent>[]>();
+  /** Events about the account itself, and its erasures. */
+  readonly #ofAccount: AtRevision<AccountEvent>[] = [];
+  readonly #referrals = new Map<string, AtRevision<ReferralEvent>[]>();
   readonly #rewardsOfReferrals = new Map<string, ReferralReward[]>();
-  /** The revision of each person's first reward: it has the client's ids. */
+  /** The revision of each person's first reward, which has the client's ids. */
   readonly #firstRewards = new Map<PersonId, bigint>();
-  /** The revision at which a person was first assigned a code, by person and digest. */
+  /** The revision that first assigned a code to a person, by person and digest. */
   readonly #firstCodes = new Map<string, bigint>();
-  /** The revision of the first list that names a person, by redemption and person. */
+  /** The first list that names a person, by redemption and person. */
   readonly #firstListed = new Map<string, bigint>();
-  /** By the last revision of an append: what is available of the units that it changed. */
+  /** Available amounts of the units that an append changed, by its last revision. */
   readonly #available = new Map<bigint, ReadonlyMap<string, AvailableCredit>>();
   readonly #units = new Map<string, string>();
 
-  /** The newest event; undefined: none. */
+  /** The newest event. */
   get end(): StreamEnd | undefined {
     return this.#end;
   }
@@ -117,7 +115,7 @@ export class AccountHistory {
     return this.#bytes + this.#stored.calculatedSize;
   }
 
-  /** Keeps events as they are stored, up to a bound: others are read from the log again. */
+  /** Keeps stored events up to a bound; others are read from the log again. */
   store(events: readonly RecordedEvent[]): void {
     for (const event of events) this.#stored.set(event.revision, event);
   }
@@ -127,7 +125,7 @@ export class AccountHistory {
     return this.#stored.get(revision);
   }
 
-  /** A code that the person was assigned. @param digest keyed: the code is not in it. */
+  /** Records a code of a person by its keyed digest. */
   recordCode(person: PersonId, digest: string, revision: bigint): void {
     const key = `${person} ${digest}`;
     if (!this.#firstCodes.has(key)) this.#firstCodes.set(key, revision);
@@ -137,7 +135,7 @@ export class AccountHistory {
   record({ event: decoded, envelope, recorded }: Decoded): void {
     const event = decoded as AccountEvent;
     const { revision } = recorded;
-    this.note(event, revision, recorded.position);
+    this.index(event, revision, recorded.position);
     const before = this.#state;
     this.#state = evolve(before, event);
     this.#bytes += bytesOf([recorded]);
@@ -149,32 +147,33 @@ export class AccountHistory {
     const { units } = this.#append;
     const key = unitKey(unit);
     if (!units.has(key))
-      units.set(key, availableOf(before, key, isDue(event) ? event.at - 1 : now));
-    this.noteAvailable(this.#append, revision, now);
+      units.set(key, availableOf(before, key, changedByClock(event) ? event.at - 1 : now));
+    this.recordAvailable(this.#append, revision, now);
   }
 
-  /** Up to here all events are recorded that payloads need. */
-  skipTo({ revision, id }: Pick<RecordedEvent, 'revision' | 'id'>, epoch: number): void {
+  /** Marks the end: all events up to it that payloads need are recorded. */
+  setEnd({ revision, id }: Pick<RecordedEvent, 'revision' | 'id'>, epoch: number): void {
     this.#end = { revision, eventId: id, epoch };
   }
 
-  /** Whether the person is forgotten by now, also where the key still exists. */
+  /** True from the erasure request on, even while the key exists. */
   isForgotten(person: PersonId): boolean {
     return this.#state.remains.forgotten.has(person);
   }
 
-  /** The opening of the account that was in force at this revision; undefined: none. */
+  /** The opening in force at this revision. */
   openingAt(revision: bigint): AccountEvent | undefined {
-    return this.ofAccountBefore(revision + 1n).find(({ event }) => event.type === 'AccountOpened')
-      ?.event;
+    return this.accountEventsBefore(revision + 1n).find(
+      ({ event }) => event.type === 'AccountOpened',
+    )?.event;
   }
 
-  /** Revisions before this one of events that say something about the account itself. */
-  revisionsOfAccount(before: bigint): readonly bigint[] {
-    return this.ofAccountBefore(before).map(({ revision }) => revision);
+  /** Earlier revisions of events about the account itself. */
+  accountRevisions(before: bigint): readonly bigint[] {
+    return this.accountEventsBefore(before).map(({ revision }) => revision);
   }
 
-  /** The referral right after the event of this revision; undefined: not started by then. */
+  /** The referral right after this revision; undefined: not started by then. */
   referralAt(referralId: string, at: bigint): ReferralAt | undefined {
     const events = (this.#referrals.get(referralId) ?? []).filter(({ revision }) => revision <= at);
     const start = events.findIndex(({ event }) => event.type === 'ReferralStarted');
@@ -203,22 +202,21 @@ export class AccountHistory {
     return this.#rewardsOfReferrals.get(referralId) ?? [];
   }
 
-  /** The revision of the person's first reward; undefined: none. */
   firstRewardOf(person: PersonId): bigint | undefined {
     return this.#firstRewards.get(person);
   }
 
-  /** Whether the event of this revision is the first to assign the person this code. */
+  /** Whether this revision is the first to assign the code to the person. */
   isFirstCode(person: PersonId, digest: string, revision: bigint): boolean {
     return this.#firstCodes.get(`${person} ${digest}`) === revision;
   }
 
-  /** Whether the list of a redemption that has this revision is the first to name the person. */
+  /** Whether the list at this revision is the redemption's first to name the person. */
   isFirstListed(redemptionId: string, person: PersonId, revision: bigint): boolean {
     return this.#firstListed.get(`${redemptionId} ${person}`) === revision;
   }
 
-  /** The unit in its first spelling, and its available amount before and after an append. */
+  /** The unit in its first spelling, with its available amount before and after an append. */
   balanceAfter(unit: string, { first, last }: AppendPlace): BalanceAt {
     const key = unitKey(unit);
     const spelled = this.#units.get(key) ?? unit;
@@ -229,12 +227,12 @@ export class AccountHistory {
     return { unit: spelled, before: 0, available: 0 };
   }
 
-  private ofAccountBefore(before: bigint): readonly Placed<AccountEvent>[] {
+  private accountEventsBefore(before: bigint): readonly AtRevision<AccountEvent>[] {
     const events = this.#ofAccount.filter(({ revision }) => revision < before);
     return events.slice(events.findLastIndex(({ event }) => event.type === 'ErasureRequested') + 1);
   }
 
-  private note(event: AccountEvent, revision: bigint, position: Position): void {
+  private index(event: AccountEvent, revision: bigint, position: Position): void {
     switch (event.type) {
       case 'AccountOpened':
       case 'AccountAttributed':
@@ -254,7 +252,7 @@ export class AccountHistory {
         push(this.#referrals, event.referralId, { revision, event });
         return;
       case 'RewardGranted':
-        this.noteGranted(event, revision, position);
+        this.indexReward(event, revision, position);
         return;
       case 'ImportedRewardLinked':
         push(this.#rewardsOfReferrals, event.referralId, { ...event, position });
@@ -269,7 +267,7 @@ export class AccountHistory {
     }
   }
 
-  private noteGranted(
+  private indexReward(
     event: AccountEventOf<'RewardGranted'>,
     revision: bigint,
     position: Position,
@@ -284,8 +282,8 @@ export class AccountHistory {
     if (!this.#units.has(key)) this.#units.set(key, value.unit);
   }
 
-  /** Only the amounts at the end of an append are needed. */
-  private noteAvailable(append: OpenAppend, revision: bigint, now: number): void {
+  /** Only the amounts after the last event of an append are kept. */
+  private recordAvailable(append: OpenAppend, revision: bigint, now: number): void {
     this.#available.delete(append.changedAt);
     this.#available.set(
       revision,
@@ -303,8 +301,8 @@ export class AccountHistory {
 const availableOf = (state: AccountState, unit: string, now: number): number =>
   state.status === 'open' ? availableCredit(state, unit, now) : 0;
 
-/** The clock had this effect before the event was recorded. */
-const isDue = ({ type }: AccountEvent): boolean =>
+/** The amount changed with the clock, before the event was recorded. */
+const changedByClock = ({ type }: AccountEvent): boolean =>
   type === 'RewardBecameAvailable' || type === 'RewardExpired';
 
 function push<V>(lists: Map<string, V[]>, key: string, value: V): void {

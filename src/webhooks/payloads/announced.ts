@@ -1,7 +1,6 @@
 import { unitKey } from '../../domain/account/rewards/reward-state.js';
 import { isImported, type AccountEvent } from '../../domain/account/account.events.js';
 import type { ExportEvent } from '../../domain/export/export.decider.js';
-import { unitOfCredit } from './unit-of-credit.js';
 
 /** The types of webhook events, as receivers see them. */
 export const WEBHOOK_TYPES = [
@@ -21,8 +20,8 @@ export const WEBHOOK_TYPES = [
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];
 
 /**
- * Something that receivers are told. `subject` names what it is about within the event: ids of ours
- * only, never a client's value, so that it may be stored.
+ * An announcement. `subject` identifies what it is about by the service's own ids, never by a
+ * client's value, so that it may be stored.
  */
 export interface Announced {
   readonly type: WebhookType;
@@ -32,9 +31,9 @@ export interface Announced {
 const NOTHING: readonly Announced[] = [];
 
 /**
- * What an event of an account announces, in order; no two are equal. It needs the event alone, and
- * none of its personal values. Where only the state tells that nothing is new (a code that the user
- * had before), `Payloads.data` says so later.
+ * The announcements of an account's event, in order and without duplicates. They depend on the
+ * event alone, not on its personal values. `Payloads.data` later drops those that the state makes
+ * superfluous, such as a code that the user already had.
  */
 // eslint-disable-next-line max-lines-per-function -- a case for each type of event
 export function announcedBy(event: AccountEvent): readonly Announced[] {
@@ -58,22 +57,22 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
       return [ofReferral('referral.automoderation.complete', event)];
     case 'RewardGranted': {
       const created: Announced = { type: 'reward.created', subject: { rewardId: event.rewardId } };
-      return event.value.type === 'CREDIT' ? [created, ofBalance(event.person)] : [created];
+      return event.value.type === 'CREDIT' ? [created, balanceChange(event.person)] : [created];
     }
     case 'CreditRedeemed':
-      return [ofBalance(event.person)];
+      return [balanceChange(event.person)];
     // An amount of zero: of a percentage, of a tank code, or of credit that was redeemed before.
     case 'RewardBecameAvailable':
     case 'RewardExpired':
     case 'RewardCancelled':
     case 'RewardRestored':
-      return event.amount > 0 ? [ofBalance(event.person)] : NOTHING;
-    // The event that takes the amount does not name the people; the list that follows does.
+      return event.amount > 0 ? [balanceChange(event.person)] : NOTHING;
+    // This event does not name the people; the list that follows does.
     case 'AccountCreditRedeemed':
       return NOTHING;
     case 'RedeemedRewardsListed':
-      return event.persons.map(ofBalance);
-    // Seen in the next announcement about the account, user or referral.
+      return event.persons.map(balanceChange);
+    // Part of the next announcement about the account, user or referral.
     case 'AccountOpened':
     case 'SubscriptionChanged':
     case 'CurrencyChanged':
@@ -90,7 +89,7 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'ReferralModerated':
     case 'ReferrerSideModerated':
       return NOTHING;
-    // Steps on the way to what is announced, the client's own events, and forgotten people.
+    // Intermediate steps, the client's own events, and erasures.
     case 'ReferralAnnounced':
     case 'ReferralWithdrawn':
     case 'ReservationLapsed':
@@ -106,7 +105,7 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'ErasureRequested':
     case 'ErasureCompleted':
       return NOTHING;
-    // What the payment provider was paid is announced as a redemption.
+    // A payment to the payment provider is announced as a redemption.
     case 'RewardPushStarted':
     case 'RewardPushed':
     case 'RewardPushRefused':
@@ -114,14 +113,13 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
   }
 }
 
-/** What an event of an export announces. */
 export function announcedByExport({ type, exportId }: ExportEvent): readonly Announced[] {
   switch (type) {
     case 'ExportRequested':
       return [{ type: 'export.created', subject: { exportId } }];
     case 'ExportCompleted':
       return [{ type: 'export.completed', subject: { exportId } }];
-    // What was told stands; nobody waits for these.
+    // Earlier announcements stay valid.
     case 'ExportAborted':
     case 'ExportExpired':
     case 'ExportDownloaded':
@@ -129,7 +127,7 @@ export function announcedByExport({ type, exportId }: ExportEvent): readonly Ann
   }
 }
 
-/** What a change of a theme announces. */
+/** The announcement of a theme's change. */
 export const ANNOUNCED_BY_THEME: readonly Announced[] = [
   { type: 'theme.publish.finished', subject: {} },
 ];
@@ -139,12 +137,12 @@ const ofReferral = (
   { referralId }: { readonly referralId: string },
 ): Announced => ({ type, subject: { referralId } });
 
-const ofBalance = (person: string): Announced => ({
+const balanceChange = (person: string): Announced => ({
   type: 'user.reward.balance.changed',
   subject: { person },
 });
 
-/** An event of an account and the append that it was recorded in. */
+/** An event of an account, and its append. */
 export interface AppendedEvent {
   readonly stream: string;
   readonly commandId: string;
@@ -152,13 +150,13 @@ export interface AppendedEvent {
 }
 
 /**
- * What consecutive events of the log announce, for each of them. Of several changes of a person's
- * balance in one append only the last is announced: a payload shows the state after the append.
+ * The announcements of each of these consecutive events. An append announces a person's balance
+ * once, with its last change, because a payload shows the state after the append.
  */
 export function announcedByEach(
   events: readonly AppendedEvent[],
 ): readonly (readonly Announced[])[] {
-  const told: (readonly Announced[])[] = [];
+  const reversed: (readonly Announced[])[] = [];
   let balances = new Set<string>();
   let append = '';
   for (const { stream, commandId, event } of events.toReversed()) {
@@ -169,7 +167,25 @@ export function announcedByEach(
       type === 'user.reward.balance.changed' && balances.has(`${subject['person']} ${unit}`);
     const fresh = announcedBy(event).filter((one) => !isRepeated(one));
     for (const { subject } of fresh) balances.add(`${subject['person']} ${unit}`);
-    told.push(fresh);
+    reversed.push(fresh);
   }
-  return told.reverse();
+  return reversed.reverse();
+}
+
+export function unitOfCredit(event: AccountEvent): string | undefined {
+  switch (event.type) {
+    case 'RewardGranted':
+      return event.value.type === 'CREDIT' ? event.value.unit : undefined;
+    case 'RewardBecameAvailable':
+    case 'RewardExpired':
+    case 'RewardCancelled':
+    case 'RewardRestored':
+    case 'CreditRedeemed':
+      return event.rewardType === 'CREDIT' ? (event.unit ?? undefined) : undefined;
+    case 'AccountCreditRedeemed':
+    case 'RedeemedRewardsListed':
+      return event.unit;
+    default:
+      return undefined;
+  }
 }

@@ -11,11 +11,11 @@ import type { TenantEvent } from '../../domain/tenant/tenant.decider.js';
 
 const TENANTS_MAX = 1_000;
 
-/** What payloads need of a tenant, at a position of the log. */
+/** The facts of a tenant for payloads at a position of the log. */
 interface PastTenant {
-  /** Empty text: it had none. */
+  /** Empty: there was none. */
   readonly defaultProgramId: string;
-  /** How far its test clock was ahead. */
+  /** Offset of its test clock. */
   readonly aheadMs: number;
 }
 
@@ -47,7 +47,7 @@ export class PastTenants {
 
   constructor(
     private readonly log: Pick<EventLog, 'readStream' | 'compare' | 'epoch'>,
-    private readonly nameless: EventCodec,
+    private readonly masked: EventCodec,
     private readonly names: KeyedNames,
   ) {}
 
@@ -63,7 +63,7 @@ export class PastTenants {
     for (;;) {
       const known = this.#kept.get(alias) ?? NOTHING;
       try {
-        const newest = await this.readOn(alias, known);
+        const newest = await this.readNewEvents(alias, known);
         this.#kept.set(alias, newest);
         return newest;
       } catch (error) {
@@ -73,7 +73,7 @@ export class PastTenants {
     }
   }
 
-  private async readOn(alias: string, known: KnownTenant): Promise<KnownTenant> {
+  private async readNewEvents(alias: string, known: KnownTenant): Promise<KnownTenant> {
     const { epoch } = this.log;
     if (known.end !== undefined && known.end.epoch !== epoch) throw new LogWentBack();
     const changes = [...known.changes];
@@ -82,7 +82,7 @@ export class PastTenants {
     for await (const recorded of this.log.readStream(stream, { end })) {
       end = { revision: recorded.revision, eventId: recorded.id, epoch };
       if (!CHANGING.has(recorded.type)) continue;
-      const [decoded] = await this.nameless.decodeAll([recorded]);
+      const [decoded] = await this.masked.decodeAll([recorded]);
       const before = changes.at(-1) ?? UNCHANGED;
       const after = changedBy(before, decoded?.event as TenantEvent | undefined);
       if (after !== before) changes.push({ ...after, position: recorded.position });

@@ -22,12 +22,11 @@ import { shownExport } from '../../exports/shown-export.js';
 import { ShareLinks } from '../../presenting/share-links.js';
 import { accountRefOf, type KeyedNames } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
-import { AccountHistories } from './account-histories.js';
+import { AccountHistories, maskedCodec } from './account-histories.js';
 import type { AccountHistory } from './account-history.js';
-import type { Announced } from './announced.js';
+import { unitOfCredit, type Announced } from './announced.js';
+import { EventReader, type RecordedAppend } from './event-reader.js';
 import { PastTenants } from './past-tenants.js';
-import { namelessCodec } from './nameless-codec.js';
-import { OpenedEvents, type RecordedAppend } from './opened-events.js';
 import {
   exportData,
   referralData,
@@ -36,9 +35,7 @@ import {
   userCreatedData,
   type WebhookData,
 } from './presented.js';
-import { unitOfCredit } from './unit-of-credit.js';
 
-/** An announcement of an event of the log. */
 export interface Announcement extends Scope, EventPlace {
   readonly announced: Announced;
 }
@@ -49,16 +46,12 @@ export type PayloadData =
       readonly data: WebhookData;
       /** In test mode: the time of its event by the test clock, epoch milliseconds. */
       readonly created?: number;
-      /** Whom it names. */
       readonly people: readonly SubjectId[];
     }
 
-  /** It is about a person who was forgotten meanwhile. */
+  /** Its subject was forgotten. */
   | { readonly kind: 'forgotten' }
-  /**
-   * The event changed nothing that is announced (a code that the user had before, credit for
-   * later), or the log no longer has it.
-   */
+  /** There is nothing to announce (a repeated code, credit for later), or the event is lost. */
   | { readonly kind: 'nothing' };
 
 export interface PayloadParts {
@@ -70,8 +63,8 @@ export interface PayloadParts {
   readonly publicUrl: () => string;
 }
 
-/** The event of an announcement, and what is known around it. */
-interface Told {
+/** An announcement with its event and the history of its account. */
+interface AnnouncedEvent {
   readonly scope: Scope;
   readonly stream: string;
   readonly subject: Readonly<Record<string, string>>;
@@ -97,25 +90,24 @@ const made = (data: WebhookData, ...people: readonly SubjectId[]): PayloadData =
 
 /**
  * Makes the `data` of announced events from the log: the state right after the append of the event,
- * whatever happened since, without the people who were forgotten since. What is kept between calls
- * has no personal value.
+ * without people who were forgotten later. Its caches hold no personal value.
  */
 export class Payloads {
   private readonly histories: AccountHistories;
-  private readonly opened: OpenedEvents;
+  private readonly opened: EventReader;
   private readonly tenants: PastTenants;
 
   constructor(private readonly parts: PayloadParts) {
     const { log, codec, keys, names } = parts;
-    const nameless = namelessCodec(keys);
-    this.histories = new AccountHistories({ log, codec, nameless, names });
-    this.opened = new OpenedEvents(log, codec);
-    this.tenants = new PastTenants(log, nameless, names);
+    const masked = maskedCodec(keys);
+    this.histories = new AccountHistories({ log, codec, masked, names });
+    this.opened = new EventReader(log, codec);
+    this.tenants = new PastTenants(log, masked, names);
   }
 
   /**
-   * The same at every call, unless a person or code in it was forgotten meanwhile.
-   * @throws {EventLogUnavailable} {UnreadableEvent}; when keys cannot be read: may be called again.
+   * The same at every call, unless a person or code in it was forgotten.
+   * @throws {EventLogUnavailable} {UnreadableEvent}, when keys cannot be read: call again.
    */
   async data(of: Announcement): Promise<PayloadData> {
     const payload = await this.made(of);
@@ -138,27 +130,34 @@ export class Payloads {
     });
     const [event] = append ? await this.opened.open([append.event]) : [];
     if (!append || !event) return NOTHING;
-    const told: Told = { scope: { tenant, mode }, stream, subject, event, append, history };
+    const about: AnnouncedEvent = {
+      scope: { tenant, mode },
+      stream,
+      subject,
+      event,
+      append,
+      history,
+    };
     switch (type) {
       case 'user.created':
-        return event.type === 'UserIdentified' ? this.userCreated(told, event) : NOTHING;
+        return event.type === 'UserIdentified' ? this.userCreated(about, event) : NOTHING;
       case 'coupon.created':
-        return event.type === 'ReferralCodeAssigned' ? this.couponCreated(told, event) : NOTHING;
+        return event.type === 'ReferralCodeAssigned' ? this.couponCreated(about, event) : NOTHING;
       case 'reward.created':
-        return event.type === 'RewardGranted' ? this.rewardCreated(told, event) : NOTHING;
+        return event.type === 'RewardGranted' ? this.rewardCreated(about, event) : NOTHING;
       case 'user.reward.balance.changed':
-        return this.balanceChanged(told);
+        return this.balanceChanged(about);
       case 'referral.started':
       case 'referral.converted':
       case 'referral.ended':
       case 'referral.automoderation.complete':
-        return this.referral(told);
+        return this.referral(about);
       case 'test':
         throw new Error(`${type} is not about an event`);
     }
   }
 
-  /** The export right after the event. Nobody is named in it but by its own texts. */
+  /** The export right after the event. */
   private async ofExport(
     stream: string,
     { revision, eventId }: Pick<Announcement, 'revision' | 'eventId'>,
@@ -186,16 +185,12 @@ export class Payloads {
   }
 
   private async userCreated(
-    told: Told,
+    about: AnnouncedEvent,
     { person, profile }: AccountEventOf<'UserIdentified'>,
   ): Promise<PayloadData> {
-    const { scope, stream, event, append, history } = told;
+    const { scope, stream, event, append, history } = about;
     if (profile.value === null || history.isForgotten(person)) return FORGOTTEN;
-    const earlier = await this.opened.all(
-      stream,
-      history.revisionsOfAccount(append.first),
-      history,
-    );
+    const earlier = await this.opened.all(stream, history.accountRevisions(append.first), history);
     const later = await this.opened.open(append.others);
     const state = await this.withoutForgotten(scope, folded([...earlier, event, ...later]));
     const facts =
@@ -210,7 +205,7 @@ export class Payloads {
     );
   }
 
-  /** Without the code of a referrer who is forgotten, also where the key still exists. */
+  /** Removes the code of a forgotten referrer, even while the key exists. */
   private async withoutForgotten(scope: Scope, state: AccountState): Promise<AccountState> {
     if (state.status === 'absent' || !state.attribution || state.attribution.code === null)
       return state;
@@ -233,7 +228,7 @@ export class Payloads {
   }
 
   private couponCreated(
-    { append, history }: Told,
+    { append, history }: AnnouncedEvent,
     { person, code, programId, at }: AccountEventOf<'ReferralCodeAssigned'>,
   ): PayloadData {
     if (code.value === null || history.isForgotten(person)) return FORGOTTEN;
@@ -244,7 +239,7 @@ export class Payloads {
   }
 
   private async rewardCreated(
-    { stream, append, history }: Told,
+    { stream, append, history }: AnnouncedEvent,
     event: AccountEventOf<'RewardGranted'>,
   ): Promise<PayloadData> {
     const owner = ownerOf(event);
@@ -270,7 +265,7 @@ export class Payloads {
     event,
     append,
     history,
-  }: Told): Promise<PayloadData> {
+  }: AnnouncedEvent): Promise<PayloadData> {
     const { person } = subject;
     const unit = unitOfCredit(event);
     if (person === undefined || unit === undefined) return NOTHING;
@@ -281,7 +276,7 @@ export class Payloads {
     )
       return NOTHING;
     const balance = history.balanceAfter(unit, append);
-    // A list names the people of a redemption, which an earlier append may have taken.
+    // A list is announced even if its append changed nothing: an earlier one may have taken it.
     if (event.type !== 'RedeemedRewardsListed' && balance.available === balance.before)
       return NOTHING;
     const ids = await this.idsOf(person, stream, history);
@@ -292,7 +287,6 @@ export class Payloads {
     return made({ userId, accountId, unit: spelled, availableValue, resourceVersion }, person);
   }
 
-  /** The client's ids of a person who has a reward. */
   private async idsOf(
     person: string,
     stream: string,
@@ -304,11 +298,17 @@ export class Payloads {
     return granted?.type === 'RewardGranted' ? ownerOf(granted) : null;
   }
 
-  private async referral({ scope, stream, subject, append, history }: Told): Promise<PayloadData> {
+  private async referral({
+    scope,
+    stream,
+    subject,
+    append,
+    history,
+  }: AnnouncedEvent): Promise<PayloadData> {
     const { referralId } = subject;
     const referral =
       referralId === undefined ? undefined : history.referralAt(referralId, append.last);
-    // Flagged before its start: the announcement of the start says it.
+    // Flagged before the start: part of the announcement of the start.
     if (referralId === undefined || !referral) return NOTHING;
     const started = await this.opened.at(stream, referral.startedAt, history);
     if (started?.type !== 'ReferralStarted') return NOTHING;
@@ -342,13 +342,12 @@ export class Payloads {
   }
 }
 
-/** Whose code the user is shown with. */
+/** The referrer whose code the user is shown with. */
 function namedReferrer(state: AccountState): readonly SubjectId[] {
   const attribution = state.status === 'open' ? state.attribution : null;
   return attribution && attribution.code !== null ? [attribution.referrer.person] : [];
 }
 
-/** Null: forgotten. */
 const ownerOf = ({ owner }: AccountEventOf<'RewardGranted'>): PartyIds | null =>
   owner.value?.userId ? owner.value : null;
 

@@ -6,10 +6,7 @@ import { rewardJson } from '../../presenting/reward.response.js';
 import { userJson, type UserSurroundings } from '../../presenting/user.response.js';
 import type { ReferralAt } from './account-history.js';
 
-/**
- * The `data` of each type, from facts. Members without a value are left out, unless the contract
- * says null.
- */
+/** The `data` of a webhook. Members without a value are missing, unless the contract says null. */
 export type WebhookData = Readonly<Record<string, unknown>>;
 
 export function userCreatedData(facts: UserFacts, surroundings: UserSurroundings): WebhookData {
@@ -17,7 +14,7 @@ export function userCreatedData(facts: UserFacts, surroundings: UserSurroundings
   return present(user);
 }
 
-/** Members of other types than the reward's own are null in an answer, and so left out here. */
+/** Members of other reward types are null in an API answer, and missing here. */
 export function rewardCreatedData(facts: RewardFacts): WebhookData {
   const { fueltankType, ...reward } = rewardJson({
     ...rewards.rowOf<RewardContent>(facts),
@@ -81,7 +78,7 @@ const present = (members: object): WebhookData =>
     Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
   );
 
-/** Of `export.created` and `export.completed`; null where there is no value. */
+/** For `export.created` and `export.completed`. */
 export const exportData = ({
   format,
   type,
@@ -108,6 +105,5 @@ export const exportData = ({
 /** @param locale null: the default one. */
 export const themePublishFinishedData = (locale: string | null): WebhookData => ({ locale });
 
-/** @param name of the subscription; null: it has none. */
 export const testData = (endpointUrl: string, name: string | null): WebhookData =>
   present({ endpointUrl, name });

@@ -4,10 +4,10 @@ import type { WebhookType } from './announced.js';
 import type { WebhookData } from './presented.js';
 
 const EXAMPLE = /<!-- example: (\S+) -->\s*```json\n(.*?)```/gs;
-/** An export that was just requested. */
+/** Members of an export that was just requested. */
 const REQUESTED = { status: 'PENDING', dateCompleted: null, dateExpires: null, stats: null };
 
-/** Sample payloads, which `docs/webhooks-payloads.md` has as examples of real ones. */
+/** The example of `docs/webhooks-payloads.md` for a type. */
 export async function sampleData(type: WebhookType): Promise<WebhookData> {
   const page = await readFile(new URL('webhooks-payloads.md', docsFolder()), 'utf8');
   const examples = new Map([...page.matchAll(EXAMPLE)].map(([, name, json]) => [name, json]));
@@ -17,6 +17,6 @@ export async function sampleData(type: WebhookType): Promise<WebhookData> {
   return type === 'export.created' ? { ...data, ...REQUESTED } : data;
 }
 
-/** The header of a webhook about no event; a test has none. */
+/** The header that marks samples; a test has none. */
 export const sampleHeaders = (type: WebhookType): Readonly<Record<string, string>> =>
   type === 'test' ? {} : { 'webhook-sample': 'true' };

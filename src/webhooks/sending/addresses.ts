@@ -2,40 +2,35 @@ import { BlockList } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Cidr } from '../../config/config.js';
 
-/** Global unicast (RFC 4291): all other IPv6 addresses are special, or not assigned. */
+/** Global unicast (RFC 4291); all other IPv6 addresses are special or unassigned. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
-/**
- * Clouds answer there with credentials of the machine: refused, whatever the operator allows.
- */
-const METADATA: ReadonlySet<string> = new Set([
+/** Metadata services of clouds, with credentials of the machine: refused even if configured. */
+const CLOUD_METADATA: ReadonlySet<string> = new Set([
   '169.254.169.254',
   '168.63.129.16',
   'fd00:ec2::254',
 ]);
 
-/** Behind it, an interface identifier of ISATAP (RFC 5214) holds an IPv4 address. */
+/** Marks an ISATAP interface identifier (RFC 5214), which embeds an IPv4 address. */
 const ISATAP = 0x5efe;
 
-/** The addresses that a connection may be made to: public ones, and the ranges of the operator. */
+/** Allows connections to public addresses and to the operator's ranges. */
 export class AllowedAddresses {
   private readonly opened = new BlockList();
 
-  /** @param ranges that are allowed though they are not public. */
+  /** @param ranges allowed in addition to public addresses. */
   constructor(ranges: readonly Cidr[]) {
     for (const { address, prefix, family } of ranges)
       this.opened.addSubnet(address, prefix, family);
   }
 
-  /**
-   * @param address an IPv4 address in four decimal numbers, or an IPv6 address. IPv4-mapped IPv6 is
-   * judged as its IPv4 address, which is where the packets go.
-   */
+  /** @param address IPv4 in four decimal numbers, or IPv6; mapped IPv4 is checked as IPv4. */
   includes(address: string): boolean {
-    // A zone chooses a network card of this machine.
+    // A zone selects a network interface of this machine.
     if (address.includes('%') || !ipaddr.isValid(address)) return false;
     const parsed = ipaddr.process(address);
     const text = parsed.toString();
-    if (METADATA.has(text)) return false;
+    if (CLOUD_METADATA.has(text)) return false;
     return this.opened.check(text, parsed.kind()) || isPublic(parsed);
   }
 }

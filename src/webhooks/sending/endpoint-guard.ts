@@ -6,40 +6,40 @@ import { hostOf, parseEndpoint } from './endpoint-url.js';
 import { findAddressesFrom, NameNotResolved, type FindAddresses } from './find-addresses.js';
 
 export interface EndpointGuardOptions {
-  /** Ranges that are allowed though they are not public (`WEBHOOK_ALLOW_CIDRS`). */
+  /** Ranges allowed in addition to public addresses (`WEBHOOK_ALLOW_CIDRS`). */
   readonly allowed: readonly Cidr[];
   readonly lookup?: FindAddresses;
 }
 
-/** What a URL is good for as an endpoint; `reason` is for the tenant. */
+/** `reason` is shown to the tenant. */
 export type EndpointCheck =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'malformed'; readonly reason: string }
   | { readonly kind: 'not-allowed'; readonly reason: string };
 
 export interface ConnectorOptions {
-  /** For the connection, TLS included. */
+  /** Time limit of the connection with TLS. */
   readonly withinMs: number;
-  /** Certificates in PEM, instead of those that Node trusts. */
+  /** Trusted certificates in PEM. Default: those of Node. */
   readonly trusted?: string;
 }
 
-/** The host is, or has, an address that no connection is made to. */
+/** The host is or has an address that connections are not allowed to. */
 export class AddressNotAllowed extends Error {
   override readonly name = 'AddressNotAllowed';
 }
 
-/** RFC 6761: these names lead to this machine, and nobody is asked. */
+/** RFC 6761: these names mean this machine, without DNS. */
 const LOOPBACK_NAME = /(^|\.)localhost\.?$/;
 const LOOPBACK = ['127.0.0.1', '::1'];
-/** So many addresses of a name are connected to, at most: a name may have thousands. */
+/** Bounds the addresses that are tried: a name may have thousands. */
 const TRIED_ADDRESSES_MAX = 8;
-/** Before the next address of a name is tried as well. */
+/** The next address is tried as well after this time. */
 const NEXT_ADDRESS_AFTER_MS = 2_000;
 
 /**
- * Keeps webhooks from what only this machine or its network can reach. Every address of a name must
- * be allowed, and a connection is made to the very addresses that were checked.
+ * Protects this machine and its network from webhooks. Every address of a name must be allowed, and
+ * connections go only to the addresses that were checked.
  */
 export class EndpointGuard {
   private readonly allowed: AllowedAddresses;
@@ -51,8 +51,8 @@ export class EndpointGuard {
   }
 
   /**
-   * Whether the URL may be subscribed. A name that cannot be resolved is allowed: it may exist
-   * later, and every connection is checked again.
+   * Whether the URL may be subscribed. An unresolvable name is allowed: it may exist later, and
+   * every connection is checked again.
    */
   async check(endpointUrl: string): Promise<EndpointCheck> {
     const parsed = parseEndpoint(endpointUrl);
@@ -69,7 +69,7 @@ export class EndpointGuard {
     }
   }
 
-  /** Connects to allowed addresses only; its errors include those of `addressesOf`. */
+  /** Connects to allowed addresses only; fails with the errors of `addressesOf` as well. */
   connector({ withinMs, trusted }: ConnectorOptions): buildConnector.connector {
     const connect = buildConnector({
       timeout: withinMs,
@@ -79,7 +79,7 @@ export class EndpointGuard {
       ...(trusted === undefined ? {} : { ca: trusted }),
     });
     return (options, callback) => {
-      // Node looks names up, and no addresses.
+      // Node calls `lookup` for names only.
       const isAddress = isIP(options.hostname) > 0;
       if (!isPortAllowed(options.port) || (isAddress && !this.allowed.includes(options.hostname))) {
         callback(notAllowed(), null);
@@ -94,13 +94,13 @@ export class EndpointGuard {
    * @throws {NameNotResolved}
    */
   private async addressesOf(host: string): Promise<readonly string[]> {
-    if (isIP(host) > 0) return this.onlyAllowed([host]);
+    if (isIP(host) > 0) return this.ensureAllowed([host]);
     if (LOOPBACK_NAME.test(host))
-      return this.onlyAllowed(LOOPBACK.filter((address) => this.allowed.includes(address)));
-    return this.onlyAllowed(await this.lookup(host));
+      return this.ensureAllowed(LOOPBACK.filter((address) => this.allowed.includes(address)));
+    return this.ensureAllowed(await this.lookup(host));
   }
 
-  private onlyAllowed(addresses: readonly string[]): readonly string[] {
+  private ensureAllowed(addresses: readonly string[]): readonly string[] {
     if (addresses.length === 0 || !addresses.every((address) => this.allowed.includes(address)))
       throw notAllowed();
     return addresses;
@@ -123,10 +123,7 @@ export class EndpointGuard {
   }
 }
 
-/**
- * Ports of other services of a host, mail and remote shells among them, are refused.
- * @param port empty: that of the scheme.
- */
+/** Refuses ports of other services, such as mail. @param port empty: the default of the scheme. */
 const isPortAllowed = (port: string): boolean =>
   port === '' || port === '80' || port === '443' || Number(port) > 1_023;
 

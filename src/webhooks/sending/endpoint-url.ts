@@ -5,17 +5,16 @@ const PLAIN = '[^\\u0000-\\u0020\\u007f\\\\#';
 /** Texts that `parseEndpoint` may accept, for JSON Schema. */
 export const URL_PATTERN = `^[Hh][Tt][Tt][Pp][Ss]?://${PLAIN}@/?]+(?:[/?]${PLAIN}]*)?$`;
 
-/** A URL, or why the text cannot be the URL of an endpoint. */
 export type ParsedEndpoint = { readonly url: URL } | { readonly problem: string };
 
 /**
- * Parses the URL of an endpoint: absolute, http or https, without credentials and fragment. The
- * text is checked before it is parsed: the parser drops white space and an empty fragment.
+ * Parses the URL of an endpoint: absolute, http or https, without credentials and fragment. Checks
+ * the text first, because the URL parser drops white space and an empty fragment.
  */
 export function parseEndpoint(text: string): ParsedEndpoint {
   if ([...text].length > ENDPOINT_URL_MAX)
     return { problem: `must be at most ${ENDPOINT_URL_MAX} characters` };
-  // Control characters, white space and backslashes, which parsers read in different ways.
+  // URL parsers disagree about control characters, white space and backslashes.
   if (/[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text))
     return { problem: 'must be an absolute URL' };
   const [, authority] = /^https?:\/\/([^/?#]+)/i.exec(text) ?? [];
@@ -25,5 +24,5 @@ export function parseEndpoint(text: string): ParsedEndpoint {
   return { url: new URL(text) };
 }
 
-/** The host of a URL as it is resolved: IPv6 without brackets. */
+/** The host without the brackets of IPv6. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');

@@ -12,24 +12,20 @@ export class NameNotResolved extends Error {
   }
 }
 
-/**
- * All addresses of a name, IPv4 first.
- * @throws {NameNotResolved}
- */
+/** All addresses of a name, IPv4 first. @throws {NameNotResolved} */
 export type FindAddresses = (name: string) => Promise<readonly string[]>;
 
 export interface NameServers {
-  /** `127.0.0.1:5353`; default: those of the machine. */
+  /** For example `127.0.0.1:5353`. Default: those of the machine. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
-  /** For all questions about a name together. */
+  /** Time limit for all queries of a name. */
   readonly withinMs?: number;
 }
 
 /**
- * Finds the addresses of names, of the hosts file first. The resolver of the operating system would
- * keep a thread for each name whose server does not answer; there are few, and all of the process
- * wait for one.
+ * Resolves names, with the hosts file first. `dns.lookup` would block one of the process's few
+ * threads for each name whose server does not answer.
  */
 export function findAddressesFrom({
   servers,
@@ -39,12 +35,12 @@ export function findAddressesFrom({
   return async (name) => {
     const listed = await addressesInFile(hostsFile, name);
     if (listed.length > 0) return listed;
-    // One for each name: it is cancelled as a whole, and it knows the servers of the moment.
+    // One resolver per name: `cancel` ends all of its queries, and servers may have changed.
     const resolver = new Resolver({ timeout: 2_000, tries: 2 });
     if (servers) resolver.setServers(servers);
     const cancel = after(withinMs, () => resolver.cancel(), { keepsProcess: false });
     try {
-      return found(
+      return combined(
         await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)] as const),
       );
     } finally {
@@ -53,7 +49,7 @@ export function findAddressesFrom({
   };
 }
 
-function found(answers: readonly PromiseSettledResult<string[]>[]): readonly string[] {
+function combined(answers: readonly PromiseSettledResult<string[]>[]): readonly string[] {
   const addresses = answers.flatMap((answer) =>
     answer.status === 'fulfilled' ? answer.value : [],
   );

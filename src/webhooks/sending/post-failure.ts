@@ -7,11 +7,11 @@ import { NameNotResolved } from './find-addresses.js';
  * Why a POST got no answer:
  * - `address-not-allowed`: the host is or has an address that is not public;
  * - `name-not-found`: the name has no address; `name-server`: its name servers do not answer;
- * - `refused`: nobody listens there; `unreachable`: no way there, or no socket left here;
- * - `tls`: the certificate is not trusted, or the encryption broke;
+ * - `refused`: the port is closed; `unreachable`: there is no route, or no free socket here;
+ * - `tls`: the certificate is not trusted, or the encryption failed;
  * - `timeout`: the answer did not end in time;
  * - `broken-off`: the connection was closed before the answer ended;
- * - `not-http`: the answer is no HTTP, or its headers are too long;
+ * - `not-http`: the answer is not HTTP, or its headers are too long;
  * - `stopped`: this process ended the attempt.
  */
 export type PostFailure =
@@ -31,14 +31,14 @@ const BY_CODE: readonly (readonly [RegExp, PostFailure])[] = [
   [/^(EHOST|ENET)(UNREACH|DOWN)$|^E(ADDRNOTAVAIL|ACCES|PERM|INVAL|MFILE|NFILE)$/, 'unreachable'],
   [/^ETIMEDOUT$|^UND_ERR_[A-Z]+_TIMEOUT$/, 'timeout'],
   [/^UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH)$/, 'not-http'],
-  // Codes of OpenSSL name what is wrong with a certificate, without a prefix.
+  // OpenSSL's codes for certificates have no common prefix.
   [
     /^ERR_(TLS|SSL|OSSL)_|^EPROTO$|CERT|^UNABLE_TO_|SIGNATURE|HOSTNAME_MISMATCH|^INVALID_(CA|PURPOSE)/,
     'tls',
   ],
 ];
 
-/** @param error what the request was rejected with. */
+/** @param error the rejection of the request. */
 export function postFailureOf(error: unknown): PostFailure {
   if (error instanceof AddressNotAllowed) return 'address-not-allowed';
   if (error instanceof NameNotResolved) return error.reason;

@@ -1,16 +1,20 @@
-import { newEndpointSecret } from '../signing/endpoint-secret.js';
-import { signedWebhook, webhookBody, type WebhookEnvelope } from '../signing/signed-webhook.js';
+import {
+  newEndpointSecret,
+  signedWebhook,
+  webhookBody,
+  type WebhookEnvelope,
+} from '../signing/signed-webhook.js';
 import type { SigningKeys } from '../signing/signing-keys.js';
 import { EndpointGuard } from './endpoint-guard.js';
 import { hostOf, parseEndpoint } from './endpoint-url.js';
-import { WebhookPost, type Posted } from './webhook-post.js';
+import { WebhookPost, type PostResult } from './webhook-post.js';
 
 const LOOPBACK = [
   { address: '127.0.0.0', prefix: 8, family: 'ipv4' },
   { address: '::1', prefix: 128, family: 'ipv6' },
 ] as const;
 
-/** Why the text is no URL on this machine; undefined: it is one. */
+/** Why the text is not a URL on this machine; undefined: it is one. */
 export function loopbackProblem(text: string): string | undefined {
   const parsed = parseEndpoint(text);
   if ('problem' in parsed) return parsed.problem;
@@ -20,7 +24,7 @@ export function loopbackProblem(text: string): string | undefined {
     : 'must lead to this machine: localhost, 127.0.0.1 or [::1]';
 }
 
-/** Posts webhooks to a receiver on this machine, signed as for an endpoint with a new secret. */
+/** Posts webhooks to a receiver on this machine, signed with a new secret. */
 export class WebhookForwarder {
   readonly secret = newEndpointSecret();
   private readonly post = new WebhookPost(new EndpointGuard({ allowed: LOOPBACK }));
@@ -36,7 +40,7 @@ export class WebhookForwarder {
     envelope: WebhookEnvelope,
     signal: AbortSignal,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<Posted> {
+  ): Promise<PostResult> {
     const to = { endpointUrl: this.url, secrets: [this.secret] };
     const signed = await signedWebhook(webhookBody(envelope), to, await this.keys.current());
     const request = { url: this.url, headers: { ...signed.headers, ...headers } };

@@ -11,12 +11,11 @@ export interface PostRequest {
   readonly body: Buffer;
 }
 
-/** What came of a POST. */
-export type Posted =
+export type PostResult =
   | {
       readonly kind: 'answered';
       readonly status: number;
-      /** From now on; null: no valid `Retry-After`. */
+      /** Milliseconds from now; null: no valid `Retry-After`. */
       readonly retryAfterMs: number | null;
       /** The first bytes of the answer's body. */
       readonly beginning: Buffer;
@@ -25,13 +24,13 @@ export type Posted =
   | { readonly kind: 'failed'; readonly reason: PostFailure; readonly ms: number };
 
 export interface PostLimits {
-  /** For name, connection, TLS, request and answer together. */
+  /** Time limit for name, connection, TLS, request and answer together. */
   readonly withinMs: number;
-  /** So much of an answer's body is read; the rest is cut off. */
+  /** The connection is closed after this much of the answer's body. */
   readonly answerBytesMax: number;
-  /** So much of it is returned. */
+  /** This much of it is returned. */
   readonly keptBytes: number;
-  /** Certificates in PEM, instead of those that Node trusts. */
+  /** Trusted certificates in PEM. Default: those of Node. */
   readonly trusted?: string;
 }
 
@@ -41,19 +40,18 @@ const LIMITS: PostLimits = {
   keptBytes: 2_048,
 };
 
-/** An idle connection is closed after this time, also when its server would keep it for longer. */
+/** Idle connections are closed after this time, whatever the server allows. */
 const IDLE_CONNECTION_MS = 4_000;
 
-/** An answer as far as it has arrived. */
-interface Arriving {
+/** The received part of an answer. */
+interface PartialAnswer {
   answer?: Dispatcher.ResponseData;
   bytes: number;
   readonly beginning: Buffer[];
 }
 
 /**
- * Sends a POST to an endpoint, through the connections of the guard. No redirect is followed, and
- * no proxy of the environment is used. Never rejects.
+ * Posts to endpoints through the guard's connections, without redirects and proxies. Never rejects.
  */
 export class WebhookPost {
   private readonly agent: Agent;
@@ -66,17 +64,17 @@ export class WebhookPost {
       connect: guard.connector(this.limits),
       keepAliveTimeout: IDLE_CONNECTION_MS,
       keepAliveMaxTimeout: IDLE_CONNECTION_MS,
-      // One limit holds for everything.
+      // `withinMs` limits all of it.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
   /**
-   * An answer that is not 2xx counts by its status, whether or not it ends. One that is 2xx counts
-   * when it ends in time or exceeds what is read of it.
+   * A non-2xx answer counts by its status, even if it does not end. A 2xx answer counts when it
+   * ends in time or exceeds `answerBytesMax`.
    */
-  async post(request: PostRequest, signal?: AbortSignal): Promise<Posted> {
+  async post(request: PostRequest, signal?: AbortSignal): Promise<PostResult> {
     const began = elapsed();
     const ending = new AbortController();
     let reason: PostFailure | undefined;
@@ -87,12 +85,12 @@ export class WebhookPost {
     const cancel = after(this.limits.withinMs, end('timeout'));
     const stop = end('stopped');
     if (signal) {
-      // One signal may end any number of attempts.
+      // One signal may end many attempts.
       setMaxListeners(0, signal);
       signal.addEventListener('abort', stop);
       if (signal.aborted) stop();
     }
-    const arriving: Arriving = { bytes: 0, beginning: [] };
+    const arriving: PartialAnswer = { bytes: 0, beginning: [] };
     try {
       await this.exchange(request, ending.signal, arriving);
     } catch (error) {
@@ -101,10 +99,10 @@ export class WebhookPost {
       cancel();
       signal?.removeEventListener('abort', stop);
     }
-    return postedOf(arriving, reason, elapsed() - began);
+    return resultOf(arriving, reason, elapsed() - began);
   }
 
-  /** Waits for what is under way. */
+  /** Waits for running attempts. */
   async close(): Promise<void> {
     await (this.closing ??= this.agent.close());
   }
@@ -112,7 +110,7 @@ export class WebhookPost {
   private async exchange(
     { url, headers, body }: PostRequest,
     signal: AbortSignal,
-    arriving: Arriving,
+    arriving: PartialAnswer,
   ): Promise<void> {
     const { origin, pathname, search } = new URL(url);
     const path = pathname + search;
@@ -128,20 +126,20 @@ export class WebhookPost {
     arriving.answer = answer;
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       const missing = keptBytes - arriving.bytes;
-      // A copy: a piece of a chunk would keep all of it in memory.
+      // A copy: `subarray` would keep the whole chunk in memory.
       if (missing > 0) arriving.beginning.push(Buffer.from(chunk.subarray(0, missing)));
       arriving.bytes += chunk.length;
-      // To leave the loop closes the connection.
+      // Leaving the loop closes the connection.
       if (arriving.bytes >= answerBytesMax) return;
     }
   }
 }
 
-function postedOf(
-  { answer, beginning }: Arriving,
+function resultOf(
+  { answer, beginning }: PartialAnswer,
   reason: PostFailure | undefined,
   ms: number,
-): Posted {
+): PostResult {
   const isSuccess = answer !== undefined && answer.statusCode >= 200 && answer.statusCode < 300;
   if (answer === undefined || (isSuccess && reason !== undefined))
     return { kind: 'failed', reason: reason ?? 'broken-off', ms };

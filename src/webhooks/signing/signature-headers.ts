@@ -2,26 +2,23 @@ import { CompactSign } from 'jose';
 import { Webhook } from 'standardwebhooks';
 import type { SigningKey } from './signing-keys.js';
 
-/** What is signed, and with what. */
-export interface ToSign {
-  /** The `id` of the envelope. */
+export interface SignatureInput {
   readonly id: string;
-  /** Of this attempt, in seconds since the epoch. */
+  /** Time of the attempt in seconds since the epoch. */
   readonly timestamp: number;
   /** The raw body: UTF-8. */
   readonly body: Buffer;
   readonly tenantAlias: string;
-  /** Where the attempt goes. */
   readonly endpointUrl: string;
-  /** Of the endpoint, as `whsec_…`; the newest one first. */
+  /** Secrets of the endpoint (`whsec_…`), newest first. */
   readonly secrets: readonly string[];
   readonly key: SigningKey;
 }
 
 /**
- * The headers that prove where a webhook is from: those of Standard Webhooks, with one signature
- * for each secret, and a detached JWS (RS256) over the base64url of the raw body. One key signs for
- * all tenants: the protected header names tenant, time and endpoint.
+ * The headers that prove the origin of a webhook: those of Standard Webhooks with a signature per
+ * secret, and a detached JWS (RS256) over the base64url of the raw body. One key signs for all
+ * tenants, so the protected header names tenant, time and endpoint.
  */
 export async function signatureHeaders({
   id,
@@ -31,7 +28,7 @@ export async function signatureHeaders({
   endpointUrl,
   secrets,
   key: { kid, privateKey },
-}: ToSign): Promise<Record<string, string>> {
+}: SignatureInput): Promise<Record<string, string>> {
   const at = new Date(timestamp * 1_000);
   const jws = await new CompactSign(body)
     .setProtectedHeader({ alg: 'RS256', kid, tenantAlias, iat: timestamp, aud: endpointUrl })

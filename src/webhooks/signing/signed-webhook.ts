@@ -1,21 +1,21 @@
-import { timeNow } from '../../foundation/world.js';
+import { newBytes, timeNow } from '../../foundation/world.js';
 import type { WebhookType } from '../payloads/announced.js';
-import { signatureHeaders, type ToSign } from './signature-headers.js';
+import { signatureHeaders, type SignatureInput } from './signature-headers.js';
 import type { SigningKey } from './signing-keys.js';
 
-/** What a receiver is sent, as JSON in this order of its members. */
+/** The JSON body of a webhook, in this order of members. */
 export interface WebhookEnvelope {
   readonly id: string;
   readonly type: WebhookType;
   readonly tenantAlias: string;
   readonly live: boolean;
-  /** When the event was recorded, epoch milliseconds. */
+  /** Recording of the event, epoch milliseconds. */
   readonly created: number;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What does not depend on the endpoint, nor on the time. */
-type WebhookBody = Pick<ToSign, 'id' | 'tenantAlias' | 'body'>;
+/** The part that is the same for all endpoints and attempts. */
+type WebhookBody = Pick<SignatureInput, 'id' | 'tenantAlias' | 'body'>;
 
 export const webhookBody = ({
   id,
@@ -32,10 +32,13 @@ export const webhookBody = ({
 
 export async function signedWebhook(
   made: WebhookBody,
-  { endpointUrl, secrets }: Pick<ToSign, 'endpointUrl' | 'secrets'>,
+  { endpointUrl, secrets }: Pick<SignatureInput, 'endpointUrl' | 'secrets'>,
   key: SigningKey,
 ) {
   const timestamp = Math.floor(timeNow() / 1_000);
   const signatures = await signatureHeaders({ ...made, timestamp, endpointUrl, secrets, key });
   return { headers: { 'content-type': 'application/json', ...signatures }, body: made.body };
 }
+
+/** A new secret of an endpoint: `whsec_` and 32 random bytes in base64. */
+export const newEndpointSecret = (): string => `whsec_${newBytes(32).toString('base64')}`;

@@ -12,7 +12,6 @@ import { compiledOnce, fetchRow, fetchRows, now, run, tables } from '../../postg
 import { inTransaction } from '../../postgres/transaction.js';
 import type { Sealer } from '../../privacy/sealed-bytes.js';
 
-/** A key that signs webhooks. */
 export interface SigningKey {
   readonly kid: string;
   readonly privateKey: CryptoKey;
@@ -30,7 +29,6 @@ export interface PublicKey {
   readonly e: string;
 }
 
-/** A key set (RFC 7517). */
 export interface PublicKeySet {
   readonly keys: readonly PublicKey[];
 }
@@ -38,13 +36,13 @@ export interface PublicKeySet {
 const TABLE = 'ledger.webhook_signing_keys';
 const MODULUS_BITS = 2_048;
 
-const CURRENT = compiledOnce('webhook_signing_keys.current', () =>
+const CURRENT_KEY = compiledOnce('webhook_signing_keys.current', () =>
   tables.selectFrom(TABLE).select(['kid', 'sealed']).where('served_until', 'is', null),
 );
 
 /**
- * The RSA keys that sign the webhooks of all tenants, sealed in Postgres. The first one is made
- * when it is needed. Every method throws while the database is unavailable.
+ * The RSA keys that sign the webhooks of all tenants, encrypted in Postgres. The first one is made
+ * on first use. Every method throws while the database is unavailable.
  */
 export class SigningKeys {
   private opened: SigningKey | undefined;
@@ -54,30 +52,27 @@ export class SigningKeys {
     private readonly sealer: Sealer,
   ) {}
 
-  /** The key that signs now. It is read at every call: a rotation counts at once everywhere. */
+  /** The current key, read at every call, so that a rotation takes effect immediately. */
   async current(): Promise<SigningKey> {
-    const row = (await fetchRow(this.pool, CURRENT({}))) ?? (await this.first());
+    const row = (await fetchRow(this.pool, CURRENT_KEY({}))) ?? (await this.first());
     if (this.opened?.kid !== row.kid) this.opened = await this.open(row);
     return this.opened;
   }
 
-  /** The public keys that signatures may have: the current one first, and those in their grace. */
+  /** The public keys: the current one first, then those in their grace period. */
   async jwks(): Promise<PublicKeySet> {
     const keys = await this.served();
     if (keys.length > 0) return { keys };
-    // Receivers may fetch the keys before there is a webhook.
+    // Receivers may fetch the keys before the first webhook.
     await this.first();
     return { keys: await this.served() };
   }
 
-  /**
-   * Makes a new current key. The one before signs no more, and is served for the grace.
-   * @param by a member of staff, as shown.
-   */
+  /** Makes a new current key; the previous one stays in the key set for the grace period. */
   async rotate(graceMs: number, by: string): Promise<{ readonly kid: string }> {
     const made = await this.make(by);
     await inTransaction(this.pool, async (client) => {
-      // Rotations take turns; readers do not wait. The builder has no word for it.
+      // Excludes other rotations, not readers. Kysely cannot express it.
       await client.query(`lock table ${TABLE} in exclusive mode`);
       await run(
         client,
@@ -104,8 +99,8 @@ export class SigningKeys {
         .values(made)
         .onConflict((conflict) => conflict.doNothing()),
     );
-    // Another process may have been first.
-    return (await fetchRow(this.pool, CURRENT({}))) ?? made;
+    // Another process may have inserted one first.
+    return (await fetchRow(this.pool, CURRENT_KEY({}))) ?? made;
   }
 
   private async served(): Promise<readonly PublicKey[]> {

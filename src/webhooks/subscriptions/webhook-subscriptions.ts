@@ -15,11 +15,9 @@ import { newBytes, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { Sealer } from '../../privacy/sealed-bytes.js';
 import type { WebhookType } from '../payloads/announced.js';
-import { newEndpointSecret } from '../signing/endpoint-secret.js';
+import { newEndpointSecret } from '../signing/signed-webhook.js';
 
-/** What a tenant chooses for a subscription. */
 export interface SubscriptionChoices {
-  /** Null: none. */
   readonly name: string | null;
   /** The types that the endpoint receives; null: all. */
   readonly eventTypes: readonly WebhookType[] | null;
@@ -28,24 +26,22 @@ export interface SubscriptionChoices {
 /** A subscription as its tenant sees it. */
 export interface Subscription extends SubscriptionChoices {
   readonly endpointId: string;
-  /** As it was subscribed. */
+  /** In its first spelling. */
   readonly endpointUrl: string;
   readonly disabled: WebhookEndpoint['disabled'];
-  /** When it was subscribed first, since it was unsubscribed last. */
+  /** Time of the first subscription since the last unsubscription. */
   readonly subscribedAt: number;
-  /** When it was subscribed or enabled last. */
+  /** Time of the last subscription or enabling. */
   readonly activeSince: number;
-  /** What deliveries are signed with, newest first: `whsec_…`. */
+  /** Signing secrets (`whsec_…`), newest first. */
   readonly secrets: readonly string[];
-  /** Names the newest of them. */
   readonly newestSecretId: string;
 }
 
-/** What came of a change, besides a refusal. */
 export interface ChangedSubscription {
-  /** Undefined: it is gone. */
+  /** Undefined: unsubscribed. */
   readonly subscription: Subscription | undefined;
-  /** The command made it: its secret is shown now, and never again. */
+  /** The command created it: this is the only time that its secret is shown. */
   readonly isNew: boolean;
   readonly position: Position | null;
   readonly replayed: boolean;
@@ -55,20 +51,19 @@ interface SubscriptionsParts {
   readonly commands: Commands;
   readonly tenants: Pick<TenantDirectory, 'read'>;
   readonly names: KeyedNames;
-  /** Encrypts URLs, names and secrets. */
   readonly sealer: Sealer;
 }
 
 /**
- * The subscriptions of a tenant and mode: kept in the tenant's stream, with URL, name and secrets
- * encrypted. Whoever asks for one again gets the same one.
+ * The subscriptions of a tenant and mode, stored in the tenant's stream with URL, name and secrets
+ * encrypted. Subscribing a URL again returns the same subscription.
  */
 export class WebhookSubscriptions {
   constructor(private readonly parts: SubscriptionsParts) {}
 
   /**
-   * @param endpointUrl a URL that was checked.
-   * @param choices a subscription of the URL keeps those that are missing.
+   * @param endpointUrl a checked URL.
+   * @param choices missing ones keep the values of the existing subscription.
    */
   async subscribe(
     meta: CommandMeta,
@@ -103,7 +98,7 @@ export class WebhookSubscriptions {
     return this.change(meta, { type: 'EnableWebhook', mode, endpointId, now: timeNow() });
   }
 
-  /** Unless it was subscribed or enabled again since. */
+  /** Does nothing if the endpoint was subscribed or enabled after `activeSince`. */
   disable(
     meta: CommandMeta,
     which: {
@@ -117,8 +112,8 @@ export class WebhookSubscriptions {
   }
 
   /**
-   * The present secret signs as well for the grace period, milliseconds.
-   * @param seen names the newest one that an operator saw: refused when it is another one now.
+   * The present secret also signs for the grace period, milliseconds.
+   * @param seen id of the newest secret that the operator saw; refused if it has changed.
    */
   async rotateSecret(
     meta: CommandMeta,
@@ -138,7 +133,7 @@ export class WebhookSubscriptions {
     });
   }
 
-  /** Those of the mode, in the order of their subscription, as the log has them. */
+  /** In the order of their subscription. */
   async list(scope: Scope): Promise<readonly Subscription[]> {
     const { tenant, mode } = ofMode(scope);
     const known = await this.parts.tenants.read(tenant);
@@ -151,7 +146,6 @@ export class WebhookSubscriptions {
     return (await this.list(scope)).find((known) => known.endpointId === endpointId);
   }
 
-  /** One of a tenant that was read. */
   async of(
     tenant: OpenTenant,
     ledger: LedgerMode,
@@ -175,7 +169,7 @@ export class WebhookSubscriptions {
     command: WebhookCommand,
   ): Promise<ChangedSubscription | Refused> {
     const { idempotency } = meta;
-    // The stream is that of both modes, and a key belongs to one of them.
+    // Both modes share the stream, so the key is prefixed with the mode.
     const keyed = idempotency && { ...idempotency, key: `${command.mode} ${idempotency.key}` };
     const changed = await this.parts.commands.execute(
       new TenantCommandEnvelope({ ...meta, idempotency: keyed }, command),
@@ -183,7 +177,7 @@ export class WebhookSubscriptions {
     if ('refused' in changed) return changed;
     const { tenant, position, replayed } = changed;
     const subscription = await this.of(tenant, command.mode, command.endpointId);
-    return { subscription, isNew: isMade(command, tenant, replayed), position, replayed };
+    return { subscription, isNew: isCreated(command, tenant, replayed), position, replayed };
   }
 
   private async opened(scope: Scope, endpoint: WebhookEndpoint): Promise<Subscription> {
@@ -227,8 +221,8 @@ export class WebhookSubscriptions {
   }
 }
 
-/** Whether the command made the subscription; a repeated one finds the tenant as it was then. */
-function isMade(command: WebhookCommand, { webhooks }: OpenTenant, replayed: boolean): boolean {
+/** Whether the command created the subscription, also when it is repeated. */
+function isCreated(command: WebhookCommand, { webhooks }: OpenTenant, replayed: boolean): boolean {
   if (command.type !== 'SubscribeWebhook') return false;
   const endpoint = webhooks.find(
     ({ mode, endpointId }) => mode === command.mode && endpointId === command.endpointId,

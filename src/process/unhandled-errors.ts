@@ -2,11 +2,10 @@ import type { Logger } from 'pino';
 import { loggedError } from '../foundation/describe-error.js';
 
 /**
- * An error that no part handled: the state of the process is unknown, so it ends, with one line and
- * without the error's message, which may quote values. Acknowledged writes are in the log, and a
- * supervisor starts the process again.
+ * Ends the process at an unhandled error, because its state is unknown. The log line omits the
+ * message, which may quote values. A supervisor restarts the process.
  */
-export function endAtUnknownErrors(logger: Pick<Logger, 'fatal'>): void {
+export function exitOnUnhandledErrors(logger: Pick<Logger, 'fatal'>): void {
   const endWith =
     (line: string) =>
     (error: unknown): void => {

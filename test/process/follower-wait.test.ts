@@ -1,5 +1,5 @@
 import type { Position } from '../../src/event-log/event-log.js';
-import { FollowersAwaited } from '../../src/observability/followers-awaited.js';
+import { FollowerWait } from '../../src/observability/follower-wait.js';
 
 let now = 0;
 beforeEach(() => {
@@ -12,7 +12,7 @@ const compare = (a?: Position, b?: Position): number => Number(a ?? 0) - Number(
 
 /** Looks at times, in milliseconds, for the head 9. `at`: where followers are; none: unknown. */
 function awaited(at: () => Readonly<Record<string, Position | undefined>> | undefined) {
-  const followers = new FollowersAwaited(
+  const followers = new FollowerWait(
     {
       reach: (head) =>
         Promise.resolve(

@@ -4,37 +4,35 @@ import type { StoredMetadata } from '../../event-log/envelope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import type { AppendPlace } from './account-history.js';
 
-/** The events of an append, from one of them on. */
+/** The events of an append from one of them on. */
 export interface RecordedAppend extends AppendPlace {
-  /** That of the revision `first`. */
+  /** The event at the revision `first`. */
   readonly event: RecordedEvent;
   readonly others: readonly RecordedEvent[];
-  /** Of the last event. */
   readonly position: Position;
 }
 
-/** Events of a stream as they are stored, as far as they are kept. */
+/** A bounded cache of a stream's stored events. */
 interface StoredEvents {
-  /** The newest one. */
   readonly end: { readonly revision: bigint } | undefined;
   storedAt(revision: bigint): RecordedEvent | undefined;
   store(events: readonly RecordedEvent[]): void;
 }
 
 /** Most appends have fewer events. */
-const FEW = 32;
+const FIRST_READ = 32;
 
-/** Finds single events of accounts, and opens their personal values; keeps none that is opened. */
-export class OpenedEvents {
+/** Finds events of accounts and decrypts their personal values, without caching them. */
+export class EventReader {
   constructor(
     private readonly log: Pick<EventLog, 'readStream'>,
     private readonly codec: EventCodec,
   ) {}
 
   /**
-   * The events of a command are one append.
+   * Reads the append of an event: all following events of the same command.
    * @param stored of the same stream, up to date.
-   * @returns undefined when the log does not have this event at this revision.
+   * @returns undefined when the log has another event at this revision.
    * @throws {EventLogUnavailable}
    */
   async append(
@@ -42,23 +40,23 @@ export class OpenedEvents {
     first: bigint,
     { eventId, stored }: { readonly eventId: string; readonly stored: StoredEvents },
   ): Promise<RecordedAppend | undefined> {
-    const recorded = storedAppend(stored, first) ?? (await this.ofOneCommand(stream, first));
+    const recorded = storedAppend(stored, first) ?? (await this.eventsOfCommand(stream, first));
     const [event, ...others] = recorded;
     if (event?.id !== eventId || event.revision !== first) return undefined;
     const last = recorded.at(-1) ?? event;
     return { first, last: last.revision, position: last.position, event, others };
   }
 
-  /** From this revision on. */
-  private async ofOneCommand(stream: string, first: bigint): Promise<readonly RecordedEvent[]> {
+  /** Events of the same command from this revision on. */
+  private async eventsOfCommand(stream: string, first: bigint): Promise<readonly RecordedEvent[]> {
     const recorded: RecordedEvent[] = [];
-    for (const limit of [FEW, Infinity]) {
+    for (const limit of [FIRST_READ, Infinity]) {
       const from = first + BigInt(recorded.length);
       for await (const event of this.log.readStream(stream, { from, limit })) {
         if (recorded[0] && commandOf(event) !== commandOf(recorded[0])) return recorded;
         recorded.push(event);
       }
-      if (recorded.length < FEW) return recorded;
+      if (recorded.length < FIRST_READ) return recorded;
     }
     return recorded;
   }
@@ -87,7 +85,6 @@ export class OpenedEvents {
     return undefined;
   }
 
-  /** In the order of the revisions. */
   async all(
     stream: string,
     revisions: readonly bigint[],
@@ -102,7 +99,7 @@ export class OpenedEvents {
   }
 }
 
-/** Undefined: not all of it is kept. */
+/** Undefined: some of its events are not cached. */
 function storedAppend(stored: StoredEvents, first: bigint): readonly RecordedEvent[] | undefined {
   const end = stored.end?.revision ?? -1n;
   const events: RecordedEvent[] = [];
