@@ -26,7 +26,7 @@ import { KeptAnswers } from '../src/idempotency/kept-answers.js';
 import { DailySyncs } from '../src/payments/incoming/daily-syncs.js';
 import { PaymentEvents, recorderOf } from '../src/payments/incoming/payment-events.js';
 import { PaymentNotes } from '../src/payments/incoming/payment-notes.js';
-import { endWaitedKeys } from '../src/payments/incoming/expired-customer-keys.js';
+import { destroyExpiredKeys } from '../src/payments/incoming/expired-customer-keys.js';
 import { RewardPayments } from '../src/payments/outgoing/reward-payments.js';
 import { RewardPusher } from '../src/payments/outgoing/reward-pusher.js';
 import { PaymentConnections } from '../src/payments/payment-connections.js';
@@ -296,7 +296,7 @@ export class SimulatedService {
         rows,
         presence: { id },
         record,
-        endWaitedKeys: () => endWaitedKeys({ rows, streams, keys, forget, announce }),
+        destroyExpiredKeys: () => destroyExpiredKeys({ rows, streams, keys, forget, announce }),
       }),
     };
   }
@@ -392,7 +392,8 @@ export class SimulatedService {
       this.policies.start();
       this.follower.start();
       const { payments } = this;
-      if (payments !== undefined) payments.plans.onAsked = () => payments.pusher.worker.loop.look();
+      if (payments !== undefined)
+        payments.plans.onRequested = () => payments.pusher.worker.loop.look();
       payments?.syncs.worker.loop.start();
       payments?.pusher.worker.loop.start();
       void this.jobs.start();

@@ -2,7 +2,7 @@ import type { Scope } from '../src/domain/scope.js';
 import {
   walkOf,
   type ProviderRows,
-  type WaitedKey,
+  type ExpiredKey,
 } from '../src/payments/incoming/payment-rows.js';
 import type { WaitingForAccount } from '../src/reacting/policy.js';
 import { laneName } from '../src/work-queue/work-items.js';
@@ -52,7 +52,7 @@ export class SimulatedPaymentTable {
     for (const row of this.waiting.values()) if (row.stream === stream) row.isLinked = true;
   }
 
-  waitedKeys(before: number, atMost: number): readonly WaitedKey[] {
+  expiredKeys(before: number, atMost: number): readonly ExpiredKey[] {
     const rows = [...this.waiting.values()];
     const isNewer = (row: WaitingRow): boolean =>
       rows.some(({ subject, at }) => subject === row.subject && at >= before);
@@ -67,12 +67,12 @@ export class SimulatedPaymentTable {
     ];
   }
 
-  dropWaited(subject: string, before: number): void {
+  dropExpired(subject: string, before: number): void {
     for (const [ref, row] of this.waiting)
       if (row.subject === subject && row.at < before) this.waiting.delete(ref);
   }
 
-  waitAgain(subject: string, at: number): void {
+  restartWait(subject: string, at: number): void {
     for (const row of this.waiting.values())
       if (row.subject === subject) Object.assign(row, { isLinked: true, at });
   }
@@ -83,17 +83,17 @@ export function simulatedProviderRows(table: SimulatedPaymentTable, line: Line):
   const ask = <T>(question: () => T): Promise<T> => line.read('payments', away, question);
   const change = <T>(work: () => T): Promise<T> => line.write('payments', away, work);
   return {
-    noteEvent: (scope, at) =>
+    recordEventTime: (scope, at) =>
       change(() => {
         const row = table.provider(scope);
         row.lastEventAt = Math.max(row.lastEventAt ?? at, at);
       }),
-    noteConnection: (scope) =>
+    recordConnection: (scope) =>
       change(() => {
         table.provider(scope);
         table.work.add([walkOf(scope)], 'replacement');
       }),
-    noteSync: (scope) =>
+    recordSync: (scope) =>
       change(() => {
         table.provider(scope).lastSyncAt = table.clock();
         table.work.add([walkOf(scope)], 'missing');
@@ -105,8 +105,8 @@ export function simulatedProviderRows(table: SimulatedPaymentTable, line: Line):
       }),
     addWaiting: (_scope, stream, event) => change(() => table.addWaiting(stream, event)),
     markLinked: (stream) => change(() => table.markLinked(stream)),
-    waitedKeys: (before, atMost) => ask(() => table.waitedKeys(before, atMost)),
-    dropWaited: (subject, before) => change(() => table.dropWaited(subject, before)),
-    waitAgain: (subject, at) => change(() => table.waitAgain(subject, at)),
+    expiredKeys: (before, atMost) => ask(() => table.expiredKeys(before, atMost)),
+    dropExpired: (subject, before) => change(() => table.dropExpired(subject, before)),
+    restartWait: (subject, at) => change(() => table.restartWait(subject, at)),
   };
 }

@@ -4,7 +4,7 @@ import type { ProviderFact } from '../src/domain/customer/customer.state.js';
 import {
   ProviderFailure,
   type FactsPage,
-  type LookedFor,
+  type EffectQuery,
   type PaidDiscount,
   type PaymentProvider,
   type ProviderCalls,
@@ -117,7 +117,7 @@ export class SimulatedProviderAccount {
       this.keys.set(call.key, { body, at: sentAt, answer });
   }
 
-  made(call: LookedFor, rewardId: string): string | undefined {
+  made(call: EffectQuery, rewardId: string): string | undefined {
     if (call.kind === 'BALANCE_CREDIT') {
       this.mustExist(call.customer);
       const { customer } = call;

@@ -1,5 +1,5 @@
 import type { Entry } from '../../src/bookkeeping/postings.js';
-import { statementOf, type StatementOf } from '../../src/bookkeeping/statement.js';
+import { statementOf, type StatementInput } from '../../src/bookkeeping/statement.js';
 import {
   aboutReward,
   creditRedeemed,
@@ -89,7 +89,7 @@ it('a reward that was imported under a clock that was ahead counts from the time
   expect(units).toMatchObject([{ closing: 0, lines: [] }]);
 });
 
-const wholeOf = (entries: readonly Entry[], over: Partial<StatementOf> = {}) =>
+const wholeOf = (entries: readonly Entry[], over: Partial<StatementInput> = {}) =>
   statementOf({
     account: 'acme',
     position: null,

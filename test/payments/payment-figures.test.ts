@@ -3,7 +3,7 @@ import type { AccountRef } from '../../src/domain/scope.js';
 import { addWaiting, markLinked } from '../../src/payments/incoming/payment-rows.js';
 import { requestPayment, PAYMENTS, WAITS_FOR } from '../../src/payments/outgoing/payment-work.js';
 import { workStore, type WorkOutcome, type WorkStore } from '../../src/work-queue/work-items.js';
-import { figuresInTables } from '../../src/payments/payment-figures.js';
+import { tableFigures } from '../../src/payments/payment-figures.js';
 import { useDatabase } from '../support/database.js';
 
 /** The figures of payments in metrics and health, from tables next to the log. */
@@ -50,7 +50,7 @@ const again = (reason: string, waits = false): WorkOutcome => ({
 });
 
 const waiting = async () => {
-  const { waitingPushes, oldestWaitingPushSeconds: oldest } = await figuresInTables(pool);
+  const { waitingPushes, oldestWaitingPushSeconds: oldest } = await tableFigures(pool);
   return { waitingPushes, isLate: oldest > 3_000 };
 };
 
@@ -93,7 +93,7 @@ test('the events of customers that no account has are counted for 30 days', asyn
     ['3', 31],
   ] as const)
     await addOne(ref, days);
-  expect((await figuresInTables(pool)).waitingEvents).toBe(2);
+  expect((await tableFigures(pool)).waitingEvents).toBe(2);
   await markLinked(pool, 'of 1');
-  expect((await figuresInTables(pool)).waitingEvents).toBe(1);
+  expect((await tableFigures(pool)).waitingEvents).toBe(1);
 });

@@ -58,18 +58,18 @@ it('rows of providers, and events that wait for an account', async () => {
     const stream = `stream of ${subject}`;
     const eventRef = `event ${random.below(20)}`;
     const steps = {
-      noteEvent: () => both((rows) => rows.noteEvent(scope, at)),
-      noteConnection: () => both((rows) => rows.noteConnection(scope)),
-      noteSync: () => both((rows) => rows.noteSync(scope)),
+      recordEventTime: () => both((rows) => rows.recordEventTime(scope, at)),
+      recordConnection: () => both((rows) => rows.recordConnection(scope)),
+      recordSync: () => both((rows) => rows.recordSync(scope)),
       walkedAt: () => both((rows) => rows.walkedAt(scope)),
       addWaiting: () => both((rows) => rows.addWaiting(scope, stream, { eventRef, subject, at })),
       markLinked: () => both((rows) => rows.markLinked(stream)),
-      waitedKeys: () => both((rows) => rows.waitedKeys(at, 99)),
-      dropWaited: () => both((rows) => rows.dropWaited(subject, at)),
-      waitAgain: () => both((rows) => rows.waitAgain(subject, at)),
+      expiredKeys: () => both((rows) => rows.expiredKeys(at, 99)),
+      dropExpired: () => both((rows) => rows.dropExpired(subject, at)),
+      restartWait: () => both((rows) => rows.restartWait(subject, at)),
     };
-    const notes = { noteEvent: 2, noteConnection: 1, noteSync: 1, walkedAt: 2 };
-    const waits = { addWaiting: 8, markLinked: 1, waitedKeys: 3, dropWaited: 1, waitAgain: 1 };
+    const notes = { recordEventTime: 2, recordConnection: 1, recordSync: 1, walkedAt: 2 };
+    const waits = { addWaiting: 8, markLinked: 1, expiredKeys: 3, dropExpired: 1, restartWait: 1 };
     const name = random.weighted({ ...notes, ...waits });
     await steps[name]();
     return [name, await stored(), simulated()];

@@ -1,7 +1,7 @@
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { entriesWithin } from '../../bookkeeping/period-postings.js';
 import type { Entry } from '../../bookkeeping/postings.js';
-import { statementOf, type PaidReward } from '../../bookkeeping/statement.js';
+import { statementOf, type ProviderPayment } from '../../bookkeeping/statement.js';
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { countsFrom } from '../../event-log/envelope.js';
@@ -52,7 +52,7 @@ async function readAccount(
   now: number,
 ) {
   const entries: Entry[] = [];
-  const paid: PaidReward[] = [];
+  const paid: ProviderPayment[] = [];
   const later = new LaterEntries(until, now);
   let newest: RecordedEvent | undefined;
   for await (const page of pages(selectedEvents(log, stream, { upTo, until: undefined }))) {

@@ -7,7 +7,7 @@ import { disputesOf, pictureOf, WAITS_MS } from '../../domain/customer/customer.
 import { modeOf, type Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
-import { figuresOf, noteSync, waitingCustomers } from '../../payments/incoming/payment-rows.js';
+import { figuresOf, recordSync, waitingCustomers } from '../../payments/incoming/payment-rows.js';
 import { syncPayments, type Synced } from '../../payments/incoming/payment-sync.js';
 import { requestPayment } from '../../payments/outgoing/payment-work.js';
 import { workStore } from '../../work-queue/work-items.js';
@@ -109,7 +109,7 @@ export async function syncTenantPayments(
       signal,
       onProgress: (invoices) => onProgress('walking', invoices),
     });
-    await noteSync(core.pool, scope);
+    await recordSync(core.pool, scope);
     return { result, parameters: { since } };
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
