@@ -1,7 +1,7 @@
 import type { ImportKind } from '../rows/import-rows.js';
 import { FileFault } from './file-blocks.js';
 
-/** How the values of a column are read. */
+/** The type of a column's values. */
 export type ColumnType = 'text' | 'date' | 'integer' | 'boolean' | 'segments' | 'fields';
 
 const typed = (type: ColumnType, names: string): readonly (readonly [string, ColumnType])[] =>
@@ -36,17 +36,16 @@ const REQUIRED: Readonly<Record<ImportKind, readonly string[]>> = {
   rewards: ['type', 'accountId', 'userId'],
 };
 
-/** The fields of a kind. */
 export const fieldsOfKind = (kind: ImportKind): readonly string[] => [...COLUMNS[kind].keys()];
 
-/** Fields that a column must become. */
+/** Fields that the file must have. */
 export const requiredOfKind = (kind: ImportKind): readonly string[] => REQUIRED[kind];
 
-/** Columns of which each row has a value: that of a deleted referrer is empty. */
+/** Columns with a value in each row; those of a deleted referrer are empty. */
 export const filledColumns = (kind: ImportKind): readonly string[] =>
   REQUIRED[kind].filter((name) => !name.startsWith('referrer'));
 
-/** Columns of exports that hold nothing to import. */
+/** Columns of exports that are not imported. */
 const SKIPPED: ReadonlySet<string> = new Set(
   (
     'shareLink facebookShareLink twitterShareLink emailShareLink linkedinShareLink emailHash ' +
@@ -54,7 +53,7 @@ const SKIPPED: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** The header of a USER export: the columns after these are custom fields. */
+/** The header of a USER export; later columns are custom fields. */
 const USER_EXPORT = (
   'id accountId email firstName lastName imageUrl firstSeenIP lastSeenIP dateCreated emailHash ' +
   'referralSource locale shareLink facebookShareLink twitterShareLink emailShareLink ' +
@@ -63,19 +62,16 @@ const USER_EXPORT = (
 
 export const CUSTOM = 'customFields.';
 
-/** Names of columns that are listed in a line. */
+/** Columns that are listed in one line. */
 const SHOWN_MAX = 20;
 
-/** The columns of one file: the field that each stands for. */
+/** Maps the columns of a file to fields. */
 export class Columns {
-  /** Columns that stand for no field. */
+  /** Columns without a field. */
   private readonly unknown = new Set<string>();
   private readonly seen = new Set<string>();
 
-  /**
-   * @param map columns to fields, as the operator gave them.
-   * @throws {FileFault} for a field that there is not.
-   */
+  /** @param map the operator's columns and fields. @throws {FileFault} for an unknown field. */
   constructor(
     readonly kind: ImportKind,
     private readonly map: ReadonlyMap<string, string>,
@@ -87,7 +83,7 @@ export class Columns {
         );
   }
 
-  /** Undefined: there is no such field. */
+  /** Undefined: unknown field. */
   typeOf(field: string): ColumnType | undefined {
     if (this.kind !== 'users' || !field.startsWith('customFields'))
       return COLUMNS[this.kind].get(field);
@@ -95,8 +91,8 @@ export class Columns {
   }
 
   /**
-   * The field of each column of a header; undefined: it is ignored.
-   * @throws {FileFault} for a required column that is not there, and a column or field twice.
+   * The field of each column; undefined: ignored.
+   * @throws {FileFault} for a missing required column, and a repeated column or field.
    */
   ofHeader(header: readonly string[]): readonly (string | undefined)[] {
     const isUserExport =
@@ -104,7 +100,7 @@ export class Columns {
     const fields = header.map((column, place) => {
       const field = this.fieldOf(column, isUserExport && place >= USER_EXPORT.length);
       if (field !== 'customFields') return field;
-      // It is an object, which a cell cannot hold.
+      // An object, which a cell cannot contain.
       this.note(this.unknown, column);
       return undefined;
     });
@@ -115,7 +111,7 @@ export class Columns {
     return fields;
   }
 
-  /** The field of a column; undefined: it is ignored. */
+  /** Undefined: the column is ignored. */
   fieldOf(column: string, isCustom = false): string | undefined {
     this.note(this.seen, column);
     const mapped = this.map.get(column);
@@ -127,10 +123,7 @@ export class Columns {
     return undefined;
   }
 
-  /**
-   * Checks the columns that were seen: of the header, or in the rows of a file without one.
-   * @throws {FileFault}
-   */
+  /** Checks the columns of the header, or of the rows without one. @throws {FileFault} */
   checkSeen(): void {
     const lacking = [...this.map.keys()].find((column) => !this.seen.has(column));
     if (lacking !== undefined)
@@ -144,12 +137,12 @@ export class Columns {
       throw new FileFault(`the header has no column ${missing.join(', ')}; --map names another`);
   }
 
-  /** Whether some column stands for the field. */
+  /** Whether a column has the field. */
   has(field: string): boolean {
     return [...this.seen].some((column) => this.fieldOf(column) === field);
   }
 
-  /** The names of ignored columns, in a line; undefined: there are none. */
+  /** The ignored columns in one line; undefined: none. */
   ignored(): string | undefined {
     const names = [...this.unknown];
     if (names.length === 0) return undefined;
@@ -157,7 +150,7 @@ export class Columns {
     return `ignored columns: ${names.slice(0, SHOWN_MAX).join(', ')}${more}`;
   }
 
-  /** JSON lines may name ever new members. */
+  /** Bounded, because JSON lines may contain ever new members. */
   private note(names: Set<string>, name: string): void {
     if (names.size < NAMES_MAX) names.add(name);
   }

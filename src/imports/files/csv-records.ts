@@ -4,16 +4,16 @@ import { blocksOf, FileFault, type FileBytes } from './file-blocks.js';
 
 export type Delimiter = ',' | ';';
 
-/** The cells of a row as the file has them, and the line on which it begins. */
+/** The cells of a row, with its first line. */
 export interface CsvRecord {
   readonly cells: readonly string[];
   readonly line: number;
 }
 
-/** An unclosed quote would hold the rest of the file. */
+/** Limits a record: an unclosed quote would include the rest of the file. */
 const RECORD_BYTES_MAX = 4 * 1024 * 1024;
 
-/** By the first line: the separator that it has more of. */
+/** The separator that is more frequent in the first line. */
 export const delimiterOf = (head: string): Delimiter =>
   head.split(';').length > head.split(',').length ? ';' : ',';
 
@@ -30,12 +30,12 @@ export async function* csvRecords(
     skip_empty_lines: true,
     max_record_size: RECORD_BYTES_MAX,
   });
-  // An error is thrown in the iteration.
+  // The iteration throws the error.
   pipeline(Readable.from(textsOf(bytes)), parser, () => undefined);
   let extra = 0;
   try {
     for await (const { record: cells, info } of parser as AsyncIterable<Parsed>) {
-      // The parser counts a carriage return within a cell as a line of its own.
+      // The parser counts a carriage return within a cell as a line.
       extra += countOf('\r', cells);
       const line = info.lines - extra - countOf('\n', cells);
       if (cells.length > 1 || cells[0]?.trim()) yield { cells, line };

@@ -1,28 +1,25 @@
 import { fileText } from '../../foundation/outside-text.js';
 
-/** The file cannot be read as such; one line says why. Nothing of it is imported. */
+/** The file is invalid, with the reason in one line. Nothing of it is imported. */
 export class FileFault extends Error {
   override readonly name = 'FileFault';
 }
 
-/** A file that can be read again from its beginning. */
+/** A file that can be read repeatedly. */
 export type FileBytes = () => AsyncIterable<Buffer>;
 
-/** Whole lines. */
+/** A block of whole lines. */
 export interface Block {
   readonly text: string;
-  /** Lines of the file before it. */
+  /** Number of lines before it. */
   readonly before: number;
 }
 
-/** A longer line is no row: it would grow until memory ends. */
+/** Limits a line, and so the memory. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const NEW_LINE = 0x0a;
 
-/**
- * The text of a file, in blocks of whole lines.
- * @throws {FileFault} for bytes that are no UTF-8, NUL, and a line of more than 4 MiB.
- */
+/** The text of a file in blocks. @throws {FileFault} for invalid UTF-8, NUL and longer lines. */
 export async function* blocksOf(bytes: FileBytes): AsyncGenerator<Block> {
   let before = 0;
   let rest: Buffer[] = [];

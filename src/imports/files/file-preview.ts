@@ -3,26 +3,26 @@ import { CUSTOM, Columns, fieldsOfKind, requiredOfKind } from './columns.js';
 import { csvRecords, delimiterOf } from './csv-records.js';
 import { blocksOf, FileFault, type FileBytes } from './file-blocks.js';
 
-/** A column of a file, with what it would become. */
+/** A column of a file with the field that it would become. */
 export interface PreviewedColumn {
   readonly name: string;
-  /** By its name; null: it is not imported. */
+  /** By the column's name; null: not imported. */
   readonly field: string | null;
-  /** Of the first rows. */
+  /** Values of the first rows. */
   readonly values: readonly string[];
 }
 
-/** The beginning of a file, before anything is checked. */
+/** The first rows of an unchecked file. */
 export interface FilePreview {
   readonly columns: readonly PreviewedColumn[];
-  /** Fields that a column can become. */
+  /** Possible fields of a column. */
   readonly fields: readonly string[];
   readonly required: readonly string[];
 }
 
 const SHOWN_ROWS = 3;
 
-/** @throws {FileFault} for a file that cannot be read, and for a column twice. */
+/** @throws {FileFault} for an invalid file and a repeated column. */
 export async function previewFile(kind: ImportKind, bytes: FileBytes): Promise<FilePreview> {
   const { header, rows, isCsv } = await firstRows(bytes);
   const columns = new Columns(kind, new Map());
@@ -71,7 +71,7 @@ function jsonRows(text: string) {
   return { header, rows, isCsv: false };
 }
 
-/** A line that is no object has no members: the check rejects it with its line. */
+/** A line that is not an object has no members; the check rejects it. */
 function membersOf(line: string): ReadonlyMap<string, unknown> {
   try {
     return new Map(Object.entries(Object(JSON.parse(line)) as object));

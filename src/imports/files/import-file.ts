@@ -13,26 +13,26 @@ import { csvRecords, delimiterOf, type Delimiter } from './csv-records.js';
 import { blocksOf, FileFault, type FileBytes } from './file-blocks.js';
 import { typedRow, type TypedRow } from './typed-row.js';
 
-/** A row as it was read; a reason: it is rejected before the ledger sees it. */
+/** A row, or why it is rejected before the ledger decides. */
 export interface ReadRow {
-  /** On which it begins. */
+  /** The row's first line. */
   readonly line: number;
   readonly read: TypedRow;
-  /** The row in the file of rejected rows. */
+  /** The row for the file of rejected rows. */
   readonly rejected: (reason: string) => string;
 }
 
-/** A file to import: it may be read any number of times. */
+/** A file to import, which can be read repeatedly. */
 export interface ImportFile {
   readonly columns: Columns;
   readonly mediaType: 'text/csv' | 'application/x-ndjson';
-  /** What the file of rejected rows begins with. */
+  /** The first line of the file of rejected rows. */
   readonly rejectedHead: string;
   /** @throws {FileFault} */
   rows(): AsyncGenerator<ReadRow>;
 }
 
-/** @throws {FileFault} for a file whose head is wrong. */
+/** @throws {FileFault} for an invalid header. */
 export async function openImportFile(
   kind: ImportKind,
   map: ReadonlyMap<string, string>,
@@ -48,7 +48,7 @@ export async function openImportFile(
   throw new FileFault('the file is empty');
 }
 
-/** Of an import of rejected rows: these columns are written anew. */
+/** Columns of a file of rejected rows, which a new import replaces. */
 const ADDED = ['line', 'reason'];
 
 async function csvFile(
@@ -88,7 +88,7 @@ async function csvFile(
 
 async function firstOf<T>(all: AsyncGenerator<T>): Promise<T> {
   const first = await all.next();
-  // The file behind it is not read.
+  // Does not read the rest of the file.
   await all.return(undefined);
   if (first.done) throw new FileFault('the file is empty');
   return first.value;
@@ -112,7 +112,7 @@ const jsonFile = (columns: Columns, bytes: FileBytes): ImportFile => ({
   },
 });
 
-/** The members of a line's object, or why it is none. @throws {FileFault} */
+/** The members of a line, or why it is not an object. @throws {FileFault} */
 function membersIn(json: string, line: number): object | string {
   const refused = 'BAD_REQUEST: the line is no JSON object';
   if (isDeeperThan(json, DEPTH_MAX)) return `${refused} of at most ${DEPTH_MAX} levels`;

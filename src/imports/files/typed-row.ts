@@ -1,19 +1,18 @@
 import { instant } from '../../foundation/instant.js';
 import { CUSTOM, filledColumns, type Columns, type ColumnType } from './columns.js';
 
-/** The values of a row by their fields, typed; or what is wrong with one. */
+/** The typed values of a row by field, or the reason why one is invalid. */
 export type TypedRow =
   { readonly values: Readonly<Record<string, unknown>> } | { readonly reason: string };
 
-/** A value that cannot be read. */
 class WrongValue extends Error {
   override readonly name = 'WrongValue';
 }
 
-/** Seconds in place of milliseconds are before it. */
+/** Earlier times are probably in seconds. */
 const EARLIEST = Date.UTC(2000, 0, 1);
 
-/** @param given fields and their values, as texts or of JSON. */
+/** @param given fields with values, as texts or JSON. */
 export function typedRow(
   columns: Columns,
   given: Iterable<readonly [field: string, value: unknown]>,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The codes that the rows of a file give, so that none of them is generated for another user
- * first. A Bloom filter: its memory is the same for any file. A code that it takes for given by
- * mistake (one of 10,000, with four million codes) is not generated, and another one is.
+ * The codes in a file, which must not be generated for other users. A Bloom filter needs the same
+ * memory for any file; a false positive (one of 10,000 with four million codes) only causes another
+ * code to be generated.
  */
 export class GivenCodes {
   private bits: Uint8Array | undefined;

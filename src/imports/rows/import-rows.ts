@@ -2,16 +2,16 @@ import type { CustomFieldValue } from '../../domain/account/account.events.js';
 import type { Scope } from '../../domain/scope.js';
 
 /**
- * Rows of another program's files, and the ledger's answer to each. An absent column has no member;
- * dates are epoch milliseconds.
+ * Rows of another program's files, with the ledger's answer to each. Missing columns have no
+ * member; dates are epoch milliseconds.
  */
 
 export type ImportKind = 'users' | 'referrals' | 'rewards';
 
-/** A run, of one file. */
+/** A run imports one file. */
 export interface ImportRun extends Scope {
   readonly kind: ImportKind;
-  /** Rows are decided against the ledger and earlier rows of the run; the log stays as it is. */
+  /** Decides rows against the ledger and earlier rows of the run, without recording them. */
   readonly dryRun: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface UserRow {
 export interface ReferralRow {
   readonly referredAccount: string;
   readonly referredUser: string;
-  /** Both members of the referrer are absent when that person was deleted. */
+  /** Both members of a deleted referrer are missing. */
   readonly referrerAccount?: string;
   readonly referrerUser?: string;
   readonly id?: string;
@@ -73,37 +73,34 @@ export interface RewardRow {
   readonly dateExpires?: number;
   readonly dateCancelled?: number;
   readonly cancellable?: boolean;
-  /** Of a row without `id`: its number among equal rows of the file, from 1. */
+  /** Without `id`: number among equal rows of the file, from 1. */
   readonly equalRowNumber?: number;
 }
 
 export type ImportRow = UserRow | ReferralRow | RewardRow;
 
-/** What the ledger recorded of a row of credit. */
+/** The recorded figures of a row of credit. */
 export interface ControlFigures {
-  /** As the row spells it. */
+  /** In the row's spelling. */
   readonly unit: string;
   readonly rewards: number;
   readonly assigned: number;
   readonly redeemed: number;
   readonly available: number;
-  /**
-   * The time with which the import decided, also of a row that an earlier run imported: what was
-   * scheduled for later or expired then is not available.
-   */
+  /** The time of the decision, also in an earlier run: by it, credit is scheduled or expired. */
   readonly at: number;
 }
 
 export type RowOutcome =
   | {
-      /** Unchanged: an earlier run, or an earlier row, imported it. */
+      /** Unchanged: an earlier run or row imported it. */
       readonly kind: 'imported' | 'unchanged';
-      /** Of a referral or a reward; absent: the person was forgotten. */
+      /** Of a referral or reward; missing: the person was forgotten. */
       readonly ledgerId?: string;
       readonly control?: ControlFigures;
     }
   /** `CODE: sentence`, or `ROW_DIFFERS: <column>: "<imported>", now "<row>"`. */
   | { readonly kind: 'rejected'; readonly reason: string };
 
-/** Rows of one account one after the other; rows of different accounts may be concurrent. */
+/** Imports rows of an account one after the other; other accounts may run concurrently. */
 export type ImportsRow = (row: ImportRow) => Promise<RowOutcome>;

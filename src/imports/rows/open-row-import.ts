@@ -110,7 +110,7 @@ const controlOf = (
   { at }: Pick<ImportedEntry, 'at'>,
 ): ControlFigures => ({ ...credit, rewards: 1, at });
 
-/** The codes of answers for refusals that have none of their own. */
+/** Codes of answers for refusals without a code of their own. */
 const CODES: Readonly<Partial<Record<Refusal, string>>> = {
   ROW_INVALID: 'BAD_REQUEST',
   PROGRAM_UNKNOWN: 'BAD_REQUEST',
@@ -120,7 +120,7 @@ const CODES: Readonly<Partial<Record<Refusal, string>>> = {
   RECORD_TOO_LARGE: 'BAD_REQUEST',
 };
 
-/** Of refusals without details. */
+/** Sentences for refusals without details. */
 const SENTENCES: Readonly<Partial<Record<Refusal, string>>> = {
   USER_NOT_FOUND: 'The account has no such user: import users first',
   USER_EXISTS: 'The user exists and was not imported',

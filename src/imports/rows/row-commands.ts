@@ -27,7 +27,7 @@ import { isLocale } from '../../themes/theme-locale.js';
 import type { ReferralRow, RewardRow, UserRow } from './import-rows.js';
 import { required, RowFault, RowFields } from './row-fields.js';
 
-/** What a row asks of an account. */
+/** The command of a row. */
 export interface RowCommand {
   readonly account: AccountRef;
   readonly command: Extract<AccountCommand, { readonly ref: string }>;
@@ -148,7 +148,7 @@ export function referralCommand(names: Names, scope: Scope, row: ReferralRow): R
       referrer,
       noAccount,
       programId: fields.text('programId'),
-      // The code of a deleted person is not shown any more.
+      // A deleted person's code is not shown.
       code: (isGone ? fields : ofReferrer).text('referralCodeUsed'),
       dateStarted: fields.date('dateReferralStarted'),
       datePaid: fields.date('dateReferralPaid'),
@@ -184,7 +184,7 @@ export function rewardCommand(names: Names, scope: Scope, row: RewardRow): RowCo
   };
 }
 
-/** What makes two rewards without an id equal. Undefined: the row is rejected. */
+/** The values that identify a reward without an id. Undefined: the row is rejected. */
 export function valuesOfReward(row: RewardRow): RowValues | undefined {
   try {
     return rewardOf(row).values;
@@ -205,7 +205,7 @@ function rewardOf(row: RewardRow) {
   const source = fields.text('rewardSource');
   const said = {
     name: fields.text('name') ?? null,
-    // Values of the other program that are none here.
+    // Sources of the other program that do not exist here.
     source: SOURCES.find((one) => one === source) ?? 'MANUAL',
     programId: fields.text('programId') ?? null,
     redeemed: fields.amount('redeemed', 0) ?? 0,
@@ -218,7 +218,7 @@ function rewardOf(row: RewardRow) {
   return { accountId, userId, id, value, ...said, values: fields.values };
 }
 
-/** The columns of other types are compared, and say nothing. */
+/** Columns of other types are compared but have no effect. */
 function valueOf(fields: RowFields, type: RewardValue['type']): RewardValue {
   const unit = fields.text('unit', isUnit, 'be 1 to 64 characters without control characters');
   const amount = fields.amount('amount', 1);

@@ -1,9 +1,9 @@
 import type { RowValues } from '../../domain/account/account.events.js';
 import { ID_LENGTH_MAX, isIdentifier, isText } from '../../foundation/identifier.js';
 
-/** The values of a row by column, checked one by one. */
+/** Checks the values of a row by column. */
 
-/** A value breaks a rule: the row is rejected. */
+/** A value is invalid: the row is rejected. */
 export class RowFault extends Error {
   override readonly name = 'RowFault';
 }
@@ -15,7 +15,7 @@ export class RowFields {
 
   constructor(private readonly row: Fields) {}
 
-  /** What the row gives: of the columns that were read, and in their order. */
+  /** The values that were read, in their order. */
   get values(): RowValues {
     return Object.fromEntries(this.given);
   }
@@ -29,7 +29,7 @@ export class RowFields {
     );
   }
 
-  /** Without the white space around it; empty: not given. @throws {RowFault} */
+  /** Trimmed; an empty text is missing. @throws {RowFault} */
   text(
     column: string,
     test: (text: string) => boolean = () => true,
@@ -47,7 +47,7 @@ export class RowFields {
     return this.text(column, isOne, `be one of ${values.join(', ')}`) as T | undefined;
   }
 
-  /** A whole number from `min` on. @throws {RowFault} */
+  /** A whole number of at least `min`. @throws {RowFault} */
   amount(column: string, min: number, max = Number.MAX_SAFE_INTEGER): number | undefined {
     const isAmount = (value: unknown): boolean =>
       Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
@@ -62,7 +62,7 @@ export class RowFields {
     return this.value(column, (value) => typeof value === 'boolean', 'be true or false');
   }
 
-  /** Adds a value that was checked. */
+  /** Adds a checked value. */
   note(column: string, value: RowValues[string]): void {
     this.given.push([column, value]);
   }

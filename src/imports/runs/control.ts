@@ -1,7 +1,7 @@
 import { exactSum } from '../../foundation/exact-sum.js';
 import type { ControlFigures, RewardRow } from '../rows/import-rows.js';
 
-/** Figures of a unit; a sum beyond 2^53-1 is a text of digits. */
+/** Figures of a unit; a sum beyond 2^53-1 is a text. */
 export interface ShownFigures {
   readonly rewards: number;
   readonly assigned: number | string;
@@ -9,7 +9,7 @@ export interface ShownFigures {
   readonly available: number | string;
 }
 
-/** What a file gives of a unit, and what the ledger recorded of the same rows. */
+/** The file's figures of a unit, and the recorded ones of the same rows. */
 export interface UnitControl {
   readonly unit: string;
   readonly file: ShownFigures;
@@ -20,11 +20,11 @@ type Sums = Record<keyof ShownFigures, bigint>;
 
 const NONE: Sums = { rewards: 0n, assigned: 0n, redeemed: 0n, available: 0n };
 
-/** Adds up credit by unit, whatever the case of its name. */
+/** Sums credit by unit, ignoring case. */
 export class Control {
   private readonly units = new Map<string, { unit: string; file: Sums; ledger: Sums }>();
 
-  /** A row of credit that was not rejected. */
+  /** Adds an accepted row of credit. */
   add(row: RewardRow, recorded: ControlFigures): void {
     const unit = recorded.unit.trim();
     const key = unit.toLowerCase();
@@ -49,7 +49,7 @@ export class Control {
   }
 }
 
-/** Whether the ledger recorded what the file gives. */
+/** Whether the recorded figures equal the file's. */
 export const isEqual = (control: readonly UnitControl[]): boolean =>
   control.every(({ file, ledger }) => JSON.stringify(file) === JSON.stringify(ledger));
 

@@ -3,10 +3,7 @@ import { sql } from 'kysely';
 import { canonicalJson } from '../../foundation/canonical-json.js';
 import { fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
 
-/**
- * Numbers equal rows of a file in their order. In a temporary table: a map would grow with the
- * file.
- */
+/** Numbers equal rows in a temporary table, because a map would grow with the file. */
 export class EqualRows {
   private table: Promise<unknown> | undefined;
 
@@ -23,7 +20,7 @@ export class EqualRows {
     return counted?.number ?? 1;
   }
 
-  /** Of each, whether none before it is equal, of this call and earlier ones. */
+  /** Whether each is the first of equal ones, in this and earlier calls. */
   async areFirst(values: readonly object[]): Promise<readonly boolean[]> {
     if (values.length === 0) return [];
     const digests = values.map((one) => digestOf(one).toString('hex'));

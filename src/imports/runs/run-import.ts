@@ -13,7 +13,7 @@ import { GivenCodes } from '../rows/given-codes.js';
 import { valuesOfReward } from '../rows/row-commands.js';
 import { Control, type UnitControl } from './control.js';
 
-/** What an import did. */
+/** The result of an import. */
 export interface ImportAnswer {
   readonly kind: ImportKind;
   readonly rows: number;
@@ -23,45 +23,42 @@ export interface ImportAnswer {
   readonly control: readonly UnitControl[];
 }
 
-/** Takes the lines of a result file, in order. */
+/** Receives the lines of a result file in order. */
 export type TakeLine = (line: string) => Promise<void>;
 
 export interface ImportWork {
   readonly file: ImportFile;
-  /** Opens the ledger, after the whole file was read once. @param codes that its rows give. */
+  /** Opens the ledger after the file was checked. @param codes of the file. */
   readonly open: (codes: GivenCodes) => Promise<ImportsRow>;
-  /** Numbers the rewards without an id. */
+  /** Numbers rewards without an id. */
   readonly numberOf: (values: object) => Promise<number>;
-  /** Of each, whether it is the first of the run that is equal. */
+  /** Whether each is the first equal one of the run. */
   readonly areFirst: (values: readonly object[]) => Promise<readonly boolean[]>;
   readonly dryRun: boolean;
   readonly rejected: TakeLine;
   readonly ids: TakeLine;
-  /** Called for the whole file, before its first row is written. */
+  /** Called when the file is checked, before its first row is written. */
   readonly checked: () => void;
   readonly onProgress: (phase: string, done: number, total?: number) => void;
-  /** Called between rows: requests come first. */
+  /** Called between rows, so that requests come first. */
   readonly giveWay: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** An import, and whether it was stopped before the end of its file. */
+/** The result, and whether the import was stopped. */
 export interface EndedImport {
   readonly answer: ImportAnswer;
   readonly isStopped: boolean;
 }
 
 /**
- * Rows at work. Those of one account wait for each other; appends of different accounts share
+ * Concurrent rows. Rows of one account wait for each other; appends of other accounts share
  * commits. Outcomes are taken in the order of the file.
  */
 const ROWS_AT_ONCE = 128;
 const REPORT_ROWS = 100;
 
-/**
- * Imports a file. Memory does not grow with it.
- * @throws {FileFault} before anything is written.
- */
+/** Imports a file of any size. @throws {FileFault} before anything is written. */
 export async function runImport(work: ImportWork): Promise<EndedImport> {
   const { signal, onProgress } = work;
   const codes = new GivenCodes();
@@ -77,7 +74,7 @@ export async function runImport(work: ImportWork): Promise<EndedImport> {
   return { answer: await tally.answer(), isStopped: signal.aborted && tally.rows < total };
 }
 
-/** Reads the file once: a fault in it is found before anything is written. @returns its rows. */
+/** Finds faults before anything is written. @returns the number of rows. */
 async function checkWhole(
   { file, onProgress, giveWay, signal }: ImportWork,
   codes: GivenCodes,
@@ -97,15 +94,12 @@ async function checkWhole(
 
 interface OpenRow {
   readonly read: ReadRow;
-  /** Undefined: the row cannot be read. */
+  /** Undefined: the row is invalid. */
   readonly row: ImportRow | undefined;
   readonly outcome: Promise<RowOutcome | undefined>;
 }
 
-/**
- * Works on the rows of the file, several concurrently, until the signal ends it.
- * @param settle takes each outcome, in the order of the rows.
- */
+/** Imports rows concurrently until the signal. @param settle takes outcomes in order. */
 async function eachRow(
   { file, giveWay, signal, numberOf }: ImportWork,
   work: ImportsRow,
@@ -133,7 +127,7 @@ async function eachRow(
       const outcome = whole
         ? turns.take(keysOf(whole), () => work(whole))
         : Promise.resolve(undefined);
-      // It is awaited in its place.
+      // Awaited in its turn.
       outcome.catch(() => undefined);
       open.push({ read, row: whole, outcome });
       if (open.length < ROWS_AT_ONCE) continue;
@@ -151,7 +145,7 @@ async function numbered(row: RewardRow, numberOf: ImportWork['numberOf']): Promi
   return values === undefined ? row : { ...row, equalRowNumber: await numberOf(values) };
 }
 
-/** Columns whose values two rows cannot have independently of each other. */
+/** Rows with equal values in these columns depend on each other. */
 const SHARED: readonly (readonly [name: string, columns: readonly string[]])[] = [
   ['account', ['accountId', 'referredAccount', 'referrerAccount']],
   ['id', ['id']],
@@ -160,7 +154,7 @@ const SHARED: readonly (readonly [name: string, columns: readonly string[]])[] =
   ['tank', ['fuelTankCode']],
 ];
 
-/** Rows with a key in common are imported in the order of the file. */
+/** Rows with a common key are imported in the order of the file. */
 function keysOf(row: ImportRow): readonly string[] {
   const values = new Map<string, unknown>(Object.entries(row));
   return SHARED.flatMap(([name, columns]) =>
@@ -171,14 +165,14 @@ function keysOf(row: ImportRow): readonly string[] {
   );
 }
 
-/** A row of credit that is not in the control figures yet. */
+/** A row of credit that is not yet in the control figures. */
 interface UncountedRow {
   readonly row: RewardRow;
   readonly control: ControlFigures;
   readonly kind: 'imported' | 'unchanged';
 }
 
-/** Counts outcomes, and writes the result files. */
+/** Counts outcomes and writes result files. */
 class Tally {
   private imported = 0;
   private unchanged = 0;
@@ -221,10 +215,10 @@ class Tally {
       await this.work.ids(csvLines([[kind, row.id, ledgerId]]));
   }
 
-  /** A reward counts once: a row that repeats an earlier one of the run is no other reward. */
+  /** A repeated row does not count as another reward. */
   private async count(): Promise<void> {
     const rows = this.uncounted.splice(0);
-    // Rows without an id are numbered, and never repeat one.
+    // Rows without an id are numbered and never repeated.
     const named = rows.filter(({ row }) => row.id !== undefined);
     const first = await this.work.areFirst(named.map(({ row: { id } }) => ({ id })));
     for (const one of rows) {
