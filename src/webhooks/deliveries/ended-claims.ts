@@ -211,9 +211,8 @@ const EXPIRED_BATCH = 1_000;
  * Ends deliveries that waited for as long as a delivery is retried, attempted or not, when the
  * endpoint failed for that time: it gets one attempt at a time, and the rest would wait forever.
  */
-function endExpired(client: PoolClient, endpoints: readonly EndpointName[]): Promise<number> {
-  const names = endpoints.map(({ tenant, mode, endpointId }) => ({ tenant, mode, endpointId }));
-  return run(client, END_EXPIRED({ names: JSON.stringify(names) }));
+function endExpired(client: PoolClient, endpoints: readonly EndpointOutcome[]): Promise<number> {
+  return run(client, END_EXPIRED({ names: JSON.stringify(endpoints) }));
 }
 
 const RETRY_START_MIN = sql`now() - ${`${RETRIED_FOR_MS} ms`}::interval`;
