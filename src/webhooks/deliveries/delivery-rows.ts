@@ -350,7 +350,7 @@ export const WAITING_MAX = 100_000;
 const BUSY_TENANT = 16;
 
 /** Excludes disabled endpoints: their deliveries are sent after the endpoint is enabled. */
-export const IS_TO_BE_SENT = sql<boolean>`state = 'PENDING'
+const IS_TO_BE_SENT = sql<boolean>`state = 'PENDING'
   and (tenant, mode, endpoint_id) not in (
     select tenant, mode, endpoint_id from ledger.webhook_endpoints where state = 'DISABLED'
   )`;

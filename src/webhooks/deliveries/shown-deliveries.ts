@@ -5,7 +5,6 @@ import { epochMs, fetchRow, fetchRows, tables } from '../../postgres/statements.
 import { inTransaction } from '../../postgres/transaction.js';
 import { addWork } from '../../work-queue/work-items.js';
 import {
-  IS_TO_BE_SENT,
   laneOf,
   lockEndpoints,
   WEBHOOKS,
@@ -36,8 +35,6 @@ interface DeliveryPage {
 }
 
 export type DeliveryRow = Awaited<ReturnType<typeof listDeliveries>>[number];
-
-export type AttemptRow = Awaited<ReturnType<typeof attemptsOf>>[number];
 
 export interface EndpointFigures {
   readonly endpointId: string;
@@ -172,29 +169,6 @@ export function endpointFigures(pool: Pool, scope: Scope): Promise<EndpointFigur
       where e.tenant = ${tenant} and e.mode = ${mode}
       group by e.tenant, e.mode, e.endpoint_id`,
   );
-}
-
-export interface WaitingAndDead {
-  /** Creation of the oldest waiting delivery. */
-  readonly oldestWaiting: Date | null;
-  readonly dead: number;
-}
-
-export async function waitingAndDead(pool: Pool, scope: Scope): Promise<WaitingAndDead> {
-  const row = await fetchRow(
-    pool,
-    tables.selectNoFrom([
-      deliveriesOf(scope)
-        .where(IS_TO_BE_SENT)
-        .select((eb) => eb.fn.min<Date | null>('created').as('at'))
-        .as('oldestWaiting'),
-      deliveriesOf(scope)
-        .where('state', '=', 'DEAD')
-        .select((eb) => eb.cast<number>(eb.fn.countAll(), 'integer').as('count'))
-        .as('dead'),
-    ]),
-  );
-  return { oldestWaiting: row?.oldestWaiting ?? null, dead: row?.dead ?? 0 };
 }
 
 /** One delivery, or all of an endpoint since a time. */
