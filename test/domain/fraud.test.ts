@@ -123,7 +123,7 @@ it.each<[Partial<Record<'name' | 'email', FraudHandling>>, SideStatus, SideStatu
   expect(statuses(start(program, { likeness: LEE }))).toEqual([byDefault, byDefault]);
 });
 
-it('a start gives each side the program's status', () => {
+it('a start gives each side the status of the program', () => {
   const program = aProgram({ moderation: { referred: 'PENDING', referrer: 'APPROVED' } });
   expect(statuses(start(program))).toEqual(['PENDING', 'APPROVED']);
 });
