@@ -71,6 +71,14 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
   const ledgers = all.filter(([, service]) => isService(service));
   const postgres = services.postgres!;
 
+  it('names a version of each image, and not the latest one', () => {
+    const images = [...readDockerfile(), ...Object.values(services)].map(({ image: one }) => one);
+    const others = images.filter((one) => one !== LEDGER);
+    expect(
+      others.filter((one) => !/^[\w./-]+:\d[\w.-]*(@sha256:[0-9a-f]{64})?$/.test(one)),
+    ).toEqual([]);
+  });
+
   it('sets only variables that exist', () => {
     const known = [...OTHERS, ...VARIABLES];
     const ours = all.filter(([, service]) => service.image === LEDGER);

@@ -9,7 +9,7 @@ import {
   type ServiceProcess,
 } from '../harness/service-process.js';
 import { ApiClient } from '../support/api-client.js';
-import { blocksOf, startOwnPostgres, type OwnPostgres } from '../support/own-postgres.js';
+import { blocksOf, startOwnPostgres, type OwnPostgres } from '../harness/own-postgres.js';
 
 /** The statements of docs/how-to/use-your-own-postgres.md, and the service under that role. */
 

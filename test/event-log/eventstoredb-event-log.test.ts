@@ -9,7 +9,7 @@ import {
   startEventStore,
   type EventStoreUnderTest,
 } from '../support/event-store.js';
-import { startTcpProxy } from '../support/tcp-proxy.js';
+import { startTcpProxy } from '../harness/tcp-proxy.js';
 import { eventLogContract, type LogUnderTest } from './event-log.contract.js';
 
 let store: EventStoreUnderTest;

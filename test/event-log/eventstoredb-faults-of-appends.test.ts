@@ -1,7 +1,7 @@
 import { InvalidAppend } from '../../src/event-log/append-checks.js';
 import { AppendTooLarge, EventLogUnavailable } from '../../src/event-log/event-log.js';
-import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
-import type { FaultOptions } from '../support/eventstoredb-double/faults.js';
+import type { EventStoreDbDouble } from '../harness/eventstoredb-double/double.js';
+import type { FaultOptions } from '../harness/eventstoredb-double/faults.js';
 import { eventually } from '../support/embedded.js';
 import {
   appended,

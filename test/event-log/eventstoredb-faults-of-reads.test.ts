@@ -2,8 +2,8 @@ import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-lo
 import {
   startEventStoreDbCluster,
   type EventStoreDbCluster,
-} from '../support/eventstoredb-double/cluster.js';
-import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+} from '../harness/eventstoredb-double/cluster.js';
+import type { EventStoreDbDouble } from '../harness/eventstoredb-double/double.js';
 import { eventually } from '../support/embedded.js';
 import {
   appended,

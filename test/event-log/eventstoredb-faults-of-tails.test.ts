@@ -4,8 +4,8 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../src/event-log/event-log.js';
-import { startEventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
-import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import { startEventStoreDbCluster } from '../harness/eventstoredb-double/cluster.js';
+import type { EventStoreDbDouble } from '../harness/eventstoredb-double/double.js';
 import { eventually } from '../support/embedded.js';
 import {
   appended,

@@ -7,7 +7,7 @@ import {
 } from '../../src/event-log/event-log.js';
 import type { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { eventually } from '../support/embedded.js';
-import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
+import type { EventStoreDbDouble } from '../harness/eventstoredb-double/double.js';
 import { collect, eachTestOnADouble, newEvent } from './support/faulty-event-store.js';
 
 /**

@@ -11,7 +11,7 @@ import {
   startEventStoreDbDouble,
   type DoubleOptions,
   type EventStoreDbDouble,
-} from '../support/eventstoredb-double/double.js';
+} from '../harness/eventstoredb-double/double.js';
 import { selfSignedCertificate, type SelfSigned } from '../harness/self-signed.js';
 import {
   appended,

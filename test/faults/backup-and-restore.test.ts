@@ -6,7 +6,7 @@ import { startServiceProcess, type ServiceProcess } from '../harness/service-pro
 import { ApiClient } from '../support/api-client.js';
 import { runHere, type Ran } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
-import { configure, startOwnPostgres, type OwnPostgres } from '../support/own-postgres.js';
+import { configure, startOwnPostgres, type OwnPostgres } from '../harness/own-postgres.js';
 
 /** The runbook docs/runbooks/backup-and-restore.md, step by step, on a server with an archive. */
 

@@ -3,7 +3,7 @@ import { eventually } from '../support/embedded.js';
 import {
   startEventStoreDbDouble,
   type EventStoreDbDouble,
-} from '../support/eventstoredb-double/double.js';
+} from '../harness/eventstoredb-double/double.js';
 import { aPerson, give } from '../support/people.js';
 import {
   createStores,

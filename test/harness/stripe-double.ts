@@ -70,16 +70,17 @@ export class StripeDouble {
     private readonly secretKey: string,
   ) {}
 
-  /** @param secretKey the only key that is accepted. */
+  /** @param secretKey the only key that is accepted. @param port 0: a free one. */
   static async start({
     secretKey = 'sk_live_double0001',
     tls = false,
+    port: wanted = 0,
   } = {}): Promise<StripeDouble> {
     const certificate = tls ? await selfSignedCertificate() : undefined;
     const server = certificate
       ? createTlsServer({ cert: certificate.cert, key: certificate.key })
       : createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const url = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
     const double = new StripeDouble(server, url, certificate, secretKey);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.js';
 
 /**
  * A TCP line to the server of a database's address, which listens on a Unix socket, and the

@@ -6,7 +6,7 @@ import { isUnavailable, openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { startPostgresProxy } from '../support/postgres-proxy.js';
-import type { TcpProxy } from '../support/tcp-proxy.js';
+import type { TcpProxy } from '../harness/tcp-proxy.js';
 
 let database: TestDatabase;
 let direct: pg.Pool;

@@ -15,7 +15,7 @@ import {
 import {
   startEventStoreDbDouble,
   type EventStoreDbDouble,
-} from '../../support/eventstoredb-double/double.js';
+} from '../../harness/eventstoredb-double/double.js';
 
 /** The prefix of these logs' streams; all other streams in the store are foreign. */
 export const PREFIX = 'ours-';

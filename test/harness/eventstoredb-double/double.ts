@@ -28,6 +28,8 @@ export interface DoubleOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly store?: EventStore;
   readonly cluster?: ClusterView;
+  /** Default: a free one. */
+  readonly port?: number | undefined;
 }
 
 /** An event that gets into the store without any client. */
@@ -65,7 +67,7 @@ export class EventStoreDbDouble {
   constructor(private readonly options: DoubleOptions) {
     this.store = options.store ?? new EventStore();
     this.#tls = options.tls !== undefined;
-    this.#front = new TcpProxy(() => ({ host: HOST, port: this.#behind }));
+    this.#front = new TcpProxy(() => ({ host: HOST, port: this.#behind }), options.port);
     this.faults = new Faults((name, on) => {
       if (name === 'hung') this.#front[on ? 'freeze' : 'thaw']();
     });

@@ -14,9 +14,15 @@ export class TcpProxy {
   #server: Server | undefined;
   #frozen = false;
   #refusing = false;
-  #port = 0;
+  #port: number;
 
-  constructor(private readonly target: () => Target) {}
+  /** @param port 0: a free one. */
+  constructor(
+    private readonly target: () => Target,
+    port = 0,
+  ) {
+    this.#port = port;
+  }
 
   get port(): number {
     return this.#port;
@@ -31,7 +37,7 @@ export class TcpProxy {
     return this.#clients.size;
   }
 
-  /** Opens at the port that it had before; at first at a free one. */
+  /** Opens at the port that it had before; at first at the given one. */
   async listen(): Promise<void> {
     const server = createServer((client) => this.#connect(client));
     server.listen(this.#port, '127.0.0.1');

@@ -3,7 +3,11 @@ import { EventStoreDbDouble, type DoubleOptions } from './double.js';
 import { type Member, type NodeState } from './node.js';
 import { EventStore } from './store.js';
 
-export type ClusterOptions = Omit<DoubleOptions, 'store' | 'cluster'> & { readonly nodes?: number };
+export type ClusterOptions = Omit<DoubleOptions, 'store' | 'cluster' | 'port'> & {
+  readonly nodes?: number;
+  /** Of the nodes. Default: free ones. */
+  readonly ports?: readonly number[];
+};
 
 /**
  * Several nodes over one log. One leads; the others pass writes on to it, and may lag behind it
@@ -19,12 +23,13 @@ export class EventStoreDbCluster {
   readonly #waiting: (() => void)[] = [];
   #leader: EventStoreDbDouble | undefined;
 
-  constructor({ nodes = 3, ...options }: ClusterOptions) {
+  constructor({ nodes = 3, ports = [], ...options }: ClusterOptions) {
     this.#ids = Array.from({ length: nodes }, () => randomUUID());
     this.nodes = this.#ids.map((_id, place) => {
       const self = (): EventStoreDbDouble => this.#at(place);
       return new EventStoreDbDouble({
         ...options,
+        port: ports[place],
         store: this.store,
         cluster: {
           state: () => this.#stateOf(self()),

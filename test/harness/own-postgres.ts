@@ -1,14 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { choosePostgresAccount } from '../../src/embedded-postgres/postgres-account.js';
 import { readPostmasterFile } from '../../src/embedded-postgres/postmaster-file.js';
-import { selfSignedCertificate } from '../harness/self-signed.js';
-import { createDataDir, eventually } from './embedded.js';
+import { selfSignedCertificate } from './self-signed.js';
+import { freePort, makeDataDir } from './service-process.js';
 
 /** A Postgres as an operator runs one: over TCP with TLS only, with settings of its own. */
 export interface OwnPostgres {
@@ -30,13 +30,15 @@ export interface OwnPostgres {
 
 const PASSWORD = 'of-the-superuser';
 
-/** Makes the files of a server and starts it. */
+/** Makes the files of a server in a new folder, and starts it. */
 export async function startOwnPostgres(
   settings: Readonly<Record<string, string>> = {},
+  place: { readonly folder?: string; readonly port?: number } = {},
 ): Promise<OwnPostgres> {
-  const folder = await createDataDir();
+  const folder = place.folder === undefined ? await makeDataDir() : resolve(place.folder);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const pgdata = join(folder, 'pgdata');
-  const port = await freePort();
+  const port = place.port ?? (await freePort());
   const account = await choosePostgresAccount(folder, pgdata);
   const run = ([command = '', ...args]: readonly string[]) =>
     promisify(execFile)(command, args, { cwd: folder, env: environment });
@@ -80,10 +82,8 @@ export async function startOwnPostgres(
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
     const ended = once(child, 'exit');
-    await eventually(async () => {
-      if (child.exitCode !== null) return true;
-      return (await readPostmasterFile(pgdata))?.status === 'ready';
-    });
+    while (child.exitCode === null && (await readPostmasterFile(pgdata))?.status !== 'ready')
+      await delay(20);
     if (child.exitCode !== null) throw new Error(`the server ended: ${said}`);
     running = { pid: child.pid ?? 0, ended };
   };
@@ -134,15 +134,6 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   ssl: 'on',
   fsync: 'off',
 };
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  await new Promise((done) => probe.close(done));
-  if (address === null || typeof address === 'string') throw new Error('there is no free port');
-  return address.port;
-}
 
 /** The blocks of a language in a page of the documentation, in their order. */
 export async function blocksOf(page: string, language: string): Promise<readonly string[]> {
