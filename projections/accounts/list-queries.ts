@@ -1,17 +1,9 @@
 import { sql } from 'kysely';
-import type { Pool } from 'pg';
-import type { Scope } from '../../src/domain/scope.js';
-import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import {
-  askedOf,
   hasWords,
   nameOf,
-  RowList,
   within,
   wordPatterns,
-  type ListAnswer,
-  type ListFileRequest,
-  type ListRequest,
   type RowListing,
   type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
@@ -54,14 +46,14 @@ export interface AccountListRow {
   readonly code: string | null;
 }
 
-type Values = Pick<AccountFilters, 'state' | 'from' | 'to'> & WordPatterns;
+export type AccountValues = Pick<AccountFilters, 'state' | 'from' | 'to'> & WordPatterns;
 
 const PEOPLE_NAMED = 3;
 
 // An account that was created by its first user and has no other data is on trial.
 const STATE = sql`initcap(coalesce(a.subscription ->> 'status', 'TRIAL'))`;
 
-const ACCOUNTS: RowListing<Values, AccountSort> = {
+export const ACCOUNTS: RowListing<AccountValues, AccountSort> = {
   name: 'accounts_list',
   joins: ['users'],
   from: ({ tableOf }) => sql`${tableOf('accounts', 'accounts')} a`,
@@ -101,32 +93,7 @@ const ACCOUNTS: RowListing<Values, AccountSort> = {
     'opened', a.date_opened, 'code', code.used)`,
 };
 
-/** Accounts as pages and files list them. */
-export class AccountListQueries {
-  private readonly list: RowList<Values, AccountSort, AccountListRow>;
-
-  constructor(reads: LiveReads<never>) {
-    this.list = new RowList(reads, ACCOUNTS);
-  }
-
-  page(
-    scope: Scope,
-    request: ListRequest<AccountFilters, AccountSort>,
-  ): Promise<ListAnswer<AccountListRow>> {
-    return this.list.page(asked(scope, request), request);
-  }
-
-  /** All rows in pieces, from one snapshot. */
-  pieces(
-    scope: Scope,
-    request: ListFileRequest<AccountFilters, AccountSort>,
-    pool: Pool,
-  ): AsyncGenerator<readonly AccountListRow[]> {
-    return this.list.pieces(asked(scope, request), pool);
-  }
-}
-
-function asked(scope: Scope, request: ListFileRequest<AccountFilters, AccountSort>) {
-  const { text, ...filters } = request.filters;
-  return askedOf(scope, request, { ...filters, ...wordPatterns(text) });
-}
+export const accountValues = ({ text, ...filters }: AccountFilters) => ({
+  ...filters,
+  ...wordPatterns(text),
+});

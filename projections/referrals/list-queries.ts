@@ -1,23 +1,12 @@
 import { sql } from 'kysely';
-import type { Pool } from 'pg';
 import type { FraudSignal } from '../../src/domain/account/account.events.js';
-import type { Scope } from '../../src/domain/scope.js';
-import type {
-  Gone,
-  LiveReads,
-  TableOfReadModel,
-} from '../../src/projecting/following/live-reads.js';
+import type { Gone, TableOfReadModel } from '../../src/projecting/following/live-reads.js';
 import {
-  askedOf,
   hasWords,
   nameOf,
-  RowList,
   searchedIn,
   within,
   wordPatterns,
-  type ListAnswer,
-  type ListFileRequest,
-  type ListRequest,
   type RowListing,
   type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
@@ -90,7 +79,10 @@ export interface ReferralListRow {
   readonly fraudSignals: Readonly<Record<string, FraudSignal>>;
 }
 
-type Values = Pick<ReferralFilters, 'state' | 'from' | 'to' | 'program' | 'referrerAccountRef'> &
+export type ReferralValues = Pick<
+  ReferralFilters,
+  'state' | 'from' | 'to' | 'program' | 'referrerAccountRef'
+> &
   WordPatterns & {
     readonly status: string | undefined;
     readonly codeKey: string | undefined;
@@ -144,7 +136,7 @@ const rewardOf = (side: Side, tableOf: TableOfReadModel) => sql`
     where w.referral_id = r.referral_id and w.side = ${side}) end`;
 const CODE = sql`case when referrer.user_id is not null then r.referral_code_used end`;
 
-const REFERRALS: RowListing<Values, ReferralSort> = {
+export const REFERRALS: RowListing<ReferralValues, ReferralSort> = {
   name: 'referrals_list',
   joins: ['users'],
   from: ({ tableOf }) => sql`${tableOf('referrals', 'referrals')} r`,
@@ -198,37 +190,9 @@ const REFERRALS: RowListing<Values, ReferralSort> = {
     where tenant = ${given.tenant} and mode = ${given.mode} and counted_by = 'all' and party = ''`,
 };
 
-/** Referrals as pages and files list them. */
-export class ReferralListQueries {
-  private readonly list: RowList<Values, ReferralSort, ReferralListRow>;
-
-  constructor(reads: LiveReads<never>) {
-    this.list = new RowList(reads, REFERRALS);
-  }
-
-  page(
-    scope: Scope,
-    request: ListRequest<ReferralFilters, ReferralSort>,
-  ): Promise<ListAnswer<ReferralListRow>> {
-    return this.list.page(asked(scope, request), request);
-  }
-
-  /** All rows in pieces, from one snapshot. */
-  pieces(
-    scope: Scope,
-    request: ListFileRequest<ReferralFilters, ReferralSort>,
-    pool: Pool,
-  ): AsyncGenerator<readonly ReferralListRow[]> {
-    return this.list.pieces(asked(scope, request), pool);
-  }
-}
-
-function asked(scope: Scope, request: ListFileRequest<ReferralFilters, ReferralSort>) {
-  const { code, text, moderation, ...filters } = request.filters;
-  return askedOf(scope, request, {
-    ...filters,
-    status: moderation && STATUS_OF[moderation],
-    codeKey: code?.toLowerCase(),
-    ...wordPatterns(text),
-  });
-}
+export const referralValues = ({ code, text, moderation, ...filters }: ReferralFilters) => ({
+  ...filters,
+  status: moderation && STATUS_OF[moderation],
+  codeKey: code?.toLowerCase(),
+  ...wordPatterns(text),
+});

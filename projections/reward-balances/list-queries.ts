@@ -1,18 +1,12 @@
 import { sql } from 'kysely';
-import type { Pool } from 'pg';
 import type { Scope } from '../../src/domain/scope.js';
 import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import {
-  askedOf,
   COUNTED_MAX,
   hasWords,
   nameOf,
-  RowList,
   wordPatterns,
-  type ListAnswer,
   type ListContext,
-  type ListFileRequest,
-  type ListRequest,
   type RowListing,
   type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
@@ -48,7 +42,10 @@ export interface BalanceSum {
   readonly pending: bigint;
 }
 
-type Values = WordPatterns & { readonly unitKey: string | undefined; readonly now: number };
+export type BalanceValues = WordPatterns & {
+  readonly unitKey: string | undefined;
+  readonly now: number;
+};
 
 const PEOPLE_NAMED = 3;
 
@@ -56,7 +53,7 @@ const PEOPLE_NAMED = 3;
  * Stored balances, and what dates that have passed change of them before their events.
  * @param ofAccount those of `a`; otherwise those of the tenant and mode.
  */
-function parts({ given, gone, tableOf }: ListContext<Values>, ofAccount: boolean) {
+function parts({ given, gone, tableOf }: ListContext<BalanceValues>, ofAccount: boolean) {
   const where = sql`${
     ofAccount
       ? sql`account_ref = a.account_ref`
@@ -75,13 +72,13 @@ function parts({ given, gone, tableOf }: ListContext<Values>, ofAccount: boolean
 }
 
 /** One row for each account and unit. */
-const grouped = (context: ListContext<Values>, ofAccount: boolean) =>
+const grouped = (context: ListContext<BalanceValues>, ofAccount: boolean) =>
   sql`(select account_ref, unit_key, account_ref || ' ' || unit_key as key,
     (array_agg(unit order by first_revision))[1] as unit,
     sum(available)::bigint as available, sum(pending)::bigint as pending
     from (${parts(context, ofAccount)}) parts group by account_ref, unit_key) b`;
 
-const isFound = ({ given, tableOf }: ListContext<Values>) =>
+const isFound = ({ given, tableOf }: ListContext<BalanceValues>) =>
   given.pattern &&
   sql<boolean>`(${hasWords(sql`lower(a.account_id)`, given)} or a.account_ref in (
     select u.account_ref from ${tableOf('users', 'users')} u
@@ -90,7 +87,8 @@ const isFound = ({ given, tableOf }: ListContext<Values>) =>
 
 const OF_BALANCES: ReadonlySet<BalanceSort | undefined> = new Set(['unit', 'balance', 'pending']);
 
-const BALANCES: RowListing<Values, BalanceSort> = {
+/** The balances of now, as pages and files list them. */
+export const BALANCES: RowListing<BalanceValues, BalanceSort> = {
   name: 'balances_list',
   joins: ['accounts', 'users'],
   // A page in the order of accounts reads the balances of its own accounts only. An order of
@@ -134,63 +132,41 @@ const BALANCES: RowListing<Values, BalanceSort> = {
   },
 };
 
-/** The balances of now as pages and files list them: the figures of `ledger balances`. */
-export class BalanceListQueries {
-  private readonly list: RowList<Values, BalanceSort, BalanceListRow>;
+/** @param now of the ledger, epoch milliseconds. */
+export const balanceValues = ({ unit, text }: BalanceFilters, now: number): BalanceValues => ({
+  unitKey: unit?.toLowerCase(),
+  ...wordPatterns(text),
+  now,
+});
 
-  constructor(private readonly reads: LiveReads<never>) {
-    this.list = new RowList(reads, BALANCES);
-  }
-
-  /** @param now of the ledger, epoch milliseconds. */
-  page(
-    scope: Scope,
-    request: ListRequest<BalanceFilters, BalanceSort>,
-    now: number,
-  ): Promise<ListAnswer<BalanceListRow>> {
-    return this.list.page(asked(scope, request, now), request);
-  }
-
-  /** All rows in pieces, from one snapshot. */
-  pieces(
-    scope: Scope,
-    request: ListFileRequest<BalanceFilters, BalanceSort>,
-    { pool, now }: { readonly pool: Pool; readonly now: number },
-  ): AsyncGenerator<readonly BalanceListRow[]> {
-    return this.list.pieces(asked(scope, request, now), pool);
-  }
-
-  /** The sums of all rows, by unit and currency. */
-  async sums(scope: Scope, filters: BalanceFilters, now: number): Promise<readonly BalanceSum[]> {
-    const { values } = asked(scope, { filters, sort: 'opened', descending: true }, now);
-    const found = await this.reads.all({
-      name: 'balances_list sums',
-      prepared: false,
-      slowOf: scope.tenant,
-      joins: BALANCES.joins,
-      values: { ...values, ...scope },
-      build: (_rm, given, gone, tableOf) => {
-        const context = { given, gone, tableOf } as unknown as ListContext<Values>;
-        const matching = isFound(context);
-        return sql<{ json: Record<keyof BalanceSum, string> }>`
-          select json_build_object('unit', min(unit), 'currency', currency,
-            'available', sum(available)::text, 'pending', sum(pending)::text) as json
-          from (${parts(context, false)}) parts
-          join ${tableOf('accounts', 'accounts')} a on a.account_ref = parts.account_ref
-          ${matching ? sql`where ${matching}` : sql``}
-          group by unit_key, currency order by unit_key, currency`;
-      },
-    });
-    return found.map(({ unit, currency, available, pending }) => ({
-      unit,
-      currency,
-      available: BigInt(available),
-      pending: BigInt(pending),
-    }));
-  }
-}
-
-function asked(scope: Scope, request: ListFileRequest<BalanceFilters, BalanceSort>, now: number) {
-  const { unit, text } = request.filters;
-  return askedOf(scope, request, { unitKey: unit?.toLowerCase(), ...wordPatterns(text), now });
+/** The sums of all rows, by unit and currency. */
+export async function balanceSums(
+  reads: LiveReads<never>,
+  scope: Scope,
+  values: BalanceValues,
+): Promise<readonly BalanceSum[]> {
+  const found = await reads.all({
+    name: 'balances_list sums',
+    prepared: false,
+    slowOf: scope.tenant,
+    joins: BALANCES.joins,
+    values: { ...values, ...scope },
+    build: (_rm, given, gone, tableOf) => {
+      const context = { given, gone, tableOf } as unknown as ListContext<BalanceValues>;
+      const matching = isFound(context);
+      return sql<{ json: Record<keyof BalanceSum, string> }>`
+        select json_build_object('unit', min(unit), 'currency', currency,
+          'available', sum(available)::text, 'pending', sum(pending)::text) as json
+        from (${parts(context, false)}) parts
+        join ${tableOf('accounts', 'accounts')} a on a.account_ref = parts.account_ref
+        ${matching ? sql`where ${matching}` : sql``}
+        group by unit_key, currency order by unit_key, currency`;
+    },
+  });
+  return found.map(({ unit, currency, available, pending }) => ({
+    unit,
+    currency,
+    available: BigInt(available),
+    pending: BigInt(pending),
+  }));
 }

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import type { Pool } from 'pg';
 import type { RewardSource } from '../../src/domain/account/account.events.js';
 import {
   shownReward,
@@ -8,19 +7,12 @@ import {
   type ShownRewardUse,
 } from '../../src/domain/account/rewards/shown-state.js';
 import type { RewardType } from '../../src/domain/program.js';
-import type { Scope } from '../../src/domain/scope.js';
-import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import {
-  askedOf,
   hasWords,
   nameOf,
-  RowList,
   searchedIn,
   within,
   wordPatterns,
-  type ListAnswer,
-  type ListFileRequest,
-  type ListRequest,
   type RowListing,
   type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
@@ -88,9 +80,11 @@ export interface RewardListRow extends ShownRewardUse {
   readonly referralId: string | null;
 }
 
-type StoredRow = Omit<RewardListRow, keyof ShownRewardUse> & { readonly dated: DatedReward };
+export type StoredReward = Omit<RewardListRow, keyof ShownRewardUse> & {
+  readonly dated: DatedReward;
+};
 
-type Values = Omit<RewardFilters, 'unit' | 'text'> &
+export type RewardValues = Omit<RewardFilters, 'unit' | 'text'> &
   WordPatterns & {
     readonly unitKey: string | undefined;
     readonly now: number;
@@ -111,7 +105,7 @@ const USE = (now: unknown) => sql`
     when r.date_scheduled_for > ${now} then 'Pending'
     when used.redeemed > 0 then 'Partly redeemed' else 'Available' end as state) shown`;
 
-const REWARDS: RowListing<Values, RewardSort> = {
+export const REWARDS: RowListing<RewardValues, RewardSort> = {
   name: 'rewards_list',
   joins: ['users', 'accounts'],
   from: ({ tableOf }) => sql`${tableOf('rewards', 'rewards')} r`,
@@ -178,42 +172,16 @@ const REWARDS: RowListing<Values, RewardSort> = {
       'dateExpires', r.date_expires, 'dateCancelled', r.date_cancelled))`,
 };
 
-/** Rewards as pages and files list them. */
-export class RewardListQueries {
-  private readonly list: RowList<Values, RewardSort, StoredRow>;
+/** @param now of the ledger, epoch milliseconds. */
+export const rewardValues = ({ unit, text, ...filters }: RewardFilters, now: number) => ({
+  ...filters,
+  unitKey: unit?.toLowerCase(),
+  ...wordPatterns(text),
+  now,
+});
 
-  constructor(reads: LiveReads<never>) {
-    this.list = new RowList(reads, REWARDS);
-  }
-
-  /** @param now of the ledger, epoch milliseconds. */
-  async page(
-    scope: Scope,
-    request: ListRequest<RewardFilters, RewardSort>,
-    now: number,
-  ): Promise<ListAnswer<RewardListRow>> {
-    const { rows, ...answer } = await this.list.page(asked(scope, request, now), request);
-    return { ...answer, rows: rows.map((row) => listedReward(row, now)) };
-  }
-
-  /** All rows in pieces, from one snapshot. */
-  async *pieces(
-    scope: Scope,
-    request: ListFileRequest<RewardFilters, RewardSort>,
-    { pool, now }: { readonly pool: Pool; readonly now: number },
-  ): AsyncGenerator<readonly RewardListRow[]> {
-    for await (const rows of this.list.pieces(asked(scope, request, now), pool))
-      yield rows.map((row) => listedReward(row, now));
-  }
-}
-
-const listedReward = ({ dated, ...row }: StoredRow, now: number): RewardListRow => ({
+/** A reward as it is at a time, epoch milliseconds. */
+export const listedReward = ({ dated, ...row }: StoredReward, now: number): RewardListRow => ({
   ...row,
   ...shownReward(dated, now),
 });
-
-function asked(scope: Scope, request: ListFileRequest<RewardFilters, RewardSort>, now: number) {
-  const { unit, text, ...filters } = request.filters;
-  const unitKey = unit?.toLowerCase();
-  return askedOf(scope, request, { ...filters, unitKey, ...wordPatterns(text), now });
-}

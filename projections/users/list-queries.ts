@@ -1,17 +1,9 @@
 import { sql } from 'kysely';
-import type { Pool } from 'pg';
-import type { Scope } from '../../src/domain/scope.js';
-import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import {
-  askedOf,
   hasWords,
   nameOf,
-  RowList,
   within,
   wordPatterns,
-  type ListAnswer,
-  type ListFileRequest,
-  type ListRequest,
   type RowListing,
   type WordPatterns,
 } from '../../src/projecting/following/row-lists.js';
@@ -59,7 +51,7 @@ export interface UserListRow {
   readonly blocked: number | null;
 }
 
-type Values = Pick<UserFilters, 'state' | 'from' | 'to' | 'program'> &
+export type UserValues = Pick<UserFilters, 'state' | 'from' | 'to' | 'program'> &
   WordPatterns & {
     readonly codeKey: string | undefined;
     /** The program whose codes are shown. */
@@ -71,7 +63,7 @@ const STATE = sql`case when u.date_blocked is null then 'Active' else 'Blocked' 
 /** The list has it as a column, so that orders can name it. */
 const CODE = sql.ref('code.shown');
 
-const USERS: RowListing<Values, UserSort> = {
+export const USERS: RowListing<UserValues, UserSort> = {
   name: 'users_list',
   joins: ['referral-codes'],
   from: ({ tableOf }) => sql`${tableOf('users', 'users')} u`,
@@ -112,43 +104,10 @@ const USERS: RowListing<Values, UserSort> = {
     where tenant = ${given.tenant} and mode = ${given.mode}`,
 };
 
-/** Users as pages and files list them. */
-export class UserListQueries {
-  private readonly list: RowList<Values, UserSort, UserListRow>;
-
-  constructor(reads: LiveReads<never>) {
-    this.list = new RowList(reads, USERS);
-  }
-
-  /** @param defaultProgram whose codes are shown where no program is filtered by. */
-  page(
-    scope: Scope,
-    request: ListRequest<UserFilters, UserSort>,
-    defaultProgram: string,
-  ): Promise<ListAnswer<UserListRow>> {
-    return this.list.page(asked(scope, request, defaultProgram), request);
-  }
-
-  /** All rows in pieces, from one snapshot. */
-  pieces(
-    scope: Scope,
-    request: ListFileRequest<UserFilters, UserSort>,
-    { pool, defaultProgram }: { readonly pool: Pool; readonly defaultProgram: string },
-  ): AsyncGenerator<readonly UserListRow[]> {
-    return this.list.pieces(asked(scope, request, defaultProgram), pool);
-  }
-}
-
-function asked(
-  scope: Scope,
-  request: ListFileRequest<UserFilters, UserSort>,
-  defaultProgram: string,
-) {
-  const { code, text, ...filters } = request.filters;
-  return askedOf(scope, request, {
-    ...filters,
-    codeKey: code?.toLowerCase(),
-    ...wordPatterns(text),
-    shownProgram: filters.program ?? defaultProgram,
-  });
-}
+/** @param defaultProgram whose codes are shown where no program is filtered by. */
+export const userValues = ({ code, text, ...filters }: UserFilters, defaultProgram: string) => ({
+  ...filters,
+  codeKey: code?.toLowerCase(),
+  ...wordPatterns(text),
+  shownProgram: filters.program ?? defaultProgram,
+});

@@ -157,6 +157,10 @@ export const FileForRoles = (...roles: readonly OperatorRole[]): MethodDecorator
     Access('console', { page: consoleErrorSent, roles, rawBody: true, streams: true }),
   );
 
+/** A page of the console for these roles, or a file of it. */
+export const FilePageFor = (...roles: readonly OperatorRole[]): MethodDecorator =>
+  applyDecorators(Get(), FileForRoles(...roles));
+
 /** Prepares the answer with a file. @returns its body. */
 export function fileSent<B>(
   { reply }: Pick<ConsoleCall, 'reply'>,

@@ -1,44 +1,5 @@
-/**
- * What people read in the console, by page. Templates take it when they are loaded; texts with
- * values are functions, called with the expression that fills the value in. Some hold HTML.
- */
+/** What people read in the console apart from templates. */
 export const TEXTS = {
-  /** Labels of fields that several pages have, by the member of a request that each fills. */
-  fields: {
-    account: 'Account',
-    user: 'User',
-    unit: 'Unit',
-    amount: 'Amount',
-    reason: 'Reason',
-    asOf: 'As of',
-    position: 'Position',
-    from: 'From',
-    to: 'To',
-    period: 'Month',
-    locale: 'Locale',
-    since: 'Since',
-    endpoint: 'Endpoint',
-  },
-  errors: {
-    refused: 'This cannot be done',
-    isMissing: 'It is missing.',
-    forbidden: 'Not allowed',
-    notFound: 'Not found',
-    tooLarge: 'Too large',
-    wait: 'Please wait',
-    unavailable: 'Not available at the moment',
-    other: 'Something went wrong',
-    noPage: 'There is no such page.',
-  },
-  signIn: {
-    title: 'Sign in',
-    unknownKey: 'This key is not known.',
-  },
-  refused: {
-    ofOthers: 'It is not one of this tenant, or is gone',
-    keyIsGone: 'Your key no longer counts: sign in with another one',
-    formOfOthers: 'The form does not belong to this session: open the page again',
-  },
   /** What was done, on the page that follows its form. */
   done: {
     denied: 'The referrals are denied.',

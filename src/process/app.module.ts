@@ -3,18 +3,13 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import { AccountListQueries } from '../../projections/accounts/list-queries.js';
 import { AccountQueries } from '../../projections/accounts/queries.js';
 import { DailyFigureQueries } from '../../projections/daily-figures/queries.js';
 import { ExportQueries } from '../../projections/exports/queries.js';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
-import { ReferralListQueries } from '../../projections/referrals/list-queries.js';
 import { ReferralQueries } from '../../projections/referrals/queries.js';
-import { BalanceListQueries } from '../../projections/reward-balances/list-queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
-import { RewardListQueries } from '../../projections/rewards/list-queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
-import { UserListQueries } from '../../projections/users/list-queries.js';
 import { CustomerSearchQueries } from '../../projections/users/search-queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import type { CurrentOperators } from '../config/operators.js';
@@ -245,16 +240,8 @@ function queriesOf(parts: ModuleParts) {
 }
 
 function customersOf(parts: ModuleParts, balances: RewardBalanceQueries): CustomerReads {
-  const { core, operationsPool } = parts;
-  const reads = readsOf(parts);
-  const lists = {
-    users: new UserListQueries(reads('users')),
-    accounts: new AccountListQueries(reads('accounts')),
-    referrals: new ReferralListQueries(reads('referrals')),
-    rewards: new RewardListQueries(reads('rewards')),
-    balances: new BalanceListQueries(reads('reward-balances')),
-  };
-  return new CustomerReads(lists, balances, core.tenants, operationsPool);
+  const { core, operationsPool: pool } = parts;
+  return new CustomerReads({ reads: readsOf(parts), balances, tenants: core.tenants, pool });
 }
 
 /** The injectable values, each by its class. */

@@ -1,25 +1,24 @@
-import { ACCOUNT_SORTS, ACCOUNT_STATES } from '../../projections/accounts/list-queries.js';
-import { MODERATION_STATES, REFERRAL_SORTS } from '../../projections/referrals/list-queries.js';
-import { REWARD_SORTS } from '../../projections/rewards/list-queries.js';
-import { USER_SORTS, USER_STATES } from '../../projections/users/list-queries.js';
-import { SHOWN_REWARD_STATES } from '../../src/domain/account/rewards/shown-state.js';
 import {
-  listAccounts,
-  listBalances,
-  listReferrals,
-  listRewards,
-  listUsers,
-  rowsOfAccounts,
-  rowsOfBalances,
-  rowsOfReferrals,
-  rowsOfRewards,
-  rowsOfUsers,
-  sumsOfBalances,
-  type CustomerReads,
-} from '../../src/operations/customers/lists/customer-lists.js';
+  ACCOUNT_SORTS,
+  ACCOUNT_STATES,
+  type AccountFilters,
+} from '../../projections/accounts/list-queries.js';
+import {
+  MODERATION_STATES,
+  REFERRAL_SORTS,
+  type ReferralFilters,
+} from '../../projections/referrals/list-queries.js';
 import type { BalanceSort } from '../../projections/reward-balances/list-queries.js';
+import { REWARD_SORTS, type RewardFilters } from '../../projections/rewards/list-queries.js';
+import { USER_SORTS, USER_STATES, type UserFilters } from '../../projections/users/list-queries.js';
+import { SHOWN_REWARD_STATES } from '../../src/domain/account/rewards/shown-state.js';
+import type { CustomerReads } from '../../src/operations/customers/lists/customer-lists.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
-import { COUNTED_MAX } from '../../src/projecting/following/row-lists.js';
+import {
+  COUNTED_MAX,
+  type ListRequest,
+  type RowQueries,
+} from '../../src/projecting/following/row-lists.js';
 import { accountOf, FORGOTTEN_USER, givenTenant, NOW, SCOPE } from './support/listed-tenant.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
 
@@ -41,23 +40,13 @@ afterAll(() => projected.close());
 
 const ALL = { descending: true, limit: 1_000, offset: 0 };
 const LISTS = {
-  users: { list: listUsers, rows: rowsOfUsers, sorts: USER_SORTS, key: 'userId' },
-  accounts: { list: listAccounts, rows: rowsOfAccounts, sorts: ACCOUNT_SORTS, key: 'accountId' },
-  referrals: {
-    list: listReferrals,
-    rows: rowsOfReferrals,
-    sorts: REFERRAL_SORTS,
-    key: 'referralId',
-  },
-  rewards: { list: listRewards, rows: rowsOfRewards, sorts: REWARD_SORTS, key: 'rewardId' },
+  users: { sorts: USER_SORTS, key: 'userId' },
+  accounts: { sorts: ACCOUNT_SORTS, key: 'accountId' },
+  referrals: { sorts: REFERRAL_SORTS, key: 'referralId' },
+  rewards: { sorts: REWARD_SORTS, key: 'rewardId' },
 } as const;
 type Row = Readonly<Record<string, unknown>>;
-type List = (
-  reads: CustomerReads,
-  scope: typeof SCOPE,
-  request: object,
-) => Promise<{ rows: readonly Row[]; total: number; isAbout: boolean }>;
-type Rows = (reads: CustomerReads, scope: typeof SCOPE, request: object) => AsyncIterable<Row>;
+const listOf = (name: string) => Reflect.get(reads, name) as RowQueries<object, string, Row>;
 
 const sortable = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.length;
@@ -65,8 +54,8 @@ const sortable = (value: unknown): unknown => {
   return typeof value === 'string' ? value.toLowerCase() : value;
 };
 
-describe.each(Object.entries(LISTS))('the list of %s', (_, { list, rows, sorts, key }) => {
-  const ask = (request: object) => (list as unknown as List)(reads, SCOPE, request);
+describe.each(Object.entries(LISTS))('the list of %s', (name, { sorts, key }) => {
+  const ask = (request: ListRequest<object, string>) => listOf(name).page(SCOPE, request);
 
   test.each(sorts.flatMap((sort) => [[sort, true] as const, [sort, false] as const]))(
     'is in the order of %s (descending: %s), the same in pages and in a file',
@@ -90,7 +79,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (_, { list, rows, sorts, 
         paged.push(...(await ask({ ...request, limit: 7, offset })).rows);
       expect(paged).toEqual(whole.rows);
       const filed: Row[] = [];
-      for await (const row of (rows as unknown as Rows)(reads, SCOPE, request)) filed.push(row);
+      for await (const row of listOf(name).rows(SCOPE, request)) filed.push(row);
       expect(filed).toEqual(whole.rows);
       expect(new Set(filed.map((row) => row[key])).size).toBe(filed.length);
     },
@@ -99,24 +88,22 @@ describe.each(Object.entries(LISTS))('the list of %s', (_, { list, rows, sorts, 
   test('shows no row of another mode or tenant', async () => {
     const sort = sorts[0];
     for (const scope of [{ ...SCOPE, mode: 'test' } as const, { ...SCOPE, tenant: 'else' }])
-      expect(
-        await (list as unknown as List)(reads, scope as typeof SCOPE, {
-          filters: {},
-          sort,
-          ...ALL,
-        }),
-      ).toEqual({ rows: [], total: 0, isAbout: false });
+      expect(await listOf(name).page(scope, { filters: {}, sort, ...ALL })).toEqual({
+        rows: [],
+        total: 0,
+        isAbout: false,
+      });
   });
 });
 
-const users = (filters: Parameters<typeof listUsers>[2]['filters']) =>
-  listUsers(reads, SCOPE, { filters, sort: 'created', ...ALL });
-const accounts = (filters: Parameters<typeof listAccounts>[2]['filters']) =>
-  listAccounts(reads, SCOPE, { filters, sort: 'opened', ...ALL });
-const referrals = (filters: Parameters<typeof listReferrals>[2]['filters']) =>
-  listReferrals(reads, SCOPE, { filters, sort: 'started', ...ALL });
-const rewards = (filters: Parameters<typeof listRewards>[2]['filters']) =>
-  listRewards(reads, SCOPE, { filters, sort: 'given', ...ALL });
+const users = (filters: UserFilters) =>
+  reads.users.page(SCOPE, { filters, sort: 'created', ...ALL });
+const accounts = (filters: AccountFilters) =>
+  reads.accounts.page(SCOPE, { filters, sort: 'opened', ...ALL });
+const referrals = (filters: ReferralFilters) =>
+  reads.referrals.page(SCOPE, { filters, sort: 'started', ...ALL });
+const rewards = (filters: RewardFilters) =>
+  reads.rewards.page(SCOPE, { filters, sort: 'given', ...ALL });
 
 test('users are those of the API, by person', async () => {
   const { items } = await projected.users().list(SCOPE, { limit: 1_000, offset: 0 });
@@ -299,7 +286,7 @@ test('a total beyond what is counted is marked as an estimate', async () => {
   );
   await projected.pool.query(`analyze ${schemaOf('accounts', 1)}.accounts`);
   const request = { filters: {}, sort: 'opened', descending: true, limit: 1, offset: 0 } as const;
-  const page = await listAccounts(reads, { tenant: 'bulk', mode: 'live' }, request);
+  const page = await reads.accounts.page({ tenant: 'bulk', mode: 'live' }, request);
   expect(page.isAbout).toBe(true);
   expect(page.rows).toMatchObject([{ accountId: `bulk${ROWS}` }]);
   expect(page.total / ROWS).toBeCloseTo(1, 1);
@@ -321,7 +308,7 @@ test.each([NOW, NOW + 20_000])('balances at %d are those of the API', async (now
   }
   expect(expected.length).toBeGreaterThan(5);
   const page = (sort: BalanceSort, filters = {}) =>
-    listBalances(later, SCOPE, { filters, sort, ...ALL });
+    later.balances.page(SCOPE, { filters, sort, ...ALL });
   for (const sort of ['opened', 'account', 'unit', 'balance', 'pending'] as const) {
     const { rows, total } = await page(sort);
     expect(rows).toHaveLength(total);
@@ -329,7 +316,7 @@ test.each([NOW, NOW + 20_000])('balances at %d are those of the API', async (now
     expect(total).toBe(expected.length);
     const filed = [];
     const request = { filters: {}, sort, descending: true };
-    for await (const row of rowsOfBalances(later, SCOPE, request)) filed.push(row);
+    for await (const row of later.balances.rows(SCOPE, request)) filed.push(row);
     expect(filed).toEqual(rows);
   }
   const { rows } = await page('balance');
@@ -337,7 +324,7 @@ test.each([NOW, NOW + 20_000])('balances at %d are those of the API', async (now
   expect(available).toEqual([...available].sort((a, b) => b - a));
   const points = await page('opened', { unit: 'points', text: 'frank' });
   expect(points).toMatchObject({ total: 1, rows: [{ account: 'account-3', unit: 'POINTS' }] });
-  const sums = await sumsOfBalances(later, SCOPE);
+  const sums = await later.balanceSums(SCOPE);
   const sumOf = (of: readonly { available: number | bigint; pending: number | bigint }[]) =>
     of.reduce((sum, one) => sum + BigInt(one.available) + BigInt(one.pending), 0n);
   expect(sumOf(sums)).toBe(sumOf(rows));

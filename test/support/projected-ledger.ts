@@ -1,16 +1,11 @@
 import type pg from 'pg';
-import { AccountListQueries } from '../../projections/accounts/list-queries.js';
 import { AccountQueries } from '../../projections/accounts/queries.js';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { DailyFigureQueries } from '../../projections/daily-figures/queries.js';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
-import { ReferralListQueries } from '../../projections/referrals/list-queries.js';
 import { ReferralQueries } from '../../projections/referrals/queries.js';
-import { BalanceListQueries } from '../../projections/reward-balances/list-queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
-import { RewardListQueries } from '../../projections/rewards/list-queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
-import { UserListQueries } from '../../projections/users/list-queries.js';
 import { CustomerSearchQueries } from '../../projections/users/search-queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
@@ -95,15 +90,9 @@ export class ProjectedLedger {
   readonly balances = () => new RewardBalanceQueries(this.reads('reward-balances'));
   /** @param now of the ledger. */
   customers(now: () => number): CustomerReads {
-    const lists = {
-      users: new UserListQueries(this.reads('users')),
-      accounts: new AccountListQueries(this.reads('accounts')),
-      referrals: new ReferralListQueries(this.reads('referrals')),
-      rewards: new RewardListQueries(this.reads('rewards')),
-      balances: new BalanceListQueries(this.reads('reward-balances')),
-    };
+    const reads = (readModel: string): LiveReads<never> => this.reads(readModel);
     const tenants = { find: async () => undefined, now: async () => now() };
-    return new CustomerReads(lists, this.balances(), tenants, this.pool);
+    return new CustomerReads({ reads, balances: this.balances(), tenants, pool: this.pool });
   }
 
   readonly days = () => new DailyFigureQueries(this.reads('daily-figures'));

@@ -20,8 +20,9 @@ import { faultsOf } from '../view/faults.js';
 import { choice, momentOf } from '../view/list-page.js';
 import { hasRole } from '../view/navigation.js';
 import { shownAmounts, type ShownAmount } from '../view/shown-amounts.js';
-import { amountText, template } from '../view/templates.js';
+import { amountText, capital, template } from '../view/templates.js';
 import { AccountActions, type ActionResult } from './account-actions.js';
+import { accountPath, viewedAccount } from './customer-columns.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('account');
@@ -98,8 +99,7 @@ export class ConsoleAccountController {
     });
     if (found instanceof NotDone && found.code === 'ACCOUNT_NOT_FOUND')
       throw new ApiError('ACCOUNT_NOT_FOUND');
-    const isShort = showsPersonal || !accountId.includes('@');
-    const shownId = isShort ? accountId : `${accountId.slice(0, 2)}…`;
+    const shownId = viewedAccount(accountId, showsPersonal);
     const path = `${call.tenantPath}/accounts/${encodeURIComponent(accountId)}`;
     const values =
       found instanceof NotDone
@@ -172,9 +172,7 @@ export class ConsoleAccountController {
       why: [...found.why, ...made.why].sort((a, b) => (a.at < b.at ? 1 : -1)),
       referral: found.referral && {
         ...found.referral,
-        referrerPath: found.referral.referrerAccount
-          ? `${call.tenantPath}/accounts/${encodeURIComponent(found.referral.referrerAccount)}`
-          : null,
+        referrerPath: accountPath(call.tenantPath, found.referral.referrerAccount),
       },
       made: madeTable(made, call.tenantPath),
       events: found.events,
@@ -205,7 +203,7 @@ function timelineLinks(
     `${path}${queryOf({ ...kept, ...members })}#timeline`;
   return {
     kinds: ['', ...EVENT_KINDS].map((one) => ({
-      label: one === '' ? 'All' : one.slice(0, 1).toUpperCase() + one.slice(1),
+      label: one === '' ? 'All' : capital(one),
       isHere: one === kind,
       path: at({ kind: one }),
     })),

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { Controller, Get } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { ACTIVITY_KINDS, type ActivityKind } from '../../operations/activity/activity-kinds.js';
 import {
@@ -7,11 +7,12 @@ import {
   type AskedActivity,
   type ShownActivity,
 } from '../../operations/activity/list-activity.js';
-import { ConsoleCall, csvSent, FileForRoles, pageSent } from '../console-call.js';
+import { rowsByPages } from '../../projecting/following/row-lists.js';
+import { ConsoleCall, csvSent, FilePageFor, pageSent } from '../console-call.js';
 import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { choice, DAYS, daysOf, fieldOf, type FilterField } from '../view/list-page.js';
 import { canOpen, tenantPath } from '../view/navigation.js';
-import { sheetOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { column, sheetOf, tableState, tableView, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { accountPath } from './customer-columns.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -37,8 +38,7 @@ const USUAL = 'All but access to personal data';
 export class ConsoleActivityController {
   constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @FileForRoles('finance', 'support')
+  @FilePageFor('finance', 'support')
   async page(@ConsoleCall() call: ConsoleCall): Promise<string | Readable> {
     const { core } = this.pages;
     const texts = queried(call.query, ...NAMES);
@@ -52,7 +52,10 @@ export class ConsoleActivityController {
       ...daysOf(texts),
     };
     if (asked.format === 'csv') {
-      return csvSent(call, 'activity', sheetOf(allOf(core, filter), columns));
+      const rows = rowsByPages(
+        async (page) => (await listActivity(core, { ...filter, ...page })).rows,
+      );
+      return csvSent(call, 'activity', sheetOf(rows, columns));
     }
     const { page, size: limit } = state;
     const found = await listActivity(core, { ...filter, limit, offset: (page - 1) * limit });
@@ -106,19 +109,6 @@ const kindsIn = (text: string): readonly ActivityKind[] | undefined => {
   return kind && [kind];
 };
 
-const PIECE = 1_000;
-
-async function* allOf(
-  core: TenantPages['core'],
-  filter: Omit<AskedActivity, 'limit' | 'offset'>,
-): AsyncGenerator<ShownActivity> {
-  for (let offset = 0; ; offset += PIECE) {
-    const { rows } = await listActivity(core, { ...filter, limit: PIECE, offset });
-    yield* rows;
-    if (rows.length < PIECE) return;
-  }
-}
-
 /** The page of each kind of object, below that of the tenant. */
 const PAGES = {
   account: ['Account', '/accounts'],
@@ -145,64 +135,23 @@ function columnsFor({ operator }: ConsoleCall): readonly TableColumn<ShownActivi
     });
   };
   return [
-    { key: 'time', label: 'Time', cell: ({ at }) => timeCell(at), sorts: false },
-    {
-      key: 'operator',
-      label: 'Operator',
-      cell: (row) => textCell(row.operator ?? 'Forgotten'),
-      sorts: false,
-    },
-    {
-      key: 'activity',
-      label: 'Activity',
-      cell: ({ sentence, reason }) => textCell(sentence, { note: reason }),
-      sorts: false,
-    },
-    { key: 'object', label: 'Object', cell: objectCell, sorts: false },
+    column(['time', 'Time', 'unsorted'], ({ at }) => timeCell(at)),
+    column(['operator', 'Operator', 'unsorted'], (row) => textCell(row.operator ?? 'Forgotten')),
+    column(['activity', 'Activity', 'unsorted'], ({ sentence, reason }) =>
+      textCell(sentence, { note: reason }),
+    ),
+    column(['object', 'Object', 'unsorted'], objectCell),
     ...OTHER_COLUMNS,
   ];
 }
 
 const OTHER_COLUMNS: readonly TableColumn<ShownActivity>[] = [
-  {
-    key: 'tenant',
-    label: 'Tenant',
-    cell: ({ tenant }) => textCell(tenant),
-    sorts: false,
-    isMinor: true,
-  },
-  {
-    key: 'mode',
-    label: 'Mode',
-    cell: ({ mode }) =>
-      mode === null ? textCell(null) : stateCell(mode === 'live' ? 'Live' : 'Test'),
-    sorts: false,
-    isMinor: true,
-  },
-  {
-    key: 'channel',
-    label: 'Channel',
-    cell: ({ channel }) => textCell(channel),
-    sorts: false,
-    isMinor: true,
-  },
-  {
-    key: 'kind',
-    label: 'Kind',
-    cell: ({ kind }) => textCell(KINDS[kind]),
-    sorts: false,
-    isMinor: true,
-  },
-  {
-    key: 'reason',
-    label: 'Reason',
-    cell: ({ reason }) => textCell(reason),
-    isFileOnly: true,
-  },
-  {
-    key: 'objectId',
-    label: 'Object id',
-    cell: ({ object }) => textCell(object?.id),
-    isFileOnly: true,
-  },
+  column(['tenant', 'Tenant', 'unsorted', 'minor'], ({ tenant }) => textCell(tenant)),
+  column(['mode', 'Mode', 'unsorted', 'minor'], ({ mode }) =>
+    mode === null ? textCell(null) : stateCell(mode === 'live' ? 'Live' : 'Test'),
+  ),
+  column(['channel', 'Channel', 'unsorted', 'minor'], ({ channel }) => textCell(channel)),
+  column(['kind', 'Kind', 'unsorted', 'minor'], ({ kind }) => textCell(KINDS[kind])),
+  column(['reason', 'Reason', 'file'], ({ reason }) => textCell(reason)),
+  column(['objectId', 'Object id', 'file'], ({ object }) => textCell(object?.id)),
 ];

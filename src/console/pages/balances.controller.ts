@@ -1,27 +1,22 @@
 import { Readable } from 'node:stream';
-import { Get } from '@nestjs/common';
 import type {
+  BalanceFilters,
   BalanceListRow,
   BalanceSort,
 } from '../../../projections/reward-balances/list-queries.js';
-import {
-  CustomerReads,
-  listBalances,
-  rowsOfBalances,
-  sumsOfBalances,
-} from '../../operations/customers/lists/customer-lists.js';
+import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
 import { ledgerBalances } from '../../operations/ledger/ledger-balances.js';
 import { Stopped } from '../../operations/log/log-reader.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
-import { FileForRoles, pageSent, TenantCall, TenantPage } from '../console-call.js';
+import { FilePageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { amountCell, idCell, textCell } from '../view/cells.js';
 import { faultsOf } from '../view/faults.js';
-import { given, listShown, type ListDefinition } from '../view/list-page.js';
+import { listShown, type ListDefinition } from '../view/list-page.js';
 import { shownAmounts, sumsByUnit, type ShownAmount } from '../view/shown-amounts.js';
-import { partOf, type TableColumn } from '../view/table.js';
+import { column, partOf, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { accountPath } from './customer-columns.js';
-import { queried, queryOf, TenantPages } from './tenant-pages.js';
+import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 /** People of a moment before are named of so many accounts. */
 const ACCOUNTS_MAX = 2_000;
@@ -34,11 +29,6 @@ type Past = Outcome<readonly BalanceListRow[]>;
 
 const content = template('balances');
 
-const filtersIn = (texts: Readonly<Record<string, string>>) => ({
-  ...given('text', texts['text']),
-  ...given('unit', texts['unit']),
-});
-
 /** The credit of every account: now from the read model, at a moment before from the ledger. */
 @TenantPage('balances')
 export class ConsoleBalancesController {
@@ -47,8 +37,7 @@ export class ConsoleBalancesController {
     private readonly reads: CustomerReads,
   ) {}
 
-  @Get()
-  @FileForRoles('finance', 'support')
+  @FilePageFor('finance', 'support')
   async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const asked = queried(call.query, 'asOf', 'text', 'unit', 'format', 'sums');
     const text = await shownAmounts(this.pages.core.tenants, call.scope);
@@ -59,9 +48,8 @@ export class ConsoleBalancesController {
     const isLong = past instanceof Stopped;
     const frame = { of: 'balances', headNote: 'Times are in UTC.' };
     const isSummed = shown.table.foot.total <= SUMMED_MAX || asked.sums !== '';
-    const sums = isSummed
-      ? (rows ?? (await sumsOfBalances(this.reads, call.ledger, filtersIn(asked))))
-      : [];
+    const filters = filledIn({ text: asked.text, unit: asked.unit });
+    const sums = isSummed ? (rows ?? (await this.reads.balanceSums(call.ledger, filters))) : [];
     return pageSent(call, { ...frame, faults: faultsOf(isLong ? undefined : past) }, content, {
       ...shown,
       isLong,
@@ -76,9 +64,8 @@ export class ConsoleBalancesController {
     call: TenantCall,
     { asOf }: Asked,
     { text, rows }: { readonly text: ShownAmount; readonly rows?: readonly BalanceListRow[] },
-  ): ListDefinition<BalanceListRow, Pick<Partial<Asked>, 'text' | 'unit'>, BalanceSort> {
-    const { reads } = this;
-    const { scope, ledger } = call;
+  ): ListDefinition<BalanceListRow, BalanceFilters, BalanceSort> {
+    const { scope } = call;
     const columns = columnsOf(call.tenantPath, text);
     const moment = asOf.replace(/[^\d-]/g, '-');
     return {
@@ -92,15 +79,7 @@ export class ConsoleBalancesController {
         { name: 'text', label: 'Text', placeholder: 'Name or account' },
         { name: 'unit', label: 'Unit', placeholder: 'All' },
       ],
-      filtersOf: filtersIn,
-      page: async ({ limit, offset, ...request }) =>
-        rows
-          ? partOf(rows, columns, { ...request, page: offset / limit + 1, size: limit })
-          : listBalances(reads, ledger, { limit, offset, ...request }),
-      all: (request) =>
-        rows
-          ? partOf(rows, columns, { ...request, page: 1, size: rows.length }).rows
-          : rowsOfBalances(reads, ledger, request),
+      queries: rows ? inMemory(rows, columns) : this.reads.balances,
       empty: { text: 'Accounts appear here once they have credit.' },
     };
   }
@@ -116,7 +95,7 @@ export class ConsoleBalancesController {
     if (found instanceof NotDone) return found;
     const request = { filters: {}, sort: 'opened', descending: true, offset: 0 } as const;
     const accounts = { ...request, limit: ACCOUNTS_MAX };
-    const { rows } = await this.reads.lists.accounts.page(ledger, accounts);
+    const { rows } = await this.reads.accounts.page(ledger, accounts);
     const known = new Map(rows.map((row) => [row.accountId, row]));
     const words = text.toLowerCase().split(/\s+/);
     return found
@@ -132,36 +111,36 @@ export class ConsoleBalancesController {
   }
 }
 
+const inMemory = (
+  rows: readonly BalanceListRow[],
+  columns: readonly TableColumn<BalanceListRow, BalanceSort>[],
+): CustomerReads['balances'] => ({
+  page: async (_scope, { limit: size, offset, ...request }) => ({
+    ...partOf(rows, columns, { ...request, page: offset / size + 1, size }),
+    isAbout: false,
+  }),
+  async *rows(_scope, request) {
+    yield* partOf(rows, columns, { ...request, page: 1, size: rows.length }).rows;
+  },
+});
+
 /** The columns of files are those that Reconcile accepts. */
 function columnsOf(
   path: string,
   text: ShownAmount,
 ): readonly TableColumn<BalanceListRow, BalanceSort>[] {
   const columns: readonly TableColumn<BalanceListRow>[] = [
-    {
-      key: 'name',
-      label: 'Name',
-      cell: ({ people, account }) =>
-        textCell(people.join(', ') || account, { path: accountPath(path, account) }),
-      sorts: false,
-      isPageOnly: true,
-    },
-    { key: 'account', label: 'Account', cell: ({ account }) => idCell(account), isMinor: true },
-    { key: 'unit', label: 'Unit', cell: ({ unit }) => textCell(unit), isMinor: true },
-    {
-      key: 'balance',
-      label: 'Available',
-      cell: ({ available, unit, currency }) =>
-        amountCell(available, text(available, unit, currency), `balance:${unit}`),
-    },
-    {
-      key: 'pending',
-      label: 'Pending',
-      cell: ({ pending, unit, currency }) =>
-        amountCell(pending, text(pending, unit, currency), `pending:${unit}`),
-      isMinor: true,
-      isPageOnly: true,
-    },
+    column(['name', 'Name', 'unsorted', 'page'], ({ people, account }) =>
+      textCell(people.join(', ') || account, { path: accountPath(path, account) }),
+    ),
+    column(['account', 'Account', 'minor'], ({ account }) => idCell(account)),
+    column(['unit', 'Unit', 'minor'], ({ unit }) => textCell(unit)),
+    column(['balance', 'Available'], ({ available, unit, currency }) =>
+      amountCell(available, text(available, unit, currency), `balance:${unit}`),
+    ),
+    column(['pending', 'Pending', 'minor', 'page'], ({ pending, unit, currency }) =>
+      amountCell(pending, text(pending, unit, currency), `pending:${unit}`),
+    ),
   ];
   // Names have no order: `sorts` keeps their key out of the requests.
   return columns as readonly TableColumn<BalanceListRow, BalanceSort>[];

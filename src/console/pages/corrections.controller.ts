@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import {
   approve,
   propose,
@@ -15,9 +16,8 @@ import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { pause } from '../../foundation/pause.js';
 import { ApiError } from '../../http/edge/api-error.js';
 import {
-  fileSent,
+  FilePageFor,
   FormFor,
-  PageFor,
   pageSent,
   redirected,
   TenantCall,
@@ -25,7 +25,6 @@ import {
 } from '../console-call.js';
 import { proposalsShown } from '../view/corrections-view.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
-import { fileText } from '../view/list-page.js';
 import { hasRole } from '../view/navigation.js';
 import { amountText, template } from '../view/templates.js';
 import { typedAmount } from '../view/typed-amount.js';
@@ -66,18 +65,13 @@ const DONE = { approve: 'approved', reject: 'rejected', withdraw: 'withdrawn' } 
 export class ConsoleCorrectionsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @PageFor('finance', 'support')
-  async page(@TenantCall() call: TenantCall): Promise<string> {
-    const { format } = given(call, 'format');
-    if (format !== 'csv') return this.shown(call);
-    const { rows, columns } = await proposalsShown(this.pages, call);
-    const { tenant, mode } = call.scope;
-    const file = { name: `corrections-${tenant}-${mode}.csv`, type: 'text/csv; charset=utf-8' };
-    return fileSent(call, file, await fileText(rows, columns));
+  @FilePageFor('finance', 'support')
+  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    return this.shown(call);
   }
 
   @FormFor('finance', 'support')
-  async decide(@TenantCall() call: TenantCall): Promise<string> {
+  async decide(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const action = call.form.text('action');
     if (action !== 'withdraw' && !hasRole(call.operator, ['finance']))
       throw new ApiError('FORBIDDEN');
@@ -86,7 +80,7 @@ export class ConsoleCorrectionsController {
     return this.propose(call);
   }
 
-  private async propose(call: TenantCall): Promise<string> {
+  private async propose(call: TenantCall): Promise<string | Readable> {
     const typed = given(call, ...FIELDS);
     const account = await correctableAccount(this.pages.core, call.ledger, typed.account);
     if (account === undefined)
@@ -116,7 +110,7 @@ export class ConsoleCorrectionsController {
     return redirected(call, `${call.tenantPath}/corrections`, 'proposed');
   }
 
-  private async end(call: TenantCall, action: keyof typeof DECISIONS): Promise<string> {
+  private async end(call: TenantCall, action: keyof typeof DECISIONS): Promise<string | Readable> {
     const { form } = call;
     const proposal = form.text('proposal');
     const name = proposalNameOf(proposal);
@@ -143,10 +137,15 @@ export class ConsoleCorrectionsController {
     return this.shown(call, faultsOf(outcome));
   }
 
-  private async shown(call: TenantCall, faults?: Faults, preview?: Preview): Promise<string> {
+  private async shown(
+    call: TenantCall,
+    faults?: Faults,
+    preview?: Preview,
+  ): Promise<string | Readable> {
     const isEnd = call.form.text('proposal') !== '';
     const typed = isEnd ? NOTHING : given(call, ...FIELDS);
-    const { waiting, table } = await proposalsShown(this.pages, call);
+    const { file, ...shown } = await proposalsShown(this.pages, call);
+    if (file) return file;
     const account =
       typed.account === ''
         ? undefined
@@ -171,8 +170,7 @@ export class ConsoleCorrectionsController {
         ? `In ${format.currency}; below 0 takes credit away`
         : 'In the currency or the unit; below 0 takes credit away',
       preview: preview ?? null,
-      waiting,
-      table,
+      ...shown,
     });
   }
 }

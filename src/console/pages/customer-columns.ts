@@ -9,7 +9,7 @@ import type { UserListRow, UserSort } from '../../../projections/users/list-quer
 import type { AccountRowWithBalances } from '../../operations/customers/lists/customer-lists.js';
 import { amountCell, idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import type { ShownAmount } from '../view/shown-amounts.js';
-import type { TableColumn } from '../view/table.js';
+import { column, type TableColumn } from '../view/table.js';
 
 /** How amounts and links of a tenant's lists are shown. */
 export interface ShownIn {
@@ -23,18 +23,16 @@ export const accountPath = (tenantPath: string, accountId: string | null): strin
   accountId === null ? null : `${tenantPath}/accounts/${encodeURIComponent(accountId)}`;
 
 export const userColumns = (path: string): readonly TableColumn<UserListRow, UserSort>[] => [
-  {
-    key: 'name',
-    label: 'User',
-    cell: (row) => textCell(row.name, { note: row.email, path: accountPath(path, row.accountId) }),
-  },
-  { key: 'email', label: 'E-mail', cell: ({ email }) => textCell(email), isFileOnly: true },
-  { key: 'userId', label: 'User id', cell: ({ userId }) => idCell(userId), isMinor: true },
-  { key: 'accountId', label: 'Account', cell: ({ accountId }) => idCell(accountId), isMinor: true },
-  { key: 'code', label: 'Code', cell: ({ code }) => textCell(code), isMinor: true },
-  { key: 'state', label: 'State', cell: ({ state }) => stateCell(state) },
-  { key: 'created', label: 'Created', cell: ({ created }) => timeCell(created), isMinor: true },
-  { key: 'blocked', label: 'Blocked', cell: ({ blocked }) => timeCell(blocked), isFileOnly: true },
+  column(['name', 'User'], (row) =>
+    textCell(row.name, { note: row.email, path: accountPath(path, row.accountId) }),
+  ),
+  column(['email', 'E-mail', 'file'], ({ email }) => textCell(email)),
+  column(['userId', 'User id', 'minor'], ({ userId }) => idCell(userId)),
+  column(['accountId', 'Account', 'minor'], ({ accountId }) => idCell(accountId)),
+  column(['code', 'Code', 'minor'], ({ code }) => textCell(code)),
+  column(['state', 'State'], ({ state }) => stateCell(state)),
+  column(['created', 'Created', 'minor'], ({ created }) => timeCell(created)),
+  column(['blocked', 'Blocked', 'file'], ({ blocked }) => timeCell(blocked)),
 ];
 
 /** An account id that contains `@` is shortened for viewers. */
@@ -48,15 +46,12 @@ export const ACCOUNT_COLUMNS = (
   showsPersonal: boolean,
 ): readonly TableColumn<AccountRowWithBalances, AccountSort>[] => {
   const people: readonly TableColumn<AccountRowWithBalances, AccountColumn>[] = [
-    {
-      key: 'people',
-      label: 'People',
-      cell: (row) =>
-        textCell(row.people.join(', ') || row.accountId, {
-          note: row.peopleCount > row.people.length ? `${row.peopleCount} people` : null,
-          path: accountPath(path, row.accountId),
-        }),
-    },
+    column(['people', 'People'], (row) =>
+      textCell(row.people.join(', ') || row.accountId, {
+        note: row.peopleCount > row.people.length ? `${row.peopleCount} people` : null,
+        path: accountPath(path, row.accountId),
+      }),
+    ),
   ];
   const columns: readonly TableColumn<AccountRowWithBalances, AccountColumn>[] = [
     ...(showsPersonal ? people : []),
@@ -69,29 +64,21 @@ export const ACCOUNT_COLUMNS = (
           : textCell(viewedAccount(accountId, false), { path: accountPath(path, accountId) }),
       isMinor: showsPersonal,
     },
-    { key: 'state', label: 'State', cell: ({ state }) => stateCell(state) },
-    { key: 'currency', label: 'Currency', cell: (row) => textCell(row.currency), isMinor: true },
-    {
-      key: 'balances',
-      label: 'Available',
-      sorts: false,
-      cell: ({ balances, currency }) =>
-        textCell(
-          balances.map(({ unit, available }) => amount(available, unit, currency)).join(', ') ||
-            null,
-        ),
-    },
+    column(['state', 'State'], ({ state }) => stateCell(state)),
+    column(['currency', 'Currency', 'minor'], (row) => textCell(row.currency)),
+    column(['balances', 'Available', 'unsorted'], ({ balances, currency }) =>
+      textCell(
+        balances.map(({ unit, available }) => amount(available, unit, currency)).join(', ') || null,
+      ),
+    ),
     ...(showsPersonal
       ? [
-          {
-            key: 'code' as const,
-            label: 'Referred with',
-            cell: ({ code }: AccountRowWithBalances) => textCell(code),
-            isMinor: true,
-          },
+          column(['code' as const, 'Referred with', 'minor'], ({ code }: AccountRowWithBalances) =>
+            textCell(code),
+          ),
         ]
       : []),
-    { key: 'opened', label: 'Opened', cell: ({ opened }) => timeCell(opened), isMinor: true },
+    column(['opened', 'Opened', 'minor'], ({ opened }) => timeCell(opened)),
   ];
   // The balances have no order: `sorts` keeps their key out of the requests.
   return columns as readonly TableColumn<AccountRowWithBalances, AccountSort>[];
@@ -103,32 +90,21 @@ const partyCell = (path: string, { name, accountId }: ListedParty) =>
 export const referralColumns = (
   path: string,
 ): readonly TableColumn<ReferralListRow, ReferralSort>[] => [
-  { key: 'referred', label: 'Referred', cell: ({ referred }) => partyCell(path, referred) },
-  { key: 'referrer', label: 'Referrer', cell: ({ referrer }) => partyCell(path, referrer) },
-  { key: 'code', label: 'Code', cell: ({ code }) => textCell(code), isMinor: true },
-  { key: 'program', label: 'Program', cell: ({ program }) => textCell(program), isMinor: true },
-  { key: 'state', label: 'State', cell: ({ state }) => stateCell(state) },
-  {
-    key: 'referredModeration',
-    label: 'Referred side',
-    cell: (row) => stateCell(row.referredModeration),
-    isMinor: true,
-  },
-  {
-    key: 'referrerModeration',
-    label: 'Referrer side',
-    cell: (row) => stateCell(row.referrerModeration),
-    isMinor: true,
-  },
-  { key: 'started', label: 'Started', cell: ({ started }) => timeCell(started), isMinor: true },
-  {
-    key: 'converted',
-    label: 'Converted',
-    cell: ({ converted }) => timeCell(converted),
-    isMinor: true,
-  },
-  { key: 'ended', label: 'Ended', cell: ({ ended }) => timeCell(ended), isFileOnly: true },
-  { key: 'referralId', label: 'Referral', cell: (row) => idCell(row.referralId), isMinor: true },
+  column(['referred', 'Referred'], ({ referred }) => partyCell(path, referred)),
+  column(['referrer', 'Referrer'], ({ referrer }) => partyCell(path, referrer)),
+  column(['code', 'Code', 'minor'], ({ code }) => textCell(code)),
+  column(['program', 'Program', 'minor'], ({ program }) => textCell(program)),
+  column(['state', 'State'], ({ state }) => stateCell(state)),
+  column(['referredModeration', 'Referred side', 'minor'], (row) =>
+    stateCell(row.referredModeration),
+  ),
+  column(['referrerModeration', 'Referrer side', 'minor'], (row) =>
+    stateCell(row.referrerModeration),
+  ),
+  column(['started', 'Started', 'minor'], ({ started }) => timeCell(started)),
+  column(['converted', 'Converted', 'minor'], ({ converted }) => timeCell(converted)),
+  column(['ended', 'Ended', 'file'], ({ ended }) => timeCell(ended)),
+  column(['referralId', 'Referral', 'minor'], (row) => idCell(row.referralId)),
 ];
 
 /** What a reward gives: an amount, a percentage, or a code. */
@@ -144,46 +120,26 @@ export const rewardColumns = ({
   path,
   amount,
 }: ShownIn): readonly TableColumn<RewardListRow, RewardSort>[] => [
-  {
-    key: 'person',
-    label: 'User',
-    cell: (row) => textCell(row.person, { note: row.name, path: accountPath(path, row.accountId) }),
-  },
-  { key: 'accountId', label: 'Account', cell: (row) => idCell(row.accountId), isMinor: true },
-  { key: 'name', label: 'Name', cell: ({ name }) => textCell(name), isFileOnly: true },
-  { key: 'type', label: 'Type', cell: ({ type }) => textCell(type), isFileOnly: true },
-  { key: 'granted', label: 'Granted', cell: (row) => grantedCell(row, amount) },
-  { key: 'unit', label: 'Unit', cell: ({ unit }) => textCell(unit), isFileOnly: true },
-  {
-    key: 'redeemed',
-    label: 'Redeemed',
-    cell: ({ redeemed, unit, currency }) => {
-      const spent = redeemed === null ? null : 0 - redeemed;
-      return amountCell(spent, amount(spent, unit, currency));
-    },
-    isMinor: true,
-  },
-  {
-    key: 'left',
-    label: 'Left',
-    cell: ({ left, unit, currency }) => amountCell(left, amount(left, unit, currency)),
-    isMinor: true,
-  },
-  { key: 'state', label: 'State', cell: ({ state }) => stateCell(state) },
-  { key: 'given', label: 'Granted on', cell: ({ given }) => timeCell(given), isMinor: true },
-  { key: 'expires', label: 'Expires', cell: ({ expires }) => timeCell(expires), isMinor: true },
-  {
-    key: 'cancelled',
-    label: 'Cancelled on',
-    cell: (row) => timeCell(row.cancelled),
-    isMinor: true,
-  },
-  { key: 'currency', label: 'Currency', cell: (row) => textCell(row.currency), isFileOnly: true },
-  {
-    key: 'percent',
-    label: 'Percent',
-    cell: (row) => amountCell(row.percent, ''),
-    isFileOnly: true,
-  },
-  { key: 'rewardId', label: 'Reward', cell: ({ rewardId }) => idCell(rewardId), isMinor: true },
+  column(['person', 'User'], (row) =>
+    textCell(row.person, { note: row.name, path: accountPath(path, row.accountId) }),
+  ),
+  column(['accountId', 'Account', 'minor'], (row) => idCell(row.accountId)),
+  column(['name', 'Name', 'file'], ({ name }) => textCell(name)),
+  column(['type', 'Type', 'file'], ({ type }) => textCell(type)),
+  column(['granted', 'Granted'], (row) => grantedCell(row, amount)),
+  column(['unit', 'Unit', 'file'], ({ unit }) => textCell(unit)),
+  column(['redeemed', 'Redeemed', 'minor'], ({ redeemed, unit, currency }) => {
+    const spent = redeemed === null ? null : 0 - redeemed;
+    return amountCell(spent, amount(spent, unit, currency));
+  }),
+  column(['left', 'Left', 'minor'], ({ left, unit, currency }) =>
+    amountCell(left, amount(left, unit, currency)),
+  ),
+  column(['state', 'State'], ({ state }) => stateCell(state)),
+  column(['given', 'Granted on', 'minor'], ({ given }) => timeCell(given)),
+  column(['expires', 'Expires', 'minor'], ({ expires }) => timeCell(expires)),
+  column(['cancelled', 'Cancelled on', 'minor'], (row) => timeCell(row.cancelled)),
+  column(['currency', 'Currency', 'file'], (row) => textCell(row.currency)),
+  column(['percent', 'Percent', 'file'], (row) => amountCell(row.percent, '')),
+  column(['rewardId', 'Reward', 'minor'], ({ rewardId }) => idCell(rewardId)),
 ];

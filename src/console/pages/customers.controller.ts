@@ -1,22 +1,12 @@
 import type { Readable } from 'node:stream';
 import { Get } from '@nestjs/common';
 import { SHOWN_REWARD_STATES } from '../../domain/account/rewards/shown-state.js';
-import {
-  CustomerReads,
-  listAccounts,
-  listReferrals,
-  listRewards,
-  listUsers,
-  rowsOfAccounts,
-  rowsOfReferrals,
-  rowsOfRewards,
-  rowsOfUsers,
-} from '../../operations/customers/lists/customer-lists.js';
+import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
 import { ACCOUNT_STATES } from '../../../projections/accounts/list-queries.js';
 import { MODERATION_STATES, REFERRAL_STATES } from '../../../projections/referrals/list-queries.js';
 import { USER_STATES } from '../../../projections/users/list-queries.js';
 import { FileForRoles, TenantCall, TenantPage } from '../console-call.js';
-import { choice, DAYS, daysOf, given, listSent, type FilterField } from '../view/list-page.js';
+import { DAYS, listSent, type FilterField } from '../view/list-page.js';
 import { hasRole } from '../view/navigation.js';
 import { shownAmounts } from '../view/shown-amounts.js';
 import {
@@ -26,7 +16,7 @@ import {
   userColumns,
   type ShownIn,
 } from './customer-columns.js';
-import { TenantPages } from './tenant-pages.js';
+import { queried, TenantPages } from './tenant-pages.js';
 
 const TEXT: FilterField = { name: 'text', label: 'Text', placeholder: 'Name, address, id' };
 const stateField = (options: readonly string[], label = 'State'): FilterField => ({
@@ -35,14 +25,19 @@ const stateField = (options: readonly string[], label = 'State'): FilterField =>
   options,
 });
 
-const CANCELLED_ON = [{ value: 'cancelled', words: 'Cancelled on' }];
-
 /** Days are those of the grant, or of the cancellation. */
-function rewardDays(texts: Readonly<Record<string, string>>) {
-  const days = daysOf(texts);
-  if (texts['days'] !== 'cancelled') return days;
-  return { cancelledFrom: days.from ?? 0, ...given('cancelledTo', days.to) };
-}
+const CANCELLED: FilterField = {
+  name: 'days',
+  label: 'Days of',
+  options: [{ value: 'cancelled', words: 'Cancelled on' }],
+  none: 'Granted on',
+  as: 'cancelledFrom',
+  valueOf: () => 0,
+};
+const DAYS_OF_CANCELLED: readonly FilterField[] = [
+  { name: 'from', label: 'From', day: 'start', as: 'cancelledFrom' },
+  { name: 'to', label: 'To', day: 'end', as: 'cancelledTo' },
+];
 
 /** The lists of customers: users, accounts, referrals, rewards. */
 @TenantPage()
@@ -55,22 +50,13 @@ export class ConsoleCustomersController {
   @Get('users')
   @FileForRoles('finance', 'support')
   async users(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    const { reads } = this;
     return listSent(this.pages, call, {
       section: '/users',
       name: 'users',
       columns: userColumns(call.tenantPath),
       newest: { sort: 'created', descending: true },
       filters: [TEXT, stateField(USER_STATES), ...(await this.ofPrograms(call)), ...DAYS],
-      filtersOf: (texts) => ({
-        ...given('text', texts['text']),
-        ...given('state', choice(USER_STATES, texts['state'])),
-        ...given('program', texts['program']),
-        ...given('code', texts['code']),
-        ...daysOf(texts),
-      }),
-      page: (request) => listUsers(reads, call.ledger, request),
-      all: (request) => rowsOfUsers(reads, call.ledger, request),
+      queries: this.reads.users,
       empty: { text: 'People appear here when your application identifies them.' },
     });
   }
@@ -78,7 +64,6 @@ export class ConsoleCustomersController {
   @Get('accounts')
   @FileForRoles('finance', 'support', 'viewer')
   async accounts(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    const { reads } = this;
     const showsPersonal = hasRole(call.operator, ['finance', 'support']);
     return listSent(this.pages, call, {
       section: '/accounts',
@@ -86,13 +71,7 @@ export class ConsoleCustomersController {
       columns: ACCOUNT_COLUMNS(await this.shownIn(call), showsPersonal),
       newest: { sort: 'opened', descending: true },
       filters: [...(showsPersonal ? [TEXT] : []), stateField(ACCOUNT_STATES), ...DAYS],
-      filtersOf: (texts) => ({
-        ...given('text', texts['text']),
-        ...given('state', choice(ACCOUNT_STATES, texts['state'])),
-        ...daysOf(texts),
-      }),
-      page: (request) => listAccounts(reads, call.ledger, request),
-      all: (request) => rowsOfAccounts(reads, call.ledger, request),
+      queries: this.reads.accounts,
       empty: { text: 'Accounts appear here with their first user.' },
     });
   }
@@ -100,7 +79,6 @@ export class ConsoleCustomersController {
   @Get('referrals')
   @FileForRoles('finance', 'support')
   async referrals(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    const { reads } = this;
     return listSent(this.pages, call, {
       section: '/referrals',
       name: 'referrals',
@@ -113,16 +91,7 @@ export class ConsoleCustomersController {
         ...(await this.ofPrograms(call)),
         ...DAYS,
       ],
-      filtersOf: (texts) => ({
-        ...given('text', texts['text']),
-        ...given('state', choice(REFERRAL_STATES, texts['state'])),
-        ...given('moderation', choice(MODERATION_STATES, texts['moderation'])),
-        ...given('program', texts['program']),
-        ...given('code', texts['code']),
-        ...daysOf(texts),
-      }),
-      page: (request) => listReferrals(reads, call.ledger, request),
-      all: (request) => rowsOfReferrals(reads, call.ledger, request),
+      queries: this.reads.referrals,
       empty: { text: 'A referral appears here with the first sign-up by a code.' },
     });
   }
@@ -130,8 +99,8 @@ export class ConsoleCustomersController {
   @Get('rewards')
   @FileForRoles('finance', 'support')
   async rewards(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    const { reads } = this;
     const [program] = await this.ofPrograms(call);
+    const { days } = queried(call.query, 'days');
     return listSent(this.pages, call, {
       section: '/rewards',
       name: 'rewards',
@@ -142,18 +111,10 @@ export class ConsoleCustomersController {
         stateField(SHOWN_REWARD_STATES),
         ...(program ? [program] : []),
         { name: 'unit', label: 'Unit' },
-        { name: 'days', label: 'Days of', options: CANCELLED_ON, none: 'Granted on' },
-        ...DAYS,
+        CANCELLED,
+        ...(days === 'cancelled' ? DAYS_OF_CANCELLED : DAYS),
       ],
-      filtersOf: (texts) => ({
-        ...given('text', texts['text']),
-        ...given('state', choice(SHOWN_REWARD_STATES, texts['state'])),
-        ...given('program', texts['program']),
-        ...given('unit', texts['unit']),
-        ...rewardDays(texts),
-      }),
-      page: (request) => listRewards(reads, call.ledger, request),
-      all: (request) => rowsOfRewards(reads, call.ledger, request),
+      queries: this.reads.rewards,
       empty: { text: 'Rewards appear here when a program or an operator grants them.' },
     });
   }
@@ -167,7 +128,7 @@ export class ConsoleCustomersController {
     const tenant = await this.pages.core.tenants.find(scope.tenant);
     const options = Object.keys(tenant?.programs ?? {});
     return [
-      { name: 'program', label: 'Program', options },
+      { name: 'program', label: 'Program', options, isOpen: true },
       { name: 'code', label: 'Code' },
     ];
   }

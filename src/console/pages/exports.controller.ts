@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { Get } from '@nestjs/common';
 import { EXPORT_FORMATS } from '../../domain/export/export.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { ShownExport } from '../../exports/shown-export.js';
@@ -12,8 +11,7 @@ import {
 import { cancel } from '../../operations/exports/export.operations.js';
 import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations/outcome.js';
 import {
-  csvSent,
-  FileForRoles,
+  FilePageFor,
   FormFor,
   pageSent,
   redirected,
@@ -30,7 +28,7 @@ import {
   type TypedExport,
 } from '../view/exports-view.js';
 import { faultsIn, faultsOf, withFaults, type FieldNames, type Faults } from '../view/faults.js';
-import { partOf, sheetOf, tableState, tableView } from '../view/table.js';
+import { tablesOf } from '../view/page-tables.js';
 import { template } from '../view/templates.js';
 import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
 
@@ -43,8 +41,7 @@ const content = template('exports');
 export class ConsoleExportsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @FileForRoles('finance', 'support')
+  @FilePageFor('finance', 'support')
   page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return this.shown(call);
   }
@@ -99,34 +96,27 @@ export class ConsoleExportsController {
   private async shown(call: TenantCall, refused?: Faults): Promise<string | Readable> {
     const { core } = this.pages;
     const path = `${call.tenantPath}/exports`;
-    const asked = queried(call.query, 'asked', 'sort', 'dir', 'page', 'size', 'format');
-    const found = await this.found(call.ledger, asked.asked);
+    const { asked } = queried(call.query, 'asked');
+    const found = await this.found(call.ledger, asked);
     const listed = found instanceof NotDone ? [] : found;
     const key = randomUUID();
-    const columns = exportColumns(path, key);
-    const state = tableState(asked, columns, { sort: 'requested', descending: true });
-    if (asked.format === 'csv') {
-      const { rows } = partOf(listed, columns, { ...state, page: 1, size: SHOWN_MAX });
-      return csvSent(call, 'exports', sheetOf(rows, columns));
-    }
-    const { format, ...kept } = asked;
-    const pathWith = (members: Readonly<Record<string, string>>) =>
-      path + queryOf({ ...kept, ...members });
-    const programs = Object.keys((await core.tenants.find(call.scope.tenant))?.programs ?? {});
-    const table = tableView(partOf(listed, columns, state), columns, state, {
+    const { view, file, here } = tablesOf(call, path, { asked })({
       label: 'Exports',
+      rows: listed,
+      columns: exportColumns(path, key),
+      order: '-requested',
       empty: { text: 'Nothing was exported yet. Choose a kind above, or export by POST /export.' },
-      pathWith,
-      filePath: pathWith({ format: 'csv', page: '', size: '' }),
     });
+    if (file) return file;
+    const programs = Object.keys((await core.tenants.find(call.scope.tenant))?.programs ?? {});
     const faults = withFaults(refused ?? faultsOf(undefined), faultsOf(found));
     const frame = { of: 'exports', headNote: 'UTC days', faults };
     return pageSent(call, frame, content, {
       key,
       form: exportForm(typedIn(call), programs),
-      table,
+      table: view,
       isRunning: listed.some(({ status }) => status === 'PENDING'),
-      here: pathWith({}),
+      here,
     });
   }
 }

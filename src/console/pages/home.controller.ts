@@ -12,40 +12,25 @@ import { OwnWrites } from '../../http/writing/own-writes.js';
 import { ConsoleCall, PageFor, pageSent, redirected } from '../console-call.js';
 import { amountCell, countCell, stateCell, textCell } from '../view/cells.js';
 import { tenantPath } from '../view/navigation.js';
-import { partOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { tablesOf } from '../view/page-tables.js';
+import { column, type TableColumn } from '../view/table.js';
 import { amountText, template } from '../view/templates.js';
 import { searchSent } from './search-page.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
-interface ListedTenant {
-  readonly alias: string;
-  readonly mode: Mode;
-  readonly state: string;
-  readonly alarms: number;
-  readonly users: number;
-  /** Outstanding credit by unit, as shown. */
-  readonly outstanding: string;
-}
+type ListedTenant = Awaited<ReturnType<ConsoleHomeController['listed']>>;
 
 const COLUMNS: readonly TableColumn<ListedTenant>[] = [
-  {
-    key: 'tenant',
-    label: 'Tenant',
-    cell: ({ alias, mode }) => textCell(alias, { path: tenantPath({ tenant: alias, mode }) }),
-  },
-  { key: 'mode', label: 'Mode', cell: ({ mode }) => textCell(mode === 'live' ? 'Live' : 'Test') },
-  { key: 'state', label: 'State', cell: ({ state }) => stateCell(state) },
-  {
-    key: 'alarms',
-    label: 'Alarms',
-    cell: ({ alarms }) => amountCell(alarms, alarms === 0 ? 'None' : String(alarms)),
-  },
-  { key: 'users', label: 'Users', cell: ({ users }) => countCell(users), isMinor: true },
-  {
-    key: 'outstanding',
-    label: 'Outstanding credit',
-    cell: ({ outstanding }) => textCell(outstanding || null),
-  },
+  column(['tenant', 'Tenant'], ({ alias, mode }) =>
+    textCell(alias, { path: tenantPath({ tenant: alias, mode }) }),
+  ),
+  column(['mode', 'Mode'], ({ mode }) => textCell(mode === 'live' ? 'Live' : 'Test')),
+  column(['state', 'State'], ({ state }) => stateCell(state)),
+  column(['alarms', 'Alarms'], ({ alarms }) =>
+    amountCell(alarms, alarms === 0 ? 'None' : String(alarms)),
+  ),
+  column(['users', 'Users', 'minor'], ({ users }) => countCell(users)),
+  column(['outstanding', 'Outstanding credit'], ({ outstanding }) => textCell(outstanding || null)),
 ];
 
 const content = template('tenants');
@@ -73,27 +58,22 @@ export class ConsoleHomeController {
     if (queryOf(asked) === '' && test === '' && only !== undefined && tenants.length === 1)
       return redirected(call, tenantPath({ tenant: only.alias, mode: 'live' }));
     const modes: readonly Mode[] = test === 'yes' ? ['test'] : ['live'];
-    const state = tableState(asked, COLUMNS, { sort: 'alarms', descending: true });
     const listed = await Promise.all(
       tenants.flatMap((tenant) => modes.map((mode) => this.listed(tenant, mode))),
     );
-    const pathWith = (members: Readonly<Record<string, string>>) =>
-      `/console${queryOf({ test, ...asked, ...members })}`;
-    const table = tableView(partOf(listed, COLUMNS, state), COLUMNS, state, {
+    const { view: table } = tablesOf(call, '/console', { test })({
       label: 'Tenants',
-      empty: {
-        text: 'There is no tenant yet. An administrator creates one: tenant create ALIAS.',
-      },
-      pathWith,
-      filePath: null,
+      rows: listed,
+      columns: COLUMNS,
+      order: '-alarms',
+      empty: { text: 'There is no tenant yet. An administrator creates one: tenant create ALIAS.' },
+      file: null,
     });
-    return pageSent(call, { title: 'Tenants', section: '/console' }, content, {
-      table,
-      isTest: test === 'yes',
-    });
+    const frame = { title: 'Tenants', section: '/console' };
+    return pageSent(call, frame, content, { table, isTest: test === 'yes' });
   }
 
-  private async listed({ alias, suspended }: OpenTenant, mode: Mode): Promise<ListedTenant> {
+  async listed({ alias, suspended }: OpenTenant, mode: Mode) {
     const { core } = this.pages;
     const scope = await core.tenants.ledger({ tenant: alias, mode });
     const [alarms, users, figures, money] = await Promise.all([
@@ -108,6 +88,7 @@ export class ConsoleHomeController {
       state: suspended === null ? 'Active' : 'Suspended',
       alarms: Object.values(alarms).reduce((sum, count) => sum + count, 0),
       users: users.totalCount,
+      /** Outstanding credit by unit, as shown. */
       outstanding: figures.units
         .filter(({ outstanding }) => outstanding !== 0n)
         .map(({ unit, outstanding }) => amountText(outstanding, unit, money))

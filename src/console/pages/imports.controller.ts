@@ -19,8 +19,8 @@ import {
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { RecordedRun } from '../../runs/recorded-runs.js';
 import {
-  csvSent,
   FileForRoles,
+  FilePageFor,
   FormFor,
   ForRoles,
   pageSent,
@@ -35,7 +35,7 @@ import { consoleErrorSent } from '../view/error-page.js';
 import { faultAt, type Faults } from '../view/faults.js';
 import { columnsView, importColumns, importView, KIND_WORDS, mapIn } from '../view/imports-view.js';
 import { hasRole } from '../view/navigation.js';
-import { partOf, sheetOf, tableState, tableView } from '../view/table.js';
+import { tablesOf } from '../view/page-tables.js';
 import { template } from '../view/templates.js';
 import { notOfThisTenant, queried, queryOf, TenantPages } from './tenant-pages.js';
 
@@ -52,8 +52,7 @@ export class ConsoleImportsController {
     private readonly calls: OperationCalls,
   ) {}
 
-  @Get()
-  @FileForRoles('finance', 'support')
+  @FilePageFor('finance', 'support')
   page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return this.listed(call);
   }
@@ -239,29 +238,24 @@ export class ConsoleImportsController {
 
   private async listed(call: TenantCall, faults?: Faults): Promise<string | Readable> {
     const path = `${call.tenantPath}/imports`;
-    const asked = queried(call.query, 'sort', 'dir', 'page', 'size', 'format');
-    const runs = await listImports(this.pages.core, call.ledger);
-    const columns = importColumns(path);
-    const state = tableState(asked, columns, { sort: 'started', descending: true });
-    if (asked.format === 'csv') {
-      const { rows } = partOf(runs, columns, { ...state, page: 1, size: runs.length });
-      return csvSent(call, 'imports', sheetOf(rows, columns));
-    }
-    const { format, ...kept } = asked;
-    const pathWith = (members: Readonly<Record<string, string>>) =>
-      path + queryOf({ ...kept, ...members });
+    const { view: table, file } = tablesOf(
+      call,
+      path,
+    )({
+      label: 'Imports',
+      rows: await listImports(this.pages.core, call.ledger),
+      columns: importColumns(path),
+      order: '-started',
+      empty: { text: 'Nothing was imported yet. Choose a kind and a file above.' },
+    });
+    if (file) return file;
     const kinds = Object.keys(IMPORTS).filter(isImportKind);
     return pageSent(call, { of: 'imports', faults }, content, {
       uploadPath: `${path}/file`,
       kinds: kinds
         .filter((kind) => hasRole(call.operator, [IMPORT_ROLES[kind]]))
         .map((value) => ({ value, words: KIND_WORDS[value] })),
-      table: tableView(partOf(runs, columns, state), columns, state, {
-        label: 'Imports',
-        empty: { text: 'Nothing was imported yet. Choose a kind and a file above.' },
-        pathWith,
-        filePath: pathWith({ format: 'csv', page: '', size: '' }),
-      }),
+      table,
     });
   }
 }

@@ -5,12 +5,12 @@ import { newId } from '../../foundation/world.js';
 import { MAIL_STATES, type MailSort, type MailState } from '../../mails/deliveries/shown-mails.js';
 import { MailPreviews } from '../../mails/mail-previews.js';
 import { sendMailAgain } from '../../operations/customers/actions/send-mail-again.js';
-import { mailPage, mailRows, type ShownMail } from '../../operations/mails/mail.operations.js';
+import { mailQueries, type ShownMail } from '../../operations/mails/mail.operations.js';
 import { NotDone, notDone, notDoneAbout, type Outcome } from '../../operations/outcome.js';
 import { MAIL_TYPES, type MailType } from '../../themes/theme-instance.js';
 import { isLocale } from '../../themes/theme-locale.js';
 import {
-  FileForRoles,
+  FilePageFor,
   FormFor,
   ForRoles,
   pageSent,
@@ -20,9 +20,9 @@ import {
 } from '../console-call.js';
 import { buttonCell, countCell, idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultsOf } from '../view/faults.js';
-import { choice, dateOf, DAYS, given, listShown, momentOf } from '../view/list-page.js';
+import { choice, DATES, listShown } from '../view/list-page.js';
 import { MAIL_WORDS } from '../view/settings-view.js';
-import type { TableColumn } from '../view/table.js';
+import { column, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { previewSent } from '../view/theme-preview.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -38,53 +38,29 @@ const TYPES = MAIL_TYPES.map((value) => ({ value, words: MAIL_WORDS[value][0] })
 const nameOf = (type: string): string => TYPES.find(({ value }) => value === type)?.words ?? type;
 
 const COLUMNS: readonly TableColumn<ShownMail>[] = [
-  {
-    key: 'type',
-    label: 'Mail',
-    cell: ({ type, reason }) => textCell(nameOf(type), { note: reason }),
-  },
-  { key: 'state', label: 'State', cell: ({ state }) => stateCell(STATE_WORDS[state]) },
-  {
-    key: 'attempts',
-    label: 'Attempts',
-    cell: ({ attempts }) => countCell(attempts),
-    isMinor: true,
-  },
-  {
-    key: 'next',
-    label: 'Next attempt',
-    cell: ({ nextAttemptAt }) => timeCell(nextAttemptAt),
-    sorts: false,
-    isMinor: true,
-  },
-  {
-    key: 'reason',
-    label: 'Reason',
-    cell: ({ reason }) => textCell(reason),
-    sorts: false,
-    isFileOnly: true,
-  },
-  { key: 'created', label: 'Created', cell: ({ created }) => timeCell(created) },
-  { key: 'id', label: 'Id', cell: ({ id }) => idCell(id), sorts: false, isMinor: true },
-  {
-    key: 'again',
-    label: '',
-    cell: ({ id, state }) =>
-      buttonCell(
-        state === 'PENDING'
-          ? undefined
-          : {
-              action: 'resend',
-              label: 'Send again',
-              about: id,
-              name: 'mail',
-              value: id,
-              key: newId(),
-            },
-      ),
-    sorts: false,
-    isPageOnly: true,
-  },
+  column(['type', 'Mail'], ({ type, reason }) => textCell(nameOf(type), { note: reason })),
+  column(['state', 'State'], ({ state }) => stateCell(STATE_WORDS[state])),
+  column(['attempts', 'Attempts', 'minor'], ({ attempts }) => countCell(attempts)),
+  column(['next', 'Next attempt', 'unsorted', 'minor'], ({ nextAttemptAt }) =>
+    timeCell(nextAttemptAt),
+  ),
+  column(['reason', 'Reason', 'unsorted', 'file'], ({ reason }) => textCell(reason)),
+  column(['created', 'Created'], ({ created }) => timeCell(created)),
+  column(['id', 'Id', 'unsorted', 'minor'], ({ id }) => idCell(id)),
+  column(['again', '', 'unsorted', 'page'], ({ id, state }) =>
+    buttonCell(
+      state === 'PENDING'
+        ? undefined
+        : {
+            action: 'resend',
+            label: 'Send again',
+            about: id,
+            name: 'mail',
+            value: id,
+            key: newId(),
+          },
+    ),
+  ),
 ];
 
 const content = template('mails');
@@ -97,8 +73,7 @@ export class ConsoleMailsController {
     private readonly previews: MailPreviews,
   ) {}
 
-  @Get()
-  @FileForRoles('support')
+  @FilePageFor('support')
   page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return this.shown(call);
   }
@@ -162,21 +137,14 @@ export class ConsoleMailsController {
       filters: [
         { name: 'state', label: 'State', options: STATES },
         { name: 'type', label: 'Type', options: TYPES },
-        { name: 'account', label: 'Account' },
-        ...DAYS,
+        {
+          name: 'account',
+          label: 'Account',
+          valueOf: (id) => core.names.accountRef(call.ledger, String(id)),
+        },
+        ...DATES,
       ],
-      filtersOf: (texts) => ({
-        ...given('state', choice(MAIL_STATES, texts['state'])),
-        ...given('type', choice(MAIL_TYPES, texts['type'])),
-        ...given(
-          'account',
-          texts['account'] && core.names.accountRef(call.ledger, texts['account']),
-        ),
-        ...given('since', dateOf(momentOf(texts['from'] ?? '', 'start'))),
-        ...given('until', dateOf(momentOf(texts['to'] ?? '', 'end'))),
-      }),
-      page: (request) => mailPage(core, call.ledger, request),
-      all: (request) => mailRows(core, call.ledger, request),
+      queries: mailQueries(core),
       empty: {
         text: 'Mails appear here when they are sent. Settings say which ones are.',
         path: `${call.tenantPath}/settings`,

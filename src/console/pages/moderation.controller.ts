@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ReferralListRow } from '../../../projections/referrals/list-queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
-import { CustomerReads, listReferrals } from '../../operations/customers/lists/customer-lists.js';
+import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
 import {
   decidedReferrals,
   type ShownDecision,
@@ -16,9 +16,9 @@ import type { Form } from '../sessions/form.js';
 import { idCell, stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import type { DoneKey } from '../view/layout.js';
-import { tableState, tableView, wholeTable, type TableColumn } from '../view/table.js';
+import { column, tableState, tableView, wholeTable, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
-import { accountPath } from './customer-columns.js';
+import { referralColumns } from './customer-columns.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const READ_MODELS = ['referrals', 'users', 'activity'] as const;
@@ -95,7 +95,7 @@ export class ConsoleModerationController {
     const newest = { sort: 'started', descending: true } as const;
     const state = tableState({ ...asked, page }, columns, newest);
     const path = `${call.tenantPath}/moderation`;
-    const answer = await listReferrals(this.reads, call.ledger, {
+    const answer = await this.reads.referrals.page(call.ledger, {
       filters: { moderation: 'Waiting' },
       sort: state.sort as typeof newest.sort,
       descending: state.descending,
@@ -149,45 +149,23 @@ const tickOf = (row: ReferralListRow) => ({
   kept: { name: `seen:${row.referralId}`, value: statusOf(row) },
 });
 
-const waitingColumns = (tenantPath: string): readonly TableColumn<ReferralListRow>[] => [
-  {
-    key: 'referred',
-    label: 'Referred',
-    cell: ({ referred }) =>
-      textCell(referred.name ?? 'Forgotten', { path: accountPath(tenantPath, referred.accountId) }),
-  },
-  {
-    key: 'referrer',
-    label: 'Referrer',
-    cell: ({ referrer }) =>
-      textCell(referrer.name ?? 'Forgotten', { path: accountPath(tenantPath, referrer.accountId) }),
-  },
-  {
-    key: 'signals',
-    label: 'Signals',
-    sorts: false,
-    cell: ({ fraudSignals }) =>
-      textCell(
-        Object.entries(fraudSignals)
-          .map(([name, signal]) => `${signalInWords(name, signal)}.`)
-          .join(' ') || 'None',
-      ),
-  },
-  {
-    key: 'referredModeration',
-    label: 'Referred side',
-    cell: (row) => stateCell(row.referredModeration),
-    isMinor: true,
-  },
-  {
-    key: 'referrerModeration',
-    label: 'Referrer side',
-    cell: (row) => stateCell(row.referrerModeration),
-    isMinor: true,
-  },
-  { key: 'code', label: 'Code', cell: ({ code }) => textCell(code), isMinor: true },
-  { key: 'started', label: 'Started', cell: ({ started }) => timeCell(started), isMinor: true },
+const SHOWN = [
+  ...(['referred', 'referrer', 'referredModeration', 'referrerModeration'] as const),
+  ...(['code', 'started'] as const),
 ];
+const SIGNALS = column(['signals', 'Signals', 'unsorted'], ({ fraudSignals }: ReferralListRow) =>
+  textCell(
+    Object.entries(fraudSignals)
+      .map(([name, signal]) => `${signalInWords(name, signal)}.`)
+      .join(' ') || 'None',
+  ),
+);
+
+function waitingColumns(tenantPath: string): readonly TableColumn<ReferralListRow>[] {
+  const known = referralColumns(tenantPath);
+  const shown = SHOWN.flatMap((key) => known.filter((one) => one.key === key));
+  return [...shown.slice(0, 2), SIGNALS, ...shown.slice(2)];
+}
 
 const WORDS = { PENDING: 'Waiting', APPROVED: 'Approved', DENIED: 'Denied' } as const;
 
@@ -196,45 +174,24 @@ function decidedColumns(
   nameOf: (person: string) => string,
 ): readonly TableColumn<ShownDecision>[] {
   return [
-    {
-      key: 'referred',
-      label: 'Referred',
-      cell: ({ referral }) =>
-        textCell(nameOf(referral.referredPerson), {
-          note: `by ${nameOf(referral.referrerPerson)}`,
-        }),
-    },
-    {
-      key: 'state',
-      label: 'Referred side',
-      cell: ({ referral }) => stateCell(WORDS[referral.referredStatus]),
-    },
-    {
-      key: 'referrerState',
-      label: 'Referrer side',
-      cell: ({ referral }) => stateCell(WORDS[referral.referrerStatus]),
-    },
-    {
-      key: 'operator',
-      label: 'Decided by',
-      cell: ({ operator, isByOperator }) =>
-        textCell(isByOperator ? (operator ?? 'An operator') : 'A client of the API'),
-      isMinor: true,
-    },
-    { key: 'reason', label: 'Reason', cell: ({ reason }) => textCell(reason), isMinor: true },
-    { key: 'at', label: 'Decided on', cell: ({ decidedAt }) => timeCell(decidedAt), isMinor: true },
-    {
-      key: 'referral',
-      label: 'Referral',
-      cell: ({ referral }) => idCell(referral.referralId),
-      isMinor: true,
-    },
-    {
-      key: 'undo',
-      label: '',
-      cell: ({ referral }) =>
-        textCell('Undo', { path: `${path}${queryOf({ undo: referral.referralId })}#undo` }),
-    },
+    column(['referred', 'Referred'], ({ referral }) =>
+      textCell(nameOf(referral.referredPerson), {
+        note: `by ${nameOf(referral.referrerPerson)}`,
+      }),
+    ),
+    column(['state', 'Referred side'], ({ referral }) => stateCell(WORDS[referral.referredStatus])),
+    column(['referrerState', 'Referrer side'], ({ referral }) =>
+      stateCell(WORDS[referral.referrerStatus]),
+    ),
+    column(['operator', 'Decided by', 'minor'], ({ operator, isByOperator }) =>
+      textCell(isByOperator ? (operator ?? 'An operator') : 'A client of the API'),
+    ),
+    column(['reason', 'Reason', 'minor'], ({ reason }) => textCell(reason)),
+    column(['at', 'Decided on', 'minor'], ({ decidedAt }) => timeCell(decidedAt)),
+    column(['referral', 'Referral', 'minor'], ({ referral }) => idCell(referral.referralId)),
+    column(['undo', ''], ({ referral }) =>
+      textCell('Undo', { path: `${path}${queryOf({ undo: referral.referralId })}#undo` }),
+    ),
   ];
 }
 

@@ -3,7 +3,7 @@ import { DailyFigureQueries } from '../../../projections/daily-figures/queries.j
 import { ReferralQueries } from '../../../projections/referrals/queries.js';
 import { CustomerSearchQueries } from '../../../projections/users/search-queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
-import { CustomerReads, sumsOfBalances } from '../../operations/customers/lists/customer-lists.js';
+import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
 import { unitKey } from '../../domain/units.js';
 import { tenantAlarms } from '../../operations/tenants/tenant-alarms.js';
 import { tenantOverview } from '../../operations/tenants/tenant-overview.js';
@@ -77,7 +77,7 @@ export class ConsoleOverviewController {
     const known = this.parts.get(key);
     if (known !== undefined) return known;
     const [sums, text] = await Promise.all([
-      sumsOfBalances(this.customers, ledger),
+      this.customers.balanceSums(ledger),
       shownAmounts(this.pages.core.tenants, scope),
     ]);
     const amounts = sums.map((sum) => ({ ...sum, value: sum.available }));

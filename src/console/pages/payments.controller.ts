@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { Get } from '@nestjs/common';
 import { timeNow } from '../../foundation/world.js';
 import { timeOf } from '../../operations/ledger/ledger-selection.js';
 import { operations } from '../../operations/payments/payment.operations.js';
@@ -17,8 +16,7 @@ import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import type { Synced } from '../../payments/incoming/payment-sync.js';
 import { ApiError, badRequest } from '../../http/edge/api-error.js';
 import {
-  csvSent,
-  FileForRoles,
+  FilePageFor,
   FormFor,
   pageSent,
   redirected,
@@ -28,7 +26,8 @@ import {
 import { amountCell, buttonCell, idCell, textCell, type Cell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults, type FieldNames } from '../view/faults.js';
 import { hasRole } from '../view/navigation.js';
-import { partOf, sheetOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { fileOf, tablesOf } from '../view/page-tables.js';
+import { column, type TableColumn } from '../view/table.js';
 import { amountText, template } from '../view/templates.js';
 import { accountPath } from './customer-columns.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -54,18 +53,13 @@ const BY_LINES: FieldNames = {
 export class ConsolePaymentsController {
   constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @FileForRoles('finance', 'support')
-  async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
-    const { run, format } = queried(call.query, 'run', 'format');
-    if (format !== 'csv') return this.shown(call);
-    const { resultOf } = await this.pages.runOfPage(call, run);
-    const differences = resultOf<PaymentReconciliation>('payment reconcile')?.differences ?? [];
-    return csvSent(call, 'differences', sheetOf(differences, columnsOf(call)));
+  @FilePageFor('finance', 'support')
+  page(@TenantCall() call: TenantCall): Promise<string | Readable> {
+    return this.shown(call);
   }
 
   @FormFor('finance', 'support')
-  async act(@TenantCall() call: TenantCall): Promise<string> {
+  async act(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const { form, scope } = call;
     const action = form.text('action');
     const path = `${call.tenantPath}/payments`;
@@ -95,7 +89,7 @@ export class ConsolePaymentsController {
   }
 
   /** @throws {ApiError} FORBIDDEN for finance. */
-  private async retried(call: TenantCall, path: string): Promise<string> {
+  private async retried(call: TenantCall, path: string): Promise<string | Readable> {
     if (!hasRole(call.operator, ['support'])) throw new ApiError('FORBIDDEN');
     const reward = call.form.text('reward');
     const once = { operation: 'payment retry', asked: { reward } };
@@ -106,29 +100,51 @@ export class ConsolePaymentsController {
     return redirected(call, path, 'pushRetried');
   }
 
-  private async shown(call: TenantCall, faults?: Faults): Promise<string> {
+  private async shown(call: TenantCall, faults?: Faults): Promise<string | Readable> {
     const { core } = this.pages;
-    const { run: id, ...asked } = queried(call.query, 'run', 'sort', 'dir', 'page', 'size');
+    const path = `${call.tenantPath}/payments`;
+    const { run: id } = queried(call.query, 'run');
     const { values, refresh, resultOf } = await this.pages.runOfPage(call, id);
     const reconciled = resultOf<PaymentReconciliation>('payment reconcile');
+    const tables = tablesOf(call, path, { run: id });
+    const differences = tables({
+      label: 'Differences',
+      rows: reconciled?.differences ?? [],
+      columns: columnsOf(call),
+      order: 'account',
+      empty: { text: 'Ledger and Stripe agree on credits, discounts and conversions.' },
+    });
     const found = await outcomeOf(() => showPayments(core, this.pages.payments, call.ledger));
     const payments = found instanceof NotDone ? null : found;
+    const pushes = tables({
+      label: 'Rewards that were not paid',
+      name: 'pushes',
+      rows: payments?.parked ?? [],
+      columns: pushColumns(call, randomUUID()),
+      empty: { text: 'Rewards that the provider refuses to pay appear here with the reason.' },
+    });
+    const file = fileOf(differences, pushes);
+    if (file) return file;
     const action = call.form.text('action');
     return pageSent(call, { of: 'payments', faults, ...refresh }, content, {
       isSupport: hasRole(call.operator, ['support']),
       isFinance: hasRole(call.operator, ['finance']),
       payments,
       customers: payments === null ? 0 : await customersWithoutAccount(core, call.ledger),
-      pushes: payments === null ? null : pushTable(call, payments.parked),
+      pushes: pushes.view,
       settingsPath: `${call.tenantPath}/settings`,
       typedBase: call.form.text('apiBase'),
       typedSince: call.form.text('since'),
       isConnecting: action === 'connect' || payments?.provider === null,
       isDisconnecting: action === 'disconnect',
       ...values,
-      here: `${call.tenantPath}/payments${queryOf({ run: id })}`,
+      here: path + queryOf({ run: id }),
       synced: resultOf<Synced>('payment sync'),
-      reconciled: reconciled && shownReconciliation(call, reconciled, { run: id, asked }),
+      reconciled: reconciled && {
+        ok: reconciled.ok,
+        count: reconciled.differences.length + (reconciled.more ?? 0),
+        table: differences.view,
+      },
     });
   }
 }
@@ -138,48 +154,24 @@ interface Push {
   readonly reason: string;
 }
 
-function pushTable(call: TenantCall, parked: readonly Push[]) {
-  const key = randomUUID();
-  const columns: readonly TableColumn<Push>[] = [
-    { key: 'reward', label: 'Reward', cell: ({ rewardId }) => idCell(rewardId) },
-    { key: 'reason', label: 'Reason', cell: ({ reason }) => textCell(reason) },
-    {
-      key: 'retry',
-      label: '',
-      cell: ({ rewardId: value }) =>
-        buttonCell(
-          hasRole(call.operator, ['support'])
-            ? {
-                action: 'retry',
-                label: 'Retry',
-                about: value,
-                name: 'reward',
-                value,
-                key: `${key}-${value}`,
-              }
-            : undefined,
-        ),
-      sorts: false,
-    },
-  ];
-  const state = tableState({}, columns, { sort: 'reward', descending: false });
-  return tableView(
-    { rows: parked, total: parked.length },
-    columns,
-    { ...state, size: 100 },
-    {
-      label: 'Rewards that were not paid',
-      empty: { text: 'Rewards that the provider refuses to pay appear here with the reason.' },
-      pathWith: () => `${call.tenantPath}/payments`,
-      filePath: null,
-    },
-  );
-}
-
-interface ReconciliationAsked {
-  readonly run: string;
-  readonly asked: Readonly<Record<string, string>>;
-}
+const pushColumns = ({ operator }: TenantCall, key: string): readonly TableColumn<Push>[] => [
+  column(['reward', 'Reward'], ({ rewardId }) => idCell(rewardId)),
+  column(['reason', 'Reason'], ({ reason }) => textCell(reason)),
+  column(['retry', '', 'unsorted', 'page'], ({ rewardId: value }) =>
+    buttonCell(
+      hasRole(operator, ['support'])
+        ? {
+            action: 'retry',
+            label: 'Retry',
+            about: value,
+            name: 'reward',
+            value,
+            key: `${key}-${value}`,
+          }
+        : undefined,
+    ),
+  ),
+];
 
 function columnsOf(
   call: Pick<TenantCall, 'money' | 'tenantPath'>,
@@ -192,31 +184,11 @@ function columnsOf(
       return amountCell(value, text, `difference.${side}`);
     };
   return [
-    {
-      key: 'account',
-      label: 'Account',
-      cell: ({ account }) => textCell(account, { path: accountPath(call.tenantPath, account) }),
-    },
-    { key: 'kind', label: 'Kind', cell: ({ kind }) => textCell(KINDS[kind]) },
-    { key: 'ledger', label: 'Ledger', cell: sideOf('ledger') },
-    { key: 'provider', label: 'Stripe', cell: sideOf('provider') },
+    column(['account', 'Account'], ({ account }) =>
+      textCell(account, { path: accountPath(call.tenantPath, account) }),
+    ),
+    column(['kind', 'Kind'], ({ kind }) => textCell(KINDS[kind])),
+    column(['ledger', 'Ledger'], sideOf('ledger')),
+    column(['provider', 'Stripe'], sideOf('provider')),
   ];
-}
-
-function shownReconciliation(
-  call: TenantCall,
-  { ok, differences, more = 0 }: PaymentReconciliation,
-  { run, asked }: ReconciliationAsked,
-) {
-  const columns = columnsOf(call);
-  const state = tableState(asked, columns, { sort: 'account', descending: false });
-  const pathWith = (members: Readonly<Record<string, string>>) =>
-    `${call.tenantPath}/payments${queryOf({ run, ...asked, ...members })}`;
-  const table = tableView(partOf(differences, columns, state), columns, state, {
-    label: 'Differences',
-    empty: { text: 'Ledger and Stripe agree on credits, discounts and conversions.' },
-    pathWith,
-    filePath: pathWith({ format: 'csv' }),
-  });
-  return { ok, count: differences.length + more, table };
 }

@@ -12,7 +12,8 @@ import { FormFor, PageFor, pageSent, redirected, TenantCall, TenantPage } from '
 import { stateCell, textCell, timeCell } from '../view/cells.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { stateView } from '../view/states.js';
-import { partOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { tablesOf } from '../view/page-tables.js';
+import { column, type TableColumn } from '../view/table.js';
 import { amountText, template } from '../view/templates.js';
 import { monthField } from '../view/utc-fields.js';
 import { queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -20,15 +21,13 @@ import { queried, queryOf, TenantPages } from './tenant-pages.js';
 const content = template('periods');
 
 const ENTRIES_COLUMNS = (path: string): readonly TableColumn<PeriodChange>[] => [
-  {
-    key: 'month',
-    label: 'Month',
-    cell: ({ period }) => textCell(period, { path: path + queryOf({ month: period }) }),
-  },
-  { key: 'state', label: 'State', cell: ({ isClosed }) => stateCell(isClosed ? 'Closed' : 'Open') },
-  { key: 'at', label: 'Since', cell: ({ at }) => timeCell(at, true), isMinor: true },
-  { key: 'by', label: 'Operator', cell: ({ by }) => textCell(by ?? 'Forgotten'), isMinor: true },
-  { key: 'comment', label: 'Comment or reason', cell: ({ comment }) => textCell(comment) },
+  column(['month', 'Month'], ({ period }) =>
+    textCell(period, { path: path + queryOf({ month: period }) }),
+  ),
+  column(['state', 'State'], ({ isClosed }) => stateCell(isClosed ? 'Closed' : 'Open')),
+  column(['at', 'Since', 'minor'], ({ at }) => timeCell(at, true)),
+  column(['by', 'Operator', 'minor'], ({ by }) => textCell(by ?? 'Forgotten')),
+  column(['comment', 'Comment or reason'], ({ comment }) => textCell(comment)),
 ];
 
 const hasMonth = (text: string): boolean => /^\d{4}-(?:0[1-9]|1[0-2])$/.test(text);
@@ -68,11 +67,14 @@ export class ConsolePeriodsController {
     const month = hasMonth(asked) ? asked : monthBefore(now);
     const last = changes.find(({ period }) => period === month);
     const path = `${call.tenantPath}/periods`;
-    const columns = ENTRIES_COLUMNS(path);
-    const state = queried(call.query, 'sort', 'dir', 'page', 'size');
-    const order = tableState(state, columns, { sort: 'at', descending: true });
-    const pathWith = (members: Readonly<Record<string, string>>): string =>
-      path + queryOf({ month, ...state, ...members });
+    const { view } = tablesOf(call, path, { month })({
+      label: 'Months',
+      rows: changes,
+      columns: ENTRIES_COLUMNS(path),
+      order: '-at',
+      empty: { text: 'A month appears here once it is closed.' },
+      file: null,
+    });
     const later = await outcomeOf(() => entriesAfter(core, call.ledger, month));
     const isOver = month < new Date(now).toISOString().slice(0, 7);
     return pageSent(
@@ -91,12 +93,7 @@ export class ConsolePeriodsController {
         later: later instanceof NotDone ? undefined : laterText(later, 'month'),
         steps: isOver ? await this.steps(call, month, last) : [],
         totals: await this.totals(call, month, now),
-        changes: tableView(partOf(changes, columns, order), columns, order, {
-          label: 'Months',
-          empty: { text: 'A month appears here once it is closed.' },
-          pathWith,
-          filePath: null,
-        }),
+        changes: view,
       },
     );
   }

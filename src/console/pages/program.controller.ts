@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream';
-import { Get } from '@nestjs/common';
 import type { UnitFormat } from '../../domain/tenant/unit-settings.js';
 import { ownMember } from '../../domain/own-member.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
-import { CustomerReads, listAccounts } from '../../operations/customers/lists/customer-lists.js';
+import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import { applyProgram, programIn } from '../../operations/tenants/apply-program.js';
 import {
@@ -18,7 +17,7 @@ import { forecast } from '../../operations/tenants/program.operations.js';
 import { tenantNamed } from '../../operations/tenants/tenant-operation.js';
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
 import {
-  FileForRoles,
+  FilePageFor,
   FormFor,
   pageSent,
   redirected,
@@ -28,7 +27,7 @@ import {
 import type { Form } from '../sessions/form.js';
 import { changedLines } from '../view/changed-lines.js';
 import { faultAt, faultsOf, type FieldNames, type Faults } from '../view/faults.js';
-import { sheetSent, tablesOf } from '../view/page-tables.js';
+import { fileOf, tablesOf } from '../view/page-tables.js';
 import {
   fieldGroups,
   forecastColumns,
@@ -63,8 +62,7 @@ export class ConsoleProgramController {
     private readonly reads: CustomerReads,
   ) {}
 
-  @Get()
-  @FileForRoles('support')
+  @FilePageFor('support')
   async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const asked = queried(call.query, 'program', 'friend', 'referrer', 'when', 'run');
     const { program: id, run, ...choices } = asked;
@@ -136,24 +134,27 @@ export class ConsoleProgramController {
     const money = await this.pages.moneyOfAll(call.ledger);
     const amount: ShownAmount = (value, unit) => amountText(value, unit, money);
     const { run } = queried(call.query, 'run');
-    const tables = tablesOf(`${call.tenantPath}/program`, call.query, { program: id, run });
+    const path = `${call.tenantPath}/program`;
+    const tables = tablesOf(call, path, { program: id, run });
     const listed = known.map((program) => ({
       ...program,
       name: program.name ?? program.id,
       path: pathOf(call, { program: program.id }),
     }));
-    const programs = tables('programs', listed, PROGRAM_COLUMNS, NO_PROGRAM);
+    const programs = tables({ ...PROGRAMS, rows: listed, columns: PROGRAM_COLUMNS });
     const { values, refresh, forecasted } = await this.forecasted(call, run);
     const columns = forecastColumns(amount, call.tenantPath);
-    const rules = forecasted && tables('rules', forecasted.rules, columns.rules, NO_RULE);
-    const accounts =
-      forecasted && tables('accounts', forecasted.accounts, columns.accounts, NO_ACCOUNT);
-    const { table: file } = queried(call.query, 'table');
-    const asked = [programs, rules, accounts].find((one) => one?.name === file);
-    if (asked) return sheetSent(call, asked);
+    const rules = tables({ ...RULES, rows: forecasted?.rules ?? [], columns: columns.rules });
+    const accounts = tables({
+      ...ACCOUNTS,
+      rows: forecasted?.accounts ?? [],
+      columns: columns.accounts,
+    });
+    const file = fileOf(programs, rules, accounts);
+    if (file) return file;
     const isJson = form.text('action') === 'json' || isJsonTyped(form);
     return pageSent(call, { of: 'program', faults, ...refresh }, content, {
-      path: `${call.tenantPath}/program`,
+      path,
       programs: programs.view,
       id,
       version,
@@ -174,11 +175,7 @@ export class ConsoleProgramController {
       since: form.text('since') || '90d',
       ...values,
       here: pathOf(call, { program: id, run }),
-      forecast: forecasted && {
-        ...forecasted,
-        rules: rules?.view ?? null,
-        accounts: accounts?.view ?? null,
-      },
+      forecast: forecasted && { ...forecasted, rules: rules.view, accounts: accounts.view },
     });
   }
 
@@ -202,15 +199,28 @@ export class ConsoleProgramController {
   ): Promise<string | null> {
     const order = { sort: 'accountId', descending: false } as const;
     const request = { filters: { text: account }, ...order, limit: 50, offset: 0 };
-    const { rows } = await listAccounts(this.reads, ledger, request);
+    const { rows } = await this.reads.accounts.page(ledger, request);
     return rows.find(({ accountId }) => accountId === account)?.people.join(', ') || null;
   }
 }
 
+const PROGRAMS = {
+  label: 'Programs',
+  name: 'programs',
+  empty: { text: 'Programs appear here when they are published.' },
+};
+const RULES = {
+  label: 'Rules',
+  name: 'rules',
+  empty: { text: 'Neither program grants a reward.' },
+};
+const ACCOUNTS = {
+  label: 'Accounts',
+  name: 'accounts',
+  empty: { text: 'No account would have another amount.' },
+};
+
 const LOOK_FIRST = 'Read the difference to the live version below, then publish again.';
-const NO_PROGRAM = { text: 'Programs appear here when they are published.' };
-const NO_RULE = { text: 'Neither program grants a reward.' };
-const NO_ACCOUNT = { text: 'No account would have another amount.' };
 
 const pathOf = ({ tenantPath }: TenantCall, query: Readonly<Record<string, string>>): string =>
   `${tenantPath}/program${queryOf(query)}`;

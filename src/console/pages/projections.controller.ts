@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { Controller, Get } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Mode } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
@@ -34,7 +34,7 @@ import type { SeenGenerations } from '../../projecting/generations/switch-genera
 import type { Form } from '../sessions/form.js';
 import {
   ConsoleCall,
-  FileForRoles,
+  FilePageFor,
   FormFor,
   PageFor,
   pageSent,
@@ -46,18 +46,18 @@ import {
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import {
   chosenProjection,
-  DIFF_COLUMNS,
+  DIFF_TABLE,
   differingColumns,
-  HISTORY_COLUMNS,
-  PARKED_COLUMNS,
+  HISTORY_TABLE,
+  PARKED_TABLE,
   parkedForm,
   parkedReactionRow,
   parkedStreamRow,
-  projectionColumns,
+  projectionTable,
   PROJECTIONS_PATH,
   type FollowedProjection,
 } from '../view/projections-view.js';
-import { sheetSent, tablesOf } from '../view/page-tables.js';
+import { fileOf, tablesOf } from '../view/page-tables.js';
 import type { PathWith } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
@@ -98,8 +98,7 @@ export class ConsoleProjectionsController {
     private readonly calls: OperationCalls,
   ) {}
 
-  @Get()
-  @FileForRoles('support')
+  @FilePageFor('support')
   page(@ConsoleCall() call: ConsoleCall): Promise<string | Readable> {
     return this.shown(call);
   }
@@ -183,7 +182,7 @@ export class ConsoleProjectionsController {
   }
 
   private async shown(call: ConsoleCall, faults?: Faults): Promise<string | Readable> {
-    const { run: id, table: file } = queried(call.query, 'run', 'table');
+    const { run: id } = queried(call.query, 'run');
     const { projection: chosen, ...part } = given(call, ...ASKED);
     // Before the state of the projections: what a run that is over has done is in it.
     const { values, operation, result, refresh, resultOf } = await this.pages.runOfPage(call, id);
@@ -195,16 +194,15 @@ export class ConsoleProjectionsController {
     const diff = resultOf<DiffDocument>('projection diff');
     const pathWith = pathIn(call);
     const kept = { run: id, projection: chosen, within: call.within };
-    const tables = tablesOf(PROJECTIONS_PATH, call.query, kept);
-    const shownDiff = diff && tables('diff', differingColumns(diff), DIFF_COLUMNS, NO_DIFFERENCE);
+    const tables = tablesOf(call, PROJECTIONS_PATH, kept);
     const shown = {
-      projections: tables('projections', projections, projectionColumns(pathWith), NOTHING),
-      parked: tables('parked', parked, PARKED_COLUMNS, NONE_PARKED),
-      history: tables('history', listOf(history), HISTORY_COLUMNS, NO_HISTORY),
-      diff: shownDiff,
+      projections: tables({ ...projectionTable(pathWith), rows: projections }),
+      parked: tables({ ...PARKED_TABLE, rows: parked }),
+      history: tables({ ...HISTORY_TABLE, rows: listOf(history) }),
+      diff: tables({ ...DIFF_TABLE, rows: diff ? differingColumns(diff) : [] }),
     };
-    const asked = Object.entries(shown).find(([name]) => name === file)?.[1];
-    if (asked) return sheetSent(call, asked);
+    const file = fileOf(...Object.values(shown));
+    if (file) return file;
     const openForm = faults === undefined ? '' : call.form.text('action');
     const one = projections.find(({ name }) => name === chosen);
     return pageSent(
@@ -229,7 +227,7 @@ export class ConsoleProjectionsController {
           rowCount: diff.rows,
           hasMore: diff.count > diff.differences.length,
         },
-        diffTable: shownDiff?.view ?? null,
+        diffTable: diff && shown.diff.view,
         result,
         parked: shown.parked.view,
         parkedForms: shown.parked.rows.map((row, index) => parkedForm(row, index, openForm)),
@@ -263,10 +261,6 @@ const pathIn =
   (members) =>
     PROJECTIONS_PATH + queryOf({ ...members, within });
 
-const NOTHING = { text: 'Projections appear here when the service follows the log.' };
-const NONE_PARKED = { text: 'Nothing is parked: every event was applied.' };
-const NO_HISTORY = { text: 'Rebuilds, swaps, retries and skips appear here.' };
-const NO_DIFFERENCE = { text: 'Both generations have the same rows.' };
 const LIVE = ['projections.sort', 'projections.dir'] as const;
 const MODE_OPTIONS = [
   { value: 'live', words: 'Live' },

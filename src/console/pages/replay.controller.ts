@@ -17,7 +17,7 @@ import {
 import { idCell, textCell, type Cell } from '../view/cells.js';
 import { nameInWords, partsOfField, shownValue, valueInWords } from '../view/differences.js';
 import { faultsOf, type Faults } from '../view/faults.js';
-import { partOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { column, partOf, tableState, tableView, type TableColumn } from '../view/table.js';
 import { amountText, template } from '../view/templates.js';
 import { utcField } from '../view/utc-fields.js';
 import { accountPath } from './customer-columns.js';
@@ -60,39 +60,23 @@ const columnsOf = (
     );
   };
   return [
-    {
-      key: 'account',
-      label: 'Account',
-      cell: ({ account }) =>
-        textCell(account, {
-          path: NO_ACCOUNTS.has(account) ? null : accountPath(tenantPath, account),
-        }),
-    },
-    {
-      key: 'field',
-      label: 'Field',
-      cell: ({ readModel, field }) => {
-        const { column } = partsOfField(field);
-        return textCell(column === '' ? 'Row' : nameInWords(column), {
-          note: nameInWords(readModel),
-        });
-      },
-    },
-    { key: 'ledger', label: 'Ledger', cell: cellOf('ledger') },
-    { key: 'live', label: 'Shown', cell: cellOf('live') },
-    {
-      key: 'row',
-      label: 'Row',
-      cell: ({ field }) => idCell(partsOfField(field).key || null),
-      isMinor: true,
-    },
-    {
-      key: 'events',
-      label: 'Last event',
-      sorts: false,
-      cell: ({ eventIds }) => idCell(eventIds.at(-1)),
-      isMinor: true,
-    },
+    column(['account', 'Account'], ({ account }) =>
+      textCell(account, {
+        path: NO_ACCOUNTS.has(account) ? null : accountPath(tenantPath, account),
+      }),
+    ),
+    column(['field', 'Field'], ({ readModel, field }) => {
+      const { column } = partsOfField(field);
+      return textCell(column === '' ? 'Row' : nameInWords(column), {
+        note: nameInWords(readModel),
+      });
+    }),
+    column(['ledger', 'Ledger'], cellOf('ledger')),
+    column(['live', 'Shown'], cellOf('live')),
+    column(['row', 'Row', 'minor'], ({ field }) => idCell(partsOfField(field).key || null)),
+    column(['events', 'Last event', 'unsorted', 'minor'], ({ eventIds }) =>
+      idCell(eventIds.at(-1)),
+    ),
   ];
 };
 

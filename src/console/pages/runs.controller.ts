@@ -19,9 +19,10 @@ import {
   type FoundBy,
 } from '../view/run-view.js';
 import { stateView } from '../view/states.js';
-import { partOf, tableState, tableView, type TableColumn } from '../view/table.js';
+import { tablesOf } from '../view/page-tables.js';
+import { column, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
-import { refreshOf, queried, queryOf, TenantPages } from './tenant-pages.js';
+import { refreshOf, queryOf, TenantPages } from './tenant-pages.js';
 
 const PATH = '/console/runs';
 /** Of a result that has no page of its own; characters. */
@@ -35,21 +36,14 @@ const aboutOf = ({ tenant, mode }: ShownRun): string =>
   tenant === null ? 'All tenants' : `${tenant}, ${mode}`;
 
 const COLUMNS: readonly TableColumn<ShownRun & FoundBy>[] = [
-  {
-    key: 'operation',
-    label: 'Run',
-    cell: ({ id, operation }) => textCell(runTitle(operation), { path: `${PATH}/${id}` }),
-  },
-  { key: 'tenant', label: 'Tenant', cell: (run) => textCell(aboutOf(run)), isMinor: true },
-  { key: 'state', label: 'State', cell: (run) => stateCell(stateOf(run)) },
-  {
-    key: 'progress',
-    label: 'Progress',
-    cell: (run) => textCell(run.error ?? progressText(run)),
-    isMinor: true,
-  },
-  { key: 'started', label: 'Started', cell: ({ startedAt }) => timeCell(startedAt) },
-  { key: 'ended', label: 'Ended', cell: ({ finishedAt }) => timeCell(finishedAt), isMinor: true },
+  column(['operation', 'Run'], ({ id, operation }) =>
+    textCell(runTitle(operation), { path: `${PATH}/${id}` }),
+  ),
+  column(['tenant', 'Tenant', 'minor'], (run) => textCell(aboutOf(run))),
+  column(['state', 'State'], (run) => stateCell(stateOf(run))),
+  column(['progress', 'Progress', 'minor'], (run) => textCell(run.error ?? progressText(run))),
+  column(['started', 'Started'], ({ startedAt }) => timeCell(startedAt)),
+  column(['ended', 'Ended', 'minor'], ({ finishedAt }) => timeCell(finishedAt)),
 ];
 
 /** Operations that take long: each has a page, whatever started it. */
@@ -60,18 +54,18 @@ export class ConsoleRunsController {
 
   @PageFor('finance', 'support')
   async list(@ConsoleCall() call: ConsoleCall): Promise<string> {
-    const runs = await this.pages.runsOf(call);
-    const asked = queried(call.query, 'sort', 'dir', 'page', 'size');
-    const order = tableState(asked, COLUMNS, { sort: 'started', descending: true });
-    const table = tableView(partOf(runs, COLUMNS, order), COLUMNS, order, {
+    const tables = tablesOf(call, PATH, { within: call.within });
+    const { view: table } = tables({
       label: 'Runs',
+      rows: await this.pages.runsOf(call),
+      columns: COLUMNS,
+      order: '-started',
       empty: {
         text: 'Replays, reconciliations, verifications and other long operations appear here.',
         path: '/console',
         link: 'Open a tenant',
       },
-      pathWith: (members) => PATH + queryOf({ within: call.within, ...asked, ...members }),
-      filePath: null,
+      file: null,
     });
     return pageSent(call, { title: 'Runs', section: PATH }, listed, { table });
   }

@@ -7,7 +7,7 @@ import type { OwnWrites } from '../../http/writing/own-writes.js';
 import { pageSent, redirected, type ConsoleCall, type TenantCall } from '../console-call.js';
 import { textCell } from '../view/cells.js';
 import { hasRole, tenantPath } from '../view/navigation.js';
-import { tableState, tableView, type TableColumn } from '../view/table.js';
+import { column, tableState, tableView, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import { queried, queryOf, type TenantPages } from './tenant-pages.js';
 
@@ -36,21 +36,15 @@ export function pathOfHit(hit: Pick<SearchHit, 'kind' | 'tenant' | 'mode' | 'id'
 }
 
 const columnsOf = (ofAll: boolean): readonly TableColumn<SearchHit>[] => [
-  {
-    key: 'name',
-    label: 'Name',
-    sorts: false,
-    cell: (hit) => textCell(hit.title, { note: hit.detail, path: pathOfHit(hit) }),
-  },
-  { key: 'kind', label: 'Kind', sorts: false, cell: ({ kind }) => textCell(KINDS[kind]) },
+  column(['name', 'Name', 'unsorted'], (hit) =>
+    textCell(hit.title, { note: hit.detail, path: pathOfHit(hit) }),
+  ),
+  column(['kind', 'Kind', 'unsorted'], ({ kind }) => textCell(KINDS[kind])),
   ...(ofAll
     ? [
-        {
-          key: 'tenant',
-          label: 'Tenant',
-          sorts: false,
-          cell: ({ tenant, mode }: SearchHit) => textCell(`${tenant} (${mode})`),
-        },
+        column(['tenant', 'Tenant', 'unsorted'], ({ tenant, mode }: SearchHit) =>
+          textCell(`${tenant} (${mode})`),
+        ),
       ]
     : []),
 ];

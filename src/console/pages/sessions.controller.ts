@@ -5,7 +5,6 @@ import { Access } from '../../http/edge/access.js';
 import { redirected } from '../console-call.js';
 import { ConsoleGate } from '../sessions/console-gate.js';
 import { forgottenCookie, wantedIn } from '../sessions/wanted-page.js';
-import { TEXTS } from '../texts.js';
 import { page } from '../view/layout.js';
 import { PAGE_HEADERS } from '../view/page-headers.js';
 import type { Wrong } from '../view/field.js';
@@ -42,7 +41,7 @@ export class ConsoleSessionsController {
       return redirected({ reply }, wanted ?? '/console');
     }
     void reply.code(401);
-    return signInPage(reply, { key: TEXTS.signIn.unknownKey });
+    return signInPage(reply, { key: 'This key is not known.' });
   }
 
   @Post('session/end')
@@ -63,5 +62,5 @@ export class ConsoleSessionsController {
 
 function signInPage(reply: FastifyReply, wrong: Wrong): string {
   void reply.headers(PAGE_HEADERS);
-  return page({ title: TEXTS.signIn.title, session: null }, content({ wrong }));
+  return page({ title: 'Sign in', session: null }, content({ wrong }));
 }

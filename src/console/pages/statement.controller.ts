@@ -13,6 +13,7 @@ import { NotDone, outcomeOf, type Outcome } from '../../operations/outcome.js';
 import { fileSent, PageFor, pageSent, TenantCall, TenantPage } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
 import { canOpen } from '../view/navigation.js';
+import { tablesOf } from '../view/page-tables.js';
 import { accountTables, tenantTables } from '../view/statement-view.js';
 import { amountText, template } from '../view/templates.js';
 import { monthField, utcField } from '../view/utc-fields.js';
@@ -20,7 +21,6 @@ import { accountPath } from './customer-columns.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const ASKED = ['account', 'month', 'from', 'to', 'asOf', 'position', 'unit'] as const;
-const TABLE = ['sort', 'dir', 'page', 'size'] as const;
 type Asked = Readonly<Record<(typeof ASKED)[number], string>>;
 type Found = Outcome<Statement | TenantStatement>;
 
@@ -46,14 +46,11 @@ export class ConsoleStatementController {
   /** @param later number of entries that count after the end. */
   private async shown(call: TenantCall, found: Found, later: number): Promise<string> {
     const asked = queried(call.query, ...ASKED);
-    const state = queried(call.query, ...TABLE);
     const path = `${call.tenantPath}/statement`;
-    const pathWith = (members: Readonly<Record<string, string>>): string =>
-      path + queryOf({ ...asked, ...state, ...members });
     const filePath = path + queryOf({ ...asked, format: 'csv' });
     const money = asked.account === '' ? await this.pages.moneyOfAll(call.ledger) : call.money;
     const amount = (value: number, unit: string): string => amountText(value, unit, money);
-    const shownIn = { state, pathWith, filePath, amount };
+    const shownIn = { tables: tablesOf(call, path, asked), amount };
     const made = found instanceof NotDone ? null : found;
     const ofAccount = made !== null && 'account' in made ? made : null;
     const ofTenant = made !== null && 'tenant' in made ? made : null;

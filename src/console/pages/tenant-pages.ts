@@ -13,8 +13,7 @@ import type { ShownRun } from '../../http/operations/operation-runs.js';
 import { shownMoney } from '../../operations/ledger/shown-money.js';
 import type { Money, Operation, PaymentWorld } from '../../operations/registry/operation.js';
 import { staffOf, type ConsoleCall, type TenantCall } from '../console-call.js';
-import { progressText, runView, type FoundBy } from '../view/run-view.js';
-import { TEXTS } from '../texts.js';
+import { runView, type FoundBy } from '../view/run-view.js';
 import { onceIfKeyed } from '../../operations/operator-keys.js';
 import { NotDone, type Outcome, outcomeOf } from '../../operations/outcome.js';
 
@@ -75,7 +74,7 @@ export function ofThisTenant<T>(outcome: Outcome<T>): Outcome<T> {
 }
 
 export const notOfThisTenant = (): ApiError =>
-  new ApiError('FORBIDDEN', { message: TEXTS.refused.ofOthers });
+  new ApiError('FORBIDDEN', { message: 'It is not one of this tenant, or is gone' });
 
 type OperatorCall = Pick<ConsoleCall, 'operator'>;
 
@@ -216,22 +215,6 @@ export class TenantPages {
     const { runs } = this.calls;
     const [listed, differing] = await Promise.all([runs.list(name), runs.differing(name)]);
     return listed.map((run) => ({ ...run, hasDifferences: differing.has(run.id) }));
-  }
-
-  /**
-   * Runs of everybody that are about this tenant and mode, or about all, and are not over: without
-   * their arguments, which may name people.
-   */
-  async running({ tenant, mode }: Scope) {
-    const runs = await this.calls.runs.unfinished();
-    return runs
-      .filter((run) => run.tenant === null || (run.tenant === tenant && run.mode === mode))
-      .map(({ operation, by, startedAt, ...run }) => ({
-        operation,
-        by,
-        startedAt,
-        progress: progressText({ state: run.state, progress: run.progress }),
-      }));
   }
 
   /** For long work of a request: other requests come first. */

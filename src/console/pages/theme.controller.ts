@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { Get, HttpCode, Post } from '@nestjs/common';
+import { HttpCode, Post } from '@nestjs/common';
 import {
   HISTORY_MAX,
   putTheme,
@@ -12,7 +12,7 @@ import { themeWith } from '../../operations/themes/theme-preview.js';
 import { isMembers } from '../../themes/merge-members.js';
 import { THEME_VARIABLES } from '../../themes/theme-instance.js';
 import {
-  FileForRoles,
+  FilePageFor,
   FormFor,
   ForRoles,
   pageSent,
@@ -24,8 +24,8 @@ import type { Form } from '../sessions/form.js';
 import { countCell, textCell, timeCell } from '../view/cells.js';
 import { changedLines } from '../view/changed-lines.js';
 import { faultAt, faultsIn, faultsOf, NO_FAULTS, withFaults, type Faults } from '../view/faults.js';
-import { sheetSent, tablesOf } from '../view/page-tables.js';
-import type { TableColumn } from '../view/table.js';
+import { tablesOf } from '../view/page-tables.js';
+import { column, type TableColumn } from '../view/table.js';
 import { template } from '../view/templates.js';
 import {
   THEME_FIELDS,
@@ -37,7 +37,7 @@ import {
 } from '../view/theme-form.js';
 import { faultsPage, previewSent, samplePart } from '../view/theme-preview.js';
 import { jsonOf, jsonText } from '../view/typed-document.js';
-import { given, queried, queryOf, TenantPages } from './tenant-pages.js';
+import { given, queryOf, TenantPages } from './tenant-pages.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 
 const content = template('theme');
@@ -47,8 +47,7 @@ const content = template('theme');
 export class ConsoleThemeController {
   constructor(private readonly pages: TenantPages) {}
 
-  @Get()
-  @FileForRoles('support')
+  @FilePageFor('support')
   page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return this.shown(call);
   }
@@ -126,9 +125,14 @@ export class ConsoleThemeController {
     );
     const unread = stored instanceof NotDone ? stored : history;
     const versions = history instanceof NotDone ? [] : history;
-    const tables = tablesOf(`${call.tenantPath}/theme`, call.query, { locale: asked.locale, part });
-    const listed = tables('versions', versions, VERSION_COLUMNS, NO_VERSION);
-    if (queried(call.query, 'table').table === listed.name) return sheetSent(call, listed);
+    const path = `${call.tenantPath}/theme`;
+    const { view, file } = tablesOf(call, path, { locale: asked.locale, part })({
+      label: 'Versions',
+      rows: versions,
+      columns: VERSION_COLUMNS,
+      empty: NO_VERSION,
+    });
+    if (file) return file;
     const published = jsonText(stored instanceof NotDone ? {} : stored);
     // The form that rolls back has no values.
     const isTyped = form.all('values').length > 0;
@@ -149,7 +153,7 @@ export class ConsoleThemeController {
       { of: 'theme', faults: { ...faults, wrong: { ...unknown, ...faults.wrong } } },
       content,
       {
-        path: `${call.tenantPath}/theme`,
+        path,
         locale: asked.locale,
         version: versions[0]?.version ?? 0,
         values: text,
@@ -162,7 +166,7 @@ export class ConsoleThemeController {
         unknown: Object.entries(unknown).map(([path, said]) => ({ path, text: said })),
         hasCompared: isCompared,
         changes: isCompared ? changedLines(published, text) : [],
-        history: listed.view,
+        history: view,
         versions: versions.map(({ version }) => String(version)),
       },
     );
@@ -188,14 +192,10 @@ function faultsOfTheme(outcome: unknown): Faults {
 }
 
 const VERSION_COLUMNS: readonly TableColumn<ShownThemeVersion>[] = [
-  { key: 'version', label: 'Version', cell: ({ version }) => countCell(version) },
-  { key: 'published', label: 'Published', cell: ({ created }) => timeCell(created) },
-  { key: 'operator', label: 'Operator', cell: ({ by }) => textCell(by) },
-  {
-    key: 'change',
-    label: 'Change',
-    cell: ({ removed, restores }) =>
-      textCell(removed ? 'Removed' : restores ? `Rolled back to version ${restores}` : 'Published'),
-    isMinor: true,
-  },
+  column(['version', 'Version'], ({ version }) => countCell(version)),
+  column(['published', 'Published'], ({ created }) => timeCell(created)),
+  column(['operator', 'Operator'], ({ by }) => textCell(by)),
+  column(['change', 'Change', 'minor'], ({ removed, restores }) =>
+    textCell(removed ? 'Removed' : restores ? `Rolled back to version ${restores}` : 'Published'),
+  ),
 ];

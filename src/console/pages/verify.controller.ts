@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import { Get } from '@nestjs/common';
 import { breakInWords, type ChainBreak } from '../../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../../chain/digest-document.js';
 import { digest, verify } from '../../operations/ledger/ledger-check.operations.js';
@@ -7,7 +6,7 @@ import { select } from '../../operations/ledger/ledger-selection.js';
 import type { Verification } from '../../operations/ledger/ledger-verification.js';
 import { NotDone, outcomeOf } from '../../operations/outcome.js';
 import {
-  FileForRoles,
+  FilePageFor,
   fileSent,
   FormFor,
   pageSent,
@@ -17,7 +16,8 @@ import {
 } from '../console-call.js';
 import { EventDownloads } from '../event-downloads.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
-import { template } from '../view/templates.js';
+import { capital, template } from '../view/templates.js';
+import { jsonOf } from '../view/typed-document.js';
 import { filledIn, queried, queryOf, TenantPages } from './tenant-pages.js';
 
 const content = template('verify');
@@ -33,8 +33,7 @@ export class ConsoleVerifyController {
     private readonly downloads: EventDownloads,
   ) {}
 
-  @Get()
-  @FileForRoles('finance')
+  @FilePageFor('finance')
   async page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     const { format, ...asked } = queried(call.query, 'format', 'from', 'to', 'chain');
     if (format === 'digest') return this.digestSent(call);
@@ -120,7 +119,7 @@ export class ConsoleVerifyController {
     const sentence = breakInWords(broken);
     return {
       ...broken,
-      sentence: `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}.`,
+      sentence: `${capital(sentence)}.`,
       at: await this.timeOf(broken),
     };
   }
@@ -147,12 +146,4 @@ function dayText(day: string): string | undefined {
   if (Number.isNaN(at)) return undefined;
   const parts = { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' } as const;
   return new Intl.DateTimeFormat('en-GB', parts).format(at);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

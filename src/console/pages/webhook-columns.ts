@@ -5,7 +5,7 @@ import type {
   ShownDelivery,
 } from '../../operations/webhooks/webhook-commands.js';
 import { buttonCell, countCell, idCell, stateCell, textCell, timeCell } from '../view/cells.js';
-import type { TableColumn } from '../view/table.js';
+import { column, type TableColumn } from '../view/table.js';
 
 const DELIVERY_WORDS: Readonly<Record<DeliveryState, string>> = {
   PENDING: 'Retrying',
@@ -45,32 +45,19 @@ export const endpointWords = (state: string): string =>
   ENDPOINT_WORDS[state as keyof typeof ENDPOINT_WORDS];
 
 export const endpointColumns: readonly TableColumn<EndpointToChange>[] = [
-  {
-    key: 'endpoint',
-    label: 'Endpoint',
-    cell: ({ endpointUrl, name }) => textCell(endpointUrl, { note: name }),
-  },
-  { key: 'state', label: 'State', cell: ({ state }) => stateCell(endpointWords(state)) },
-  {
-    key: 'types',
-    label: 'Event types',
-    cell: ({ eventTypes }) => textCell(eventTypes?.join(', ') ?? 'All'),
-    isMinor: true,
-  },
-  { key: 'waiting', label: 'Retrying', cell: ({ waiting }) => countCell(waiting), isMinor: true },
-  { key: 'failed', label: 'Failed', cell: ({ dead }) => countCell(dead) },
-  {
-    key: 'lastFailure',
-    label: 'Last failure',
-    cell: ({ lastFailure }) => textCell(failureText(lastFailure)),
-    isMinor: true,
-  },
-  {
-    key: 'lastSuccess',
-    label: 'Last success',
-    cell: ({ lastSuccess }) => timeCell(lastSuccess),
-    isMinor: true,
-  },
+  column(['endpoint', 'Endpoint'], ({ endpointUrl, name }) =>
+    textCell(endpointUrl, { note: name }),
+  ),
+  column(['state', 'State'], ({ state }) => stateCell(endpointWords(state))),
+  column(['types', 'Event types', 'minor'], ({ eventTypes }) =>
+    textCell(eventTypes?.join(', ') ?? 'All'),
+  ),
+  column(['waiting', 'Retrying', 'minor'], ({ waiting }) => countCell(waiting)),
+  column(['failed', 'Failed'], ({ dead }) => countCell(dead)),
+  column(['lastFailure', 'Last failure', 'minor'], ({ lastFailure }) =>
+    textCell(failureText(lastFailure)),
+  ),
+  column(['lastSuccess', 'Last success', 'minor'], ({ lastSuccess }) => timeCell(lastSuccess)),
 ];
 
 /** None for a delivery whose endpoint is removed. */
@@ -85,48 +72,20 @@ export const deliveryColumns = (
   key: string,
 ): readonly TableColumn<ShownDelivery, DeliverySort>[] => {
   const columns: readonly TableColumn<ShownDelivery>[] = [
-    {
-      key: 'type',
-      label: 'Event type',
-      cell: ({ id, type, endpointUrl }) =>
-        textCell(type, { path: `${path}/${id}`, note: endpointUrl ?? 'Removed endpoint' }),
-    },
-    { key: 'state', label: 'State', cell: ({ state }) => stateCell(deliveryWords(state)) },
-    {
-      key: 'endpoint',
-      label: 'Endpoint',
-      cell: ({ endpointUrl }) => textCell(endpointUrl ?? 'Removed endpoint'),
-      sorts: false,
-      isFileOnly: true,
-    },
-    {
-      key: 'attempts',
-      label: 'Attempts',
-      cell: ({ attempts }) => countCell(attempts),
-      isMinor: true,
-    },
-    {
-      key: 'next',
-      label: 'Next attempt',
-      cell: ({ nextAttemptAt }) => timeCell(nextAttemptAt),
-      sorts: false,
-      isMinor: true,
-    },
-    { key: 'created', label: 'Created', cell: ({ created }) => timeCell(created) },
-    {
-      key: 'id',
-      label: 'Delivery',
-      cell: ({ id }) => idCell(id, `${path}/${id}`),
-      sorts: false,
-      isMinor: true,
-    },
-    {
-      key: 'resend',
-      label: '',
-      cell: (row) => resendCell(row, key),
-      sorts: false,
-      isPageOnly: true,
-    },
+    column(['type', 'Event type'], ({ id, type, endpointUrl }) =>
+      textCell(type, { path: `${path}/${id}`, note: endpointUrl ?? 'Removed endpoint' }),
+    ),
+    column(['state', 'State'], ({ state }) => stateCell(deliveryWords(state))),
+    column(['endpoint', 'Endpoint', 'unsorted', 'file'], ({ endpointUrl }) =>
+      textCell(endpointUrl ?? 'Removed endpoint'),
+    ),
+    column(['attempts', 'Attempts', 'minor'], ({ attempts }) => countCell(attempts)),
+    column(['next', 'Next attempt', 'unsorted', 'minor'], ({ nextAttemptAt }) =>
+      timeCell(nextAttemptAt),
+    ),
+    column(['created', 'Created'], ({ created }) => timeCell(created)),
+    column(['id', 'Delivery', 'unsorted', 'minor'], ({ id }) => idCell(id, `${path}/${id}`)),
+    column(['resend', '', 'unsorted', 'page'], (row) => resendCell(row, key)),
   ];
   // Those of other keys sort nothing.
   return columns as readonly TableColumn<ShownDelivery, DeliverySort>[];

@@ -4,7 +4,7 @@ import { Get, Param } from '@nestjs/common';
 import type { Core } from '../../stores/core.js';
 import type { StaffMeta } from '../../operations/audit.js';
 import type { Done } from '../../operations/audited.js';
-import { deliveryPage, deliveryRows } from '../../operations/webhooks/delivery-pages.js';
+import { deliveryQueries } from '../../operations/webhooks/delivery-pages.js';
 import { deliveryDetails } from '../../operations/webhooks/delivery-request.js';
 import { sendTest } from '../../operations/webhooks/send-samples.js';
 import {
@@ -20,12 +20,11 @@ import {
   type IssuedSecret,
 } from '../../operations/webhooks/webhook-commands.js';
 import { NotDone, notDoneAbout, type Outcome, outcomeOf } from '../../operations/outcome.js';
-import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
 import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import {
   csvSent,
-  FileForRoles,
+  FilePageFor,
   FormFor,
   ForRoles,
   pageSent,
@@ -34,7 +33,7 @@ import {
   TenantPage,
 } from '../console-call.js';
 import { faultsOf, NO_FAULTS } from '../view/faults.js';
-import { choice, dateOf, DAYS, given, listShown, momentOf } from '../view/list-page.js';
+import { DATES, listShown } from '../view/list-page.js';
 import type { DoneKey } from '../view/layout.js';
 import { stateView } from '../view/states.js';
 import { sheetOf } from '../view/table.js';
@@ -72,8 +71,7 @@ export class ConsoleWebhooksController {
     private readonly guard: EndpointGuard,
   ) {}
 
-  @Get()
-  @FileForRoles('support')
+  @FilePageFor('support')
   page(@TenantCall() call: TenantCall): Promise<string | Readable> {
     return this.shown(call);
   }
@@ -218,22 +216,17 @@ export class ConsoleWebhooksController {
                 name: 'endpoint',
                 label: 'Endpoint',
                 options: endpoints.map((one) => one.endpointUrl),
+                isOpen: true as const,
               },
             ]
           : []),
         { name: 'state', label: 'State', options: DELIVERY_CHOICES },
         { name: 'type', label: 'Event type', options: WEBHOOK_TYPES },
-        ...DAYS,
+        ...DATES,
       ],
-      filtersOf: (texts) => ({
-        ...given('endpoint', texts['endpoint']),
-        ...given('state', choice(DELIVERY_STATES, texts['state'])),
-        ...given('type', choice(WEBHOOK_TYPES, texts['type'])),
-        ...given('since', dateOf(momentOf(texts['from'] ?? '', 'start'))),
-        ...given('until', dateOf(momentOf(texts['to'] ?? '', 'end'))),
-      }),
-      page: (request) => deliveryPage(core, call.scope, request),
-      all: (request) => deliveryRows(core, call.scope, request),
+      queries: deliveryQueries(core),
+      // Deliveries belong to endpoints, which stay when test data are removed.
+      scope: call.scope,
       empty: { text: 'Deliveries appear here when an event is sent to an endpoint.' },
     });
   }

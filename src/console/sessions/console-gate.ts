@@ -12,10 +12,10 @@ import { addFacts } from '../../http/edge/request-facts.js';
 import { Form } from './form.js';
 import type { RefusedVisits, Visitor } from './refused-visits.js';
 import { endedCookie, sessionCookie, sessionTokensIn } from './session-cookie.js';
-import { TEXTS } from '../texts.js';
 
 const WRONG_KEYS_PER_MINUTE = 5;
 export const CSRF_FIELD = 'csrf';
+const FORM_OF_OTHERS = 'The form does not belong to this session: open the page again';
 
 /** The console's part of a request. */
 export interface ConsoleRequest {
@@ -87,7 +87,7 @@ export class ConsoleGate {
       // A key that counts again later does not revive them.
       for (const token of sessionTokensIn(request.headers.cookie)) await this.sessions.end(token);
       throw new ApiError('FORBIDDEN', {
-        message: TEXTS.refused.keyIsGone,
+        message: 'Your key no longer counts: sign in with another one',
         headers: { 'Set-Cookie': endedCookie(isSecure(request)) },
       });
     }
@@ -181,7 +181,7 @@ export class ConsoleGate {
 /** @throws {ApiError} FORBIDDEN for a form that was not made for the session. */
 export function checkToken({ session }: Pick<ConsoleRequest, 'session'>, token: string): void {
   if (session === null || !isSame(token, session.csrf))
-    throw new ApiError('FORBIDDEN', { message: TEXTS.refused.formOfOthers });
+    throw new ApiError('FORBIDDEN', { message: FORM_OF_OTHERS });
 }
 
 /** Nobody can make it without the token, which no page contains. */

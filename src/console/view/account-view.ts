@@ -10,7 +10,8 @@ import type { TenantCall } from '../console-call.js';
 import { amountCell, idCell, stateCell, textCell, timeCell } from './cells.js';
 import type { ShownAmount } from './shown-amounts.js';
 import { stateView } from './states.js';
-import { wholeTable, type TableColumn } from './table.js';
+import { column, wholeTable, type TableColumn } from './table.js';
+import { capital } from './templates.js';
 
 /** How the tables of an account are shown. */
 interface Shown {
@@ -26,14 +27,6 @@ interface Shown {
 const FIGURES = ['available', 'pending', 'assigned', 'redeemed', 'expired', 'cancelled'] as const;
 /** Shown with a minus sign. */
 const TAKEN: ReadonlySet<string> = new Set(['redeemed', 'expired', 'cancelled']);
-const LABELS: Readonly<Record<(typeof FIGURES)[number], string>> = {
-  available: 'Available',
-  pending: 'Pending',
-  assigned: 'Assigned',
-  redeemed: 'Redeemed',
-  expired: 'Expired',
-  cancelled: 'Cancelled',
-};
 
 /** Name, state and codes of an account. */
 export function headerView({ people, isOpen, state, eventCount }: AccountHistory) {
@@ -58,7 +51,7 @@ export const unitViews = ({ units, currency }: AccountHistory, amounts: ShownAmo
       const value = unit[name];
       const shown = TAKEN.has(name) ? -value : value;
       return {
-        label: LABELS[name],
+        label: capital(name),
         name: `${name}:${unit.unit}`,
         value,
         text: amounts(shown === 0 ? 0 : shown, unit.unit, currency),
@@ -68,34 +61,25 @@ export const unitViews = ({ units, currency }: AccountHistory, amounts: ShownAmo
 
 export function peopleTable({ people }: AccountHistory, { path, isSupport, showsPersonal }: Shown) {
   const columns: readonly TableColumn<ShownPerson>[] = [
-    {
-      key: 'name',
-      label: 'Name',
-      cell: (one) => textCell(one.name, { note: showsPersonal ? one.email : null }),
-    },
-    { key: 'user', label: 'User id', cell: ({ userId }) => idCell(userId), isMinor: true },
-    {
-      key: 'codes',
-      label: 'Codes',
-      cell: ({ codes, codesLeft }) =>
-        textCell(codes.join(', ') || null, {
-          note: codesLeft > 0 ? `and ${codesLeft} more` : null,
-        }),
-      isMinor: true,
-    },
-    {
-      key: 'state',
-      label: 'State',
-      cell: ({ blockedSince }) => stateCell(blockedSince === null ? 'Active' : 'Blocked'),
-    },
-    { key: 'since', label: 'Since', cell: ({ since }) => timeCell(since), isMinor: true },
+    column(['name', 'Name'], (one) =>
+      textCell(one.name, { note: showsPersonal ? one.email : null }),
+    ),
+    column(['user', 'User id', 'minor'], ({ userId }) => idCell(userId)),
+    column(['codes', 'Codes', 'minor'], ({ codes, codesLeft }) =>
+      textCell(codes.join(', ') || null, {
+        note: codesLeft > 0 ? `and ${codesLeft} more` : null,
+      }),
+    ),
+    column(['state', 'State'], ({ blockedSince }) =>
+      stateCell(blockedSince === null ? 'Active' : 'Blocked'),
+    ),
+    column(['since', 'Since', 'minor'], ({ since }) => timeCell(since)),
     ...(isSupport
-      ? ['Edit', 'Block', 'Forget'].map((label) => ({
-          key: label,
-          label: '',
-          cell: ({ userId, blockedSince }: ShownPerson) =>
+      ? ['Edit', 'Block', 'Forget'].map((label) =>
+          column([label, ''], ({ userId, blockedSince }: ShownPerson) =>
             actionCell(path, label, userId, blockedSince),
-        }))
+          ),
+        )
       : []),
   ];
   return wholeTable(people, columns, { label: 'People', empty: 'Nobody belongs to this account.' });
@@ -122,40 +106,29 @@ export function rewardsTable(
   const amount = (value: number | null, row: ShownReward) =>
     amountCell(value, amounts(value, row.unit, row.currency ?? currency));
   const columns: readonly TableColumn<ShownReward>[] = [
-    {
-      key: 'owner',
-      label: 'Reward',
-      cell: (row) => textCell(row.name ?? SOURCES[row.source], { note: row.owner }),
-    },
-    {
-      key: 'granted',
-      label: 'Granted',
-      cell: (row) =>
-        row.percent === null
-          ? amount(row.granted, row)
-          : amountCell(row.percent, `${row.percent}% off`),
-    },
-    {
-      key: 'redeemed',
-      label: 'Redeemed',
-      cell: (row) => amount(row.redeemed === null ? null : 0 - row.redeemed, row),
-      isMinor: true,
-    },
-    { key: 'left', label: 'Left', cell: (row) => amount(row.left, row), isMinor: true },
-    {
-      key: 'state',
-      label: 'State',
-      cell: (row) =>
-        row.state === 'Expired' && row.redeemed
-          ? stateCell(
-              row.state,
-              `${amounts(row.redeemed, row.unit, row.currency ?? currency)} redeemed`,
-            )
-          : stateCell(row.state),
-    },
-    { key: 'given', label: 'Granted on', cell: (row) => timeCell(row.givenAt), isMinor: true },
-    { key: 'expires', label: 'Expires', cell: (row) => timeCell(row.expiresAt), isMinor: true },
-    { key: 'id', label: 'Id', cell: (row) => idCell(row.rewardId), isMinor: true },
+    column(['owner', 'Reward'], (row) =>
+      textCell(row.name ?? SOURCES[row.source], { note: row.owner }),
+    ),
+    column(['granted', 'Granted'], (row) =>
+      row.percent === null
+        ? amount(row.granted, row)
+        : amountCell(row.percent, `${row.percent}% off`),
+    ),
+    column(['redeemed', 'Redeemed', 'minor'], (row) =>
+      amount(row.redeemed === null ? null : 0 - row.redeemed, row),
+    ),
+    column(['left', 'Left', 'minor'], (row) => amount(row.left, row)),
+    column(['state', 'State'], (row) =>
+      row.state === 'Expired' && row.redeemed
+        ? stateCell(
+            row.state,
+            `${amounts(row.redeemed, row.unit, row.currency ?? currency)} redeemed`,
+          )
+        : stateCell(row.state),
+    ),
+    column(['given', 'Granted on', 'minor'], (row) => timeCell(row.givenAt)),
+    column(['expires', 'Expires', 'minor'], (row) => timeCell(row.expiresAt)),
+    column(['id', 'Id', 'minor'], (row) => idCell(row.rewardId)),
     ...(isSupport ? [cancelColumn(path)] : []),
   ];
   const newestFirst = [...rewards].sort((a, b) => (a.givenAt < b.givenAt ? 1 : -1));
@@ -165,43 +138,30 @@ export function rewardsTable(
   });
 }
 
-const cancelColumn = (path: string): TableColumn<ShownReward> => ({
-  key: 'cancel',
-  label: '',
-  cell: ({ rewardId, isCancellable, redeemed }) =>
+const cancelColumn = (path: string): TableColumn<ShownReward> =>
+  column(['cancel', ''], ({ rewardId, isCancellable, redeemed }) =>
     isCancellable && !redeemed
       ? textCell('Cancel reward', {
           path: `${path}${queryOf({ action: 'cancel', reward: rewardId })}#action`,
         })
       : textCell(''),
-});
+  );
 
 /** The referrals that the people of the account made. */
 export function madeTable({ rows, total }: ReferralsMade, tenantPath: string) {
   const columns: readonly TableColumn<ReferralsMade['rows'][number]>[] = [
-    {
-      key: 'referred',
-      label: 'Friend',
-      cell: ({ referred }) =>
-        textCell(referred.name ?? 'Forgotten', {
-          path: accountPath(tenantPath, referred.accountId),
-        }),
-    },
-    { key: 'state', label: 'State', cell: ({ state }) => stateCell(state) },
-    {
-      key: 'moderation',
-      label: 'Moderation',
-      cell: ({ referrerModeration }) => stateCell(referrerModeration),
-      isMinor: true,
-    },
-    { key: 'code', label: 'Code', cell: ({ code }) => textCell(code), isMinor: true },
-    { key: 'started', label: 'Started', cell: ({ started }) => timeCell(started), isMinor: true },
-    {
-      key: 'converted',
-      label: 'Converted',
-      cell: ({ converted }) => timeCell(converted),
-      isMinor: true,
-    },
+    column(['referred', 'Friend'], ({ referred }) =>
+      textCell(referred.name ?? 'Forgotten', {
+        path: accountPath(tenantPath, referred.accountId),
+      }),
+    ),
+    column(['state', 'State'], ({ state }) => stateCell(state)),
+    column(['moderation', 'Moderation', 'minor'], ({ referrerModeration }) =>
+      stateCell(referrerModeration),
+    ),
+    column(['code', 'Code', 'minor'], ({ code }) => textCell(code)),
+    column(['started', 'Started', 'minor'], ({ started }) => timeCell(started)),
+    column(['converted', 'Converted', 'minor'], ({ converted }) => timeCell(converted)),
   ];
   return {
     total,

@@ -5,14 +5,15 @@ import {
   type TenantAlarms,
 } from '../../operations/tenants/tenant-alarms.js';
 import type { TenantCall } from '../console-call.js';
-import { hasRole } from './navigation.js';
+import { canOpen, hasRole } from './navigation.js';
 
 interface AlarmWords {
   readonly one: string;
   readonly many: string;
   /** The page that ends it. */
   readonly section: string;
-  readonly roles: readonly OperatorRole[];
+  /** The one that can end it, where further ones can open the page. */
+  readonly role?: OperatorRole;
 }
 
 const WORDS: Readonly<Record<AlarmKind, AlarmWords>> = {
@@ -20,43 +21,37 @@ const WORDS: Readonly<Record<AlarmKind, AlarmWords>> = {
     one: 'webhook endpoint is disabled',
     many: 'webhook endpoints are disabled',
     section: '/webhooks',
-    roles: ['support'],
   },
   failingEndpoints: {
     one: 'webhook endpoint is failing',
     many: 'webhook endpoints are failing',
     section: '/webhooks',
-    roles: ['support'],
   },
   parkedEvents: {
     one: 'account is parked: one of its events could not be applied',
     many: 'accounts are parked: events could not be applied',
     section: '/console/projections',
-    roles: ['support'],
   },
   parkedRewards: {
     one: 'reward was refused by the payment provider',
     many: 'rewards were refused by the payment provider',
     section: '/payments',
-    roles: ['finance', 'support'],
   },
   waitingCorrections: {
     one: 'correction waits for approval',
     many: 'corrections wait for approval',
     section: '/corrections',
-    roles: ['finance'],
+    role: 'finance',
   },
   waitingReferrals: {
     one: 'referral waits for moderation',
     many: 'referrals wait for moderation',
     section: '/moderation',
-    roles: ['support'],
   },
   staleReadModels: {
     one: 'read model is more than a minute late',
     many: 'read models are more than a minute late',
     section: '/console/projections',
-    roles: ['support'],
   },
 };
 
@@ -66,13 +61,14 @@ export function alarmViews(
   { operator, tenantPath }: Pick<TenantCall, 'operator' | 'tenantPath'>,
 ) {
   return ALARM_KINDS.filter((kind) => alarms[kind] > 0).map((kind) => {
-    const { one, many, section, roles } = WORDS[kind];
+    const { one, many, section, role } = WORDS[kind];
     const path = section.startsWith('/console') ? section : tenantPath + section;
+    const mayEnd = canOpen(operator, section) && (!role || hasRole(operator, [role]));
     return {
       kind,
       count: alarms[kind],
       words: alarms[kind] === 1 ? one : many,
-      path: hasRole(operator, roles) ? path : null,
+      path: mayEnd ? path : null,
     };
   });
 }

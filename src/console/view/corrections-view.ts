@@ -8,20 +8,18 @@ import { listProposals, type ListedProposal } from '../../operations/ledger/ledg
 import { NotDone } from '../../operations/outcome.js';
 import type { TenantCall } from '../console-call.js';
 import { accountPath } from '../pages/customer-columns.js';
-import { queried, queryOf, type TenantPages } from '../pages/tenant-pages.js';
+import type { TenantPages } from '../pages/tenant-pages.js';
 import { amountCell, idCell, stateCell, textCell, timeCell } from './cells.js';
 import { hasRole } from './navigation.js';
-import { partOf, tableState, tableView, type TableColumn } from './table.js';
-import { amountText } from './templates.js';
+import { tablesOf } from './page-tables.js';
+import { column, type TableColumn } from './table.js';
+import { amountText, capital } from './templates.js';
 
 const SHOWN_MAX = 1_000;
-const TABLE = ['sort', 'dir', 'page', 'size'] as const;
-
-const wordOf = (state: string): string => state.slice(0, 1).toUpperCase() + state.slice(1);
 
 /** The proposals that an operator sees: finance all of them, support its own grants. */
 export async function proposalsShown(pages: TenantPages, call: TenantCall) {
-  const { ledger, operator, tenantPath } = call;
+  const { ledger, operator, scope, tenantPath } = call;
   const isFinance = hasRole(operator, ['finance']);
   const listed = await pages.recorded(call, 'ledger proposals', async (core) => {
     const selection = { limit: SHOWN_MAX, now: Date.now() };
@@ -31,24 +29,20 @@ export async function proposalsShown(pages: TenantPages, call: TenantCall) {
   if (listed instanceof NotDone) throw new Error('proposals are never refused');
   const seen = listed.filter(({ proposedBy }) => isFinance || proposedBy === operator.name);
   const text = await amountsByAccount(pages, call, seen);
-  const columns = columnsOf(call, text);
-  const state = queried(call.query, ...TABLE);
-  const order = tableState(state, columns, { sort: 'proposed', descending: true });
-  const rows = seen.filter((one) => one.state !== 'waiting');
-  const pathWith = (members: Readonly<Record<string, string>>): string =>
-    `${tenantPath}/corrections${queryOf({ ...state, ...members })}`;
   const waiting = seen.filter((one) => one.state === 'waiting');
-  return {
-    rows,
-    columns,
-    waiting: await Promise.all(waiting.map((one) => waitingView(pages, call, { one, text }))),
-    table: tableView(partOf(rows, columns, order), columns, order, {
-      label: 'Decided corrections',
-      empty: { text: 'Approved, rejected, withdrawn and lapsed corrections appear here.' },
-      pathWith,
-      filePath: pathWith({ format: 'csv', page: '', size: '' }),
-    }),
-  };
+  const { view: table, file } = tablesOf(
+    call,
+    `${tenantPath}/corrections`,
+  )({
+    label: 'Decided corrections',
+    rows: seen.filter((one) => one.state !== 'waiting'),
+    columns: columnsOf(call, text),
+    order: '-proposed',
+    empty: { text: 'Approved, rejected, withdrawn and lapsed corrections appear here.' },
+    file: `corrections-${scope.tenant}-${scope.mode}`,
+  });
+  const views = waiting.map((one) => waitingView(pages, call, { one, text }));
+  return { waiting: await Promise.all(views), table, file };
 }
 
 type AmountOf = (value: number, of: Pick<ListedProposal, 'account' | 'unit'>) => string;
@@ -99,34 +93,19 @@ const columnsOf = (
   { tenantPath }: TenantCall,
   text: AmountOf,
 ): readonly TableColumn<ListedProposal>[] => [
-  { key: 'proposed', label: 'Proposed', cell: (row) => timeCell(row.proposedAt), isMinor: true },
-  { key: 'by', label: 'By', cell: (row) => textCell(row.proposedBy), isMinor: true },
-  {
-    key: 'account',
-    label: 'Account',
-    cell: ({ account, reason }) =>
-      textCell(account, { note: reason, path: accountPath(tenantPath, account) }),
-  },
-  { key: 'user', label: 'User', cell: ({ user }) => idCell(user), isMinor: true },
-  {
-    key: 'amount',
-    label: 'Amount',
-    cell: (row) => amountCell(row.amount, text(row.amount, row)),
-  },
-  { key: 'unit', label: 'Unit', cell: ({ unit }) => textCell(unit), isFileOnly: true },
-  { key: 'reason', label: 'Reason', cell: ({ reason }) => textCell(reason), isFileOnly: true },
-  { key: 'state', label: 'State', cell: ({ state }) => stateCell(wordOf(state)) },
-  {
-    key: 'endedBy',
-    label: 'Ended by',
-    cell: ({ endedBy, endReason }) => textCell(endedBy, { note: endReason }),
-    isMinor: true,
-  },
-  { key: 'ended', label: 'Ended', cell: ({ endedAt }) => timeCell(endedAt), isMinor: true },
-  {
-    key: 'endReason',
-    label: 'Reason of the end',
-    cell: ({ endReason }) => textCell(endReason),
-    isFileOnly: true,
-  },
+  column(['proposed', 'Proposed', 'minor'], (row) => timeCell(row.proposedAt)),
+  column(['by', 'By', 'minor'], (row) => textCell(row.proposedBy)),
+  column(['account', 'Account'], ({ account, reason }) =>
+    textCell(account, { note: reason, path: accountPath(tenantPath, account) }),
+  ),
+  column(['user', 'User', 'minor'], ({ user }) => idCell(user)),
+  column(['amount', 'Amount'], (row) => amountCell(row.amount, text(row.amount, row))),
+  column(['unit', 'Unit', 'file'], ({ unit }) => textCell(unit)),
+  column(['reason', 'Reason', 'file'], ({ reason }) => textCell(reason)),
+  column(['state', 'State'], ({ state }) => stateCell(capital(state))),
+  column(['endedBy', 'Ended by', 'minor'], ({ endedBy, endReason }) =>
+    textCell(endedBy, { note: endReason }),
+  ),
+  column(['ended', 'Ended', 'minor'], ({ endedAt }) => timeCell(endedAt)),
+  column(['endReason', 'Reason of the end', 'file'], ({ endReason }) => textCell(endReason)),
 ];

@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorPage } from '../../http/edge/access.js';
 import type { ErrorJson } from '../../http/edge/api-error.js';
 import { wantedCookie } from '../sessions/wanted-page.js';
-import { TEXTS } from '../texts.js';
 import { page } from './layout.js';
 import { tenantPath } from './navigation.js';
 import { PAGE_HEADERS } from './page-headers.js';
@@ -10,15 +9,13 @@ import { template } from './templates.js';
 
 const content = template('error');
 
-/** For a page whose head was sent: it can have no header any more. */
-
 const TITLES: Readonly<Record<number, string>> = {
-  400: TEXTS.errors.refused,
-  403: TEXTS.errors.forbidden,
-  404: TEXTS.errors.notFound,
-  413: TEXTS.errors.tooLarge,
-  429: TEXTS.errors.wait,
-  503: TEXTS.errors.unavailable,
+  400: 'This cannot be done',
+  403: 'Not allowed',
+  404: 'Not found',
+  413: 'Too large',
+  429: 'Please wait',
+  503: 'Not available at the moment',
 };
 const AGAIN_SECONDS = 5;
 
@@ -66,14 +63,14 @@ function errorPage(
   const scope = request.console?.session ? request.console.scope : undefined;
   const isUnknown = request.is404 && apiErrorCode === 'NOT_FOUND';
   const shown = {
-    title: TITLES[statusCode] ?? TEXTS.errors.other,
+    title: TITLES[statusCode] ?? 'Something went wrong',
     session: request.console?.session ?? null,
     ...(scope && { scope }),
   };
   return page(
     shown,
     content({
-      message: isUnknown ? TEXTS.errors.noPage : message,
+      message: isUnknown ? 'There is no such page.' : message,
       reasons: validationErrors,
       requestId: request.id,
       back: scope ? tenantPath(scope) : '/console',

@@ -2,7 +2,7 @@ import type { ExportType } from '../../domain/export/export.decider.js';
 import { EXPORT_FORMATS, EXPORT_TYPES } from '../../domain/export/export.decider.js';
 import type { ExportStatus, ShownExport } from '../../exports/shown-export.js';
 import { buttonCell, countCell, idCell, stateCell, textCell, timeCell } from './cells.js';
-import type { TableColumn } from './table.js';
+import { column, type TableColumn } from './table.js';
 
 const TYPE_WORDS: Readonly<Record<ExportType, string>> = {
   USER: 'Users',
@@ -68,52 +68,34 @@ export function exportForm(typed: TypedExport, programs: readonly string[]) {
 
 /** @param path of the exports. @param key of the page's forms. */
 export const exportColumns = (path: string, key: string): readonly TableColumn<ShownExport>[] => [
-  {
-    key: 'name',
-    label: 'Export',
-    cell: ({ name, type, format }) =>
-      textCell(name ?? TYPE_WORDS[type], {
-        note: name === null ? format : `${TYPE_WORDS[type]}, ${format}`,
-      }),
-  },
-  { key: 'period', label: 'Period', cell: ({ params }) => textCell(periodText(params)) },
-  { key: 'state', label: 'State', cell: ({ status }) => stateCell(STATE_WORDS[status]) },
-  { key: 'rows', label: 'Rows', cell: rowsCell },
-  { key: 'by', label: 'By', cell: ({ requester }) => textCell(requester), isMinor: true },
-  {
-    key: 'requested',
-    label: 'Requested',
-    cell: ({ dateCreated }) => timeCell(dateCreated, true),
-    isMinor: true,
-  },
-  {
-    key: 'expires',
-    label: 'Kept until',
-    cell: ({ dateExpires }) => timeCell(dateExpires, true),
-    isMinor: true,
-  },
-  { key: 'id', label: 'Id', cell: ({ id }) => idCell(id), isMinor: true },
-  {
-    key: 'file',
-    label: '',
-    cell: (one) =>
-      one.status === 'COMPLETED'
-        ? textCell('Download', { path: `${path}/${one.id}/file` })
-        : buttonCell(
-            one.status === 'PENDING'
-              ? {
-                  action: 'cancel',
-                  label: 'Cancel',
-                  about: one.name ?? one.id,
-                  name: 'export',
-                  value: one.id,
-                  key: `${key}-${one.id}`,
-                }
-              : undefined,
-          ),
-    sorts: false,
-    isPageOnly: true,
-  },
+  column(['name', 'Export'], ({ name, type, format }) =>
+    textCell(name ?? TYPE_WORDS[type], {
+      note: name === null ? format : `${TYPE_WORDS[type]}, ${format}`,
+    }),
+  ),
+  column(['period', 'Period'], ({ params }) => textCell(periodText(params))),
+  column(['state', 'State'], ({ status }) => stateCell(STATE_WORDS[status])),
+  column(['rows', 'Rows'], rowsCell),
+  column(['by', 'By', 'minor'], ({ requester }) => textCell(requester)),
+  column(['requested', 'Requested', 'minor'], ({ dateCreated }) => timeCell(dateCreated, true)),
+  column(['expires', 'Kept until', 'minor'], ({ dateExpires }) => timeCell(dateExpires, true)),
+  column(['id', 'Id', 'minor'], ({ id }) => idCell(id)),
+  column(['file', '', 'unsorted', 'page'], (one) =>
+    one.status === 'COMPLETED'
+      ? textCell('Download', { path: `${path}/${one.id}/file` })
+      : buttonCell(
+          one.status === 'PENDING'
+            ? {
+                action: 'cancel',
+                label: 'Cancel',
+                about: one.name ?? one.id,
+                name: 'export',
+                value: one.id,
+                key: `${key}-${one.id}`,
+              }
+            : undefined,
+        ),
+  ),
 ];
 
 /** `2026-10-01 to 2026-10-31`; null: everything. */

@@ -1,6 +1,5 @@
 import { NotDone, linesOf } from '../../operations/outcome.js';
 import { ThemeNotDone } from '../../operations/themes/theme-commands.js';
-import { TEXTS } from '../texts.js';
 import type { Wrong } from './field.js';
 import { ownMember } from '../../domain/own-member.js';
 
@@ -36,7 +35,7 @@ export function faultsIn(problems: readonly string[], fields: FieldNames): Fault
   for (const line of problems) {
     const [start = '', id] = Object.entries(fields).find(([one]) => line.startsWith(one)) ?? [];
     if (id === undefined) continue;
-    wrong[id] ??= line.slice(start.length).trim() || TEXTS.errors.isMissing;
+    wrong[id] ??= line.slice(start.length).trim() || 'It is missing.';
   }
   return { problems, wrong };
 }
@@ -57,6 +56,22 @@ export const withFaults = (one: Faults, other: Faults): Faults => ({
 function problemsOf(outcome: NotDone): readonly string[] {
   const themeFaults = outcome instanceof ThemeNotDone ? outcome.theme.details : undefined;
   if (themeFaults !== undefined && themeFaults.length > 0) return themeFaults;
-  const labels: Readonly<Record<string, string>> = TEXTS.fields;
-  return linesOf(outcome.reasons, (member) => ownMember(labels, member) ?? member);
+  return linesOf(outcome.reasons, (member) => ownMember(LABELS, member) ?? member);
 }
+
+/** Labels of fields that several pages have, by the member of a request that each fills. */
+const LABELS: Readonly<Record<string, string>> = {
+  account: 'Account',
+  user: 'User',
+  unit: 'Unit',
+  amount: 'Amount',
+  reason: 'Reason',
+  asOf: 'As of',
+  position: 'Position',
+  from: 'From',
+  to: 'To',
+  period: 'Month',
+  locale: 'Locale',
+  since: 'Since',
+  endpoint: 'Endpoint',
+};

@@ -8,7 +8,7 @@ import type { Money } from '../../operations/registry/operation.js';
 import type { Form } from '../sessions/form.js';
 import { amountCell, countCell, stateCell, textCell, timeCell, type Cell } from './cells.js';
 import { stateView } from './states.js';
-import type { TableColumn } from './table.js';
+import { column, type TableColumn } from './table.js';
 import { amountText } from './templates.js';
 
 export const KIND_WORDS: Readonly<Record<ImportKind, string>> = {
@@ -29,31 +29,18 @@ const answerOf = ({ result }: Pick<ShownImport, 'result'>): ImportAnswer | null 
 
 /** @param path of the imports. */
 export const importColumns = (path: string): readonly TableColumn<ShownImport>[] => [
-  {
-    key: 'kind',
-    label: 'Import',
-    cell: ({ id, kind, dryRun }) =>
-      textCell(KIND_WORDS[kind], {
-        path: `${path}/${id}`,
-        note: dryRun ? 'Check of a file' : null,
-      }),
-  },
-  { key: 'state', label: 'State', cell: ({ state }) => stateCell(STATE_WORDS[state]) },
-  { key: 'imported', label: 'Imported', cell: countOf('imported') },
-  { key: 'rejected', label: 'Rejected', cell: countOf('rejected') },
-  { key: 'by', label: 'By', cell: ({ by }) => textCell(by), isMinor: true },
-  {
-    key: 'started',
-    label: 'Started',
-    cell: ({ startedAt }) => timeCell(startedAt),
-    isMinor: true,
-  },
-  {
-    key: 'finished',
-    label: 'Finished',
-    cell: ({ finishedAt }) => timeCell(finishedAt),
-    isMinor: true,
-  },
+  column(['kind', 'Import'], ({ id, kind, dryRun }) =>
+    textCell(KIND_WORDS[kind], {
+      path: `${path}/${id}`,
+      note: dryRun ? 'Check of a file' : null,
+    }),
+  ),
+  column(['state', 'State'], ({ state }) => stateCell(STATE_WORDS[state])),
+  column(['imported', 'Imported'], countOf('imported')),
+  column(['rejected', 'Rejected'], countOf('rejected')),
+  column(['by', 'By', 'minor'], ({ by }) => textCell(by)),
+  column(['started', 'Started', 'minor'], ({ startedAt }) => timeCell(startedAt)),
+  column(['finished', 'Finished', 'minor'], ({ finishedAt }) => timeCell(finishedAt)),
 ];
 
 const countOf =
@@ -70,7 +57,6 @@ export function importView(run: ShownImport, money: Money | undefined) {
   const words = STATE_WORDS[state];
   return {
     ...run,
-    kindWords: KIND_WORDS[run.kind],
     stateView: stateView(words),
     isRunning: state === 'running',
     /** The ids of people are their own. */

@@ -45,8 +45,6 @@ export interface Frame {
   readonly headNote?: string;
   /** Loads the chart library. */
   readonly hasCharts?: boolean;
-  /** Of a page for people who are not signed in: as wide as a text needs. */
-  readonly isWide?: boolean;
   /** The text that was searched. */
   readonly searched?: string;
   /** Seconds until the page is loaded again, where no script runs. */
@@ -67,7 +65,6 @@ export function page(frame: Frame, content: string): string {
     refreshSeconds: frame.refreshSeconds ?? 0,
     testClock: frame.testClock ?? null,
     hasCharts: frame.hasCharts ?? false,
-    isWide: frame.isWide ?? false,
     operator: operator?.name ?? null,
     roles: operator?.roles.join(', ') ?? '',
     csrf: session?.csrf ?? '',
@@ -76,7 +73,6 @@ export function page(frame: Frame, content: string): string {
     searchPath: path,
     searched: frame.searched ?? '',
     searchHint: scope === undefined ? 'Search all tenants' : `Search ${scope.tenant}`,
-    sessionsPath: null,
     problems: faults.problems,
     done: done ?? null,
     content: asHtml(content),

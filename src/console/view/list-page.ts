@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
+import type { Scope } from '../../domain/scope.js';
 import { DownloadPlaces } from '../../http/exports/download-places.js';
-import { csvFile } from '../../exports/files/csv-lines.js';
-import type { ListFileRequest, ListRequest } from '../../projecting/following/row-lists.js';
+import type { RowQueries } from '../../projecting/following/row-lists.js';
 import { csvSent, pageSent, type TenantCall } from '../console-call.js';
 import { queried, queryOf, type TenantPages } from '../pages/tenant-pages.js';
-import type { FieldOption } from './field.js';
+import { valueIn, type FieldOption } from './field.js';
 import { pageName } from './navigation.js';
+import { OF_TABLE } from './page-tables.js';
 import { sheetOf, tableState, tableView, type EmptyTable, type TableColumn } from './table.js';
 import { template } from './templates.js';
 import { utcField } from './utc-fields.js';
@@ -22,12 +23,24 @@ export interface FilterField {
   readonly day?: 'start' | 'end';
   /** A date and time of UTC. */
   readonly isMoment?: true;
+  /** It may name what is no choice: another one is asked for nothing. */
+  readonly isOpen?: true;
+  /** Its member of the list's filters; default: its name. */
+  readonly as?: string;
+  /** What the list takes for the text or moment. */
+  readonly valueOf?: (read: string | number) => unknown;
 }
 
 /** The days of a list. */
 export const DAYS: readonly FilterField[] = [
   { name: 'from', label: 'From', day: 'start' },
   { name: 'to', label: 'To', day: 'end' },
+];
+
+/** The same for lists that take dates. */
+export const DATES: readonly FilterField[] = [
+  { name: 'from', label: 'From', day: 'start', as: 'since', valueOf: (at) => new Date(at) },
+  { name: 'to', label: 'To', day: 'end', as: 'until', valueOf: (at) => new Date(at) },
 ];
 
 /** A list of the console: rows of a read model with filters, orders, pages and a file. */
@@ -44,14 +57,9 @@ export interface ListDefinition<R, F, S extends string> {
   readonly columns: readonly TableColumn<R, S>[];
   readonly newest: { readonly sort: S; readonly descending: boolean };
   readonly filters: readonly FilterField[];
-  /** @param texts what the address has for each filter; empty: not given. */
-  readonly filtersOf: (texts: Readonly<Record<string, string>>) => F;
-  readonly page: (request: ListRequest<F, S>) => Promise<{
-    readonly rows: readonly R[];
-    readonly total: number;
-    readonly isAbout?: boolean;
-  }>;
-  readonly all: (request: ListFileRequest<F, S>) => AsyncIterable<R> | Iterable<R>;
+  readonly queries: RowQueries<F, S, R>;
+  /** Default: where the data of the mode are. */
+  readonly scope?: Scope;
   readonly empty: EmptyTable;
 }
 
@@ -62,7 +70,6 @@ export const LIST_FILES = new DownloadPlaces(
   { all: 2, perHolder: Infinity },
   'Two files are being downloaded at the moment. This page tries again by itself.',
 );
-const OF_TABLE = ['sort', 'dir', 'page', 'size'] as const;
 
 /** Prepares the answer with a list, or with its file. @returns its body. */
 export async function listSent<R, F, S extends string>(
@@ -82,28 +89,28 @@ export async function listShown<R, F, S extends string>(
   call: TenantCall,
   list: ListDefinition<R, F, S>,
 ) {
+  const { scope = call.ledger } = list;
   const names = list.filters.map(({ name }) => name);
   const texts = queried(call.query, ...names);
   const asked = queried(call.query, ...OF_TABLE, 'format');
   const state = tableState(asked, list.columns, list.newest);
-  const filters = list.filtersOf(texts);
+  const filters = filtersIn(list.filters, texts) as F;
   const { sort, descending, page, size: limit } = state;
   const isFile = asked.format === 'csv';
   if (list.isPersonal !== false)
     await onRecord(pages, call, { name: isFile ? `${list.name} file` : list.name, texts });
-  if (isFile) {
+  if (isFile)
     return LIST_FILES.enter('', () => {
-      const rows = list.all({ filters, sort, descending });
+      const rows = list.queries.rows(scope, { filters, sort, descending });
       return csvSent(call, list.fileName ?? list.name, sheetOf(rows, list.columns));
     });
-  }
   const request = { filters, sort, descending, limit, offset: (page - 1) * limit };
   const path = call.tenantPath + list.section;
   const { format, ...kept } = { ...texts, ...asked };
   const pathWith = (members: Readonly<Record<string, string>>) =>
     path + queryOf({ ...kept, ...members });
   const isFiltered = Object.values(texts).some((text) => text !== '');
-  const table = tableView(await list.page(request), list.columns, state, {
+  const table = tableView(await list.queries.page(scope, request), list.columns, state, {
     label: pageName(list.section),
     empty: isFiltered ? { text: 'Nothing matches these filters.' } : list.empty,
     pathWith,
@@ -124,11 +131,25 @@ export async function listShown<R, F, S extends string>(
   };
 }
 
+/** What the fields ask for; a text that cannot be read asks for nothing. */
+function filtersIn(fields: readonly FilterField[], texts: Readonly<Record<string, string>>) {
+  const values = fields.map(({ name, as = name, options, isOpen, day, valueOf }) => {
+    const text = texts[name] ?? '';
+    const isKnown = !options || isOpen || options.some((one) => valueIn(one) === text);
+    const read = day ? momentOf(text, day) : isKnown && text !== '' ? text : undefined;
+    return [as, read === undefined || valueOf === undefined ? read : valueOf(read)] as const;
+  });
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
+}
+
 /** A filter as a field of its form. */
-export function fieldOf({ options, day, isMoment, ...field }: FilterField, text: string) {
+export function fieldOf(
+  { name, label, placeholder, options, none = 'All', day, isMoment }: FilterField,
+  text: string,
+) {
+  const field = { name, label, placeholder };
   if (isMoment) return { ...field, ...utcField(text) };
-  if (day === undefined)
-    return { ...field, value: text, options: options ?? null, none: field.none ?? 'All' };
+  if (day === undefined) return { ...field, value: text, options: options ?? null, none };
   const at = momentOf(text, day);
   const iso = at === undefined ? '' : new Date(at).toISOString();
   return { ...field, type: 'date', day, moment: iso, value: iso.slice(0, 10) };
@@ -147,18 +168,11 @@ export function momentOf(text: string, day: 'start' | 'end'): number | undefined
   return isDay && day === 'end' ? at + DAY_MS - 1 : at;
 }
 
-export const dateOf = (at: number | undefined): Date | undefined =>
-  at === undefined ? undefined : new Date(at);
-
 /** The bounds of a list's days, as filters of its read model. */
 export const daysOf = ({ from = '', to = '' }: Readonly<Record<string, string>>) => ({
-  ...given('from', momentOf(from, 'start')),
-  ...given('to', momentOf(to, 'end')),
+  from: momentOf(from, 'start'),
+  to: momentOf(to, 'end'),
 });
-
-/** A filter that is given. */
-export const given = <N extends string, V>(name: N, value: V | undefined): { [K in N]?: V } =>
-  (value === undefined || value === '' ? {} : { [name]: value }) as { [K in N]?: V };
 
 /** One of the choices of a filter; another text is none. */
 export const choice = <C extends string>(
@@ -178,14 +192,4 @@ async function onRecord(
       parameters: { filter: core.names.digest('console-list', JSON.stringify(texts)) },
     }),
   );
-}
-
-/** The CSV of rows that are in memory. */
-export async function fileText<R, S extends string>(
-  rows: readonly R[],
-  columns: readonly TableColumn<R, S>[],
-): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of csvFile(sheetOf(rows, columns))) pieces.push(piece);
-  return Buffer.concat(pieces).toString();
 }

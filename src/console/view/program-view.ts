@@ -5,7 +5,7 @@ import { accountPath } from '../pages/customer-columns.js';
 import { amountCell, countCell, textCell } from './cells.js';
 import { faultAt, type Faults } from './faults.js';
 import type { ShownAmount } from './shown-amounts.js';
-import type { TableColumn } from './table.js';
+import { column, type TableColumn } from './table.js';
 import { numberText } from './templates.js';
 import { typedAmount } from './typed-amount.js';
 
@@ -113,10 +113,10 @@ export interface ListedProgram {
 }
 
 export const PROGRAM_COLUMNS: readonly TableColumn<ListedProgram>[] = [
-  { key: 'program', label: 'Program', cell: ({ name, path }) => textCell(name, { path }) },
-  { key: 'id', label: 'Id', cell: ({ id }) => textCell(id), isMinor: true },
-  { key: 'version', label: 'Version', cell: ({ version }) => countCell(version) },
-  { key: 'default', label: 'Default', cell: ({ isDefault }) => textCell(isDefault ? 'Yes' : 'No') },
+  column(['program', 'Program'], ({ name, path }) => textCell(name, { path })),
+  column(['id', 'Id', 'minor'], ({ id }) => textCell(id)),
+  column(['version', 'Version'], ({ version }) => countCell(version)),
+  column(['default', 'Default'], ({ isDefault }) => textCell(isDefault ? 'Yes' : 'No')),
 ];
 
 type RuleRow = ProgramForecast['rules'][number];
@@ -138,53 +138,31 @@ export const forecastColumns = (amount: ShownAmount, path: string) => {
   const sum = (value: Sum, unit: string | null, figure: string | null = null) =>
     amountCell(BigInt(value), shown(BigInt(value), unit), figure);
   const rules: readonly TableColumn<RuleRow>[] = [
-    { key: 'rule', label: 'Rule', cell: ({ rule }) => textCell(RULES[rule] ?? `Event: ${rule}`) },
-    { key: 'unit', label: 'Unit', cell: ({ unit }) => textCell(ofUnit(unit)), isMinor: true },
-    {
-      key: 'liveRewards',
-      label: 'Live, rewards',
-      cell: ({ live }) => countCell(live.count),
-      isMinor: true,
-    },
-    {
-      key: 'live',
-      label: 'Live',
-      cell: ({ rule, unit, live }) =>
-        sum(live.amount, unit, `forecast.live:${rule}:${ofUnit(unit)}`),
-    },
-    {
-      key: 'candidateRewards',
-      label: 'Forecast, rewards',
-      cell: ({ candidate }) => countCell(candidate.count),
-      isMinor: true,
-    },
-    {
-      key: 'candidate',
-      label: 'Forecast',
-      cell: ({ rule, unit, candidate }) =>
-        sum(candidate.amount, unit, `forecast.candidate:${rule}:${ofUnit(unit)}`),
-    },
-    {
-      key: 'difference',
-      label: 'Difference',
-      cell: ({ unit, live, candidate }) =>
-        sum(String(BigInt(candidate.amount) - BigInt(live.amount)), unit),
-    },
+    column(['rule', 'Rule'], ({ rule }) => textCell(RULES[rule] ?? `Event: ${rule}`)),
+    column(['unit', 'Unit', 'minor'], ({ unit }) => textCell(ofUnit(unit))),
+    column(['liveRewards', 'Live, rewards', 'minor'], ({ live }) => countCell(live.count)),
+    column(['live', 'Live'], ({ rule, unit, live }) =>
+      sum(live.amount, unit, `forecast.live:${rule}:${ofUnit(unit)}`),
+    ),
+    column(['candidateRewards', 'Forecast, rewards', 'minor'], ({ candidate }) =>
+      countCell(candidate.count),
+    ),
+    column(['candidate', 'Forecast'], ({ rule, unit, candidate }) =>
+      sum(candidate.amount, unit, `forecast.candidate:${rule}:${ofUnit(unit)}`),
+    ),
+    column(['difference', 'Difference'], ({ unit, live, candidate }) =>
+      sum(String(BigInt(candidate.amount) - BigInt(live.amount)), unit),
+    ),
   ];
   const accounts: readonly TableColumn<AccountRow>[] = [
-    {
-      key: 'account',
-      label: 'Account',
-      cell: ({ account, person }) =>
-        textCell(person ?? account, { path: accountPath(path, account) }),
-    },
-    { key: 'live', label: 'Live', cell: ({ live, unit }) => sum(live, unit) },
-    { key: 'candidate', label: 'Forecast', cell: ({ candidate, unit }) => sum(candidate, unit) },
-    {
-      key: 'difference',
-      label: 'Difference',
-      cell: ({ live, candidate, unit }) => sum(String(BigInt(candidate) - BigInt(live)), unit),
-    },
+    column(['account', 'Account'], ({ account, person }) =>
+      textCell(person ?? account, { path: accountPath(path, account) }),
+    ),
+    column(['live', 'Live'], ({ live, unit }) => sum(live, unit)),
+    column(['candidate', 'Forecast'], ({ candidate, unit }) => sum(candidate, unit)),
+    column(['difference', 'Difference'], ({ live, candidate, unit }) =>
+      sum(String(BigInt(candidate) - BigInt(live)), unit),
+    ),
   ];
   return { rules, accounts };
 };

@@ -9,7 +9,7 @@ import { accountPath } from '../pages/customer-columns.js';
 import { nameInWords, valueInWords } from './differences.js';
 import { countCell, idCell, stateCell, textCell, timeCell, amountCell } from './cells.js';
 import { tenantPath } from './navigation.js';
-import type { PathWith, TableColumn } from './table.js';
+import { column, type PathWith, type TableColumn } from './table.js';
 import { numberText } from './templates.js';
 
 export const PROJECTIONS_PATH = '/console/projections';
@@ -28,58 +28,36 @@ const lagText = ({ lagEvents, lagSeconds }: ShownProjection): string => {
   return `${events} events, ${numberText(lagSeconds)} s`;
 };
 
-/** @param pathWith the page with these members in its address. */
-export const projectionColumns = (
-  pathWith: PathWith,
-): readonly TableColumn<FollowedProjection>[] => [
-  {
-    key: 'name',
-    label: 'Projection',
-    cell: ({ name, lastError }) =>
-      textCell(name, { note: lastError, path: `${pathWith({ projection: name })}#operate` }),
-  },
-  {
-    key: 'state',
-    label: 'State',
-    cell: ({ parked, lagEvents }) =>
-      stateCell(parked > 0 ? 'Parked streams' : lagEvents === 0 ? 'Up to date' : 'Catching up'),
-  },
-  {
-    key: 'generation',
-    label: 'Generation',
-    cell: ({ name, generation }) => countCell(generation, `generation:${name}`),
-  },
-  { key: 'position', label: 'Position', cell: (row) => idCell(row.position), isMinor: true },
-  {
-    key: 'lag',
-    label: 'Lag',
-    cell: (row) => amountCell(row.lagEvents, lagText(row), `lag:${row.name}`),
-  },
-  {
-    key: 'speed',
-    label: 'Events a second',
-    cell: ({ perSecond }) => amountCell(perSecond, numberText(perSecond)),
-    isMinor: true,
-  },
-  {
-    key: 'parked',
-    label: 'Parked',
-    cell: ({ name, parked }) => countCell(parked, `parked:${name}`),
-    isMinor: true,
-  },
-  {
-    key: 'skipped',
-    label: 'Skipped',
-    cell: ({ name, skipped }) => countCell(skipped, `skipped:${name}`),
-    isMinor: true,
-  },
-  {
-    key: 'ready',
-    label: 'Built, waits for a swap',
-    cell: ({ ready }) => amountCell(ready, `Generation ${ready}`),
-    isMinor: true,
-  },
+const projectionColumns = (pathWith: PathWith): readonly TableColumn<FollowedProjection>[] => [
+  column(['name', 'Projection'], ({ name, lastError }) =>
+    textCell(name, { note: lastError, path: `${pathWith({ projection: name })}#operate` }),
+  ),
+  column(['state', 'State'], ({ parked, lagEvents }) =>
+    stateCell(parked > 0 ? 'Parked streams' : lagEvents === 0 ? 'Up to date' : 'Catching up'),
+  ),
+  column(['generation', 'Generation'], ({ name, generation }) =>
+    countCell(generation, `generation:${name}`),
+  ),
+  column(['position', 'Position', 'minor'], (row) => idCell(row.position)),
+  column(['lag', 'Lag'], (row) => amountCell(row.lagEvents, lagText(row), `lag:${row.name}`)),
+  column(['speed', 'Events a second', 'minor'], ({ perSecond }) =>
+    amountCell(perSecond, numberText(perSecond)),
+  ),
+  column(['parked', 'Parked', 'minor'], ({ name, parked }) => countCell(parked, `parked:${name}`)),
+  column(['skipped', 'Skipped', 'minor'], ({ name, skipped }) =>
+    countCell(skipped, `skipped:${name}`),
+  ),
+  column(['ready', 'Built, waits for a swap', 'minor'], ({ ready }) =>
+    amountCell(ready, `Generation ${ready}`),
+  ),
 ];
+/** @param pathWith the page with these members in its address. */
+export const projectionTable = (pathWith: PathWith) => ({
+  label: 'Projections',
+  name: 'projections',
+  columns: projectionColumns(pathWith),
+  empty: { text: 'Projections appear here when the service follows the log.' },
+});
 
 /** A parked stream of a projection, or a parked reaction. */
 export interface ParkedRow {
@@ -124,13 +102,19 @@ export const parkedReactionRow = (of: ShownParkedReaction): ParkedRow => ({
   reaction: of.id,
 });
 
-export const PARKED_COLUMNS: readonly TableColumn<ParkedRow>[] = [
-  { key: 'where', label: 'Projection', cell: ({ where }) => textCell(where) },
-  { key: 'account', label: 'Account', cell: ({ account, path }) => textCell(account, { path }) },
-  { key: 'type', label: 'Event', cell: ({ type }) => textCell(type), isMinor: true },
-  { key: 'reason', label: 'Reason', cell: ({ reason }) => textCell(reason) },
-  { key: 'since', label: 'Since', cell: ({ since }) => timeCell(since), isMinor: true },
+const PARKED_COLUMNS: readonly TableColumn<ParkedRow>[] = [
+  column(['where', 'Projection'], ({ where }) => textCell(where)),
+  column(['account', 'Account'], ({ account, path }) => textCell(account, { path })),
+  column(['type', 'Event', 'minor'], ({ type }) => textCell(type)),
+  column(['reason', 'Reason'], ({ reason }) => textCell(reason)),
+  column(['since', 'Since', 'minor'], ({ since }) => timeCell(since)),
 ];
+export const PARKED_TABLE = {
+  label: 'Parked streams',
+  name: 'parked',
+  columns: PARKED_COLUMNS,
+  empty: { text: 'Nothing is parked: every event was applied.' },
+};
 
 /** What retries and skips a parked row. @param openForm the form that was refused. */
 export const parkedForm = (row: ParkedRow, index: number, openForm: string) => ({
@@ -156,30 +140,27 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   cancelled: 'Cancelled',
 };
 
-export const HISTORY_COLUMNS: readonly TableColumn<ShownHistoryEntry>[] = [
-  { key: 'time', label: 'Time', cell: ({ startedAt }) => timeCell(startedAt) },
-  { key: 'action', label: 'Action', cell: ({ action }) => textCell(ACTIONS[action] ?? action) },
-  { key: 'projection', label: 'Projection', cell: ({ projection }) => textCell(projection) },
-  {
-    key: 'of',
-    label: 'Part',
-    cell: ({ tenant, mode, accountRef }) =>
-      textCell([tenant ?? 'All', mode, accountRef].filter((name) => name !== null).join(' ')),
-    isMinor: true,
-  },
-  { key: 'operator', label: 'Operator', cell: ({ actor }) => textCell(actor), isMinor: true },
-  {
-    key: 'outcome',
-    label: 'State',
-    cell: ({ outcome }) => stateCell(outcome === null ? 'Running' : (OUTCOMES[outcome] ?? outcome)),
-  },
-  {
-    key: 'error',
-    label: 'Error',
-    cell: ({ details }) => textCell(typeof details['error'] === 'string' ? details['error'] : ''),
-    isMinor: true,
-  },
+const HISTORY_COLUMNS: readonly TableColumn<ShownHistoryEntry>[] = [
+  column(['time', 'Time'], ({ startedAt }) => timeCell(startedAt)),
+  column(['action', 'Action'], ({ action }) => textCell(ACTIONS[action] ?? action)),
+  column(['projection', 'Projection'], ({ projection }) => textCell(projection)),
+  column(['of', 'Part', 'minor'], ({ tenant, mode, accountRef }) =>
+    textCell([tenant ?? 'All', mode, accountRef].filter((name) => name !== null).join(' ')),
+  ),
+  column(['operator', 'Operator', 'minor'], ({ actor }) => textCell(actor)),
+  column(['outcome', 'State'], ({ outcome }) =>
+    stateCell(outcome === null ? 'Running' : (OUTCOMES[outcome] ?? outcome)),
+  ),
+  column(['error', 'Error', 'minor'], ({ details }) =>
+    textCell(typeof details['error'] === 'string' ? details['error'] : ''),
+  ),
 ];
+export const HISTORY_TABLE = {
+  label: 'History',
+  name: 'history',
+  columns: HISTORY_COLUMNS,
+  empty: { text: 'Rebuilds, swaps, retries and skips appear here.' },
+};
 
 /** A column in which a row of two generations differs. */
 type DifferingColumn = ReturnType<typeof differingColumns>[number];
@@ -195,18 +176,22 @@ const valueCell = (column: string, value: unknown) =>
     ? amountCell(value, valueInWords(column, value))
     : textCell(valueInWords(column, value));
 
-export const DIFF_COLUMNS: readonly TableColumn<DifferingColumn>[] = [
-  {
-    key: 'column',
-    label: 'Field',
-    cell: ({ table, column }) => textCell(nameInWords(column), { note: nameInWords(table) }),
-  },
-  { key: 'kind', label: 'Difference', cell: ({ kind }) => textCell(KINDS[kind]) },
-  { key: 'live', label: 'Live', cell: ({ column, live }) => valueCell(column, live) },
-  { key: 'new', label: 'New', cell: ({ column, built }) => valueCell(column, built) },
-  { key: 'tenant', label: 'Tenant', cell: ({ tenant }) => textCell(tenant), isMinor: true },
-  { key: 'row', label: 'Row', cell: ({ row }) => idCell(row), isMinor: true },
+const DIFF_COLUMNS: readonly TableColumn<DifferingColumn>[] = [
+  column(['column', 'Field'], ({ table, column }) =>
+    textCell(nameInWords(column), { note: nameInWords(table) }),
+  ),
+  column(['kind', 'Difference'], ({ kind }) => textCell(KINDS[kind])),
+  column(['live', 'Live'], ({ column, live }) => valueCell(column, live)),
+  column(['new', 'New'], ({ column, built }) => valueCell(column, built)),
+  column(['tenant', 'Tenant', 'minor'], ({ tenant }) => textCell(tenant)),
+  column(['row', 'Row', 'minor'], ({ row }) => idCell(row)),
 ];
+export const DIFF_TABLE = {
+  label: 'Differences',
+  name: 'diff',
+  columns: DIFF_COLUMNS,
+  empty: { text: 'Both generations have the same rows.' },
+};
 
 export const differingColumns = ({ differences }: Pick<DiffDocument, 'differences'>) =>
   differences.flatMap(({ table, tenant, kind, key, columns }) =>

@@ -6,43 +6,33 @@ import { signedMovement, MOVEMENTS } from '../../operations/ledger/tenant-statem
 import type { Money } from '../../operations/registry/operation.js';
 import { accountPath } from '../pages/customer-columns.js';
 import { amountCell, textCell } from './cells.js';
-import { partOf, tableState, tableView, type PathWith, type TableColumn } from './table.js';
-import { amountText } from './templates.js';
+import { column, type TableColumn } from './table.js';
+import { amountText, capital } from './templates.js';
 
 /** Of very many differences the first ones are kept. */
 export interface KeptReconciliation extends Reconciliation {
   readonly cut?: { readonly differences: number };
 }
 
-interface BalanceDifference {
-  readonly account: string;
-  readonly unit: string;
-  readonly ledger: number;
-  /** Null: the file does not have it. */
-  readonly file: number | null;
-  /** What the file has more than the ledger. */
-  readonly amount: number;
-}
+type BalanceDifference = ReturnType<typeof balanceDifferences>[number];
 
 /** Balances that the ledger and the file have differently. */
-export const balanceDifferences = ({
-  differences,
-}: Pick<KeptReconciliation, 'differences'>): readonly BalanceDifference[] =>
+export const balanceDifferences = ({ differences }: Pick<KeptReconciliation, 'differences'>) =>
   differences
     .filter(({ kind }) => kind === 'balance')
     .map(({ account, unit, ledger, against }) => ({
       account: account ?? '',
       unit: unit ?? '',
       ledger: ledger ?? 0,
+      /** Null: the file does not have it. */
       file: against,
+      /** What the file has more than the ledger. */
       amount: (against ?? 0) - (ledger ?? 0),
     }));
 
 interface ShownIn {
   readonly month: string;
   readonly file: string;
-  readonly state: Readonly<Record<string, string>>;
-  readonly pathWith: PathWith;
   readonly money: Money | undefined;
   readonly tenantPath: string;
 }
@@ -59,13 +49,11 @@ const FINDINGS: Readonly<Record<string, string>> = {
 /** A result of Reconcile for its page. */
 export function shownReconciliation(result: KeptReconciliation, shownIn: ShownIn) {
   const { ok, units, differences, cut, compared } = result;
-  const { state, pathWith, month, file, tenantPath } = shownIn;
+  const { month, file, tenantPath } = shownIn;
   const balances = balanceDifferences(result);
   const own = differences.filter(({ kind }) => kind !== 'balance');
   const differing =
     balances.length + (cut === undefined ? 0 : cut.differences - differences.length);
-  const columns = differenceColumns(shownIn);
-  const order = tableState(state, columns, { sort: 'account', descending: false });
   return {
     ok,
     count: cut?.differences ?? differences.length,
@@ -75,12 +63,6 @@ export function shownReconciliation(result: KeptReconciliation, shownIn: ShownIn
       .filter((part) => part !== '')
       .join(', '),
     isCut: cut !== undefined,
-    balances: tableView(partOf(balances, columns, order), columns, order, {
-      label: 'Differences',
-      empty: { text: 'Every balance of the file is that of the ledger.' },
-      pathWith,
-      filePath: pathWith({ format: 'csv', page: '', size: '' }),
-    }),
     findings: own.map(({ kind, account, unit, ledger, eventIds }: ReconciliationDifference) => ({
       words: FINDINGS[kind] ?? kind,
       account,
@@ -105,43 +87,28 @@ const linesOf = (sums: Reconciliation['units'][number], money: Money | undefined
   return [
     line('Opening', 'opening', opening),
     ...MOVEMENTS.map((movement) =>
-      line(
-        movement.slice(0, 1).toUpperCase() + movement.slice(1),
-        movement,
-        sums[movement],
-        signedMovement(sums, movement),
-      ),
+      line(capital(movement), movement, sums[movement], signedMovement(sums, movement)),
     ),
     line('Closing', 'closing', closing),
     line('Pending, granted for later', 'scheduled', scheduled),
   ];
 };
 
-const differenceColumns = ({
+export const differenceColumns = ({
   money,
   tenantPath,
 }: ShownIn): readonly TableColumn<BalanceDifference>[] => [
-  {
-    key: 'account',
-    label: 'Account',
-    cell: ({ account }) => textCell(account, { path: accountPath(tenantPath, account) }),
-  },
-  { key: 'unit', label: 'Unit', cell: ({ unit }) => textCell(unit), isMinor: true },
-  {
-    key: 'ledger',
-    label: 'Ledger',
-    cell: ({ ledger, unit }) =>
-      amountCell(ledger, amountText(ledger, unit, money), 'difference.ledger'),
-  },
-  {
-    key: 'file',
-    label: 'Your file',
-    cell: ({ file, unit }) => amountCell(file, amountText(file, unit, money), 'difference.file'),
-  },
-  {
-    key: 'amount',
-    label: 'Difference',
-    cell: ({ amount, unit }) =>
-      amountCell(amount, amountText(amount, unit, money), 'difference.amount'),
-  },
+  column(['account', 'Account'], ({ account }) =>
+    textCell(account, { path: accountPath(tenantPath, account) }),
+  ),
+  column(['unit', 'Unit', 'minor'], ({ unit }) => textCell(unit)),
+  column(['ledger', 'Ledger'], ({ ledger, unit }) =>
+    amountCell(ledger, amountText(ledger, unit, money), 'difference.ledger'),
+  ),
+  column(['file', 'Your file'], ({ file, unit }) =>
+    amountCell(file, amountText(file, unit, money), 'difference.file'),
+  ),
+  column(['difference', 'Difference'], ({ amount, unit }) =>
+    amountCell(amount, amountText(amount, unit, money), 'difference.amount'),
+  ),
 ];

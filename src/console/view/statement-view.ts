@@ -8,14 +8,13 @@ import {
   type TenantStatementLine,
 } from '../../operations/ledger/tenant-statement.js';
 import { amountCell, idCell, textCell, timeCell, type Cell } from './cells.js';
-import { partOf, tableState, tableView, type PathWith, type TableColumn } from './table.js';
+import type { tablesOf } from './page-tables.js';
+import { column, type TableColumn } from './table.js';
+import { capital } from './templates.js';
 
 /** What the tables of a statement are shown with. */
 interface ShownIn {
-  /** What the address says of the tables: all of the page's are in one order. */
-  readonly state: Readonly<Record<string, string>>;
-  readonly pathWith: PathWith;
-  readonly filePath: string;
+  readonly tables: ReturnType<typeof tablesOf>;
   readonly amount: (value: number, unit: string) => string;
 }
 
@@ -69,49 +68,28 @@ const amountOf = (
 const lineColumns = (unit: string, { amount }: ShownIn): readonly TableColumn<Line>[] => {
   const text = (value: number): string => amount(value, unit);
   return [
-    {
-      key: 'effective',
-      label: 'Date',
-      cell: (line) => (line.effectiveAt === undefined ? NONE : timeCell(line.effectiveAt, true)),
-    },
-    { key: 'type', label: 'Line', cell: (line) => textCell(textOf(line), { note: noteOf(line) }) },
-    {
-      key: 'recorded',
-      label: 'Recorded',
-      cell: (line) => (line.recordedAt === undefined ? NONE : timeCell(line.recordedAt, true)),
-      isMinor: true,
-    },
-    {
-      key: 'actor',
-      label: 'By',
-      cell: ({ actor }) => textCell(actor === undefined ? '' : namedActorInWords(actor)),
-      isMinor: true,
-    },
-    {
-      key: 'reward',
-      label: 'Reward',
-      cell: ({ rewardId }) => (rewardId === undefined ? NONE : idCell(rewardId)),
-      isMinor: true,
-    },
-    {
-      key: 'amount',
-      label: 'Amount',
-      cell: (line) => amountOf(line.amount, { text, figure: figureOf(line, 'line.amount') }),
-    },
-    {
-      key: 'balance',
-      label: 'Balance',
-      sorts: false,
-      cell: (line) =>
-        amountOf(line.balance, { text, figure: figureOf(line, 'line.balance', unit) }),
-    },
-    {
-      key: 'event',
-      label: 'Event',
-      sorts: false,
-      cell: ({ eventId }) => (eventId === undefined ? NONE : idCell(eventId)),
-      isMinor: true,
-    },
+    column(['effective', 'Date'], (line) =>
+      line.effectiveAt === undefined ? NONE : timeCell(line.effectiveAt, true),
+    ),
+    column(['type', 'Line'], (line) => textCell(textOf(line), { note: noteOf(line) })),
+    column(['recorded', 'Recorded', 'minor'], (line) =>
+      line.recordedAt === undefined ? NONE : timeCell(line.recordedAt, true),
+    ),
+    column(['actor', 'By', 'minor'], ({ actor }) =>
+      textCell(actor === undefined ? '' : namedActorInWords(actor)),
+    ),
+    column(['reward', 'Reward', 'minor'], ({ rewardId }) =>
+      rewardId === undefined ? NONE : idCell(rewardId),
+    ),
+    column(['amount', 'Amount'], (line) =>
+      amountOf(line.amount, { text, figure: figureOf(line, 'line.amount') }),
+    ),
+    column(['balance', 'Balance', 'unsorted'], (line) =>
+      amountOf(line.balance, { text, figure: figureOf(line, 'line.balance', unit) }),
+    ),
+    column(['event', 'Event', 'unsorted', 'minor'], ({ eventId }) =>
+      eventId === undefined ? NONE : idCell(eventId),
+    ),
   ];
 };
 
@@ -126,60 +104,45 @@ function figureOf({ type }: { readonly type: string }, line: string, unit = ''):
   return type === CLOSING ? `closing:${unit}` : line;
 }
 
-const heading = (day: string): string => day.slice(0, 1).toUpperCase() + day.slice(1);
-
 const dayColumns = (unit: string, { amount }: ShownIn): readonly TableColumn<DayLine>[] => {
   const text = (value: number): string => amount(value, unit);
   const moved = (value: number): string => (value === 0 ? '–' : text(value));
   const isLine = ({ day }: DayLine): boolean => /^\d/.test(day);
   return [
-    { key: 'day', label: 'Day', cell: ({ day }) => textCell(day) },
-    ...MOVEMENTS.map((movement): TableColumn<DayLine> => ({
-      key: movement,
-      label: heading(movement),
-      isMinor: true,
-      cell: (line) =>
+    column(['day', 'Day'], ({ day }) => textCell(day)),
+    ...MOVEMENTS.map((movement): TableColumn<DayLine> =>
+      column([movement, capital(movement), 'minor'], (line) =>
         amountOf(
           line[movement],
           { text: moved, figure: isLine(line) ? `line.${movement}` : null },
           line[movement] && signedMovement({ ...each(() => 0), ...line }, movement),
         ),
-    })),
-    {
-      key: 'balance',
-      label: 'Balance',
-      sorts: false,
-      cell: (line) =>
-        amountOf(line.balance, {
-          text,
-          figure: figureOf({ type: line.day }, 'line.balance', unit),
-        }),
-    },
+      ),
+    ),
+    column(['balance', 'Balance', 'unsorted'], (line) =>
+      amountOf(line.balance, {
+        text,
+        figure: figureOf({ type: line.day }, 'line.balance', unit),
+      }),
+    ),
   ];
 };
 
-function unitTable<L>(
-  { unit, lines, opening, sums }: Unit<L>,
+/** Without a chosen order the lines are in that of the ledger, on which balances rest. */
+const unitTable = <L>(
+  { unit, lines: rows, opening, sums }: Unit<L>,
   columns: readonly TableColumn<L>[],
-  order: string,
-  { state, pathWith, filePath }: ShownIn,
-) {
-  const asked = tableState(state, columns, { sort: order, descending: false });
-  // Without a chosen order the lines are in that of the ledger, on which balances rest.
-  const isOwn = state['sort'] === '' || state['sort'] === undefined;
-  const part = partOf(lines, isOwn ? [] : columns, asked);
-  return {
-    unit,
-    table: tableView(part, columns, asked, {
-      label: `Statement in ${unit}`,
-      empty: { text: 'No movement in this period.' },
-      pathWith,
-      filePath,
-      opening: [opening],
-      sums,
-    }),
-  };
-}
+  { tables }: ShownIn,
+) => ({
+  unit,
+  table: tables({
+    label: `Statement in ${unit}`,
+    rows,
+    columns,
+    empty: { text: 'No movement in this period.' },
+    ends: { opening: [opening], sums },
+  }).view,
+});
 
 /** Of each unit a table. */
 export const accountTables = ({ units }: Statement, shownIn: ShownIn) =>
@@ -194,7 +157,7 @@ export const accountTables = ({ units }: Statement, shownIn: ShownIn) =>
         { type: CLOSING, balance: closing },
       ],
     };
-    return unitTable(of, lineColumns(unit, shownIn), 'effective', shownIn);
+    return unitTable(of, lineColumns(unit, shownIn), shownIn);
   });
 
 /** Of each unit a table, a line a day. */
@@ -211,5 +174,5 @@ export const tenantTables = ({ units }: TenantStatement, shownIn: ShownIn) =>
         { day: CLOSING, balance: closing },
       ],
     };
-    return unitTable(of, dayColumns(unit, shownIn), 'day', shownIn);
+    return unitTable(of, dayColumns(unit, shownIn), shownIn);
   });

@@ -16,6 +16,24 @@ export interface TableColumn<R, S extends string = string> {
   readonly isPageOnly?: boolean;
 }
 
+const KINDS = {
+  minor: ['isMinor', true],
+  unsorted: ['sorts', false],
+  file: ['isFileOnly', true],
+  page: ['isPageOnly', true],
+} as const;
+
+/** A column, with what is special about it: see the members of `TableColumn`. */
+export const column = <R, S extends string>(
+  [key, label, ...kinds]: readonly [key: S, label: string, ...(keyof typeof KINDS)[]],
+  cell: (row: R) => Cell,
+): TableColumn<R, S> => ({
+  key,
+  label,
+  cell,
+  ...Object.fromEntries(kinds.map((kind) => KINDS[kind])),
+});
+
 /** What an address says of a table. */
 export interface TableState<S extends string = string> {
   readonly sort: S;

@@ -3,7 +3,7 @@ import { ownMember } from '../../domain/own-member.js';
 import type { Money } from '../../operations/registry/operation.js';
 import { withThousands } from '../../foundation/thousands.js';
 import { assetPath } from '../assets/assets.js';
-import type { FieldOption, Wrong } from './field.js';
+import { valueIn, type FieldOption, type Wrong } from './field.js';
 import { ownFile, ownFiles } from './own-files.js';
 
 /** Pages are made by Handlebars from the files in `templates`: values are escaped. */
@@ -49,8 +49,7 @@ const HELPERS = {
   /** The first field that is wrong has the focus: reading begins there. */
   isFocused: (wanted: unknown, id: unknown, options: Handlebars.HelperOptions): boolean =>
     wanted === true || Object.keys(rootOf(options).wrong ?? {})[0] === id,
-  optionValue: (option: FieldOption): string =>
-    typeof option === 'string' ? option : option.value,
+  optionValue: valueIn,
   optionWords: (option: FieldOption): string =>
     typeof option === 'string' ? option : option.words,
 } as const;
@@ -104,6 +103,9 @@ export function template(name: string): Template {
 
 /** For texts that are HTML already. */
 export const asHtml = (html: string): Handlebars.SafeString => new Handlebars.SafeString(html);
+
+/** `Issued` of `issued`. */
+export const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 /** A number for people: `1,234`, `−1,234`; other values as they are. */
 export function numberText(value: unknown): string {

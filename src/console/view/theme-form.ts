@@ -83,7 +83,6 @@ export const themeFields = (part: string, values: unknown) =>
       value: text,
       rows: LONG.has(kind) ? 4 : null,
       type: kind === 'color' && /^#[0-9a-f]{6}$/i.test(text) ? 'color' : null,
-      isWide: LONG.has(kind),
     };
   });
 

@@ -1,7 +1,7 @@
 import type { ReferralListRow } from '../../../projections/referrals/list-queries.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
-import type { CustomerReads, ListAnswer } from '../customers/lists/customer-lists.js';
-import { listReferrals } from '../customers/lists/customer-lists.js';
+import type { ListAnswer } from '../../projecting/following/row-lists.js';
+import type { CustomerReads } from '../customers/lists/customer-lists.js';
 import type { ShownPerson } from './account-history.js';
 import type { WhyNot } from './withheld-rewards.js';
 
@@ -21,7 +21,7 @@ export async function referralsMade(
   people: readonly ShownPerson[],
   showsPersonal: boolean,
 ): Promise<ReferralsMade> {
-  const { rows, ...answer } = await listReferrals(reads, scope, {
+  const { rows, ...answer } = await reads.referrals.page(scope, {
     filters: { referrerAccountRef: accountRef },
     sort: 'started',
     descending: true,

@@ -12,10 +12,7 @@ export const EVENT_KINDS = ['rewards', 'referral', 'profile', 'moderation', 'pay
 export type EventKind = (typeof EVENT_KINDS)[number];
 
 type Words = {
-  readonly [T in AccountEvent['type']]: readonly [
-    kind: EventKind,
-    words: (event: AccountEventOf<T>, known: Known) => string,
-  ];
+  readonly [T in AccountEvent['type']]: (event: AccountEventOf<T>, known: Known) => string;
 };
 
 /** An event of an account in one sentence. */
@@ -24,13 +21,13 @@ export function eventInWords<T extends AccountEvent['type']>(
   known: Known,
 ): string {
   const reason = 'reason' in event ? event.reason : undefined;
-  const words = asSentence(WORDS[event.type][1](event, known));
+  const words = asSentence(ALL[event.type](event, known));
   return typeof reason === 'object' ? `${words}. Reason: ${hidden(reason.value, known)}` : words;
 }
 
 /** Undefined: not an event of accounts. */
 export const kindOfEvent = (type: string): EventKind | undefined =>
-  Object.hasOwn(WORDS, type) ? WORDS[type as AccountEvent['type']][0] : undefined;
+  EVENT_KINDS.find((kind) => Object.hasOwn(WORDS[kind], type));
 
 const hidden = (text: string | null, { showsPersonal }: Known): string =>
   showsPersonal ? (text ?? '(forgotten)') : '(hidden)';
@@ -112,151 +109,98 @@ const RESERVED = {
 
 const REFUNDED = 'The first invoice was refunded: rewards that are not redeemed end';
 
-const WORDS: Words = {
-  AccountOpened: [
-    'profile',
-    ({ accountId }, known) => `The account ${hidden(accountId.value, known)} was opened`,
-  ],
-  SubscriptionChanged: [
-    'payment',
-    ({ subscription }) => `The subscription is now ${capital(subscription.status)}`,
-  ],
-  CurrencyChanged: ['payment', ({ currency }) => `The currency is now ${currency}`],
-  AccountAttributed: [
-    'referral',
-    ({ code }, known) => `The referral code ${hidden(code.value, known)} was applied`,
-  ],
-  PaymentProviderIdSet: ['payment', () => 'Linked to a customer of the payment provider'],
-  UserIdentified: ['profile', ({ person }, { nameOf }) => `${nameOf(person)} was added`],
-  UserProfileChanged: [
-    'profile',
-    ({ person, changes }, { nameOf }) => {
-      const fields = Object.keys(changes.value ?? {}).map(fieldText);
-      return `The profile of ${nameOf(person)} changed: ${fields.join(', ') || '(forgotten)'}`;
-    },
-  ],
-  ReferralCodeAssigned: [
-    'referral',
-    ({ person, code, programId }, known) =>
-      `${known.nameOf(person)} got the referral code ${hidden(code.value, known)} (program ${programId})`,
-  ],
-  UserBlocked: ['moderation', ({ person }, { nameOf }) => `${nameOf(person)} was blocked`],
-  UserUnblocked: ['moderation', ({ person }, { nameOf }) => `${nameOf(person)} was unblocked`],
-  MailsUnsubscribed: [
-    'profile',
-    ({ person }, { nameOf }) => `${nameOf(person)} unsubscribed from mails`,
-  ],
-  ReferralStarted: [
-    'referral',
-    ({ referred, code }, known) =>
-      `${known.nameOf(referred.person)} signed up with the referral code ${hidden(code.value, known)}`,
-  ],
-  ReferralConverted: ['referral', () => 'The referral converted'],
-  ReferralEnded: ['referral', () => 'The referral ended'],
-  ReferralRefunded: ['referral', () => REFUNDED],
-  ReferrerSideRefunded: ['referral', () => `For a referred friend: ${REFUNDED}`],
-  ReferralFlagged: [
-    'moderation',
-    ({ fraudSignals }) =>
-      `Signals of fraud: ${Object.keys(fraudSignals)
-        .map((signal) => SIGNALS.get(signal) ?? signal)
-        .join(', ')}`,
-  ],
-  ReferralAnnounced: [
-    'referral',
-    ({ person }, { nameOf }) => `A friend signed up with ${nameOf(person)}'s code`,
-  ],
-  ReferralWithdrawn: ['referral', () => 'The sign-up of a friend started no referral'],
-  ReservationLapsed: ['profile', ({ kind }) => `A reserved ${RESERVED[kind]} was released`],
-  UserEventReceived: [
-    'rewards',
-    ({ person, content, repeated }, known) =>
+const WORDS = {
+  rewards: {
+    UserEventReceived: ({ person, content, repeated }, known) =>
       `Event ${hidden(content.value?.key ?? null, known)} of ${known.nameOf(person)}` +
       (repeated ? ', sent again: it counts once' : ''),
-  ],
-  ReferrerRewardEarnedByEvent: ['rewards', () => 'An event earned the referrer a reward'],
-  RefundableEarningNoted: ['rewards', () => 'A refund can take back what the event earned'],
-  EarningRefunded: ['rewards', () => 'A refund took back what an earlier event earned'],
-  ModerationPrepared: [
-    'moderation',
-    ({ referralIds }) => `A decision on ${referralIds.length} referrals began`,
-  ],
-  ModerationReleased: ['moderation', () => 'The decision on referrals was given up'],
-  ReferralModerated: [
-    'moderation',
-    ({ referredStatus, referrerStatus }) =>
-      referredStatus === referrerStatus
-        ? `The referral was decided: ${STATUS[referredStatus]}`
-        : `The referral was decided: referred side ${STATUS[referredStatus]}, referrer's side ${STATUS[referrerStatus]}`,
-  ],
-  ReferrerSideModerated: [
-    'moderation',
-    ({ status }) => `The referral of a friend was decided: ${STATUS[status]}`,
-  ],
-  RewardGranted: [
-    'rewards',
-    (event, known) =>
+    ReferrerRewardEarnedByEvent: () => 'An event earned the referrer a reward',
+    RefundableEarningNoted: () => 'A refund can take back what the event earned',
+    EarningRefunded: () => 'A refund took back what an earlier event earned',
+    RewardGranted: (event, known) =>
       `${valueInWords(event.value, known.amountText)} granted to ${known.nameOf(event.person)}, ${grantedFor(event, known)}`,
-  ],
-  RewardWithheld: [
-    'rewards',
-    ({ person, reason }, { nameOf }) =>
+    RewardWithheld: ({ person, reason }, { nameOf }) =>
       `${nameOf(person)} did not get a reward: ${withheldBecause(reason)}`,
-  ],
-  RewardBecameAvailable: [
-    'rewards',
-    (event, known) => `${rewardOf(event, known)} became available`,
-  ],
-  RewardExpired: [
-    'rewards',
-    (event, known) =>
+    RewardBecameAvailable: (event, known) => `${rewardOf(event, known)} became available`,
+    RewardExpired: (event, known) =>
       event.rewardType === 'CREDIT' && event.amount === 0
         ? `The end of a reward of ${known.nameOf(event.person)}: nothing left to expire`
         : `${rewardOf(event, known)} expired`,
-  ],
-  CreditRedeemed: [
-    'rewards',
-    (event, known) =>
+    CreditRedeemed: (event, known) =>
       `${rewardOf(event, known)} redeemed${event.adjustment ? `, ${correction(event.adjustment, known)}` : ''}`,
-  ],
-  AccountCreditRedeemed: [
-    'rewards',
-    ({ amount, unit, rewards }, { amountText }) =>
+    AccountCreditRedeemed: ({ amount, unit, rewards }, { amountText }) =>
       `${amountText(amount, unit)} redeemed from ${rewards.toLocaleString('en-US')} rewards`,
-  ],
-  RedeemedRewardsListed: [
-    'rewards',
-    ({ lines }) => `${lines.length.toLocaleString('en-US')} rewards of that redemption listed`,
-  ],
-  RewardCancelled: [
-    'rewards',
-    (event, known) =>
+    RedeemedRewardsListed: ({ lines }) =>
+      `${lines.length.toLocaleString('en-US')} rewards of that redemption listed`,
+    RewardCancelled: (event, known) =>
       `${rewardOf(event, known)} cancelled${event.by === 'REQUEST' ? '' : ' by moderation'}`,
-  ],
-  RewardRestored: ['rewards', (event, known) => `${rewardOf(event, known)} restored`],
-  RewardKept: [
-    'rewards',
-    ({ person, reason }, { nameOf }) =>
+    RewardRestored: (event, known) => `${rewardOf(event, known)} restored`,
+    RewardKept: ({ person, reason }, { nameOf }) =>
       `A reward of ${nameOf(person)} stays after a refund: it is ${reason === 'REDEEMED' ? 'redeemed' : 'not cancellable'}`,
-  ],
-  ImportedRewardLinked: ['rewards', () => 'An imported reward belongs to a referral now'],
-  RewardPushStarted: [
-    'payment',
-    (event, known) => `${rewardOf(event, known)} sent to the payment provider`,
-  ],
-  RewardPushed: [
-    'payment',
-    ({ person }, { nameOf }) => `The payment provider accepted a reward of ${nameOf(person)}`,
-  ],
-  RewardPushRefused: [
-    'payment',
-    ({ person, reason }, { nameOf }) =>
-      `The payment provider refused a reward of ${nameOf(person)}: ${reason}`,
-  ],
-  ErasureRequested: [
-    'profile',
-    ({ persons, account }) =>
+    ImportedRewardLinked: () => 'An imported reward belongs to a referral now',
+  },
+  referral: {
+    AccountAttributed: ({ code }, known) =>
+      `The referral code ${hidden(code.value, known)} was applied`,
+    ReferralCodeAssigned: ({ person, code, programId }, known) =>
+      `${known.nameOf(person)} got the referral code ${hidden(code.value, known)} (program ${programId})`,
+    ReferralStarted: ({ referred, code }, known) =>
+      `${known.nameOf(referred.person)} signed up with the referral code ${hidden(code.value, known)}`,
+    ReferralConverted: () => 'The referral converted',
+    ReferralEnded: () => 'The referral ended',
+    ReferralRefunded: () => REFUNDED,
+    ReferrerSideRefunded: () => `For a referred friend: ${REFUNDED}`,
+    ReferralAnnounced: ({ person }, { nameOf }) =>
+      `A friend signed up with ${nameOf(person)}'s code`,
+    ReferralWithdrawn: () => 'The sign-up of a friend started no referral',
+  },
+  profile: {
+    AccountOpened: ({ accountId }, known) =>
+      `The account ${hidden(accountId.value, known)} was opened`,
+    UserIdentified: ({ person }, { nameOf }) => `${nameOf(person)} was added`,
+    UserProfileChanged: ({ person, changes }, { nameOf }) => {
+      const fields = Object.keys(changes.value ?? {}).map(fieldText);
+      return `The profile of ${nameOf(person)} changed: ${fields.join(', ') || '(forgotten)'}`;
+    },
+    MailsUnsubscribed: ({ person }, { nameOf }) => `${nameOf(person)} unsubscribed from mails`,
+    ReservationLapsed: ({ kind }) => `A reserved ${RESERVED[kind]} was released`,
+    ErasureRequested: ({ persons, account }) =>
       account === null ? `${persons.length} people are forgotten` : 'The account is forgotten',
-  ],
-  ErasureCompleted: ['profile', () => 'Personal data erased: the keys are destroyed'],
+    ErasureCompleted: () => 'Personal data erased: the keys are destroyed',
+  },
+  moderation: {
+    UserBlocked: ({ person }, { nameOf }) => `${nameOf(person)} was blocked`,
+    UserUnblocked: ({ person }, { nameOf }) => `${nameOf(person)} was unblocked`,
+    ReferralFlagged: ({ fraudSignals }) =>
+      `Signals of fraud: ${Object.keys(fraudSignals)
+        .map((signal) => SIGNALS.get(signal) ?? signal)
+        .join(', ')}`,
+    ModerationPrepared: ({ referralIds }) => `A decision on ${referralIds.length} referrals began`,
+    ModerationReleased: () => 'The decision on referrals was given up',
+    ReferralModerated: ({ referredStatus, referrerStatus }) =>
+      referredStatus === referrerStatus
+        ? `The referral was decided: ${STATUS[referredStatus]}`
+        : `The referral was decided: referred side ${STATUS[referredStatus]}, referrer's side ${STATUS[referrerStatus]}`,
+    ReferrerSideModerated: ({ status }) =>
+      `The referral of a friend was decided: ${STATUS[status]}`,
+  },
+  payment: {
+    SubscriptionChanged: ({ subscription }) =>
+      `The subscription is now ${capital(subscription.status)}`,
+    CurrencyChanged: ({ currency }) => `The currency is now ${currency}`,
+    PaymentProviderIdSet: () => 'Linked to a customer of the payment provider',
+    RewardPushStarted: (event, known) => `${rewardOf(event, known)} sent to the payment provider`,
+    RewardPushed: ({ person }, { nameOf }) =>
+      `The payment provider accepted a reward of ${nameOf(person)}`,
+    RewardPushRefused: ({ person, reason }, { nameOf }) =>
+      `The payment provider refused a reward of ${nameOf(person)}: ${reason}`,
+  },
+} satisfies Readonly<Record<EventKind, Partial<Words>>>;
+
+const ALL: Words = {
+  ...WORDS.rewards,
+  ...WORDS.referral,
+  ...WORDS.profile,
+  ...WORDS.moderation,
+  ...WORDS.payment,
 };

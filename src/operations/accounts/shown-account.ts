@@ -47,14 +47,9 @@ export class ShownAccount {
       /** Of an open account, as people read it. */
       state: open === undefined ? null : SUBSCRIPTIONS[open.subscription?.status ?? 'TRIAL'],
       currency: open?.currency ?? null,
-      subscription: open?.subscription?.status ?? null,
       referral: open === undefined ? null : this.referral(open),
       people: open === undefined ? [] : this.people(open),
-      /** Number of all people; the newest are listed. */
-      peopleCount: open?.users.size ?? 0,
       rewards: open === undefined ? [] : this.rewards(open),
-      /** Number of all rewards; the newest are listed. */
-      rewardCount: open === undefined ? 0 : presentRewards(open).length,
     };
   }
 
@@ -101,9 +96,7 @@ export class ShownAccount {
           referralId: reward.referralId,
           isCancellable: reward.cancellable && ['Available', 'Pending'].includes(shown.state),
           givenAt: iso(reward.dateGiven),
-          availableAt: isoOrNull(reward.dateScheduledFor),
           expiresAt: isoOrNull(reward.dateExpires),
-          cancelledAt: isoOrNull(reward.dateCancelled),
         };
       });
   }
@@ -141,7 +134,6 @@ export class ShownAccount {
     return {
       referralId: referral.referralId,
       referrerAccount: referrer?.accountId ?? null,
-      referrerUser: referrer?.userId ?? null,
       code: showsPersonal ? (attribution?.code ?? null) : null,
       referredStatus: referral.referredStatus,
       referrerStatus: referral.referrerStatus,

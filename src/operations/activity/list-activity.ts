@@ -2,7 +2,7 @@ import { AccountQueries } from '../../../projections/accounts/queries.js';
 import { ActivityQueries } from '../../../projections/activity/queries.js';
 import type { ActivityRow } from '../../../projections/activity/table.js';
 import { moneyText } from '../../domain/money.js';
-import { modeOf, type Mode } from '../../domain/scope.js';
+import { modeOf } from '../../domain/scope.js';
 import { formatOf, type UnitFormat } from '../../domain/tenant/unit-settings.js';
 import type { Core } from '../../stores/core.js';
 import { plainAmount, type AmountText } from '../accounts/words-of-rewards.js';
@@ -30,28 +30,13 @@ export interface ActivityObject {
   readonly id: string;
 }
 
-export interface ShownActivity {
-  readonly eventId: string;
-  /** ISO 8601. */
-  readonly at: string;
-  /** Null: erased. */
-  readonly operator: string | null;
-  readonly channel: string;
-  readonly kind: ActivityKind;
-  readonly sentence: string;
-  readonly reason: string | null;
-  /** Null: none is recorded, or it is gone. */
-  readonly object: ActivityObject | null;
-  /** Null: a session belongs to no tenant. */
-  readonly tenant: string | null;
-  readonly mode: Mode | null;
-}
+export type ShownActivity = ReturnType<typeof shown>;
 
 /** The recorded operations and sessions, newest first; a large total is about right. */
 export async function listActivity(
   core: Pick<Core, 'pool' | 'tenants'>,
   { tenant, operator, kinds = USUAL_KINDS, from, to, limit, offset }: AskedActivity,
-): Promise<{ readonly total: number; readonly rows: readonly ShownActivity[] }> {
+) {
   const by = operator === undefined ? undefined : personNamed(operator);
   const filter = { tenant, by, from, to, ...operationsOf(kinds) };
   const { totalCount: total, items } = await readFrom(
@@ -99,7 +84,7 @@ function shown(
   row: ActivityRow,
   accounts: ReadonlyMap<string, NamedAccount>,
   formats: readonly UnitFormat[],
-): ShownActivity {
+) {
   const { operation, parameters } = row;
   const currency = accounts.get(parameters['account'] ?? '')?.currency ?? null;
   const amountText: AmountText = (amount, unit) => {
@@ -111,12 +96,15 @@ function shown(
   return {
     eventId: row.event_id,
     at: new Date(row.at).toISOString(),
+    /** Null: erased. */
     operator: row.name,
     channel: channelInWords(row.channel),
     kind,
     sentence: activityInWords(operation, parameters, amountText),
     reason: row.reason,
+    /** Null: none is recorded, or it is gone. */
     object: objectOf(row, accounts),
+    /** Null: a session belongs to no tenant. */
     tenant: isSession ? null : row.tenant,
     mode: isSession ? null : modeOf(row.mode),
   };

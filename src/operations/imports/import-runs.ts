@@ -1,4 +1,4 @@
-import type { Mode, Scope } from '../../domain/scope.js';
+import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import type { ImportKind } from '../../imports/rows/import-rows.js';
 import { RecordedRuns, type RecordedRun } from '../../runs/recorded-runs.js';
@@ -7,27 +7,7 @@ import { NotDone } from '../outcome.js';
 import { scopeOf } from '../registry/operation.js';
 
 /** An import as operators see it. Times are ISO 8601. */
-export interface ShownImport {
-  readonly id: string;
-  readonly kind: ImportKind;
-  readonly mode: Mode | null;
-  readonly dryRun: boolean;
-  /** The operator's name. */
-  readonly by: string;
-  readonly state: 'running' | 'done' | 'failed' | 'cancelled';
-  readonly startedAt: string;
-  readonly finishedAt: string | null;
-  /** Rows; null: not known yet. */
-  readonly progress: {
-    readonly done: number;
-    readonly total: number | null;
-    readonly secondsLeft: number | null;
-  } | null;
-  /** Null until it is done. */
-  readonly result: unknown;
-  /** In one line; null: none. */
-  readonly error: string | null;
-}
+export type ShownImport = ReturnType<typeof shownImport>;
 
 type RunsCore = Pick<Core, 'pool' | 'answerSealer'>;
 
@@ -59,7 +39,7 @@ const PREFIX = 'import ';
 export const kindOf = ({ operation }: Pick<RecordedRun, 'operation'>): ImportKind =>
   operation.slice(PREFIX.length) as ImportKind;
 
-export function shownImport(run: RecordedRun): ShownImport {
+export function shownImport(run: RecordedRun) {
   const { id, scope, by, state, startedAt, finishedAt, result, error } = run;
   const { dryRun = false } = run.parameters as { readonly dryRun?: boolean };
   const isAbandoned = state === 'abandoned';
@@ -68,17 +48,21 @@ export function shownImport(run: RecordedRun): ShownImport {
     kind: kindOf(run),
     mode: scope?.mode ?? null,
     dryRun,
+    /** The operator's name. */
     by,
     state: isAbandoned ? 'failed' : state,
     startedAt: new Date(startedAt).toISOString(),
     finishedAt: finishedAt === null ? null : new Date(finishedAt).toISOString(),
     progress: shownProgress(run),
+    /** Null until it is done. */
     result,
+    /** In one line; null: none. */
     error: isAbandoned ? 'the process that ran it has ended: continue it' : error,
   };
 }
 
-function shownProgress({ progress, state, startedAt }: RecordedRun): ShownImport['progress'] {
+/** Rows; null: not known yet. */
+function shownProgress({ progress, state, startedAt }: RecordedRun) {
   if (progress === null) return null;
   // The rows that were checked are not in yet.
   const { total, done } = progress.total === null ? { total: null, done: 0 } : progress;

@@ -1,28 +1,20 @@
 import { unitKey } from '../../domain/units.js';
-import type { MoneyFormat } from '../../domain/money.js';
 import { formatOf } from '../../domain/tenant/unit-settings.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Core } from '../../stores/core.js';
 import { unitsOfAccount } from './known-unit.js';
 
-/** What a form offers for a correction of an account. */
-export interface CorrectableAccount {
-  /** By id; the name is empty where none is known. */
-  readonly users: readonly { readonly id: string; readonly name: string }[];
-  readonly units: readonly string[];
-  /** Of a unit; undefined: its amounts are whole numbers. */
-  readonly formatOf: (unit: string) => MoneyFormat | undefined;
-}
+export type CorrectableAccount = NonNullable<Awaited<ReturnType<typeof correctableAccount>>>;
 
 /** The users that the form lists. */
 const USERS_MAX = 200;
 
-/** Undefined: there is no such account. */
+/** What a form offers for a correction of an account; undefined: there is no such account. */
 export async function correctableAccount(
   core: Pick<Core, 'tenants' | 'streams' | 'names'>,
   scope: Scope,
   accountId: string,
-): Promise<CorrectableAccount | undefined> {
+) {
   const stream = core.names.accountStream(scope, core.names.accountRef(scope, accountId));
   const { state } = await core.streams.accounts.load(stream);
   if (state.status === 'absent') return undefined;
@@ -33,9 +25,11 @@ export async function correctableAccount(
   });
   const formats = (await core.tenants.find(scope.tenant))?.units.formats ?? [];
   return {
+    /** By id; the name is empty where none is known. */
     users,
     units: await unitsOfAccount(core, scope, accountId),
-    formatOf: (unit) =>
+    /** Undefined: amounts of the unit are whole numbers. */
+    formatOf: (unit: string) =>
       formatOf(formats, unit, state.currencies.get(unitKey(unit)) ?? state.currency),
   };
 }

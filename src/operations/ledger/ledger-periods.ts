@@ -1,7 +1,6 @@
 import { PeriodCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../stores/core.js';
 import type { ChangePeriod } from '../../domain/period/period.decider.js';
-import type { Scope } from '../../domain/scope.js';
 import { staffSays, type StaffMeta } from '../audit.js';
 import { notDoneAbout } from '../outcome.js';
 import { parsePeriod } from './ledger-selection.js';
@@ -39,22 +38,3 @@ const REFUSED: Readonly<Partial<Record<Refusal, (period: string) => string>>> = 
   PERIOD_ALREADY_CLOSED: (period) => `the period ${period} is closed already`,
   PERIOD_NOT_CLOSED: (period) => `the period ${period} is not closed`,
 };
-
-/** A closed month; `closedAt` is ISO 8601. A text is null when it is forgotten. */
-export type ClosedPeriod = Awaited<ReturnType<typeof closedPeriods>>[number];
-
-/** The closed months, the newest first. */
-export async function closedPeriods(
-  { streams, names }: Pick<Core, 'streams' | 'names'>,
-  scope: Scope,
-) {
-  const { state } = await streams.periods.load(names.periodsStream(scope));
-  return [...state.closed]
-    .map(([period, { at, by, comment }]) => ({
-      period,
-      closedAt: new Date(at).toISOString(),
-      by: by.value,
-      comment: comment.value,
-    }))
-    .sort((a, b) => (a.period < b.period ? 1 : -1));
-}

@@ -58,28 +58,21 @@ export async function monthEnd(core: Core, scope: Scope, period: string) {
 
 const CHANGES: ReadonlySet<string> = new Set(['PeriodClosed', 'PeriodReopened']);
 
-/** That a month was closed or opened again; texts are null when they are forgotten. */
-export interface PeriodChange {
-  readonly period: string;
-  readonly isClosed: boolean;
-  /** Epoch milliseconds. */
-  readonly at: number;
-  readonly by: string | null;
-  readonly comment: string | null;
-}
+export type PeriodChange = Awaited<ReturnType<typeof periodChanges>>[number];
 
-/** All changes of months, the newest first. */
+/** All changes of months, the newest first. Texts are null when they are forgotten. */
 export async function periodChanges(
   { log, codec, names }: Pick<Core, 'log' | 'codec' | 'names'>,
   scope: Scope,
-): Promise<readonly PeriodChange[]> {
-  const changes: PeriodChange[] = [];
+) {
+  const changes = [];
   for await (const page of pages(log.readStream(names.periodsStream(scope))))
     for (const { event } of await decodeTypes(codec, page, CHANGES))
       if (event.type === 'PeriodClosed' || event.type === 'PeriodReopened')
         changes.push({
           period: event.period,
           isClosed: event.type === 'PeriodClosed',
+          /** Epoch milliseconds. */
           at: event.at,
           by: event.by.value,
           comment: event.comment.value,

@@ -12,12 +12,7 @@ import {
   type MailFilter,
   type MailSort,
 } from '../../mails/deliveries/shown-mails.js';
-import {
-  COUNTED_MAX,
-  type ListAnswer,
-  type ListFileRequest,
-  type ListRequest,
-} from '../../projecting/following/row-lists.js';
+import { COUNTED_MAX, rowsByPages, type RowQueries } from '../../projecting/following/row-lists.js';
 import { NotDone } from '../outcome.js';
 import { fullId, idsOf } from '../registry/full-id.js';
 import { help, limit, text } from '../registry/members.js';
@@ -47,35 +42,21 @@ const shownMail = ({ nextAttemptAt, created, ...mail }: MailRow) => ({
   created: created.toISOString(),
 });
 
-/** A page of mails. */
-export async function mailPage(
-  { pool }: Pick<Core, 'pool'>,
-  scope: Scope,
-  { filters, ...page }: ListRequest<MailFilter, MailSort>,
-): Promise<ListAnswer<ShownMail>> {
-  const found = await listMails(pool, scope, { ...filters, ...page });
-  const count = await countMails(pool, scope, filters, COUNTED_MAX);
-  const total = Math.min(count, COUNTED_MAX);
-  return { rows: found.map(shownMail), total, isAbout: count > COUNTED_MAX };
-}
-
-const PIECE_ROWS = 1_000;
-
-/** All mails of before the call, for a file. */
-export async function* mailRows(
-  { pool }: Pick<Core, 'pool'>,
-  scope: Scope,
-  { filters, ...order }: ListFileRequest<MailFilter, MailSort>,
-): AsyncGenerator<ShownMail> {
-  // What is recorded meanwhile does not move the rows.
-  const filter = { until: new Date(timeNow()), ...filters };
-  for (let offset = 0; ; offset += PIECE_ROWS) {
-    const page = { ...filter, ...order, limit: PIECE_ROWS, offset };
-    const found = await listMails(pool, scope, page);
-    yield* found.map(shownMail);
-    if (found.length < PIECE_ROWS) return;
-  }
-}
+/** Mails as pages and files list them. */
+export const mailQueries = ({
+  pool,
+}: Pick<Core, 'pool'>): RowQueries<MailFilter, MailSort, ShownMail> => ({
+  async page(scope, { filters, ...page }) {
+    const rows = await showMails({ pool }, scope, { ...filters, ...page });
+    const count = await countMails(pool, scope, filters, COUNTED_MAX);
+    return { rows, total: Math.min(count, COUNTED_MAX), isAbout: count > COUNTED_MAX };
+  },
+  rows(scope, { filters, ...order }) {
+    // What is recorded meanwhile does not move the rows.
+    const filter = { until: new Date(timeNow()), ...filters, ...order };
+    return rowsByPages((page) => showMails({ pool }, scope, { ...filter, ...page }));
+  },
+});
 
 /** Also called by the console. One that waits is not sent twice. */
 export const resend = recordedOperation({

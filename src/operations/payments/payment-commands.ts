@@ -25,9 +25,6 @@ import { accountNotFound, decided, notDone } from '../outcome.js';
 
 /** Operations on payment providers: each returns the document that `--json` prints. */
 
-export type ShownConnection = ReturnType<typeof shown>;
-export type ShownPayments = Awaited<ReturnType<typeof showPayments>>;
-
 interface ConnectRequest {
   readonly provider: string;
   readonly secretKey: string;

@@ -2,27 +2,6 @@ import { isLedgerMode, modeOf } from '../../domain/scope.js';
 import type { RowDifference } from '../../projecting/generations/generation-diff.js';
 import type { Projector, Row } from '../../projecting/projector.js';
 
-/** A row in which two generations differ, as operators see it. */
-export interface ShownDifference {
-  readonly table: string;
-  readonly tenant: string | null;
-  readonly mode: string | null;
-  /** The keyed hash of the account, where the row has one. */
-  readonly account: string | null;
-  readonly key: Readonly<Record<string, unknown>>;
-  /** `changed`: in both; `missing`: in the live one only; `new`: in the new one only. */
-  readonly kind: 'changed' | 'missing' | 'new';
-  /**
-   * The columns that differ, with both values; all columns of a row that one side lacks, null on
-   * that side.
-   */
-  readonly columns: readonly {
-    readonly column: string;
-    readonly live: unknown;
-    readonly new: unknown;
-  }[];
-}
-
 /** Replaces a personal value: that a row is wrong can be seen without it. */
 export const HIDDEN = '(hidden)';
 
@@ -58,11 +37,11 @@ const SHOWN: ReadonlySet<string> = new Set([
   'referrals',
 ]);
 
-/** The row without what identifies people. */
+/** A row in which two generations differ, as operators see it: without what identifies people. */
 export function shownDifference(
   { tables }: Pick<Projector, 'tables'>,
   { table: name, ...rows }: RowDifference,
-): ShownDifference {
+) {
   const [live, built] = [withMode(rows.live), withMode(rows.built)];
   const table = tables.find((candidate) => candidate.name === name);
   const columns = table?.columns ?? {};
@@ -78,11 +57,14 @@ export function shownDifference(
     table: name,
     tenant: textIn(known, 'tenant'),
     mode: textIn(known, 'mode'),
+    /** The keyed hash of the account, where the row has one. */
     account: textIn(known, 'account_ref') ?? textIn(known, 'referred_account_ref'),
     key: Object.fromEntries(
       (table?.primaryKey ?? []).map((column) => [column, shown(column, known[column])]),
     ),
+    /** `missing`: in the live one only; `new`: in the new one only. */
     kind: live === undefined ? 'new' : built === undefined ? 'missing' : 'changed',
+    /** Those that differ, with both values; all of a row that one side lacks, null on that side. */
     columns: differing.map((column) => ({
       column,
       live: shown(column, live?.[column]),

@@ -13,23 +13,14 @@ import { readFrom } from '../rebuilt-read-models.js';
 /** Decided referrals are shown, and undone, for so long. */
 export const DECIDED_SHOWN_MS = 90 * 24 * 60 * 60 * 1000;
 
-export interface ShownDecision {
-  readonly referral: ReferralFacts;
-  /** ISO 8601. */
-  readonly decidedAt: string;
-  /** The operator's name; null: a client, or an operator who is forgotten. */
-  readonly operator: string | null;
-  /** False: a client of the HTTP interface decided. */
-  readonly isByOperator: boolean;
-  readonly reason: string | null;
-}
+export type ShownDecision = ReturnType<typeof shown>;
 
 /** The decisions of the last 90 days, newest first. */
 export async function decidedReferrals(
   core: Pick<Core, 'pool' | 'tenants'>,
   scope: Scope,
   page: { readonly limit: number; readonly offset: number },
-): Promise<{ readonly total: number; readonly decisions: readonly ShownDecision[] }> {
+) {
   const since = (await core.tenants.now(scope)) - DECIDED_SHOWN_MS;
   const { totalCount: total, items } = await readFrom(
     core,
@@ -44,12 +35,10 @@ export async function decidedReferrals(
   return { total, decisions: items.map((item) => shown(item, names)) };
 }
 
-const shown = (
-  { referral, decision }: DecidedReferral,
-  names: ReadonlyMap<string, string>,
-): ShownDecision => ({
+const shown = ({ referral, decision }: DecidedReferral, names: ReadonlyMap<string, string>) => ({
   referral,
   decidedAt: new Date(decision.at).toISOString(),
+  /** The operator's name; null: a client, or an operator who is forgotten. */
   operator: decision.staff === null ? null : (names.get(decision.staff) ?? null),
   isByOperator: decision.actor_kind === 'operator' || decision.actor_kind === 'cli',
   reason: decision.reason,

@@ -13,73 +13,53 @@ export const group = (
   load: () => Promise<{ readonly operations: readonly Operation[] }>,
 ): Group => ({ name, summary, load: async () => (await load()).operations });
 
+const SUMMARIES = {
+  tenant: 'tenants, their keys and settings',
+  program: 'the programs of a tenant',
+  operator: 'operators and their keys',
+  ledger: 'the ledger of a tenant, for finance',
+  projection: 'the read models: status, rebuilds, parked streams',
+  release: 'the change from one release of the service to another',
+  policy: 'parked reactions to events: list, retry, skip',
+  webhook: 'endpoints that receive events',
+  mail: 'mails to the people of a tenant',
+  theme: 'words and colours of a tenant',
+  import: 'people, referrals and rewards of another program',
+  export: 'files with the data of a tenant',
+  payment: 'the payment provider of a tenant',
+  log: 'the event log as a whole',
+  key: 'the master key: its state and its rotation',
+  privacy: 'erasures of personal data',
+  activity: 'what operators did',
+};
+
+const MODULES: Readonly<Record<keyof typeof SUMMARIES, Parameters<typeof group>[2]>> = {
+  tenant: () => import('../tenants/tenant.operations.js'),
+  program: () => import('../tenants/program.operations.js'),
+  operator: () => import('../operators/operator.operations.js'),
+  ledger: () => import('../ledger/ledger.operations.js'),
+  projection: () => import('../projections/projection.operations.js'),
+  release: () => import('../releases/release.operations.js'),
+  policy: () => import('../policies/policy.operations.js'),
+  webhook: () => import('../webhooks/webhook.operations.js'),
+  mail: () => import('../mails/mail.operations.js'),
+  theme: () => import('../themes/theme.operations.js'),
+  import: () => import('../imports/import.operations.js'),
+  export: () => import('../exports/export.operations.js'),
+  payment: () => import('../payments/payment.operations.js'),
+  log: () => import('../log/log.operations.js'),
+  key: () => import('../keys/key.operations.js'),
+  privacy: () => import('../privacy/privacy.operations.js'),
+  activity: () => import('../activity/activity.operations.js'),
+};
+
 /**
  * The operations by group, in the order of the help. The command line loads the group of its
  * command only, which makes it start twice as fast.
  */
-export const GROUPS: readonly Group[] = [
-  group(
-    'tenant',
-    'tenants, their keys and settings',
-    () => import('../tenants/tenant.operations.js'),
-  ),
-  group('program', 'the programs of a tenant', () => import('../tenants/program.operations.js')),
-  group(
-    'operator',
-    'operators and their keys',
-    () => import('../operators/operator.operations.js'),
-  ),
-  group(
-    'ledger',
-    'the ledger of a tenant, for finance',
-    () => import('../ledger/ledger.operations.js'),
-  ),
-  group(
-    'projection',
-    'the read models: status, rebuilds, parked streams',
-    () => import('../projections/projection.operations.js'),
-  ),
-  group(
-    'release',
-    'the change from one release of the service to another',
-    () => import('../releases/release.operations.js'),
-  ),
-  group(
-    'policy',
-    'parked reactions to events: list, retry, skip',
-    () => import('../policies/policy.operations.js'),
-  ),
-  group(
-    'webhook',
-    'endpoints that receive events',
-    () => import('../webhooks/webhook.operations.js'),
-  ),
-  group('mail', 'mails to the people of a tenant', () => import('../mails/mail.operations.js')),
-  group('theme', 'words and colours of a tenant', () => import('../themes/theme.operations.js')),
-  group(
-    'import',
-    'people, referrals and rewards of another program',
-    () => import('../imports/import.operations.js'),
-  ),
-  group(
-    'export',
-    'files with the data of a tenant',
-    () => import('../exports/export.operations.js'),
-  ),
-  group(
-    'payment',
-    'the payment provider of a tenant',
-    () => import('../payments/payment.operations.js'),
-  ),
-  group('log', 'the event log as a whole', () => import('../log/log.operations.js')),
-  group(
-    'key',
-    'the master key: its state and its rotation',
-    () => import('../keys/key.operations.js'),
-  ),
-  group('privacy', 'erasures of personal data', () => import('../privacy/privacy.operations.js')),
-  group('activity', 'what operators did', () => import('../activity/activity.operations.js')),
-];
+export const GROUPS: readonly Group[] = (Object.keys(SUMMARIES) as (keyof typeof SUMMARIES)[]).map(
+  (name) => group(name, SUMMARIES[name], MODULES[name]),
+);
 
 /** The operations of all groups. */
 export async function allOperations(): Promise<readonly Operation[]> {

@@ -46,7 +46,6 @@ export function tenantDocument(tenant: OpenTenant) {
   };
 }
 
-export type TenantDocument = ReturnType<typeof tenantDocument>;
 export type TenantSettingsDocument = Awaited<ReturnType<typeof settingsDocument>>;
 
 /** With the settings of units and of mails, whose addresses are read with the service's key. */

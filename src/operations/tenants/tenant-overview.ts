@@ -28,18 +28,6 @@ export interface Compared<N extends number | bigint = number> {
   readonly before: N;
 }
 
-/** The credit of one unit; amounts in the unit, days as those of the overview. */
-export interface UnitOverview {
-  readonly unit: string;
-  readonly granted: Compared<bigint>;
-  readonly redeemed: Compared<bigint>;
-  /** Now, and at the beginning of the days. */
-  readonly outstanding: Compared<bigint>;
-  readonly redeemedByDay: readonly bigint[];
-  /** At the end of each day. */
-  readonly outstandingByDay: readonly bigint[];
-}
-
 /** What happened in a ledger within the last days; days are those of UTC. */
 export type TenantOverview = Awaited<ReturnType<typeof tenantOverview>>;
 
@@ -60,12 +48,11 @@ export async function tenantOverview(
   const since = { from: Date.parse(start) };
   const none = { limit: 0, offset: 0 };
   const first = { descending: true, limit: 1, offset: 0 } as const;
-  const { lists } = customers;
   const [people, newPeople, all, newReferrals, counts, credit] = await Promise.all([
     users.list(scope, none),
-    lists.users.page(scope, { filters: since, sort: 'created', ...first }, ''),
+    customers.users.page(scope, { filters: since, sort: 'created', ...first }),
     referrals.list(scope, {}, none),
-    lists.referrals.page(scope, { filters: since, sort: 'started', ...first }),
+    customers.referrals.page(scope, { filters: since, sort: 'started', ...first }),
     days.counts(scope, asked),
     days.between(scope, { ...asked, unitKey: undefined, clock: now, rowsMax: ROWS_MAX }),
   ]);
@@ -102,6 +89,7 @@ const mostUsed = (units: readonly CreditOfDays[]): readonly CreditOfDays[] =>
 const grownBy = ({ imported, issued, redeemed, expired, cancelled, restored }: MovementsOfDay) =>
   imported + issued + restored - redeemed - expired - cancelled;
 
+/** The credit of one unit; amounts in the unit, days as those of the overview. */
 function unitOverview({ unit, opening, days, due }: CreditOfDays, shown: readonly string[]) {
   const [start = ''] = shown;
   const sum = (of: (row: MovementsOfDay) => bigint, isWithin: boolean) =>
@@ -113,16 +101,16 @@ function unitOverview({ unit, opening, days, due }: CreditOfDays, shown: readonl
     const row = byDay.get(day);
     return (outstanding += row === undefined ? 0n : grownBy(row));
   });
-  const both = (of: (row: MovementsOfDay) => bigint) => ({
-    value: sum(of, true),
-    before: sum(of, false),
-  });
   return {
     unit,
-    granted: both(({ issued }) => issued),
-    redeemed: both(({ redeemed }) => redeemed),
+    redeemed: {
+      value: sum(({ redeemed }) => redeemed, true),
+      before: sum(({ redeemed }) => redeemed, false),
+    },
+    /** Now, and at the beginning of the days. */
     outstanding: { value: outstanding + due, before: atStart },
     redeemedByDay: shown.map((day) => byDay.get(day)?.redeemed ?? 0n),
+    /** At the end of each day. */
     outstandingByDay,
-  } satisfies UnitOverview;
+  };
 }

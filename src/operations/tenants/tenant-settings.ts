@@ -47,9 +47,6 @@ export interface TenantSettings {
   readonly tokensNotBefore: string;
 }
 
-/** An API key, or a secret that signs user tokens; never the secret itself. */
-export type ShownKey = ReturnType<typeof keysOf>[number];
-
 type SettingsCore = Pick<
   Core,
   'tenants' | 'tenantCommands' | 'mailTestAddresses' | 'log' | 'codec' | 'names'

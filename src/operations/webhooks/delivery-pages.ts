@@ -1,11 +1,6 @@
 import type { Core } from '../../stores/core.js';
 import type { Scope } from '../../domain/scope.js';
-import {
-  COUNTED_MAX,
-  type ListAnswer,
-  type ListFileRequest,
-  type ListRequest,
-} from '../../projecting/following/row-lists.js';
+import { COUNTED_MAX, rowsByPages, type RowQueries } from '../../projecting/following/row-lists.js';
 import {
   countDeliveries,
   listDeliveries,
@@ -32,38 +27,26 @@ const filterOf = (
   endpointId: endpoint === undefined ? undefined : webhooks.idOf(scope, endpoint),
 });
 
-/** A page of deliveries. */
-export async function deliveryPage(
+/** Deliveries as pages and files list them. */
+export const deliveryQueries = (
   core: DeliveryCore,
-  scope: Scope,
-  { filters, ...page }: ListRequest<DeliveryFilters, DeliverySort>,
-): Promise<ListAnswer<ShownDelivery>> {
-  const filter = filterOf(core, scope, filters);
-  const urls = await urlsOf(core, scope);
-  const found = await listDeliveries(core.pool, scope, { ...filter, ...page });
-  const count = await countDeliveries(core.pool, scope, filter, COUNTED_MAX);
-  return {
-    rows: found.map((delivery) => shownDelivery(delivery, urls)),
-    total: Math.min(count, COUNTED_MAX),
-    isAbout: count > COUNTED_MAX,
+): RowQueries<DeliveryFilters, DeliverySort, ShownDelivery> => {
+  const shown = async (scope: Scope, request: Parameters<typeof listDeliveries>[2]) => {
+    const urls = await urlsOf(core, scope);
+    const found = await listDeliveries(core.pool, scope, request);
+    return found.map((delivery) => shownDelivery(delivery, urls));
   };
-}
-
-const PIECE_ROWS = 1_000;
-
-/** All deliveries of before the call, for a file. */
-export async function* deliveryRows(
-  core: DeliveryCore,
-  scope: Scope,
-  { filters, ...order }: ListFileRequest<DeliveryFilters, DeliverySort>,
-): AsyncGenerator<ShownDelivery> {
-  const urls = await urlsOf(core, scope);
-  // What is recorded meanwhile does not move the rows.
-  const filter = { until: new Date(), ...filterOf(core, scope, filters) };
-  for (let offset = 0; ; offset += PIECE_ROWS) {
-    const page = { ...filter, ...order, limit: PIECE_ROWS, offset };
-    const found = await listDeliveries(core.pool, scope, page);
-    for (const delivery of found) yield shownDelivery(delivery, urls);
-    if (found.length < PIECE_ROWS) return;
-  }
-}
+  return {
+    async page(scope, { filters, ...page }) {
+      const filter = filterOf(core, scope, filters);
+      const rows = await shown(scope, { ...filter, ...page });
+      const count = await countDeliveries(core.pool, scope, filter, COUNTED_MAX);
+      return { rows, total: Math.min(count, COUNTED_MAX), isAbout: count > COUNTED_MAX };
+    },
+    rows(scope, { filters, ...order }) {
+      // What is recorded meanwhile does not move the rows.
+      const filter = { until: new Date(), ...filterOf(core, scope, filters), ...order };
+      return rowsByPages((page) => shown(scope, { ...filter, ...page }));
+    },
+  };
+};

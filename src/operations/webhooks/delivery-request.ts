@@ -10,16 +10,6 @@ import { sampleHeaders } from '../../webhooks/payloads/sample-data.js';
 import { tenantNamed } from '../tenants/tenant-operation.js';
 import { deliveryNotFound, showDelivery } from './webhook-commands.js';
 
-/** What a delivery sends, as an operator sees it: no secret, and no signature that proves one. */
-export interface DeliveryRequest {
-  /** In the order in which they are sent; of the newest attempt. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The JSON that is sent; null: there is none any more. */
-  readonly body: string | null;
-  /** Why there is no body. */
-  readonly missing: 'person forgotten' | 'event removed' | 'endpoint removed' | null;
-}
-
 type RequestCore = Pick<
   Core,
   'pool' | 'tenants' | 'webhooks' | 'webhookAnswers' | 'log' | 'codec' | 'keys' | 'names'
@@ -37,16 +27,12 @@ export async function deliveryDetails(
   const delivery = await storedDelivery(core.pool, scope, id);
   if (delivery === undefined) throw deliveryNotFound();
   const headers = headersOf(delivery, shown.attempts.at(-1)?.at);
-  const request: DeliveryRequest = { headers, ...(await bodyOf(core, delivery, publicUrl)) };
-  return { ...shown, request };
+  return { ...shown, request: { headers, ...(await bodyOf(core, delivery, publicUrl)) } };
 }
 
-async function bodyOf(
-  core: RequestCore,
-  delivery: NewDelivery,
-  publicUrl: () => string,
-): Promise<Pick<DeliveryRequest, 'body' | 'missing'>> {
-  const without = (missing: DeliveryRequest['missing']) => ({ body: null, missing });
+/** The JSON that is sent; null with why there is none any more. */
+async function bodyOf(core: RequestCore, delivery: NewDelivery, publicUrl: () => string) {
+  const without = (missing: string) => ({ body: null, missing });
   const tenant = await tenantNamed(core, delivery.tenant);
   const stream = delivery.event?.stream ?? '';
   const ledger = scopeOfStream(stream);
@@ -65,6 +51,7 @@ async function bodyOf(
   return { body: made.made.body.toString(), missing: null };
 }
 
+/** In the order in which they are sent: no secret, and no signature that proves one. */
 function headersOf({ webhookId, type, event }: NewDelivery, at: string | undefined) {
   const sent = at === undefined ? MASKED : String(Math.floor(Date.parse(at) / 1_000));
   return Object.entries({

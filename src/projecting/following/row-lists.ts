@@ -226,6 +226,54 @@ export const askedOf = <F extends object, V, S extends string>(
   isFiltered: Object.values(filters).some((value) => value !== undefined),
 });
 
+/** A list as pages and files read it. */
+export interface RowQueries<F, S extends string, R> {
+  page(scope: Scope, request: ListRequest<F, S>): Promise<ListAnswer<R>>;
+  /** All rows under the filters, in their order, from one snapshot. */
+  rows(scope: Scope, request: ListFileRequest<F, S>): AsyncGenerator<R>;
+}
+
+/** How requests become values in SQL, and stored rows what is shown. */
+interface Listed<F, V, Stored, R, W> {
+  readonly valuesOf: (filters: F, shownWith: W) => V;
+  /** What rows are shown with: the time of the ledger, say. */
+  readonly shownWith: (scope: Scope) => Promise<W>;
+  readonly shown: (rows: readonly Stored[], shownWith: W, scope: Scope) => Awaitable<readonly R[]>;
+}
+type Awaitable<T> = T | Promise<T>;
+
+/** @param pool for files: each holds a connection until it is read to its end. */
+export const rowQueries = <F extends object, V extends Values, S extends string, Stored, R, W>(
+  list: RowList<V, S, Stored>,
+  { valuesOf, shownWith, shown }: Listed<F, V, Stored, R, W>,
+  pool: Pool,
+): RowQueries<F, S, R> => ({
+  async page(scope, request) {
+    const by = await shownWith(scope);
+    const asked = askedOf(scope, request, valuesOf(request.filters, by));
+    const { rows, ...answer } = await list.page(asked, request);
+    return { ...answer, rows: await shown(rows, by, scope) };
+  },
+  async *rows(scope, request) {
+    const by = await shownWith(scope);
+    const asked = askedOf(scope, request, valuesOf(request.filters, by));
+    for await (const rows of list.pieces(asked, pool)) yield* await shown(rows, by, scope);
+  },
+});
+
+const ROWS_OF_PAGE = 1_000;
+
+/** All rows of a list that is read in pages. */
+export async function* rowsByPages<R>(
+  page: (of: PageRequest) => Promise<readonly R[]>,
+): AsyncGenerator<R> {
+  for (let offset = 0; ; offset += ROWS_OF_PAGE) {
+    const rows = await page({ limit: ROWS_OF_PAGE, offset });
+    yield* rows;
+    if (rows.length < ROWS_OF_PAGE) return;
+  }
+}
+
 /** LIKE patterns of the words of a text; absent: no such word. */
 export type WordPatterns = {
   /** Of the longest word, by which an index finds rows. */

@@ -20,16 +20,6 @@ export interface SearchHit {
   readonly detail: string;
 }
 
-export interface SearchAnswer {
-  readonly hits: readonly SearchHit[];
-  /** Also of other pages. */
-  readonly total: number;
-  /** More are found than are counted. */
-  readonly isAbout: boolean;
-  /** The one hit, or the account that all hits are about; null: the hits are a list. */
-  readonly only: Pick<SearchHit, 'kind' | 'tenant' | 'mode' | 'id' | 'accountId'> | null;
-}
-
 export interface CustomerSearch {
   readonly text: string;
   /** False: finds accounts by their whole id, rewards and referrals, without names. */
@@ -50,7 +40,7 @@ export async function searchCustomers(
   queries: Pick<CustomerSearchQueries, 'page'>,
   scopes: readonly Scope[],
   { text, showsPersonal, limit, offset }: CustomerSearch,
-): Promise<SearchAnswer> {
+) {
   const whole = text.trim();
   const delivered = showsPersonal ? await deliveredById(pool, scopes, whole) : [];
   const first = delivered.slice(offset, offset + limit);
@@ -63,6 +53,7 @@ export async function searchCustomers(
   });
   const hits = [...first.map(deliveredHit), ...found.rows.map(foundHit)];
   const total = delivered.length + found.total;
+  // `total` counts other pages as well; about so many where more are found than are counted.
   return { hits, total, isAbout: found.isAbout, only: onlyOf(hits, total, found.onlyAccount) };
 }
 
@@ -76,11 +67,12 @@ export async function everyLedger({
   return Promise.all([...of('live'), ...of('test')]);
 }
 
+/** The one hit, or the account that all hits are about; null: the hits are a list. */
 function onlyOf(
   hits: readonly SearchHit[],
   total: number,
   onlyAccount: string | null,
-): SearchAnswer['only'] {
+): Pick<SearchHit, 'kind' | 'tenant' | 'mode' | 'id' | 'accountId'> | null {
   const [hit] = hits;
   if (hit === undefined) return null;
   if (total === 1) return hit;
