@@ -1,4 +1,4 @@
-import { numberText } from './templates.js';
+import { capital, numberText } from './templates.js';
 
 /** What a replay or a comparison of generations compares, in words for people. */
 
@@ -7,10 +7,8 @@ export const shownValue = (value: unknown): string | number =>
   typeof value === 'number' || typeof value === 'string' ? value : JSON.stringify(value ?? null);
 
 /** `Available credit` of `available_credit`, `Daily figures` of `daily-figures`. */
-export function nameInWords(name: string): string {
-  const words = name.replaceAll(/[_-]/g, ' ').toLowerCase().trim();
-  return words.slice(0, 1).toUpperCase() + words.slice(1);
-}
+export const nameInWords = (name: string): string =>
+  capital(name.replaceAll(/[_-]/g, ' ').toLowerCase().trim());
 
 const IS_TIME = /(^|_)(date|at)(_|$)/;
 const IS_CREDIT = /credit|quantity|^(amount|assigned|redeemed|issued|outstanding|expired)$/;
