@@ -98,7 +98,7 @@ export class MonthEnd {
     const { services, scope, inProcess } = this.parts;
     for (const { owner, streams, names } of services) {
       const months = await inProcess(owner, () => closedPeriods({ streams, names }, scope));
-      const known = new Set(months.map(({ period }) => period));
+      const known = new Set(months);
       if (!isDeepStrictEqual(known, this.closed))
         this.broken.push(`${owner.name} has ${[...known].join(', ')} as the closed months`);
     }

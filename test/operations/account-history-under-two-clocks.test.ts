@@ -64,7 +64,7 @@ beforeEach(async () => {
 test('an earlier moment has every event before the last one that counts by then', async () => {
   expect(await shownAt('2026-10-01')).toMatchObject({
     isOpen: true,
-    peopleCount: 1,
+    people: [{ userId: 'bob' }],
     eventCount: 4,
     units: [{ available: 70, redeemed: 30 }],
     later: 1,

@@ -134,14 +134,7 @@ export class ConsoleThemeController {
     });
     if (file) return file;
     const published = jsonText(stored instanceof NotDone ? {} : stored);
-    // The form that rolls back has no values.
-    const isTyped = form.all('values').length > 0;
-    const typed = isTyped ? valuesIn(form) : undefined;
-    const text = isTyped
-      ? typed === undefined
-        ? form.text('values')
-        : jsonText(typed)
-      : published;
+    const text = typedText(form) ?? published;
     const values = jsonOf(text);
     const isJson =
       form.text('action') === 'json' ||
@@ -177,6 +170,13 @@ const NO_JSON = 'The variables are not JSON, or nested too deep.';
 const NO_VERSION = {
   text: 'Versions appear here when they are published. Until then the texts are built in.',
 };
+
+/** Undefined: the form has no values, as the one that rolls back. */
+function typedText(form: Form): string | undefined {
+  if (form.all('values').length === 0) return undefined;
+  const typed = valuesIn(form);
+  return typed === undefined ? form.text('values') : jsonText(typed);
+}
 
 /** The values that were typed; undefined: they are not JSON. */
 function valuesIn(form: Form): unknown {

@@ -1,6 +1,7 @@
 import { PeriodCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../stores/core.js';
 import type { ChangePeriod } from '../../domain/period/period.decider.js';
+import type { Scope } from '../../domain/scope.js';
 import { staffSays, type StaffMeta } from '../audit.js';
 import { notDoneAbout } from '../outcome.js';
 import { parsePeriod } from './ledger-selection.js';
@@ -38,3 +39,12 @@ const REFUSED: Readonly<Partial<Record<Refusal, (period: string) => string>>> = 
   PERIOD_ALREADY_CLOSED: (period) => `the period ${period} is closed already`,
   PERIOD_NOT_CLOSED: (period) => `the period ${period} is not closed`,
 };
+
+/** The closed months, the newest first. */
+export async function closedPeriods(
+  { streams, names }: Pick<Core, 'streams' | 'names'>,
+  scope: Scope,
+): Promise<readonly string[]> {
+  const { state } = await streams.periods.load(names.periodsStream(scope));
+  return [...state.closed.keys()].sort().reverse();
+}
