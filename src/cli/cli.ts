@@ -6,7 +6,7 @@ const end = (error: unknown): void => {
   process.stderr.write(`${firstLine(error)}\n`);
   process.exit(1);
 };
-// Of a part that fails beside the command. No stack trace.
+// A background part of the command failed. No stack trace.
 process.on('uncaughtException', end);
 process.on('unhandledRejection', end);
 

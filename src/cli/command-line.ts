@@ -15,8 +15,8 @@ export interface OutputOptions {
 }
 
 /**
- * Opens the stores on the configuration of the service, beside it or without it (the embedded
- * server is then started for this command and stopped again), and closes them whatever happens.
+ * Opens the stores with the configuration of the service, and closes them in any case. If the
+ * service is not running, the embedded server runs for this command.
  */
 export async function withCore<T>(
   work: (core: Core) => Promise<T>,
@@ -74,7 +74,7 @@ export const commandLogger = (): Logger =>
 export const printJson = (value: unknown): void =>
   void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 
-/** A note beside the answer. */
+/** A note in addition to the answer. */
 export const note = (line: string): void => void process.stderr.write(`${line}\n`);
 
 let isWide = false;

@@ -175,7 +175,7 @@ function isShortened(whole: readonly ShownColumn[], shown: Layout): boolean {
 const ID = /^(?:[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}|[\da-f]{32,64})$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/;
 const ID_DIGITS_MIN = 8;
-/** Of an id that is told apart by its end. */
+/** Shown beginning of an id, which is distinguished by its end. */
 const ID_HEAD_DIGITS = 4;
 const TEXT_WIDTH_MIN = 8;
 

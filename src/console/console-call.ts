@@ -120,7 +120,7 @@ function withinOf({ method, query, console: entered }: FastifyRequest): string {
   return typeof text === 'string' && scopeWithin(text) !== undefined ? text : '';
 }
 
-/** Only this session's own forms say that something was done: an address can come from anybody. */
+/** Only forms of this session confirm an action, because anyone can send an address. */
 function doneOf({ method, query, console: entered }: FastifyRequest): DoneNote | undefined {
   const text: unknown = method === 'GET' ? Reflect.get(Object(query), DONE) : undefined;
   const [key, count = '', mark] = typeof text === 'string' ? text.split('.') : [];

@@ -23,7 +23,7 @@ export interface AskedEvents {
  */
 export const EVENT_DOWNLOADS = { all: 4, perHolder: 2 } as const;
 
-/** Downloads of the events of a ledger: few at once, each on record. */
+/** Downloads of a ledger's events: few run concurrently, and each is recorded. */
 export class EventDownloads {
   private readonly places = new DownloadPlaces(EVENT_DOWNLOADS);
 
@@ -64,7 +64,7 @@ export class EventDownloads {
       () => file.end(),
       (error: unknown) => file.destroy(error instanceof Error ? error : new Error(String(error))),
     );
-    // Nobody reads on to its end: it would keep its place.
+    // Without a reader the download would keep its place.
     if (departure.aborted) file.destroy();
     departure.addEventListener('abort', () => file.destroy());
     return file;

@@ -243,7 +243,7 @@ describe('a target that is not a first part of the source is refused, and nothin
     await refused(
       await filled((await inPostgres()).log, 1),
       target,
-      /other streams of ours.*event 1, in referral-foreign/,
+      /other streams of this service.*event 1, in referral-foreign/,
     );
   });
 
@@ -258,7 +258,7 @@ describe('a target that is not a first part of the source is refused, and nothin
       for (const name of order)
         await log.append(`referral-${name}`, 'no-stream', [name === 'a' ? one : two]);
     }
-    await refused(source, target, /other streams of ours/);
+    await refused(source, target, /other streams of this service/);
     expect(await compared(source, target)).toMatchObject({ differences: [], isOrderSame: false });
   });
 
@@ -294,7 +294,9 @@ test('a byte that was changed in a store is found, and its stream is named', asy
     differences: ['referral-b'],
     isOrderSame: true,
   });
-  await expect(copied(source, target)).rejects.toThrow(/other streams of ours.*in referral-b/);
+  await expect(copied(source, target)).rejects.toThrow(
+    /other streams of this service.*in referral-b/,
+  );
   await pool.query(`delete from ledger.events where stream = 'referral-c'`);
   expect((await compared(source, target)).differences).toEqual(['referral-b', 'referral-c']);
 });

@@ -21,7 +21,7 @@ const FORM_OF_OTHERS = 'The form does not belong to this session: open the page 
 export interface ConsoleRequest {
   /** Null on pages for people who are not signed in. */
   readonly session: ConsoleSession | null;
-  /** Who signed in, also when the key no longer counts; null: nobody. */
+  /** The signed-in operator, even if the key is no longer valid; null: none. */
   readonly visitor: Visitor | null;
   readonly contentType: string;
   /** How people see the amounts of the page; undefined: as numbers. */
@@ -184,7 +184,7 @@ export function checkToken({ session }: Pick<ConsoleRequest, 'session'>, token: 
     throw new ApiError('FORBIDDEN', { message: FORM_OF_OTHERS });
 }
 
-/** Nobody can make it without the token, which no page contains. */
+/** It can be made only with the token, which no page contains. */
 const csrfOf = (token: string): string =>
   createHash('sha256').update(`csrf ${token}`).digest('base64url');
 

@@ -40,7 +40,7 @@ export class Form {
         files.set(name, { isChosen: Boolean(fileName), chunks });
         fileNames.set(name, fileName);
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-        // A file that is cut off: the parser fails as well, and nobody else listens to the file.
+        // A truncated file: the parser fails as well, and the file has no other listener.
         stream.on('error', () => undefined);
       });
       await pipeline(Readable.from([body]), parser);

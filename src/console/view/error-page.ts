@@ -20,7 +20,7 @@ const TITLES: Readonly<Record<number, string>> = {
 const AGAIN_SECONDS = 5;
 
 /**
- * Prepares the page of an error; whoever is not signed in is led to the page for that.
+ * Prepares the page of an error; without a session, redirects to the page that signs in.
  * @returns its body.
  */
 export function consoleErrorSent(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DEPTH_MAX, isDeeperThan } from '../../foundation/json-text.js';
 
-/** A JSON document that somebody edits in a text field. */
+/** A JSON document that is edited in a text field. */
 
 /** Names a text that was shown. Browsers send other line ends than they were sent. */
 export const digestOfText = (text: string): string =>

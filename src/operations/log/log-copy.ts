@@ -21,7 +21,7 @@ const APPEND_EVENTS_MAX = 500;
  * Makes the target hold the same events as the source, in the order of the whole log: ids, streams,
  * revisions, types, stored bytes, and original positions and times. Events that the target has
  * already must be the source's first ones, and are left unchanged. So a stopped copy continues, and
- * an earlier one gets the new events, without a record beside the two logs. @throws {Stopped}
+ * an earlier one gets the new events, without another record. @throws {Stopped}
  * @throws {EventLogUnavailable} @throws {NotDone}
  */
 export async function copyLog(source: EventLog, target: EventLog, options: CopyOptions) {
@@ -56,7 +56,7 @@ async function passOverCopied(
     const [behind] = found;
     if (count === 0 && behind !== undefined)
       throw notDone(
-        `the target holds other streams of ours: it goes on behind the ${source.count} events of the source, with ${behind.stream}`,
+        `the target holds other streams of this service: it continues after the ${source.count} events of the source, with ${behind.stream}`,
       );
     if (count === 0) return source.count;
     const other = found.findIndex(
@@ -64,7 +64,7 @@ async function passOverCopied(
     );
     if (other >= 0)
       throw notDone(
-        `the target holds other streams of ours: its event ${source.count + other + 1}, in ${found[other]?.stream}, is not the source's`,
+        `the target holds other streams of this service: its event ${source.count + other + 1}, in ${found[other]?.stream}, is not the source's`,
       );
     source.take(count);
     target.take(count);

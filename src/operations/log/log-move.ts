@@ -15,7 +15,7 @@ export interface LogMoveOptions extends Patience {
   readonly database: LedgerDatabase;
   readonly source: EventLog;
   readonly target: EventLog;
-  /** A first copy beside the running service, never the last one. */
+  /** A first copy while the service runs, never the last one. */
   readonly whileRunning: boolean;
   /** `total` is unknown while counting. */
   readonly onProgress?: (phase: CopyPhase, events: number, total: number | undefined) => void;
@@ -84,7 +84,7 @@ export async function copyWholeLog(options: LogMoveOptions) {
 
 const SOURCE_MAY_GROW = notDone(
   (word) =>
-    `a service or a command runs on this database and may append: stop it, or make a first pass beside it with ${word('whileRunning')}`,
+    `a service or a command runs on this database and may append: stop it, or make a first pass while it runs with ${word('whileRunning')}`,
 );
 
 async function countEvents(

@@ -85,8 +85,8 @@ export async function disconnectPayments({ core, payments, scope, meta }: Record
 }
 
 /**
- * Records what the provider has and no event told. Rewards that the provider is to pay are looked
- * at again, refused ones included. A stop takes effect after a page; records made until then stay.
+ * Records the provider's facts that no event reported, and retries its rewards, including refused
+ * ones. A stop takes effect after a page; earlier records stay.
  * @param since ISO 8601; default 30 days ago.
  */
 export async function syncTenantPayments(

@@ -224,8 +224,8 @@ async function compareDiscounts(
 type Subscriptions = Awaited<ReturnType<ProviderCalls['subscriptionsOf']>>;
 
 /**
- * Whether a discount that the ledger knows by its terms is there: behind a log that lost its end it
- * was found by the reward's id, which has the terms beside it.
+ * Whether a discount that the ledger knows by its terms exists: after a loss of the log's end it was
+ * found by the reward's id, which is stored with the terms.
  */
 const isOn = (subscription: string, open: Subscriptions): boolean =>
   open.some(({ id, discounts }) => id === subscription && discounts.length > 0);

@@ -46,7 +46,7 @@ export const skipReaction = serviceOperation({
 export const operations: readonly Operation[] = [
   serviceOperation({
     name: 'policy parked',
-    summary: 'reactions that failed for good and streams that cannot be read, oldest first',
+    summary: 'reactions that failed permanently and streams that cannot be read, oldest first',
     members: { limit: limit(1_000) },
     roles: ['support'],
     route: get('policies/parked'),

@@ -16,7 +16,7 @@ import { recorded, type RecordingOperator } from '../projections/projection-oper
 
 /** Operations on the change from one release to another: each returns the document of `--json`. */
 
-/** Where this release stands beside others on the database. */
+/** The state of this release among the others on the database. */
 export async function showRelease({
   parts: { pool, projectors },
 }: Pick<RecordingOperator, 'parts'>) {

@@ -16,7 +16,7 @@ const SESSIONS_MAX = 20;
 /**
  * The sessions of operators in the console, for all processes together. Postgres holds the hash of
  * a session's token; the token itself is known to the browser alone. A token that this service did
- * not make is recognised without the database: anybody may send one.
+ * not make is recognised without the database: anyone may send one.
  */
 export class OperatorSessions {
   constructor(

@@ -210,7 +210,7 @@ function refundsOfTheirOwnKey(program: ProgramDocument): readonly string[] {
   );
 }
 
-/** An alternative and a condition have an error of their own beside those of their parts. */
+/** An alternative and a condition have their own error in addition to those of their parts. */
 const repeatsAnother = ({ keyword, params }: Pick<ErrorObject, 'keyword' | 'params'>): boolean =>
   keyword === 'anyOf' || keyword === 'if' || (keyword === 'type' && params['type'] === 'null');
 

@@ -94,7 +94,7 @@ export const limitsOf = (
     string
   >;
 
-/** Names the settings that somebody saw: another digest, other settings. */
+/** Identifies the settings that an operator saw: other settings have another digest. */
 export const digestOfSettings = (settings: TenantSettings): string => digestOf(settings);
 
 /** Those of a mode that are valid, newest first. */
