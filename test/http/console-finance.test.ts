@@ -262,6 +262,28 @@ describe('finance', () => {
     }
   });
 
+  test('sums of several currencies have a line of money for each', async () => {
+    const own = await running.service.createTenant();
+    for (const [currency, assignedCredit] of [
+      ['USD', 700],
+      ['EUR', 500],
+    ]) {
+      const [accountId, id] = [personal('a'), personal('u')];
+      const subscription = { status: 'TRIAL' };
+      await own.live.post('/accountsync', { id: accountId, currency, subscription });
+      await own.live.post('/user', { accountId, id, firstName: 'T' });
+      const path = `/rewards/account/${accountId}/user/${id}`;
+      await own.live.post(path, { type: 'CREDIT', unit: 'CENTS', assignedCredit });
+    }
+    for (const page of ['/balances', ''])
+      await eventually(async () => {
+        const shown = await get('fay', `/console/tenants/${own.alias}/live${page}`);
+        const lines = [...shown.text.matchAll(/class="second">([^<]*)</g)].map(([, line]) => line);
+        const [sum] = figures(shown, 'outstanding:CENTS');
+        return sum === '1200' && lines.includes('$7.00') && lines.includes('€5.00');
+      });
+  });
+
   test('balances are those of the operation, and their file reconciles', async () => {
     const own = await running.service.createTenant();
     const accountId = personal('a');
