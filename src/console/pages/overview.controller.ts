@@ -4,6 +4,7 @@ import { ReferralQueries } from '../../../projections/referrals/queries.js';
 import { CustomerSearchQueries } from '../../../projections/users/search-queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import { CustomerReads } from '../../operations/customers/lists/customer-lists.js';
+import { formatOf } from '../../domain/tenant/unit-settings.js';
 import { unitKey } from '../../domain/units.js';
 import { tenantAlarms } from '../../operations/tenants/tenant-alarms.js';
 import { tenantOverview } from '../../operations/tenants/tenant-overview.js';
@@ -53,7 +54,10 @@ export class ConsoleOverviewController {
       pages.moneyOfAll(call.ledger),
       pages.core.tenants.find(call.scope.tenant),
     ]);
-    const isMixed = overview.units.some(({ unit }) => money(unit) === undefined);
+    const formats = tenant?.units.formats ?? [];
+    const isMixed = overview.units.some(
+      ({ unit }) => money(unit) === undefined && formatOf(formats, unit, unit) !== undefined,
+    );
     const parts = isMixed ? await this.partsByCurrency(call) : new Map<string, readonly string[]>();
     const suspended = tenant?.suspended ?? null;
     const frame = { title: call.scope.tenant, section: '', hasCharts: true };

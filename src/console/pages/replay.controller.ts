@@ -48,10 +48,10 @@ const columnsOf = (
   money: Money | undefined,
 ): readonly TableColumn<Difference>[] => {
   const cellOf = (side: 'ledger' | 'live') => (difference: Difference) => {
-    const { key, column } = partsOfField(difference.field);
+    const { table, key, column } = partsOfField(difference.field);
     const unit = /(?:^|\/)([^/]+)$/.exec(key)?.[1];
     const amount = (value: number): string =>
-      amountText(value, difference.readModel === 'reward-balances' ? unit : null, money);
+      amountText(value, table === 'reward_balances' ? unit : null, money);
     const text = valueInWords(column, difference[side], amount);
     return valueCell(
       difference[side],
