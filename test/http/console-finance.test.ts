@@ -275,6 +275,8 @@ describe('finance', () => {
       const path = `/rewards/account/${accountId}/user/${id}`;
       await own.live.post(path, { type: 'CREDIT', unit: 'CENTS', assignedCredit });
     }
+    const rewards = `/console/tenants/${own.alias}/live/rewards`;
+    await eventually(async () => figures(await get('fay', rewards), 'total')[0] === '2');
     for (const page of ['/balances', ''])
       await eventually(async () => {
         const shown = await get('fay', `/console/tenants/${own.alias}/live${page}`);
