@@ -72,10 +72,10 @@ const columnsOf = (
       });
     }),
     column(['ledger', 'Ledger'], cellOf('ledger')),
-    column(['live', 'Shown'], cellOf('live')),
+    column(['live', 'Live'], cellOf('live')),
     column(['row', 'Row', 'minor'], ({ field }) => idCell(partsOfField(field).key || null)),
-    column(['events', 'Last event', 'unsorted', 'minor'], ({ eventIds }) =>
-      idCell(eventIds.at(-1)),
+    column(['events', 'Events', 'unsorted', 'minor'], ({ eventIds }) =>
+      textCell(eventIds.join(' ')),
     ),
   ];
 };
