@@ -1,8 +1,7 @@
 import { type ServerWritableStream, type ServiceError } from '@grpc/grpc-js';
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
 import { encodedEvent } from './encoded-event.js';
-import { type IncomingCall } from './faults.js';
-import { type ServedNode } from './node.js';
+import { type Faults, type IncomingCall } from './faults.js';
 import { type StoredEvent } from './stored-event.js';
 
 /** The answer of a read or a subscription, as fast as the client takes it. */
@@ -11,7 +10,7 @@ export class OutgoingEvents {
   readonly #whenOver: (() => void)[] = [];
 
   constructor(
-    private readonly node: ServedNode,
+    private readonly node: { readonly faults: Faults },
     private readonly call: ServerWritableStream<streams.ReadReq, streams.ReadResp>,
     readonly incoming: IncomingCall,
   ) {

@@ -6,7 +6,7 @@ import { admit, incomingCall, waitFor, type ServedNode } from './node.js';
 import { OutgoingEvents } from './outgoing-events.js';
 import { streamDeleted, unknown } from './rpc-errors.js';
 import { type StoredEvent } from './stored-event.js';
-import { subscribe } from './subscriptions.js';
+import { startOf, subscribe } from './subscriptions.js';
 import { lastStreamPosition, matcherOf, streamNameOf, streamNotFound } from './wire.js';
 
 export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
@@ -102,19 +102,6 @@ async function readAll(
     if (left <= 0) return undefined;
   }
   return undefined;
-}
-
-/** Where in the log a read of all starts; undefined when no record starts at the position. */
-export function startOf(
-  node: ServedNode,
-  all: streams.ReadReq.Options.AllOptions,
-  visible: number,
-): number | undefined {
-  if (all.hasStart()) return 0;
-  const position = all.getPosition();
-  if (!position) return visible;
-  const index = node.store.indexAt(Number(position.getCommitPosition()));
-  return index === undefined ? undefined : Math.min(index, visible);
 }
 
 function* eventsFrom(

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { type ServedNode } from './node.js';
 import { type OutgoingEvents } from './outgoing-events.js';
-import { startOf } from './read-calls.js';
 import { consumerTooSlow, unknown } from './rpc-errors.js';
 import { caughtUp, checkpoint, confirmation, matcherOf } from './wire.js';
 
@@ -95,4 +94,17 @@ class Doorbell {
     if (this.#wake) setImmediate(this.#wake);
     this.#wake = undefined;
   }
+}
+
+/** Where in the log a read of all starts; undefined when no record starts at the position. */
+export function startOf(
+  node: ServedNode,
+  all: streams.ReadReq.Options.AllOptions,
+  visible: number,
+): number | undefined {
+  if (all.hasStart()) return 0;
+  const position = all.getPosition();
+  if (!position) return visible;
+  const index = node.store.indexAt(Number(position.getCommitPosition()));
+  return index === undefined ? undefined : Math.min(index, visible);
 }
