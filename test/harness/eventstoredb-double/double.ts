@@ -10,8 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { Faults, type IncomingCall, type MethodName } from './faults.js';
 import { readGossip, supportedMethods } from './node-calls.js';
-import { type ClusterView, type Endpoint, type ServedNode } from './node.js';
-import { type OutgoingEvents } from './outgoing-events.js';
+import { type ClusterView, type Endpoint, type OpenRead, type ServedNode } from './node.js';
 import { read, type ReadCall } from './read-calls.js';
 import { EventStore } from './store.js';
 import { proposedEvent } from './stored-event.js';
@@ -58,7 +57,7 @@ export class EventStoreDbDouble {
   readonly faults: Faults;
   readonly #calls = new Map<MethodName, number>();
   readonly #requests: IncomingCall[] = [];
-  readonly #open = new Set<OutgoingEvents>();
+  readonly #open = new Set<OpenRead>();
   readonly #server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_SIZE });
   readonly #front: TcpProxy;
   readonly #tls: boolean;

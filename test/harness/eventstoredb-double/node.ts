@@ -1,7 +1,6 @@
 import { type Metadata, type ServiceError } from '@grpc/grpc-js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FaultOptions, type Faults, type IncomingCall, type MethodName } from './faults.js';
-import { type OutgoingEvents } from './outgoing-events.js';
 import { accessDenied, notLeader, serverNotReady, unauthenticated } from './rpc-errors.js';
 import { type EventStore } from './store.js';
 
@@ -31,6 +30,13 @@ export interface ClusterView {
   writable(): Promise<void>;
 }
 
+/** A read or a subscription in progress. */
+export interface OpenRead {
+  readonly incoming: IncomingCall;
+  end(): void;
+  onOver(callback: () => void): void;
+}
+
 /** One server, as its services see it. */
 export interface ServedNode {
   readonly store: EventStore;
@@ -41,7 +47,7 @@ export interface ServedNode {
   alive(): boolean;
   cutConnections(): void;
   /** Called with every read and subscription in progress. */
-  opened(out: OutgoingEvents): void;
+  opened(out: OpenRead): void;
   record(call: IncomingCall): void;
 }
 
